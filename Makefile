@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make demo` and `make test` need Python 3.10 or newer and nothing else: they do their own set-up.
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+SHARED ?= ../shared
+# Which environments `make matrix` runs; scripts/matrix.py knows more.
+SPARK ?= 3.5 4.0 4.2
+# Further arguments for pytest: make test ARGS="-k history -x"
+ARGS ?=
+
+# Runs what follows with a Java that Spark runs on: found, else installed.
+WITH_JAVA := JAVA_HOME=$$($(BIN)/python scripts/java_home.py) && export JAVA_HOME &&
+PYTEST := $(BIN)/python -m pytest
+
+export PYSPARK_PYTHON := $(abspath $(BIN)/python)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-core test-spark soak matrix oracle lint format bench clean
+
+help: ## List the targets
+	@echo "make TARGET, with TARGET one of:"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: setup ## The flights of 2013 become a Delta table, are queried, travel in time (under two minutes after set-up)
+	@$(WITH_JAVA) $(BIN)/python examples/demo.py
+
+test: setup ## All tests but the long ones, on the newest PySpark
+	@$(WITH_JAVA) $(PYTEST) $(ARGS)
+
+test-core: setup ## The tests that need no JVM
+	@$(PYTEST) tests/core $(ARGS)
+
+test-spark: setup ## The tests on a Spark session
+	@$(WITH_JAVA) $(PYTEST) tests/spark $(ARGS)
+
+soak: setup ## Thousands of random sequences, hundreds of kills: takes long
+	@$(WITH_JAVA) $(PYTEST) -m soak --hypothesis-profile=soak $(ARGS)
+
+matrix: setup ## A short suite on other PySparks, and delta-spark as the oracle: make matrix SPARK="3.5 4.1"
+	@$(WITH_JAVA) $(BIN)/python scripts/matrix.py $(SPARK)
+
+oracle: SPARK := 4.2
+oracle: matrix ## The comparison with delta-spark alone (part of matrix)
+
+lint: setup ## Style and types: ruff with every rule, mypy strict
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+format: setup ## Format the code and fix what can be fixed safely
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: setup ## Time the same work on plain Parquet and on bayou
+	@$(WITH_JAVA) $(BIN)/python scripts/bench.py $(SHARED)/bench/bench.py $(ARGS)
+
+clean: ## Remove the virtual environment and what tools left behind
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log
+	find src tests scripts examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml scripts/make_venv.py scripts/find_python.sh
+	@$$(sh scripts/find_python.sh) scripts/make_venv.py $(VENV)
+	@touch $@

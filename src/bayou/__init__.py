@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Delta Lake on stock PySpark.
+
+    spark = bayou.enable(SparkSession.builder.getOrCreate())
+    spark.read.format("delta").load("/data/orders").show()
+
+Importing the package loads neither PySpark nor PyArrow: each name below is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bayou.errors import DeltaError as DeltaError
+    from bayou.log.delta_log import DeltaLog as DeltaLog
+    from bayou.log.delta_log import open_log as open  # noqa: A004
+    from bayou.log.snapshot import Snapshot as Snapshot
+    from bayou.spark.session import enable as enable
+    from bayou.table import DeltaTable as DeltaTable
+    from bayou.table import read as read
+    from bayou.table import write as write
+
+__version__ = "0.1.0"
+
+__all__ = ["DeltaError", "DeltaLog", "DeltaTable", "Snapshot", "__version__", "enable", "open", "read", "write"]
+
+_HOMES = {
+    "DeltaError": ("bayou.errors", "DeltaError"),
+    "DeltaLog": ("bayou.log.delta_log", "DeltaLog"),
+    "DeltaTable": ("bayou.table", "DeltaTable"),
+    "Snapshot": ("bayou.log.snapshot", "Snapshot"),
+    "enable": ("bayou.spark.session", "enable"),
+    "open": ("bayou.log.delta_log", "open_log"),
+    "read": ("bayou.table", "read"),
+    "write": ("bayou.table", "write"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    module, attribute = _HOMES[name]
+    value = getattr(import_module(module), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

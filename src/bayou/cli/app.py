@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of `bayou`, on click."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bayou import __version__
+from bayou.cli import facts, segment
+from bayou.cli.output import Column, escape, pairs, print_facts, print_json, print_rows, short_time, size
+from bayou.errors import DeltaError, TableNotFoundError
+from bayou.log.delta_log import DeltaLog, open_log
+from bayou.log.time_travel import split_path
+from bayou.protocol.schema import schema_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from bayou.log.snapshot import Snapshot
+
+_PROGRAM = "bayou"
+
+
+def run(arguments: Sequence[str] | None) -> int:
+    """Run the command line; every error is one line on standard error, and exit code 1."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A name in a log may hold what the terminal's encoding lacks.
+            stream.reconfigure(errors="backslashreplace")
+    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        result = commands.main(args=list(given) or ["--help"], prog_name=_PROGRAM, standalone_mode=False)
+        sys.stdout.flush()
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else _PROGRAM
+        return _fail(f"{error.format_message()} Try '{where} --help'.")
+    except click.ClickException as error:
+        return _fail(error.format_message())
+    except (DeltaError, OSError) as error:
+        if isinstance(error, BrokenPipeError):
+            # The reader of the pipe has seen enough; nothing is left to flush.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
+        return _fail(str(error))
+    except (click.Abort, KeyboardInterrupt):
+        return _fail("interrupted")
+    # click returns the exit code of --help and --version, and else what the command returned.
+    return result if isinstance(result, int) else 0
+
+
+def _fail(message: str) -> int:
+    one_line = " ".join(message.split())
+    sys.stderr.write(f"{_PROGRAM}: {escape(one_line)}\n")
+    return 1
+
+
+def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+_table = click.argument("table")
+_as_of = _options(
+    click.option("--version", type=click.IntRange(min=0), metavar="N", help="The table as of this version."),
+    click.option("--timestamp", metavar="TIME", help="The table as of this time; UTC unless it names an offset."),
+)
+_limit = click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most this many rows.")
+_json = click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name=_PROGRAM)
+def commands() -> None:
+    """Look at Delta tables without Spark and without a JVM.
+
+    TABLE is the path of a table. Results are tables in color on a terminal, and plain columns in a pipe. With --json,
+    `history` and `files` print one JSON object a line, the others one JSON document. An error is one line on standard
+    error, and exit code 1.
+    """
+
+
+@commands.command()
+@_table
+@_as_of
+@_limit
+@_json
+def history(table: str, version: int | None, timestamp: str | None, limit: int | None, *, as_json: bool) -> None:
+    """Show the commits, the newest first."""
+    delta_log, snapshot = _open(table, version, timestamp)
+    newer = delta_log.version() - snapshot.version
+    entries = delta_log.history(None if limit is None else limit + newer)[newer:]
+    rows = map(facts.of_commit, entries)
+    if as_json:
+        for row in rows:
+            print_json(row)
+        return
+    print_rows(
+        (
+            Column("version", is_number=True),
+            Column("timestamp", on_terminal=short_time),
+            Column("operation", style="cyan"),
+            Column("parameters", wraps=True),
+            Column("metrics", wraps=True),
+            Column("engine", style="dim", wraps=True),
+        ),
+        (
+            (
+                row["version"],
+                row["timestamp"],
+                row["operation"],
+                pairs(row["operationParameters"]),
+                pairs(row["operationMetrics"]),
+                row["engineInfo"],
+            )
+            for row in rows
+        ),
+    )
+
+
+@commands.command()
+@_table
+@_as_of
+@_json
+def detail(table: str, version: int | None, timestamp: str | None, *, as_json: bool) -> None:
+    """Show the table's identity, size, properties, protocol."""
+    found = facts.of_table(_snapshot(table, version, timestamp))
+    (print_json if as_json else print_facts)(found)
+
+
+@commands.command()
+@_table
+@_as_of
+@_json
+def schema(table: str, version: int | None, timestamp: str | None, *, as_json: bool) -> None:
+    """Show the columns; --json prints the schema as the log holds it."""
+    snapshot = _snapshot(table, version, timestamp)
+    if as_json:
+        click.echo(schema_to_json(snapshot.schema))
+        return
+    print_rows(
+        (Column("column", style="cyan"), Column("type", wraps=True), Column("nullable"), Column("remarks", wraps=True)),
+        facts.of_columns(snapshot.schema, snapshot.partition_columns),
+    )
+
+
+@commands.command()
+@_table
+@_as_of
+@_limit
+@_json
+def files(table: str, version: int | None, timestamp: str | None, limit: int | None, *, as_json: bool) -> None:
+    """Show the data files that the table is made of."""
+    snapshot = _snapshot(table, version, timestamp)
+    found = facts.of_files(snapshot, limit)
+    if as_json:
+        for file in found:
+            print_json(file)
+        return
+    print_rows(
+        (
+            Column("size", is_number=True, on_terminal=size),
+            Column("rows", is_number=True),
+            Column("deleted", is_number=True),
+            Column("partition", wraps=True),
+            Column("path", style="cyan", wraps=True),
+        ),
+        (
+            (
+                file["size"],
+                file["stats"].get("numRecords") if isinstance(file["stats"], dict) else None,
+                file["deletionVector"] and file["deletionVector"]["cardinality"],
+                pairs(file["partitionValues"]),
+                file["path"],
+            )
+            for file in found
+        ),
+        total=snapshot.num_files,
+    )
+
+
+@commands.command()
+@_table
+@_as_of
+@_json
+def log(table: str, version: int | None, timestamp: str | None, *, as_json: bool) -> None:
+    """Show the files of the log that the snapshot is made of."""
+    delta_log, snapshot = _open(table, version, timestamp)
+    found = list(segment.files(snapshot, delta_log.store))
+    hint = segment.last_checkpoint(delta_log.store)
+    if as_json:
+        listed = [file.to_json() for file in found]
+        print_json({"version": snapshot.version, "lastCheckpoint": hint, "files": listed})
+        return
+    print_facts(segment.summary(snapshot, hint))
+    click.echo()
+    print_rows(
+        (
+            Column("kind"),
+            Column("versions", is_number=True),
+            Column("size", is_number=True, on_terminal=size),
+            Column("modified", on_terminal=short_time),
+            Column("path", style="cyan", wraps=True),
+        ),
+        [file.to_row() for file in found],
+    )
+
+
+def _snapshot(table: str, version: int | None, timestamp: str | None) -> Snapshot:
+    return _open(table, version, timestamp)[1]
+
+
+def _open(table: str, version: int | None, timestamp: str | None) -> tuple[DeltaLog, Snapshot]:
+    """The table's log and the snapshot asked for; where nothing is called `path@v12` literally, that is version 12."""
+    delta_log = open_log(table)
+    try:
+        return delta_log, delta_log.snapshot(version, timestamp)
+    except TableNotFoundError:
+        travel = split_path(table) if version is None and timestamp is None else None
+        if travel is None:
+            raise
+        delta_log = open_log(travel.path)
+        return delta_log, delta_log.snapshot(travel.version, travel.timestamp)

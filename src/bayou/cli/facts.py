@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the log says about a table, under the names that DESCRIBE HISTORY and DESCRIBE DETAIL use."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from bayou.cli.output import utc
+from bayou.log.columns import JSON_NAMES, VECTOR_JSON_NAMES
+from bayou.protocol.features import reader_features, writer_features
+from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType, leaves
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from bayou.log.history import HistoryEntry
+    from bayou.log.snapshot import Snapshot
+
+# The columns of `files` that a reader of the log asks for; the others of an `add` action are writers' affairs.
+FILE_COLUMNS = ("path", "partition_values", "size", "modification_time", "stats", "deletion_vector")
+
+_BATCH_ROWS = 1_000
+
+# The columns of DESCRIBE HISTORY, and the attribute of an entry that each one holds.
+_HISTORY = {
+    "userId": "user_id",
+    "userName": "user_name",
+    "operation": "operation",
+    "operationParameters": "operation_parameters",
+    "job": "job",
+    "notebook": "notebook",
+    "clusterId": "cluster_id",
+    "readVersion": "read_version",
+    "isolationLevel": "isolation_level",
+    "isBlindAppend": "is_blind_append",
+    "operationMetrics": "operation_metrics",
+    "userMetadata": "user_metadata",
+    "engineInfo": "engine_info",
+}
+
+
+def of_commit(entry: HistoryEntry) -> dict[str, Any]:
+    """One row of the history."""
+    told = {name: getattr(entry, attribute) for name, attribute in _HISTORY.items()}
+    return {"version": entry.version, "timestamp": utc(entry.timestamp), **told}
+
+
+def of_table(snapshot: Snapshot) -> dict[str, Any]:
+    """The one row of the detail."""
+    metadata, protocol = snapshot.metadata, snapshot.protocol
+    return {
+        "format": "delta",
+        "id": metadata.id,
+        "name": metadata.name,
+        "description": metadata.description,
+        "location": snapshot.table_uri,
+        "version": snapshot.version,
+        "createdAt": utc(metadata.created_time),
+        "lastModified": utc(snapshot.timestamp),
+        "partitionColumns": list(snapshot.partition_columns),
+        "clusteringColumns": clustering_columns(snapshot),
+        "numFiles": snapshot.num_files,
+        "sizeInBytes": snapshot.size_bytes,
+        "properties": dict(snapshot.properties),
+        "minReaderVersion": protocol.min_reader_version,
+        "minWriterVersion": protocol.min_writer_version,
+        "tableFeatures": sorted(reader_features(protocol) | writer_features(protocol)),
+    }
+
+
+def clustering_columns(snapshot: Snapshot) -> list[str]:
+    """The logical names of the clustering columns, dotted where nested; empty for a table that is not clustered."""
+    domain = snapshot.domain_metadata.get("delta.clustering")
+    if domain is None:
+        return []
+    logical = {physical: ".".join(path) for path, physical, _ in leaves(snapshot.schema)}
+    try:
+        columns = [tuple(column) for column in json.loads(domain.configuration)["clusteringColumns"]]
+    except (ValueError, KeyError, TypeError):
+        return []
+    return [logical.get(column, ".".join(map(str, column))) for column in columns]
+
+
+def of_files(snapshot: Snapshot, limit: int | None) -> Iterator[dict[str, Any]]:
+    """The live files as `add` actions, one at a time; a batch of them is in memory."""
+    table = snapshot.files(columns=FILE_COLUMNS)
+    if limit is not None:
+        table = table.slice(0, limit)
+    for batch in table.to_batches(max_chunksize=_BATCH_ROWS):
+        for row in batch.to_pylist():
+            yield _file(row)
+
+
+def _file(row: Mapping[str, Any]) -> dict[str, Any]:
+    vector = row["deletion_vector"]
+    facts = {JSON_NAMES[name]: row[name] for name in FILE_COLUMNS}
+    facts["partitionValues"] = dict(row["partition_values"] or ())
+    facts["modificationTime"] = utc(row["modification_time"])
+    facts["stats"] = _parsed(row["stats"])
+    facts["deletionVector"] = vector and {VECTOR_JSON_NAMES[name]: value for name, value in vector.items()}
+    return facts
+
+
+def _parsed(text: str | None) -> Any:
+    """Statistics as JSON; what another writer wrote wrong is shown as it is."""
+    try:
+        return None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def of_columns(schema: StructType, partition_columns: tuple[str, ...]) -> Iterator[tuple[str, str, str, str]]:
+    """Name, type, nullability and remarks of each column; the fields of a struct follow it, dotted."""
+    partitioned = set(partition_columns)
+    for field in schema.fields:
+        yield from _column((), field, "partition column" if field.name in partitioned else "")
+
+
+def _column(parent: tuple[str, ...], field: StructField, remark: str) -> Iterator[tuple[str, str, str, str]]:
+    path = (*parent, field.name)
+    remarks = "; ".join(filter(None, (remark, str(field.metadata.get("comment", "")))))
+    is_struct = isinstance(field.type, StructType)
+    kind = "struct" if is_struct else simple_type(field.type)
+    yield ".".join(path), kind, "yes" if field.nullable else "no", remarks
+    if isinstance(field.type, StructType):
+        for child in field.type.fields:
+            yield from _column(path, child, "")
+
+
+def simple_type(kind: DataType) -> str:
+    """A type as Spark's `simpleString` spells it, for example array<struct<a:long>>."""
+    match kind:
+        case StructType(fields):
+            return f"struct<{','.join(f'{field.name}:{simple_type(field.type)}' for field in fields)}>"
+        case ArrayType(element, _):
+            return f"array<{simple_type(element)}>"
+        case MapType(key, value, _):
+            return f"map<{simple_type(key)},{simple_type(value)}>"
+        case _:
+            return kind

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How results are printed: tables in color on a terminal, plain aligned columns in a pipe, JSON on request.
+
+What a table holds is untrusted: text goes out with its control characters escaped, so that no name in a log can move
+the cursor, change colors, or pretend to be a further row.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+# Columns of a pipe are aligned by the first rows, so that a table of a million files streams.
+_ROWS_THAT_DECIDE_WIDTHS = 1_000
+# A terminal is for reading: beyond this, a note says how many rows are left out.
+_MOST_ROWS_ON_A_TERMINAL = 1_000
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_CONTROL = (*range(0x20), *range(0x7F, 0xA0))
+# Unicode's direction and line marks change what a terminal shows around them.
+_MARKS = (0x061C, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+_ESCAPED = {code: f"\\x{code:02x}" for code in _CONTROL} | {code: f"\\u{code:04x}" for code in _MARKS}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of printed text.
+
+    Attributes:
+        title: its header.
+        is_number: numbers stand on the right.
+        style: the color that it has on a terminal.
+        wraps: whether a terminal that is too narrow breaks its text into lines.
+        on_terminal: how a value is spelled for a reader on a terminal; in a pipe it goes out as it is.
+    """
+
+    title: str
+    is_number: bool = False
+    style: str = ""
+    wraps: bool = False
+    on_terminal: Callable[[Any], str | None] | None = None
+
+
+def print_rows(columns: Sequence[Column], rows: Iterable[Sequence[Any]], *, total: int | None = None) -> None:
+    """Print rows under their headers.
+
+    Args:
+        columns: the headers.
+        rows: the cells; None is an empty one.
+        total: the number of rows, where the caller knows it, for the note on a terminal.
+    """
+    console = Console(highlight=False, markup=False, emoji=False)
+    if console.is_terminal:
+        _print_table(console, columns, _cells(columns, rows, is_terminal=True), total)
+    else:
+        _print_plain(columns, _cells(columns, rows, is_terminal=False))
+
+
+def print_facts(facts: Mapping[str, Any]) -> None:
+    """Print names and values, one pair a line; a list takes a line for each element."""
+    rows: list[tuple[str, Any]] = []
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            value = [f"{key} = {each}" for key, each in value.items()]  # noqa: PLW2901  (one shape from here on)
+        if isinstance(value, list):
+            rows.extend(zip(itertools.chain([name], itertools.repeat("")), value or [None], strict=False))
+        else:
+            rows.append((name, value))
+    print_rows((Column("name", style="cyan"), Column("value", wraps=True)), rows)
+
+
+def print_json(document: Any) -> None:
+    """Print one JSON document on one line, in ASCII: no character of it can drive a terminal."""
+    sys.stdout.write(json.dumps(document))
+    sys.stdout.write("\n")
+
+
+def escape(text: str) -> str:
+    """The text with its control characters spelled out."""
+    return text.translate(_ESCAPED)
+
+
+def utc(timestamp_ms: int | None) -> str | None:
+    """Milliseconds since the epoch as ISO 8601 in UTC; None stays None."""
+    if timestamp_ms is None:
+        return None
+    try:
+        moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
+    except OverflowError:
+        return f"{timestamp_ms} ms"
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def short_time(text: str | None) -> str | None:
+    """A time as `utc` spells it, for a reader on a terminal: to the second."""
+    return text and text.replace("T", " ").partition(".")[0]
+
+
+def size(size_bytes: int | None) -> str | None:
+    """A number of bytes, for a reader on a terminal: 12.3 MiB."""
+    if size_bytes is None:
+        return None
+    amount = float(size_bytes)
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if amount < 1024 or unit == "TiB":  # noqa: PLR2004  (the step between two units)
+            break
+        amount /= 1024
+    return f"{size_bytes} B" if unit == "B" else f"{amount:.1f} {unit}"
+
+
+def pairs(values: Mapping[str, Any] | None) -> str | None:
+    """A small map on one line: mode=Append, partitionBy=[]."""
+    if not values:
+        return None
+    return ", ".join(f"{name}={value}" for name, value in values.items() if value is not None)
+
+
+def _cells(columns: Sequence[Column], rows: Iterable[Sequence[Any]], *, is_terminal: bool) -> Iterator[list[str]]:
+    """The text of each cell; in a pipe an absent value is a dash, so that every line has every column."""
+    for row in rows:
+        spelled = (
+            column.on_terminal(value) if column.on_terminal and is_terminal else value
+            for column, value in zip(columns, row, strict=True)
+        )
+        yield [("" if is_terminal else "-") if value is None else escape(str(value)) for value in spelled]
+
+
+def _print_table(console: Console, columns: Sequence[Column], rows: Iterator[list[str]], total: int | None) -> None:
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(
+            column.title,
+            justify="right" if column.is_number else "left",
+            style=column.style,
+            overflow="fold",
+            no_wrap=not column.wraps,
+        )
+    for row in itertools.islice(rows, _MOST_ROWS_ON_A_TERMINAL):
+        table.add_row(*map(Text, row))
+    console.print(table)
+    if next(rows, None) is not None:
+        of_total = "" if total is None else f" of {total:,}"
+        note = f"the first {_MOST_ROWS_ON_A_TERMINAL:,}{of_total}; in a pipe, or with --json, there are all"
+        console.print(Text(note, "dim"))
+
+
+def _print_plain(columns: Sequence[Column], rows: Iterator[list[str]]) -> None:
+    first = list(itertools.islice(rows, _ROWS_THAT_DECIDE_WIDTHS))
+    header = [column.title for column in columns]
+    widths = [max(map(len, cells)) for cells in zip(header, *first, strict=True)]
+    for row in itertools.chain([header], first, rows):
+        padded = (
+            cell.rjust(width) if column.is_number else cell.ljust(width)
+            for cell, width, column in zip(row, widths, columns, strict=True)
+        )
+        sys.stdout.write("  ".join(padded).rstrip() + "\n")

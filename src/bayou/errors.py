@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every error that bayou raises.
+
+Each class carries the facts as attributes, and builds its text from them: what happened, why, what to do next. Where
+delta-spark has an error class for the case, `error_class` and `sql_state` hold its name and SQLSTATE, so that a program
+which looks at them keeps working. The Spark layer raises subclasses that are PySpark exceptions too (`bayou.spark.errors`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class DeltaError(Exception):
+    """The base of all errors of bayou.
+
+    Attributes:
+        message: what happened and why, one paragraph.
+        next_step: what the reader can do about it; empty where there is nothing.
+        table: the table's path or URI, where a table is concerned.
+        version: the table version, where one is concerned.
+        file: the file that is at fault, relative to the table, where there is one.
+        error_class: the name of delta-spark's error class for this case, or None.
+        sql_state: the SQLSTATE that goes with it, or None.
+        facts: further facts by name; each is an attribute too.
+    """
+
+    error_class: str | None = None
+    sql_state: str | None = None
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        next_step: str = "",
+        table: str | None = None,
+        version: int | None = None,
+        file: str | None = None,
+        error_class: str | None = None,
+        sql_state: str | None = None,
+        **facts: Any,
+    ) -> None:
+        self.message = message
+        self.next_step = next_step
+        self.table = table
+        self.version = version
+        self.file = file
+        if error_class is not None:
+            self.error_class = error_class
+        if sql_state is not None:
+            self.sql_state = sql_state
+        self.facts = facts
+        for name, value in facts.items():
+            setattr(self, name, value)
+        super().__init__(self._text())
+
+    def __str__(self) -> str:
+        return self._text()
+
+    def _text(self) -> str:
+        head = f"[{self.error_class}] {self.message}" if self.error_class else self.message
+        where = [
+            f"{name}: {value}"
+            for name, value in (("table", self.table), ("version", self.version), ("file", self.file))
+            if value is not None
+        ]
+        text = f"{head} ({', '.join(where)})" if where else head
+        return f"{text} Next: {self.next_step}" if self.next_step else text
+
+    def getErrorClass(self) -> str | None:  # noqa: N802  (PySpark's name)
+        """The error class, under PySpark's name for it (`getCondition` from Spark 4.0 on)."""
+        return self.error_class
+
+    getCondition = getErrorClass  # noqa: N815  (PySpark's name)
+
+    def getSqlState(self) -> str | None:  # noqa: N802  (PySpark's name)
+        """The SQLSTATE, under PySpark's name for it."""
+        return self.sql_state
+
+
+class TableNotFoundError(DeltaError, FileNotFoundError):
+    """There is no Delta table at the path."""
+
+    error_class = "DELTA_TABLE_NOT_FOUND"
+    sql_state = "42P01"
+
+
+class PathNotFoundError(TableNotFoundError):
+    """There is nothing at all at the path."""
+
+    error_class = "DELTA_PATH_DOES_NOT_EXIST"
+    sql_state = "42K03"
+
+
+class TableExistsError(DeltaError, FileExistsError):
+    """A table is already there, and the call asked for a new one."""
+
+    error_class = "DELTA_PATH_EXISTS"
+    sql_state = "42K04"
+
+
+class CorruptLogError(DeltaError, ValueError):
+    """The log holds something that no writer may write, or lacks something that it must hold."""
+
+    error_class = "DELTA_STATE_RECOVER_ERROR"
+    sql_state = "XXKDS"
+
+
+class VersionGapError(CorruptLogError):
+    """Commits are missing between two versions of the log that are there."""
+
+    error_class = "DELTA_VERSIONS_NOT_CONTIGUOUS"
+    sql_state = "KD00C"
+
+
+class ChecksumMismatchError(CorruptLogError):
+    """The version checksum file and the replayed state disagree."""
+
+    error_class = "DELTA_TXN_LOG_FAILED_INTEGRITY"
+    sql_state = "XXKDS"
+
+
+class DeletionVectorError(CorruptLogError):
+    """A deletion vector cannot be read, or is not what its descriptor says."""
+
+    error_class = "DELTA_DELETION_VECTOR_CHECKSUM_MISMATCH"
+    sql_state = "XXKDS"
+
+
+class DataFileNotFoundError(DeltaError, FileNotFoundError):
+    """A data file that the log names is not there."""
+
+    error_class = "DELTA_FILE_NOT_FOUND_DETAILED"
+    sql_state = "42K03"
+
+
+class UnsupportedFeatureError(DeltaError, NotImplementedError):
+    """The table asks for something that bayou does not do; the features are in `features`."""
+
+    error_class = "DELTA_UNSUPPORTED_FEATURES_FOR_READ"
+    sql_state = "56038"
+
+
+class UnsupportedProtocolError(UnsupportedFeatureError):
+    """The table's protocol version is above every known one."""
+
+    error_class = "DELTA_INVALID_PROTOCOL_VERSION"
+    sql_state = "KD004"
+
+
+class TimeTravelError(DeltaError, ValueError):
+    """The version or timestamp asked for cannot be read."""
+
+    error_class = "DELTA_VERSION_NOT_FOUND"
+    sql_state = "22003"
+
+
+class VersionNotFoundError(TimeTravelError):
+    """The version does not exist, or the log that led to it is gone; `earliest` and `latest` give the range."""
+
+
+class TimestampOutOfRangeError(TimeTravelError):
+    """The timestamp lies before the first or after the last readable commit."""
+
+    error_class = "DELTA_TIMESTAMP_GREATER_THAN_COMMIT"
+    sql_state = "42816"
+
+
+class InvalidTimestampError(TimeTravelError):
+    """The text is no timestamp."""
+
+    error_class = "DELTA_TIMESTAMP_INVALID"
+    sql_state = "42816"
+
+
+class InvalidOptionError(DeltaError, ValueError):
+    """An option has a value that it cannot have, or is given beside one that excludes it."""
+
+    error_class = "DELTA_ILLEGAL_OPTION"
+    sql_state = "42616"
+
+
+class InvalidSchemaError(DeltaError, ValueError):
+    """A schema cannot be a table's schema, or cannot be understood."""
+
+    error_class = "DELTA_SCHEMA_NOT_SET"
+    sql_state = "KD008"
+
+
+class SchemaMismatchError(DeltaError, ValueError):
+    """The rows to write do not have the table's schema."""
+
+    error_class = "DELTA_METADATA_MISMATCH"
+    sql_state = "42KDG"
+
+
+class SchemaChangedError(DeltaError, RuntimeError):
+    """The table's schema changed, incompatibly, after the DataFrame was made."""
+
+    error_class = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
+    sql_state = "KD007"
+
+
+class ConcurrentModificationError(DeltaError, RuntimeError):
+    """Another writer committed something that this commit cannot go on top of."""
+
+    error_class = "DELTA_CONCURRENT_WRITE"
+    sql_state = "2D521"
+
+
+class StorageError(DeltaError, OSError):
+    """The store failed to do what it was asked."""
+
+
+class SessionError(DeltaError, RuntimeError):
+    """The Spark session cannot do what bayou needs; the text says what is missing."""

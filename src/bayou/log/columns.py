@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""File actions as Arrow columns: their names, types, and the way from JSON objects to columns.
+
+A column is named as PROTOCOL.md names the field, in snake case. One row is one action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+
+TEXT_MAP: Final = pa.map_(pa.string(), pa.string())
+
+DELETION_VECTOR: Final = pa.struct(
+    [
+        ("storage_type", pa.string()),
+        ("path_or_inline_dv", pa.string()),
+        ("offset", pa.int32()),
+        ("size_in_bytes", pa.int32()),
+        ("cardinality", pa.int64()),
+    ]
+)
+
+ADD_SCHEMA: Final = pa.schema(
+    [
+        ("path", pa.string()),
+        ("partition_values", TEXT_MAP),
+        ("size", pa.int64()),
+        ("modification_time", pa.int64()),
+        ("data_change", pa.bool_()),
+        ("stats", pa.string()),
+        ("tags", TEXT_MAP),
+        ("deletion_vector", DELETION_VECTOR),
+        ("base_row_id", pa.int64()),
+        ("default_row_commit_version", pa.int64()),
+        ("clustering_provider", pa.string()),
+    ]
+)
+"""The columns of `add` actions, and of `Snapshot.files()`."""
+
+REMOVE_SCHEMA: Final = pa.schema(
+    [
+        ("path", pa.string()),
+        ("deletion_timestamp", pa.int64()),
+        ("data_change", pa.bool_()),
+        ("extended_file_metadata", pa.bool_()),
+        ("partition_values", TEXT_MAP),
+        ("size", pa.int64()),
+        ("deletion_vector", DELETION_VECTOR),
+        ("base_row_id", pa.int64()),
+        ("default_row_commit_version", pa.int64()),
+    ]
+)
+"""The columns of `remove` actions, and of `Snapshot.tombstones()`."""
+
+JSON_NAMES: Final[Mapping[str, str]] = {
+    "path": "path",
+    "partition_values": "partitionValues",
+    "size": "size",
+    "modification_time": "modificationTime",
+    "data_change": "dataChange",
+    "stats": "stats",
+    "tags": "tags",
+    "deletion_vector": "deletionVector",
+    "base_row_id": "baseRowId",
+    "default_row_commit_version": "defaultRowCommitVersion",
+    "clustering_provider": "clusteringProvider",
+    "deletion_timestamp": "deletionTimestamp",
+    "extended_file_metadata": "extendedFileMetadata",
+}
+"""The field of the action that a column holds."""
+
+VECTOR_JSON_NAMES: Final[Mapping[str, str]] = {
+    "storage_type": "storageType",
+    "path_or_inline_dv": "pathOrInlineDv",
+    "offset": "offset",
+    "size_in_bytes": "sizeInBytes",
+    "cardinality": "cardinality",
+}
+"""The field of the deletion vector descriptor that a struct field holds."""
+
+
+BROKEN_ACTION: Final = (pa.ArrowException, TypeError, ValueError, AttributeError, OverflowError)
+"""What `actions_table` raises for an action that cannot become a row."""
+
+
+def actions_table(actions: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+    """Build the columns of actions of one kind, each column in one go.
+
+    Raises:
+        BROKEN_ACTION: one of these errors, where a field has a wrong type or the path is missing.
+    """
+    table = pa.Table.from_arrays([_column(actions, each) for each in schema], schema=schema)
+    if table["path"].null_count:
+        msg = "it has no path"
+        raise ValueError(msg)
+    return table
+
+
+def _column(actions: Sequence[Mapping[str, Any]], wanted: pa.Field) -> pa.Array:
+    name = JSON_NAMES[wanted.name]
+    values = [action.get(name) for action in actions]
+    if wanted.type == TEXT_MAP:
+        return _text_map(values)
+    if wanted.type == DELETION_VECTOR:
+        return _vectors(values)
+    return _typed(values, wanted.type)
+
+
+def _typed(values: list[Any], wanted: pa.DataType) -> pa.Array:
+    # Arrow takes true for 1; an action that holds such a value is broken.
+    if pa.types.is_integer(wanted) and any(type(value) is bool for value in values):
+        msg = "a number is a boolean"
+        raise TypeError(msg)
+    return pa.array(values, wanted)
+
+
+def _text_map(values: list[Any]) -> pa.Array:
+    present = [value for value in values if value]
+    if not present:
+        return _empty_maps(values)
+    keys: list[str] = []
+    items: list[str | None] = []
+    offsets = [0]
+    for value in values:
+        if value:
+            keys.extend(value)
+            items.extend(value.values())
+        offsets.append(len(keys))
+    mask = pa.array([value is None for value in values]) if None in values else None
+    maps = pa.MapArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(keys, pa.string()), _texts(items))
+    return maps if mask is None else _with_nulls(maps, mask)
+
+
+def _texts(items: list[Any]) -> pa.Array:
+    try:
+        return pa.array(items, pa.string())
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        # Some writers put bare numbers and booleans where the protocol asks for strings.
+        return pa.array([_as_text(item) for item in items], pa.string())
+
+
+def _as_text(item: object) -> str | None:
+    if item is None or isinstance(item, str):
+        return item
+    if isinstance(item, (dict, list)):
+        msg = "a map value is no text"
+        raise TypeError(msg)
+    return str(item).lower() if isinstance(item, bool) else str(item)
+
+
+def _empty_maps(values: list[Any]) -> pa.Array:
+    return pa.array([None if value is None else [] for value in values], TEXT_MAP)
+
+
+def _with_nulls(maps: pa.Array, mask: pa.Array) -> pa.Array:
+    return pa.MapArray.from_arrays(maps.offsets, maps.keys, maps.items, mask=mask)
+
+
+def _vectors(values: list[Any]) -> pa.Array:
+    present = [value for value in values if value is not None]
+    if not present:
+        return pa.nulls(len(values), DELETION_VECTOR)
+    fields = [
+        _typed([None if value is None else value.get(VECTOR_JSON_NAMES[each.name]) for value in values], each.type)
+        for each in DELETION_VECTOR
+    ]
+    if any(value.get("storageType") is None or value.get("pathOrInlineDv") is None for value in present):
+        msg = "a deletion vector has no storage type or no path"
+        raise TypeError(msg)
+    mask = pa.array([value is None for value in values])
+    return pa.StructArray.from_arrays(fields, fields=list(DELETION_VECTOR), mask=mask)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commit provenance without the file actions: most writers put `commitInfo` on a commit's first line."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from bayou.log.commits import ActionFile
+from bayou.protocol.actions import CommitInfo
+from bayou.storage.store import FileStatus, LogStore
+
+_PREFIX: Final = b'{"commitInfo":'
+
+
+def read_commit_info(store: LogStore, status: FileStatus, version: int, table: str) -> CommitInfo | None:
+    """The provenance of a commit, or None where its writer left it out.
+
+    Reads the first line alone where that is the provenance, else the whole file.
+
+    Raises:
+        CorruptLogError: the line is no valid JSON.
+        FileNotFoundError: the commit is gone.
+    """
+    with store.open(status.path) as file:
+        line = file.readline()
+        if line.startswith(_PREFIX):
+            try:
+                found = json.loads(line).get("commitInfo")
+            except (ValueError, RecursionError):  # the whole file says what is wrong with it
+                found = None
+            if isinstance(found, dict):
+                return CommitInfo(found)
+        data = line + file.read()
+    if not data.strip():
+        return None
+    return ActionFile(data, table=table, path=status.path, version=version).commit_info()

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The log of a table: where everything that reads a table begins."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+
+from bayou.errors import InvalidOptionError, PathNotFoundError, TableNotFoundError
+from bayou.log.derived_files import DerivedFileError
+from bayou.log.history import CommitChanges, HistoryEntry, read_changes, read_history
+from bayou.log.listing import LogListing, list_log, sort_listing
+from bayou.log.segment import extend_segment, find_segment, no_table
+from bayou.log.snapshot import Snapshot
+from bayou.log.snapshot_source import SnapshotSource
+from bayou.log.time_travel import Timestamp, to_milliseconds
+from bayou.log.timestamps import CommitTimes, InCommitTimestamps
+from bayou.protocol.file_names import LOG_FOLDER, version_prefix
+from bayou.storage import LogStore, open_store, qualify
+
+
+class DeltaLog:
+    """A table's log. Keeps the latest snapshot that it read; threads may share a log."""
+
+    def __init__(self, table_uri: str, store: LogStore) -> None:
+        self._table_uri = table_uri
+        self._store = store
+        self._lock = threading.RLock()
+        self._latest: Snapshot | None = None
+
+    def __repr__(self) -> str:
+        return f"DeltaLog({self._table_uri!r})"
+
+    @property
+    def table_uri(self) -> str:
+        """The table's URI, absolute, not percent-encoded."""
+        return self._table_uri
+
+    @property
+    def store(self) -> LogStore:
+        """The store that the table is kept in."""
+        return self._store
+
+    def snapshot(
+        self, version: int | None = None, timestamp: Timestamp | None = None, *, time_zone: str = "UTC"
+    ) -> Snapshot:
+        """The table at its latest version, at a version, or at a moment.
+
+        Args:
+            version: the version wanted.
+            timestamp: the version wanted is the latest one committed at or before it.
+            time_zone: the zone of a timestamp that names none.
+
+        Raises:
+            TableNotFoundError: there is no table.
+            VersionNotFoundError: the version does not exist, or the log that led to it is gone.
+            TimestampOutOfRangeError: the timestamp is before the first or after the last readable commit.
+            InvalidTimestampError: the text is no timestamp.
+            UnsupportedFeatureError: the table needs what bayou cannot read.
+            CorruptLogError: the log is broken.
+        """
+        if version is not None and timestamp is not None:
+            raise InvalidOptionError(
+                "a version and a timestamp were both given",
+                table=self._table_uri,
+                error_class="DELTA_ONEOF_IN_TIMETRAVEL",
+                next_step="Give one of them.",
+            )
+        if timestamp is not None:
+            version = self.version_at(timestamp, time_zone=time_zone)
+        if version is None:
+            return self.update()
+        if isinstance(version, bool) or not isinstance(version, int):
+            raise InvalidOptionError(f"{version!r} is no version", table=self._table_uri, next_step="Give an integer.")
+        latest = self._latest
+        if latest is not None and latest.version == version:
+            latest = self.update()
+            if latest.version == version:
+                return latest
+        return self._load(version)
+
+    def update(self) -> Snapshot:
+        """The latest snapshot. Costs one listing; only commits that are new since the last call are read and replayed."""
+        with self._lock:
+            self._latest = self._advanced(self._latest) if self._latest is not None else self._load(None)
+            return self._latest
+
+    def version(self) -> int:
+        """The latest version.
+
+        Raises:
+            TableNotFoundError: there is no table.
+        """
+        latest = self._latest
+        if latest is not None:
+            return self.update().version
+        return self._segment_version()
+
+    def version_at(self, timestamp: Timestamp, *, time_zone: str = "UTC") -> int:
+        """The latest version that was committed at or before a moment.
+
+        Raises:
+            TimestampOutOfRangeError: the timestamp is before the first or after the last readable commit.
+            InvalidTimestampError: the text is no timestamp.
+        """
+        wanted = to_milliseconds(timestamp, time_zone)
+        latest = self.update()
+        return self._commit_times(self._listing(), latest).version_at(wanted)
+
+    def history(self, limit: int | None = None) -> list[HistoryEntry]:
+        """The commits that the log still holds, newest first.
+
+        Args:
+            limit: at most so many.
+        """
+        latest = self.update()
+        listing = self._listing()
+        return read_history(self._store, listing, self._commit_times(listing, latest), self._table_uri, limit)
+
+    def changes(self, start: int, end: int | None = None) -> list[CommitChanges]:
+        """The actions of each commit from one version to another, both included.
+
+        Args:
+            start: the first version.
+            end: the last version; the latest where None.
+
+        Raises:
+            VersionNotFoundError: a version of the range is not in the log.
+            CorruptLogError: a commit cannot be read.
+        """
+        latest = self.update()
+        listing = self._listing()
+        return read_changes(self._store, listing, self._commit_times(listing, latest), self._table_uri, start, end)
+
+    def _commit_times(self, listing: LogListing, latest: Snapshot) -> CommitTimes:
+        ict = InCommitTimestamps.of(latest.metadata.configuration)
+        return CommitTimes(self._store, listing, ict, self._table_uri)
+
+    def _listing(self) -> LogListing:
+        return sort_listing(list_log(self._store, f"{LOG_FOLDER}/"))
+
+    def _segment_version(self) -> int:
+        try:
+            return find_segment(self._store, self._table_uri).version
+        except TableNotFoundError:
+            raise self._not_found() from None
+
+    def _advanced(self, known: Snapshot) -> Snapshot:
+        listing = sort_listing(list_log(self._store, version_prefix(known.version)))
+        segment = extend_segment(known.segment, listing)
+        if segment is None:
+            return self._load(None)
+        if segment is known.segment:
+            return known
+        try:
+            return Snapshot(known.source.extend(segment))
+        except DerivedFileError:
+            return self._load(None)
+
+    def _load(self, version: int | None) -> Snapshot:
+        unreadable: frozenset[str] = frozenset()
+        failed: DerivedFileError | None = None
+        while True:
+            try:
+                segment = find_segment(self._store, self._table_uri, version, unreadable=unreadable)
+            except TableNotFoundError:
+                raise self._not_found() from None
+            except Exception as error:
+                if failed is not None:
+                    raise failed from error
+                raise
+            try:
+                return Snapshot(SnapshotSource.open(segment, self._store, self._table_uri, unreadable=unreadable))
+            except DerivedFileError as error:
+                if error.file is None or error.file in unreadable:
+                    raise
+                failed = error
+                unreadable |= {error.file}
+
+    def _not_found(self) -> TableNotFoundError:
+        try:
+            something = next(iter(self._store.list_from("")), None) is not None
+        except FileNotFoundError:
+            something = False
+        local = self._store.local_path("")
+        if something or (local is not None and os.path.isdir(local)):  # noqa: PTH112
+            return no_table(self._table_uri)
+        return PathNotFoundError("there is nothing at the path", table=self._table_uri, next_step="Check the path.")
+
+
+def open_log(path: str | os.PathLike[str], storage_options: Mapping[str, str] | None = None) -> DeltaLog:
+    """Open the log of a table; nothing is read yet.
+
+    Args:
+        path: the table's path or URI.
+        storage_options: credentials and settings of the store.
+
+    Raises:
+        StorageError: no store serves the path's scheme.
+    """
+    place = qualify(path)
+    return DeltaLog(place.uri, open_store(place, storage_options))

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The identity of a logical file: its canonical path and its deletion vector, as one string a row."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.protocol.paths import canonical
+
+# Paths that can differ in spelling from another path to the same file: encoded, absolute, or not normalised.
+_SPECIAL: Final = r"[%:]|^\.{0,2}/|/\.{0,2}/|/\.{0,2}$"
+
+
+def action_keys(paths: pa.ChunkedArray, vectors: pa.ChunkedArray, table_uri: str) -> pa.ChunkedArray:
+    """One key for each file action; equal keys mean the same logical file.
+
+    Args:
+        paths: the actions' paths, as in the log.
+        vectors: their deletion vectors, DELETION_VECTOR.
+        table_uri: the table's URI, not percent-encoded.
+
+    Source: PROTOCOL.md, "Action Reconciliation": the key is (path, deletion vector's unique id).
+    """
+    files = canonical_paths(paths, table_uri)
+    if vectors.null_count == len(vectors):
+        return files
+    marked = pc.binary_join_element_wise(files, vector_ids(vectors), "\0")
+    return pc.if_else(pc.is_valid(vectors), marked, files)
+
+
+def vector_ids(vectors: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The unique ids of deletion vectors; null where there is none.
+
+    Source: PROTOCOL.md, "Derived Fields".
+    """
+    names = pc.binary_join_element_wise(
+        pc.struct_field(vectors, "storage_type"), pc.struct_field(vectors, "path_or_inline_dv"), ""
+    )
+    offset = pc.struct_field(vectors, "offset")
+    with_offset = pc.binary_join_element_wise(names, pc.cast(offset, pa.string()), "@")
+    return pc.if_else(pc.is_valid(offset), with_offset, names)
+
+
+def canonical_paths(paths: pa.ChunkedArray, table_uri: str) -> pa.ChunkedArray:
+    """Paths in canonical form. Only those that can have another spelling are looked at one by one."""
+    special = pc.match_substring_regex(paths, _SPECIAL)
+    if not pc.any(special).as_py():
+        return paths
+    return pa.chunked_array(
+        [_canonical_chunk(chunk, mask, table_uri) for chunk, mask in _aligned(paths, special)], pa.string()
+    )
+
+
+def _aligned(paths: pa.ChunkedArray, special: pa.ChunkedArray) -> list[tuple[pa.Array, pa.Array]]:
+    table = pa.table([paths, special], names=["path", "special"])
+    return [(batch["path"], batch["special"]) for batch in table.to_batches()]
+
+
+def _canonical_chunk(paths: pa.Array, special: pa.Array, table_uri: str) -> pa.Array:
+    # Partition folders repeat: one call for each distinct folder, and one for each file name that is special itself.
+    odd = paths.filter(special)
+    if not len(odd):
+        return paths
+    known: dict[str, str] = {}
+    replaced = []
+    for path in odd.to_pylist():
+        folder, slash, name = path.rpartition("/")
+        if "%" in name or name in {"", ".", ".."} or not slash:
+            replaced.append(canonical(path, table_uri))
+            continue
+        prefix = known.get(folder)
+        if prefix is None:
+            prefix = known[folder] = _folder_prefix(folder, table_uri)
+        replaced.append(prefix + name)
+    return pc.replace_with_mask(paths, special, pa.array(replaced, pa.string()))
+
+
+def _folder_prefix(folder: str, table_uri: str) -> str:
+    """What a plain file name in that folder begins with once canonical."""
+    return canonical(f"{folder}/x", table_uri)[:-1]

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a listing of `_delta_log` holds, sorted by kind."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from bayou.errors import StorageError
+from bayou.protocol.file_names import LAST_CHECKPOINT, LogFileKind, LogFileName, parse_log_file_name
+from bayou.storage.store import FileStatus, LogStore
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointFiles:
+    """A complete checkpoint by its names: one file, or all the parts.
+
+    Checkpoints compare by preference: a later version first, then V2, then multi-part with more parts, then classic.
+    """
+
+    version: int
+    rank: int
+    parts: int
+    files: tuple[FileStatus, ...]
+
+    @property
+    def preference(self) -> tuple[int, int, int, str]:
+        """Higher is better."""
+        return (self.version, self.rank, self.parts, self.files[0].path)
+
+
+@dataclass(frozen=True, slots=True)
+class LogListing:
+    """The files of a log from some version on.
+
+    Attributes:
+        commits: the commits by version.
+        checkpoints: the complete checkpoints, best first.
+        compacted: the log compaction files by first version, with the last version of each.
+        checksums: the checksum files by version.
+        incomplete: the versions of multi-part checkpoints that lack a part.
+    """
+
+    commits: dict[int, FileStatus] = field(default_factory=dict)
+    checkpoints: tuple[CheckpointFiles, ...] = ()
+    compacted: dict[int, list[tuple[int, FileStatus]]] = field(default_factory=dict)
+    checksums: dict[int, FileStatus] = field(default_factory=dict)
+    incomplete: tuple[int, ...] = ()
+
+    @property
+    def latest(self) -> int | None:
+        """The last version that a commit or a checkpoint names, or None where there is neither."""
+        versions = [*self.commits, *(found.version for found in self.checkpoints)]
+        return max(versions, default=None)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is neither a commit nor a checkpoint, complete or not."""
+        return not self.commits and not self.checkpoints and not self.incomplete
+
+
+_RANK: Final = {
+    LogFileKind.CLASSIC_CHECKPOINT: 0,
+    LogFileKind.CHECKPOINT_PART: 1,
+    LogFileKind.V2_CHECKPOINT: 2,
+}
+
+
+def sort_listing(statuses: Iterable[FileStatus]) -> LogListing:
+    """Sort a listing by kind. Files without a meaning and zero-length checkpoints are left out."""
+    listing = LogListing()
+    whole: list[CheckpointFiles] = []
+    parts: dict[tuple[int, int], dict[int, FileStatus]] = defaultdict(dict)
+    for status in statuses:
+        found = parse_log_file_name(status.name)
+        if found is None:
+            continue
+        match found.kind:
+            case LogFileKind.COMMIT:
+                listing.commits[found.version] = status
+            case LogFileKind.CHECKSUM:
+                listing.checksums[found.version] = status
+            case LogFileKind.COMPACTED:
+                _add_compacted(listing, found, status)
+            case LogFileKind.CHECKPOINT_PART:
+                if status.size and found.part and found.parts:
+                    parts[found.version, found.parts][found.part] = status
+            case kind:
+                if status.size:
+                    whole.append(CheckpointFiles(found.version, _RANK[kind], 1, (status,)))
+    incomplete = []
+    for (version, count), files in parts.items():
+        if set(files) == set(range(1, count + 1)):
+            ordered = tuple(files[part] for part in sorted(files))
+            whole.append(CheckpointFiles(version, _RANK[LogFileKind.CHECKPOINT_PART], count, ordered))
+        else:
+            incomplete.append(version)
+    best_first = tuple(sorted(whole, key=lambda found: found.preference, reverse=True))
+    return LogListing(listing.commits, best_first, listing.compacted, listing.checksums, tuple(sorted(incomplete)))
+
+
+def _add_compacted(listing: LogListing, found: LogFileName, status: FileStatus) -> None:
+    if found.end_version is not None and found.end_version > found.version and status.size:
+        listing.compacted.setdefault(found.version, []).append((found.end_version, status))
+
+
+def read_last_checkpoint(store: LogStore) -> int | None:
+    """The version that `_last_checkpoint` names; a hint, so that anything wrong with the file counts as no hint."""
+    try:
+        document = json.loads(store.read(LAST_CHECKPOINT))
+    except (OSError, StorageError, ValueError, RecursionError):
+        return None
+    version = document.get("version") if isinstance(document, dict) else None
+    return version if type(version) is int and version >= 0 else None
+
+
+def list_log(store: LogStore, path: str) -> Iterator[FileStatus]:
+    """List the log from a path on; a store without the folder lists nothing."""
+    try:
+        yield from store.list_from(path)
+    except FileNotFoundError:
+        return

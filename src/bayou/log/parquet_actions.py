@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Actions in a Parquet file: a checkpoint, one part of it, or a sidecar.
+
+Writers differ in which columns are there, how maps and lists are spelled, and what is optional; only leaf columns that are
+asked for are read, and each is brought to the types of `columns`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from bayou.log.columns import ADD_SCHEMA, DELETION_VECTOR, JSON_NAMES, REMOVE_SCHEMA, TEXT_MAP, VECTOR_JSON_NAMES
+from bayou.log.selection import Selection
+from bayou.storage.store import LogStore
+
+_BATCH_ROWS = 65_536
+
+
+class ParquetActions:
+    """One Parquet file of actions. Only its footer is kept in memory; columns are read at each call."""
+
+    def __init__(self, store: LogStore, path: str) -> None:
+        self.path = path
+        self._store = store
+        self._lock = threading.Lock()
+        with self._open() as source, pq.ParquetFile(source) as file:
+            self._metadata = file.metadata
+        schema = self._metadata.schema
+        self._leaves = {schema.column(place).path: place for place in range(len(schema))}
+
+    def has(self, name: str) -> bool:
+        """Whether the file has a column of that dotted name, or columns under it."""
+        return name in self._leaves or any(leaf.startswith(f"{name}.") for leaf in self._leaves)
+
+    def leaf_names(self, name: str) -> list[str]:
+        """The dotted names of the leaf columns under a column."""
+        return [leaf for leaf in self._leaves if leaf == name or leaf.startswith(f"{name}.")]
+
+    def values(self, action: str, wanted: str) -> list[dict[str, Any]]:
+        """The actions of one kind as JSON-like objects; `wanted` is a field that each of them has."""
+        required = f"{action}.{wanted}"
+        if required not in self._leaves:
+            return []
+        groups = self._groups_with(required)
+        found = self._read([action], groups)
+        if found is None:
+            return []
+        column = found[action]
+        present = column.filter(pc.is_valid(pc.struct_field(column, wanted)))
+        return [_without_nulls(value) for value in present.to_pylist(maps_as_pydicts="lossy")]
+
+    def load(self, names: Iterable[str]) -> Mapping[str, pa.ChunkedArray]:
+        """Columns of the live files, by the names of ADD_SCHEMA; null where the file does not have one."""
+        wanted = {name: f"add.{JSON_NAMES[name]}" for name in names}
+        selection = self._adds
+        present = [column for column in wanted.values() if self.has(column)]
+        found = self._read(present, self._add_groups) if present else None
+        structs = found["add"] if found is not None else None
+        return {
+            name: self._column(structs, name, selection) if self.has(column) else _nulls(name, selection.length)
+            for name, column in wanted.items()
+        }
+
+    def structs(self, leaves: Sequence[str]) -> pa.ChunkedArray | None:
+        """The `add` structs of the live files with only some leaf columns in them; None where none of them is there."""
+        present = [leaf for leaf in leaves if self.has(leaf)]
+        found = self._read(present, self._add_groups) if present else None
+        return None if found is None else self._adds.apply(found["add"])
+
+    def removes(self) -> pa.Table:
+        """The tombstones, REMOVE_SCHEMA."""
+        if "remove.path" not in self._leaves:
+            return REMOVE_SCHEMA.empty_table()
+        found = self._read(["remove"], self._groups_with("remove.path"))
+        if found is None:
+            return REMOVE_SCHEMA.empty_table()
+        column = found["remove"]
+        present = column.filter(pc.is_valid(pc.struct_field(column, "path")))
+        names = {each.name for each in present.type}
+        columns = [
+            _canonical(pc.struct_field(present, JSON_NAMES[each.name]), each.type)
+            if JSON_NAMES[each.name] in names
+            else pa.chunked_array([pa.nulls(len(present), each.type)])
+            for each in REMOVE_SCHEMA
+        ]
+        return pa.Table.from_arrays(columns, schema=REMOVE_SCHEMA)
+
+    @cached_property
+    def _add_groups(self) -> list[int]:
+        return self._groups_with("add.path") if "add.path" in self._leaves else []
+
+    @cached_property
+    def _adds(self) -> Selection:
+        found = self._read(["add.path"], self._add_groups) if self._add_groups else None
+        if found is None:
+            return Selection.everything(0)
+        return Selection.of(pc.is_valid(pc.struct_field(found["add"], "path")))
+
+    def _column(self, structs: pa.ChunkedArray | None, name: str, selection: Selection) -> pa.ChunkedArray:
+        wanted = ADD_SCHEMA.field(name).type
+        if structs is None:
+            return _nulls(name, selection.length)
+        return _canonical(selection.apply(pc.struct_field(structs, JSON_NAMES[name])), wanted)
+
+    def _groups_with(self, leaf: str) -> list[int]:
+        """The row groups that can hold a value of a leaf column, by their statistics."""
+        place = self._leaves[leaf]
+        groups = []
+        for group in range(self._metadata.num_row_groups):
+            chunk = self._metadata.row_group(group).column(place)
+            statistics = chunk.statistics
+            if statistics is None or not statistics.has_null_count or statistics.null_count < chunk.num_values:
+                groups.append(group)
+        return groups
+
+    def _read(self, columns: list[str], groups: list[int]) -> pa.Table | None:
+        if not groups:
+            return None
+        with self._open() as source, pq.ParquetFile(source, metadata=self._metadata) as file:
+            try:
+                return file.read_row_groups(groups, columns=columns)
+            except pa.ArrowNotImplementedError:
+                # More than 2 GB of text in one row group fits no single nested array; batches do.
+                batches = file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=columns)
+                return pa.Table.from_batches(list(batches))
+
+    def _open(self) -> Any:
+        local = self._store.local_path(self.path)
+        return pa.OSFile(local) if local is not None else pa.PythonFile(self._store.open(self.path), mode="r")
+
+
+def _nulls(name: str, length: int) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.nulls(length, ADD_SCHEMA.field(name).type)])
+
+
+def _canonical(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+    if column.type == wanted and wanted != TEXT_MAP:
+        return column
+    if wanted == DELETION_VECTOR:
+        return pa.chunked_array([_vector_chunk(chunk) for chunk in column.chunks], wanted)
+    return column.cast(wanted)
+
+
+def _vector_chunk(chunk: pa.Array) -> pa.Array:
+    names = {each.name for each in chunk.type}
+    fields = [
+        pc.struct_field(chunk, VECTOR_JSON_NAMES[each.name]).cast(each.type)
+        if VECTOR_JSON_NAMES[each.name] in names
+        else pa.nulls(len(chunk), each.type)
+        for each in DELETION_VECTOR
+    ]
+    mask = pc.is_null(fields[0])
+    return pa.StructArray.from_arrays(fields, fields=list(DELETION_VECTOR), mask=mask)
+
+
+def _without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: item for name, item in value.items() if item is not None}

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Log segments: which files of `_delta_log` make up the table at a version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from bayou.errors import CorruptLogError, TableNotFoundError, VersionGapError, VersionNotFoundError
+from bayou.log.listing import CheckpointFiles, LogListing, list_log, read_last_checkpoint, sort_listing
+from bayou.protocol.file_names import LOG_FOLDER, commit_path, version_prefix
+from bayou.storage.store import FileStatus, LogStore
+
+
+@dataclass(frozen=True, slots=True)
+class LogSegment:
+    """The files that a snapshot is made of.
+
+    Guarantees: the commits and compacted files cover every version from the checkpoint's (or from 0) to `version`, once.
+
+    Attributes:
+        version: the table version.
+        checkpoint: where replay starts, or None for the first commit.
+        deltas: commits and compacted files in the order of their versions.
+        last_commit: the commit of `version`, or None where only a checkpoint is left of it.
+        checksum: the checksum file of `version`, or None.
+    """
+
+    version: int
+    checkpoint: CheckpointFiles | None
+    deltas: tuple[tuple[int, FileStatus], ...]
+    last_commit: FileStatus | None
+    checksum: FileStatus | None
+
+    @property
+    def files(self) -> tuple[FileStatus, ...]:
+        """Every file of the segment, the checkpoint first."""
+        start = self.checkpoint.files if self.checkpoint else ()
+        return (*start, *(status for _, status in self.deltas))
+
+
+def find_segment(
+    store: LogStore,
+    table: str,
+    version: int | None = None,
+    *,
+    unreadable: frozenset[str] = frozenset(),
+) -> LogSegment:
+    """Find the files of a version, the latest one where none is given.
+
+    `_last_checkpoint` only says where to begin to list. Where what it says does not lead to a segment, the whole log is
+    listed.
+
+    Args:
+        store: the table's store.
+        table: the table's URI, for errors.
+        version: the version, or None.
+        unreadable: checkpoints (by their first file) and compacted files that turned out to be of no use.
+
+    Raises:
+        TableNotFoundError: there is neither a commit nor a checkpoint.
+        VersionNotFoundError: the version is after the latest, or the log that led to it is gone.
+        VersionGapError: commits are missing.
+    """
+    hint = read_last_checkpoint(store)
+    if hint and (version is None or hint <= version):
+        listing = sort_listing(list_log(store, version_prefix(hint)))
+        segment = _segment_of(listing, version, unreadable)
+        if segment is not None and segment.checkpoint is not None:
+            return segment
+    listing = sort_listing(list_log(store, f"{LOG_FOLDER}/"))
+    if listing.is_empty:
+        raise no_table(table)
+    segment = _segment_of(listing, version, unreadable)
+    if segment is None:
+        raise _why_not(listing, table, version, unreadable)
+    return segment
+
+
+def extend_segment(segment: LogSegment, listing: LogListing) -> LogSegment | None:
+    """The segment of the latest version in a listing that begins at the segment's version.
+
+    Returns:
+        The same segment where there is nothing new; None where the listing does not continue it, so that the caller has
+        to look at the whole log.
+    """
+    known = segment.last_commit
+    if known is None or listing.commits.get(segment.version) != known:
+        return None
+    latest = listing.latest
+    if latest is None or latest < segment.version:
+        return None
+    if latest == segment.version:
+        return segment if segment.checksum else replace(segment, checksum=listing.checksums.get(latest))
+    deltas = list(_cover(listing, segment.version + 1, latest))
+    if len(deltas) != latest - segment.version:
+        return None
+    return LogSegment(
+        latest,
+        segment.checkpoint,
+        (*segment.deltas, *deltas),
+        listing.commits.get(latest),
+        listing.checksums.get(latest),
+    )
+
+
+def earliest_version(listing: LogListing) -> int | None:
+    """The first version that can be recreated: that of the oldest checkpoint with every later commit, or 0."""
+    latest = listing.latest
+    if latest is None:
+        return None
+    first_kept = latest + 1
+    while first_kept - 1 in listing.commits:
+        first_kept -= 1
+    if first_kept == 0:
+        return 0
+    reachable = [found.version for found in listing.checkpoints if found.version >= first_kept - 1]
+    return min(reachable, default=None)
+
+
+def no_table(table: str) -> TableNotFoundError:
+    """The error for a folder without a log."""
+    return TableNotFoundError(
+        f"there is no Delta table: {LOG_FOLDER} holds neither a commit nor a checkpoint",
+        table=table,
+        next_step="Check the path; write to it to create a table there.",
+    )
+
+
+def _segment_of(listing: LogListing, version: int | None, unreadable: frozenset[str]) -> LogSegment | None:
+    latest = listing.latest
+    if latest is None:
+        return None
+    wanted = latest if version is None else version
+    if wanted > latest or wanted < 0:
+        return None
+    for checkpoint in listing.checkpoints:
+        if checkpoint.version <= wanted and checkpoint.files[0].path not in unreadable:
+            segment = _from(listing, checkpoint, wanted, unreadable)
+            if segment is not None:
+                return segment
+    return _from(listing, None, wanted, unreadable)
+
+
+def _from(
+    listing: LogListing, checkpoint: CheckpointFiles | None, wanted: int, unreadable: frozenset[str]
+) -> LogSegment | None:
+    first = checkpoint.version + 1 if checkpoint else 0
+    if any(version not in listing.commits for version in range(first, wanted + 1)):
+        return None
+    if checkpoint is None and wanted not in listing.commits:
+        return None
+    deltas = tuple(_shortest_cover(listing, first, wanted, unreadable))
+    return LogSegment(wanted, checkpoint, deltas, listing.commits.get(wanted), listing.checksums.get(wanted))
+
+
+def _cover(listing: LogListing, first: int, last: int) -> Iterator[tuple[int, FileStatus]]:
+    for version in range(first, last + 1):
+        if version in listing.commits:
+            yield version, listing.commits[version]
+
+
+def _shortest_cover(
+    listing: LogListing, first: int, last: int, unreadable: frozenset[str]
+) -> Iterator[tuple[int, FileStatus]]:
+    """Commits, with compacted files in the place of those that they hold, the longest first."""
+    version = first
+    while version <= last:
+        known = listing.compacted.get(version, ())
+        fitting = [found for found in known if found[0] <= last and found[1].path not in unreadable]
+        end, status = max(fitting, key=lambda found: found[0], default=(version, listing.commits[version]))
+        yield end, status
+        version = end + 1
+
+
+def _why_not(
+    listing: LogListing, table: str, version: int | None, unreadable: frozenset[str]
+) -> VersionNotFoundError | CorruptLogError:
+    latest = listing.latest
+    earliest = earliest_version(listing)
+    if version is not None and latest is not None and (version > latest or version < 0):
+        return version_not_found(table, version, earliest, latest)
+    if version is not None and earliest is not None and version < earliest:
+        return version_not_found(table, version, earliest, latest)
+    return _gap(listing, table, latest if version is None else version, unreadable)
+
+
+def version_not_found(table: str, version: int, earliest: int | None, latest: int | None) -> VersionNotFoundError:
+    """The error for a version outside the range that can be read, which the text gives."""
+    if latest is not None and version > latest:
+        why = f"the latest version is {latest}"
+    else:
+        why = "the log that led to it has been cleaned up" if version >= 0 else "versions count from 0"
+    return VersionNotFoundError(
+        f"version {version} cannot be read: {why}; versions {earliest} to {latest} are available",
+        table=table,
+        version=version,
+        next_step="Ask for a version in that range.",
+        earliest=earliest,
+        latest=latest,
+    )
+
+
+def _gap(listing: LogListing, table: str, wanted: int | None, unreadable: frozenset[str]) -> CorruptLogError:
+    last = -1 if wanted is None else wanted
+    usable = [
+        found.version
+        for found in listing.checkpoints
+        if found.version <= last and found.files[0].path not in unreadable
+    ]
+    first = max(usable, default=-1) + 1
+    missing = [version for version in range(first, last + 1) if version not in listing.commits]
+    notes = [f"the checkpoint of version {version} lacks a part" for version in listing.incomplete]
+    notes += [f"{path} cannot be read" for path in sorted(unreadable)]
+    hint = f" ({'; '.join(notes)})" if notes else ""
+    shown = ", ".join(str(version) for version in missing[:5])
+    more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""  # noqa: PLR2004  (a sample of five)
+    return VersionGapError(
+        f"the log is not contiguous: no commit for version {shown}{more}, and no checkpoint that makes up for it{hint}",
+        table=table,
+        version=wanted,
+        file=commit_path(missing[0]) if missing else None,
+        next_step="Restore the missing files of the log from a backup.",
+        missing=tuple(missing[:100]),
+    )

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots: the table at one version, as an immutable value that reads what it is asked for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import ChecksumMismatchError, DeltaError, InvalidOptionError
+from bayou.log.derived_files import DerivedFileError
+from bayou.log.columns import ADD_SCHEMA
+from bayou.log.segment import LogSegment
+from bayou.log.snapshot_source import SnapshotSource
+from bayou.protocol import properties
+from bayou.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+from bayou.protocol.schema import DataType, StructType, parse_schema
+
+if TYPE_CHECKING:
+    from bayou.plan.predicate import Predicate
+    from bayou.plan.statistics import FileStatistics
+
+ColumnPath: TypeAlias = tuple[str, ...]
+Filters: TypeAlias = "Sequence[tuple[str, str, Any]] | Sequence[Sequence[tuple[str, str, Any]]] | Predicate"
+T = TypeVar("T")
+
+
+class Snapshot:
+    """The table at one version.
+
+    Guarantees: a snapshot never changes, whatever is committed later. `files()`, `partitions()`, `partition_texts()` and
+    `statistics()` list the live files in one fixed order, so that positions agree. Columns are read from the log when they
+    are first asked for, and kept; threads may share a snapshot. Where a checkpoint turns out to be unreadable and the
+    commits before it are still there, those are replayed instead.
+    """
+
+    def __init__(self, source: SnapshotSource) -> None:
+        self._source = source
+        self._lock = threading.RLock()
+        self._checked = source.checked_header()
+
+    def __repr__(self) -> str:
+        return f"Snapshot({self.table_uri!r}, version={self.version})"
+
+    @property
+    def table_uri(self) -> str:
+        """The table's URI, not percent-encoded."""
+        return self._source.table_uri
+
+    @property
+    def version(self) -> int:
+        """The table version."""
+        return self._source.segment.version
+
+    @property
+    def segment(self) -> LogSegment:
+        """The files of the log that the snapshot is made of."""
+        return self._source.segment
+
+    @property
+    def source(self) -> SnapshotSource:
+        """Where the snapshot reads from; for the log that extends it."""
+        return self._source
+
+    @property
+    def protocol(self) -> Protocol:
+        """What a client must understand."""
+        return self._checked[0]
+
+    @property
+    def metadata(self) -> Metadata:
+        """The table's identity, schema and properties."""
+        return self._checked[1]
+
+    @cached_property
+    def schema(self) -> StructType:
+        """The table's schema, partition columns included.
+
+        Raises:
+            InvalidSchemaError: the schema string is not readable.
+        """
+        return parse_schema(self.metadata.schema_string)
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """The logical names of the partition columns, in order."""
+        return self.metadata.partition_columns
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """The table's configuration."""
+        return MappingProxyType(dict(self.metadata.configuration))
+
+    @cached_property
+    def timestamp(self) -> int:
+        """When the version was committed, in ms since the epoch: the in-commit timestamp, else the file's time."""
+        return self._source.timestamp(self.metadata)
+
+    @cached_property
+    def num_files(self) -> int:
+        """The number of live files; from the version's checksum where there is one."""
+        known = self._source.checksum
+        if known is not None and known.num_files is not None and not self._source.has_state:
+            return known.num_files
+        return self._read(lambda source: source.state().num_files)
+
+    @cached_property
+    def size_bytes(self) -> int:
+        """The size of the live files; from the version's checksum where there is one."""
+        known = self._source.checksum
+        if known is not None and known.size_bytes is not None and not self._source.has_state:
+            return known.size_bytes
+        return pc.sum(self._columns(["size"])["size"]).as_py() or 0
+
+    @cached_property
+    def transactions(self) -> Mapping[str, SetTransaction]:
+        """The latest `txn` of each application, without those that delta.setTransactionRetentionDuration expired."""
+        found = self._read(lambda source: source.transactions())
+        retention = properties.SET_TRANSACTION_RETENTION_MS.read(self.metadata.configuration)
+        if retention is not None:
+            oldest = time.time() * 1000 - retention
+            found = {name: each for name, each in found.items() if (each.last_updated or 0) > oldest}
+        return MappingProxyType(found)
+
+    @cached_property
+    def domain_metadata(self) -> Mapping[str, DomainMetadata]:
+        """The domain metadata by domain, without removed ones."""
+        found = self._read(lambda source: source.domains())
+        return MappingProxyType({name: each for name, each in found.items() if not each.removed})
+
+    def files(self, columns: Iterable[str] | None = None, where: Filters | None = None) -> pa.Table:
+        """The live files, one row each, in the snapshot's order.
+
+        Columns: path (percent-encoded, as in the log), partition_values (by physical name), size in bytes,
+        modification_time in ms, data_change, stats (JSON), tags, deletion_vector, base_row_id,
+        default_row_commit_version, clustering_provider. Reading fewer is faster.
+
+        Args:
+            columns: the columns wanted, in order; all of them where None.
+            where: keep files that may hold a matching row: `(column, op, value)` tuples that must all hold, a list of
+                such lists of which one must hold, or a Predicate. Partition columns are matched exactly.
+
+        Raises:
+            InvalidOptionError: a column or a filter cannot be understood.
+        """
+        names = list(ADD_SCHEMA.names if columns is None else columns)
+        unknown = [name for name in names if name not in ADD_SCHEMA.names]
+        if unknown:
+            raise InvalidOptionError(
+                f"files have no column {unknown[0]!r}",
+                table=self.table_uri,
+                next_step=f"Choose from {', '.join(ADD_SCHEMA.names)}.",
+            )
+        found = self._columns(names)
+        schema = pa.schema([ADD_SCHEMA.field(name) for name in names])
+        table = pa.Table.from_arrays([found[name] for name in names], schema=schema)
+        return table if where is None else table.filter(self.may_match(where))
+
+    def may_match(self, where: Filters) -> pa.BooleanArray:
+        """For each file of `files()`, whether it may hold a row that a filter keeps; true where in doubt."""
+        from bayou.log.file_statistics import may_match  # noqa: PLC0415  (planning is not needed to open a table)
+
+        return may_match(self, where)
+
+    def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:
+        """The partition values as in the log, by physical name, aligned with `files()`."""
+        with self._lock:
+            if self._partition_texts is None:
+                maps = self._columns(["partition_values"])["partition_values"] if self.partition_columns else None
+                self._partition_texts = {
+                    name: _lookup(maps, name, logical)
+                    for logical, name in zip(self.partition_columns, self._physical_partition_columns(), strict=True)
+                }
+            return self._partition_texts
+
+    _partition_texts: dict[str, pa.ChunkedArray] | None = None
+
+    @cached_property
+    def _partitions(self) -> Mapping[ColumnPath, pa.Array]:
+        from bayou.plan.partition_values import to_arrow  # noqa: PLC0415  (not needed to open a table)
+
+        types = {found.physical_name: found.type for found in self.schema.fields}
+        texts = self.partition_texts()
+        return {(name,): to_arrow(text, str(types.get(name, "string"))) for name, text in texts.items()}
+
+    def partitions(self) -> Mapping[ColumnPath, pa.Array]:
+        """The partition values typed, by physical path, aligned with `files()`."""
+        return self._partitions
+
+    def statistics(self, fields: Mapping[ColumnPath, DataType]) -> FileStatistics:
+        """Statistics of some columns, by physical path, aligned with `files()`; each column is parsed once.
+
+        Args:
+            fields: the physical path and the type of each column wanted.
+        """
+        return self._read(lambda source: source.state().statistics(fields))
+
+    def tombstones(self) -> pa.Table:
+        """The files that are no longer live and not yet forgotten, as the log's `remove` actions."""
+        return self._read(lambda source: source.state().tombstones(self.table_uri))
+
+    @property
+    def nbytes(self) -> int:
+        """The memory in bytes that the snapshot pins."""
+        return self._source.nbytes + sum(text.nbytes for text in (self._partition_texts or {}).values())
+
+    def verify_checksum(self) -> bool:
+        """Compare the version's checksum file with the replayed state.
+
+        Returns:
+            True where they agree, False where the version has no readable checksum file.
+
+        Raises:
+            ChecksumMismatchError: they disagree; `mismatches` says in what.
+        """
+        known = self._source.checksum
+        if known is None:
+            return False
+        protocol, metadata = self._read(lambda source: source.replayed_header())
+        size = pc.sum(self._columns(["size"])["size"]).as_py() or 0
+        facts = (
+            ("numFiles", known.num_files, self._read(lambda source: source.state().num_files)),
+            ("tableSizeBytes", known.size_bytes, size),
+            ("protocol", known.protocol and _comparable(known.protocol), protocol and _comparable(protocol)),
+            ("metadata", known.metadata, metadata),
+        )
+        wrong = {name: (noted, found) for name, noted, found in facts if noted is not None and noted != found}
+        if not wrong:
+            return True
+        shown = "; ".join(f"{name} is {noted!r:.100}, the log says {found!r:.100}" for name, (noted, found) in wrong.items())
+        raise ChecksumMismatchError(
+            f"the checksum of the version disagrees with its log: {shown}",
+            table=self.table_uri,
+            version=self.version,
+            file=known.path,
+            next_step="Check the log for lost or edited files; if it is sound, delete the checksum file.",
+            mismatches=wrong,
+        )
+
+    def _physical_partition_columns(self) -> list[str]:
+        fields = [self.schema.field(name) for name in self.partition_columns]
+        return [
+            found.physical_name if found is not None else name
+            for found, name in zip(fields, self.partition_columns, strict=True)
+        ]
+
+    def _columns(self, names: Sequence[str]) -> Mapping[str, pa.ChunkedArray]:
+        return self._read(lambda source: source.state().columns(names))
+
+    def _read(self, read: Callable[[SnapshotSource], T]) -> T:
+        """Read from the log; where a checkpoint is unreadable, from what came before it, if that is still there."""
+        while True:
+            source = self._source
+            try:
+                return read(source)
+            except DerivedFileError as error:
+                with self._lock:
+                    if self._source is source:
+                        try:
+                            self._source = source.without(error.file)
+                        except DeltaError:
+                            raise error from None
+
+
+def _comparable(protocol: Protocol) -> tuple[int, int, frozenset[str], frozenset[str]]:
+    return (
+        protocol.min_reader_version,
+        protocol.min_writer_version,
+        frozenset(protocol.reader_features or ()),
+        frozenset(protocol.writer_features or ()),
+    )
+
+
+def _lookup(maps: pa.ChunkedArray | None, name: str, logical: str) -> pa.ChunkedArray:
+    if maps is None:
+        return pa.chunked_array([], pa.string())
+    found = pc.map_lookup(maps, pa.scalar(name), "first")
+    if name != logical and found.null_count:
+        # Files from before column mapping was enabled carry the logical name.
+        found = pc.coalesce(found, pc.map_lookup(maps, pa.scalar(logical), "first"))
+    return found

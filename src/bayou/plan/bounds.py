@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a file's statistics say about one comparison: may a row of the file satisfy it?
+
+Every function gives one bool for each file, never null: false only where no row can. Bounds are read with what writers
+are known to do: a float's maximum may leave out NaN, a timestamp's maximum is cut to milliseconds, a decimal may have
+gone through a double, a string may be cut.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.plan.comparisons import Constant, compare, constant
+from bayou.protocol.instants import INT64_MAX, MICROS_PER_MILLISECOND
+from bayou.protocol.stats import STRING_PREFIX_LENGTH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bayou.plan.literals import Literal
+    from bayou.plan.statistics import ColumnStatistics
+
+# So many ranges stand for the values of a long IN list.
+_IN_RANGES = 64
+# Decimals with fewer digits survive a double unchanged.
+_DOUBLE_SAFE_DIGITS = 15
+# Two roundings to the nearest double, into the statistics and into the comparison below, and as much again.
+_DOUBLE_TOLERANCE = 2.0**-50
+
+
+class ColumnBounds:
+    """The statistics of one leaf column, ready for comparisons."""
+
+    def __init__(self, statistics: ColumnStatistics, num_records: pa.Array) -> None:
+        self._size = len(num_records)
+        self._num_records = num_records
+        self._null_count = statistics.null_count
+        self._low: Any = None
+        self._high: Any = None
+        if statistics.min is not None and statistics.max is not None:
+            self._low, self._high = _known(statistics.min), _reaching(_known(statistics.max))
+
+    def has_null(self) -> pa.Array:
+        """Whether the column may be NULL in a row."""
+        # A wide count can be used where it is zero, and a tight one otherwise says the same.
+        return self._everywhere() if self._null_count is None else _kept(pc.not_equal(self._null_count, 0))
+
+    def has_value(self) -> pa.Array:
+        """Whether the column may be other than NULL in a row."""
+        if self._null_count is None:
+            return self._everywhere()
+        return _kept(pc.not_equal(self._null_count, self._num_records))
+
+    def may(self, op: str, literal: Literal) -> pa.Array:
+        """Whether `column op literal` may be true for a row; `op` is one of = != < <= > >=."""
+        if literal.value is None:
+            return self._nowhere()
+        against = None if self._low is None else constant(literal, self._low.type)
+        if against is None:
+            return self.has_value()
+        return pc.and_(self.has_value(), _kept(self._compared(op, against)))
+
+    def may_equal_any(self, literals: Sequence[Literal]) -> pa.Array:
+        """Whether the column may equal one of the constants in a row."""
+        present = [literal for literal in literals if literal.value is not None]
+        if len(present) <= _IN_RANGES:
+            return reduce(pc.or_, (self.may("=", literal) for literal in present), self._nowhere())
+        if any(literal.value != literal.value for literal in present):
+            return self.has_value()
+        ordered = sorted(present, key=lambda literal: literal.value)
+        step = -(-len(ordered) // _IN_RANGES)
+        ranges = ((ordered[i], ordered[min(i + step, len(ordered)) - 1]) for i in range(0, len(ordered), step))
+        return reduce(pc.or_, (self._may_lie_between(*each) for each in ranges), self._nowhere())
+
+    def may_differ_from_all(self, literals: Sequence[Literal]) -> pa.Array:
+        """Whether the column may be neither NULL nor any of the constants in a row; never where one of them is NULL."""
+        if any(literal.value is None for literal in literals):
+            return self._nowhere()
+        if len(literals) > _IN_RANGES:
+            return self.has_value()
+        return reduce(pc.and_, (self.may("!=", literal) for literal in literals), self.has_value())
+
+    def may_start_with(self, prefix: str) -> pa.Array:
+        """Whether the column may start with the text in a row."""
+        if self._low is None or not pa.types.is_string(self._low.type):
+            return self.has_value()
+        reaches = pc.greater_equal(self._high, prefix)
+        starts = pc.or_(pc.less_equal(self._low, prefix), pc.starts_with(self._low, prefix))
+        return pc.and_(self.has_value(), _kept(pc.and_kleene(starts, reaches)))
+
+    def may_start_otherwise(self, prefix: str) -> pa.Array:
+        """Whether the column may be not NULL and start with something else in a row."""
+        if self._low is None or not pa.types.is_string(self._low.type):
+            return self.has_value()
+        # All strings between two with a common prefix have that prefix.
+        always = pc.and_kleene(pc.starts_with(self._low, prefix), pc.starts_with(self._high, prefix))
+        return pc.and_(self.has_value(), _kept(pc.invert(always)))
+
+    def _may_lie_between(self, least: Literal, greatest: Literal) -> pa.Array:
+        if self._low is None:
+            return self.has_value()
+        first, last = constant(least, self._low.type), constant(greatest, self._low.type)
+        if first is None or last is None:
+            return self.has_value()
+        overlaps = pc.and_kleene(_bound("<=", self._low, last), _bound(">=", self._high, first))
+        return pc.and_(self.has_value(), _kept(overlaps))
+
+    def _compared(self, op: str, against: Constant) -> pa.Array:
+        """`op` between the bounds and the constant, null where the bounds do not say."""
+        if pa.types.is_floating(self._low.type):
+            return self._compared_float(op, against)
+        if op == "=":
+            # A constant between two values of the column's scale equals none of them.
+            inside = pc.and_kleene(_bound("<=", self._low, against), _bound(">=", self._high, against))
+            return inside if against.is_exact else self._nowhere()
+        if op == "!=":
+            return self._differs(against)
+        return _bound(op, self._low if op in {"<", "<="} else self._high, against)
+
+    def _compared_float(self, op: str, against: Constant) -> pa.Array:
+        """NaN may hide above every maximum, and exceeds every constant but itself."""
+        if against.is_nan:
+            return self._nowhere() if op == ">" else self._everywhere()
+        if op == "=":
+            return pc.and_kleene(compare("<=", self._low, against), compare(">=", self._high, against))
+        return compare(op, self._low, against) if op in {"<", "<="} else self._everywhere()
+
+    def _differs(self, against: Constant) -> pa.Array:
+        if pa.types.is_string(self._low.type) and len(against.value.as_py()) >= STRING_PREFIX_LENGTH:
+            # Bounds of this length can be prefixes of longer strings.
+            return self._everywhere()
+        return pc.or_kleene(_bound("<", self._low, against), _bound(">", self._high, against))
+
+    def _everywhere(self) -> pa.Array:
+        return constant_mask(self._size, truth=True)
+
+    def _nowhere(self) -> pa.Array:
+        return constant_mask(self._size, truth=False)
+
+
+def constant_mask(size: int, *, truth: bool) -> pa.Array:
+    """The same bool for every file."""
+    return pa.repeat(pa.scalar(truth), size)
+
+
+def _kept(mask: pa.Array) -> pa.Array:
+    """What the statistics do not say may be true."""
+    return pc.fill_null(mask, True)
+
+
+def _bound(op: str, bounds: pa.Array, against: Constant) -> pa.Array:
+    """`bounds op constant`, true as well where a decimal bound may have crossed the constant on its way."""
+    result = compare(op, bounds, against)
+    if not pa.types.is_decimal(bounds.type):
+        return result
+    # Compared as doubles: the bounds have up to 38 digits, which leaves decimals no room for the tolerance.
+    doubles, target = bounds.cast(pa.float64()), float(against.value.as_py())
+    is_close = pc.less_equal(pc.abs(pc.subtract(doubles, target)), abs(target) * _DOUBLE_TOLERANCE)
+    is_long = pc.greater_equal(pc.abs(doubles), 10.0 ** (_DOUBLE_SAFE_DIGITS - bounds.type.scale))
+    return pc.or_(result, pc.and_(is_close, is_long))
+
+
+def _known(limits: pa.Array) -> pa.Array:
+    """NaN as a bound says nothing: it means another thing at every writer."""
+    return pc.if_else(pc.is_nan(limits), None, limits) if pa.types.is_floating(limits.type) else limits
+
+
+def _reaching(maximum: pa.Array) -> pa.Array:
+    """The maximum that no value exceeds, but for NaN."""
+    return _next_millisecond(maximum) if pa.types.is_timestamp(maximum.type) else maximum
+
+
+def _next_millisecond(maximum: pa.Array) -> pa.Array:
+    micros = maximum.cast(pa.int64())
+    last = INT64_MAX - MICROS_PER_MILLISECOND
+    raised = pc.add(pc.min_element_wise(micros, last, skip_nulls=False), MICROS_PER_MILLISECOND)
+    return raised.cast(maximum.type)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predicates on partition columns: the value is the same in every row of a file, so the answer is exact."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.plan.comparisons import compare, constant
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bayou.plan.literals import Literal
+
+
+def plain(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """The values as one array without a dictionary, which comparisons work on."""
+    array = pa.concat_arrays(values.chunks) if isinstance(values, pa.ChunkedArray) else values
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def comparison(op: str, values: pa.Array, literal: Literal) -> pa.Array | None:
+    """The truth of `value op literal` for each file, null for NULL; None where the types do not compare."""
+    if literal.value is None:
+        return pa.nulls(len(values), pa.bool_())
+    against = constant(literal, values.type)
+    return None if against is None else compare(op, values, against)
+
+
+def sameness(values: pa.Array, literal: Literal) -> pa.Array | None:
+    """Whether each value equals the literal, with NULL equal to NULL; None where the types do not compare."""
+    if literal.value is None:
+        return pc.is_null(values)
+    same = comparison("=", values, literal)
+    return None if same is None else pc.fill_null(same, False)
+
+
+def membership(values: pa.Array, literals: Sequence[Literal]) -> pa.Array | None:
+    """The truth of `value in literals` for each file, null for NULL; None where the types do not compare."""
+    has_null = any(literal.value is None for literal in literals)
+    start = pa.nulls(len(values), pa.bool_()) if has_null else pc.if_else(pc.is_valid(values), False, None)
+    tests = [comparison("=", values, literal) for literal in literals if literal.value is not None]
+    known = [test for test in tests if test is not None]
+    return None if len(known) < len(tests) else reduce(pc.or_kleene, known, start)
+
+
+def prefix(values: pa.Array, text: str) -> pa.Array | None:
+    """The truth of `value starts with text` for each file, null for NULL; None where values are no strings."""
+    return pc.starts_with(values, text) if pa.types.is_string(values.type) else None

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Partition values of many files at once: the log's texts as typed Arrow arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import InvalidSchemaError
+from bayou.protocol import partition_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_ARROW_TYPES: dict[str, pa.DataType] = {
+    "byte": pa.int8(),
+    "short": pa.int16(),
+    "integer": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "void": pa.null(),
+    "null": pa.null(),
+}
+_MAX_PRECISION = 38
+
+
+def arrow_type(data_type: str) -> pa.DataType:
+    """The Arrow type whose values are a primitive type's: what Spark itself exchanges with Arrow.
+
+    Raises:
+        InvalidSchemaError: no column of the type has one value a file.
+    """
+    if partition_values.is_string_type(data_type):
+        return pa.string()
+    decimal = partition_values.decimal_type(data_type)
+    if decimal is not None and 0 <= decimal[1] <= decimal[0] <= _MAX_PRECISION:
+        return pa.decimal128(*decimal)
+    found = _ARROW_TYPES.get(data_type)
+    if found is None:
+        raise InvalidSchemaError(f"A column of type {data_type} cannot be a partition column.", type=data_type)
+    return found
+
+
+def to_arrow(texts: pa.ChunkedArray | pa.Array, data_type: str, *, time_zone: str = "UTC") -> pa.Array:
+    """The typed values of partition texts, aligned with them; NULL for null, "" and what cannot be cast.
+
+    Cost: the parser runs once for each distinct text.
+
+    Args:
+        texts: one text for each file.
+        data_type: the partition column's primitive type, as in the schema's JSON.
+        time_zone: the zone of timestamps whose text has none.
+
+    Raises:
+        InvalidSchemaError: the type cannot be a partition column's.
+    """
+    target = arrow_type(data_type)
+    if pa.types.is_null(target):
+        return pa.nulls(len(texts))
+    if pa.types.is_string(target):
+        plain = _combined(texts).cast(pa.string())
+        return pc.if_else(pc.equal(plain, ""), None, plain)
+    return parse_distinct(texts, target, lambda text: partition_values.parse(text, data_type, time_zone=time_zone))
+
+
+def parse_distinct(texts: pa.ChunkedArray | pa.Array, target: pa.DataType, parse: Callable[[str], Any]) -> pa.Array:
+    """A parser applied to each distinct text once; where it gives None the result is null."""
+    encoded = _combined(texts)
+    if not pa.types.is_dictionary(encoded.type):
+        encoded = encoded.dictionary_encode()
+    values = pa.array([None if text is None else parse(text) for text in encoded.dictionary.to_pylist()], target)
+    return values.take(encoded.indices)
+
+
+def _combined(texts: pa.ChunkedArray | pa.Array) -> pa.Array:
+    if not isinstance(texts, pa.ChunkedArray):
+        return texts
+    combined = texts.combine_chunks()
+    return combined if isinstance(combined, pa.Array) else pa.concat_arrays(combined.chunks)

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predicates over the columns of a table, as values that skipping understands.
+
+A predicate has SQL's three truth values for a row: true, false, and NULL where a comparison meets NULL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Literal as Choice
+
+from bayou.errors import InvalidOptionError
+from bayou.plan.literals import Literal, literal
+from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.stats import is_collated, parse_column_list
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "And",
+    "Boolean",
+    "Column",
+    "Comparison",
+    "In",
+    "IsNotNull",
+    "IsNull",
+    "Literal",
+    "Not",
+    "Or",
+    "Path",
+    "Predicate",
+    "StartsWith",
+    "Unknown",
+    "columns",
+    "from_dnf",
+    "literal",
+]
+
+Path: TypeAlias = tuple[str, ...]
+Operator = Choice["=", "<", "<=", ">", ">=", "<=>"]
+
+_COMPARISONS: dict[str, Operator] = {"==": "=", "=": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+_OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "not in", "is null", "is not null")
+_FILTER_SIZES = (2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A leaf column by its physical names, from the top-level column down."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A column compared with a constant; "<=>" is the equality to which NULL is a value."""
+
+    op: Operator
+    column: Column
+    literal: Literal
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """A column that equals one of some constants."""
+
+    column: Column
+    values: tuple[Literal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """A column that is NULL."""
+
+    column: Column
+
+
+@dataclass(frozen=True, slots=True)
+class IsNotNull:
+    """A column that is not NULL."""
+
+    column: Column
+
+
+@dataclass(frozen=True, slots=True)
+class StartsWith:
+    """A string column that starts with a text, compared byte by byte."""
+
+    column: Column
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All of some predicates; true where there are none."""
+
+    children: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """At least one of some predicates; false where there are none."""
+
+    children: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The opposite of a predicate; NULL stays NULL."""
+
+    child: Predicate
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Anything that is not understood: it may be true, false or NULL for any row, so it skips nothing.
+
+    A comparison of collated strings is one: their order is not that of the bytes.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean:
+    """A constant truth value; None is NULL."""
+
+    value: bool | None
+
+
+Predicate: TypeAlias = Comparison | In | IsNull | IsNotNull | StartsWith | And | Or | Not | Unknown | Boolean
+
+
+def columns(predicate: Predicate) -> set[Path]:
+    """The physical paths of the columns that a predicate looks at."""
+    match predicate:
+        case And(children) | Or(children):
+            return set().union(*map(columns, children))
+        case Not(child):
+            return columns(child)
+        case Unknown() | Boolean():
+            return set()
+        case _:
+            return {predicate.column.path}
+
+
+def from_dnf(filters: Sequence[Any], schema: StructType) -> Predicate:
+    """The predicate of a list of filters.
+
+    A list of (column, operator, value) means all of them; a list of such lists means one of the lists. Operators: `==`
+    (or `=`), `!=`, `<`, `<=`, `>`, `>=`, `in`, `not in`, `is null`, `is not null` (these two take no value). A column
+    is a logical name, with dots into structs. A `datetime` without a zone is UTC for a column of type timestamp.
+
+    Args:
+        filters: the filters; none at all keep everything.
+        schema: the table's schema, which names the columns and gives the values their types.
+
+    Raises:
+        InvalidOptionError: a column does not exist, an operator is not known, or a value is not of the column's type.
+    """
+    if not isinstance(filters, list | tuple):
+        raise _invalid(f"{filters!r} is no list of filters.")
+    if all(isinstance(each, tuple) for each in filters):
+        return And(tuple(_filter(each, schema) for each in filters))
+    if not all(isinstance(each, list) for each in filters):
+        raise _invalid("Filters are either tuples or lists of tuples, not both.")
+    return Or(tuple(And(tuple(_filter(each, schema) for each in group)) for group in filters))
+
+
+def _filter(entry: Any, schema: StructType) -> Predicate:
+    if (
+        not isinstance(entry, tuple)
+        or len(entry) not in _FILTER_SIZES
+        or not all(isinstance(x, str) for x in entry[:2])
+    ):
+        raise _invalid(f"{entry!r} is no (column, operator, value).")
+    name, operator, value = (*entry, None)[:3]
+    path, field = _resolve(name, schema)
+    column = Column(path)
+    normalised = " ".join(operator.lower().split())
+    if normalised == "is null":
+        return IsNull(column)
+    if normalised == "is not null":
+        return IsNotNull(column)
+    if not isinstance(field.type, str):
+        raise _invalid(f"Column {name!r} is nested and cannot be compared.")
+    test = _test(normalised, column, value, field.type, name)
+    return Unknown() if is_collated(field) else test
+
+
+def _test(operator: str, column: Column, value: Any, data_type: str, name: str) -> Predicate:
+    if operator in {"in", "not in"}:
+        if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
+            raise _invalid(f"{operator!r} takes a list of values, not {value!r}.")
+        found = In(column, tuple(literal(each, data_type, column=name) for each in value))
+        return found if operator == "in" else Not(found)
+    if operator not in _COMPARISONS and operator != "!=":
+        raise _invalid(f"{operator!r} is no operator; there are {', '.join(_OPERATORS)}.")
+    if value is None:
+        raise _invalid(f"Nothing is {operator} NULL; use 'is null' or 'is not null'.")
+    constant = literal(value, data_type, column=name)
+    if operator == "!=":
+        return Not(Comparison("=", column, constant))
+    return Comparison(_COMPARISONS[operator], column, constant)
+
+
+def _resolve(name: str, schema: StructType) -> tuple[Path, StructField]:
+    """A top-level column of exactly that name goes before the same text as a path."""
+    for parts in ((name,), *_paths(name)):
+        found = _walk(parts, schema)
+        if found is not None:
+            return found
+    raise _invalid(f"There is no column {name!r}; there are {', '.join(schema.names)}.")
+
+
+def _paths(name: str) -> Iterable[tuple[str, ...]]:
+    try:
+        paths = parse_column_list(name)
+    except InvalidOptionError:
+        return ()
+    return paths if len(paths) == 1 else ()
+
+
+def _walk(parts: tuple[str, ...], schema: StructType) -> tuple[Path, StructField] | None:
+    struct: Any = schema
+    path: list[str] = []
+    field = None
+    for part in parts:
+        field = struct.field(part) if isinstance(struct, StructType) else None
+        if field is None:
+            return None
+        path.append(field.physical_name)
+        struct = field.type
+    return None if field is None else (tuple(path), field)
+
+
+def _invalid(message: str) -> InvalidOptionError:
+    return InvalidOptionError(
+        message,
+        next_step="Pass [(column, operator, value), ...] for AND, or a list of such lists for OR.",
+        option="where",
+    )

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which files may hold a row that satisfies a predicate, and which questions the log answers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.plan import exact
+from bayou.plan.answers import count_from_log, min_max_from_log, take_until
+from bayou.plan.bounds import ColumnBounds, constant_mask
+from bayou.plan.comparisons import NEGATED
+from bayou.plan.predicate import And, Boolean, Comparison, In, IsNotNull, IsNull, Not, Or, StartsWith, Unknown
+from bayou.plan.statistics import ColumnStatistics
+
+if TYPE_CHECKING:
+    from bayou.plan.predicate import Path, Predicate
+    from bayou.plan.statistics import FileStatistics
+
+__all__ = ["count_from_log", "may_match", "min_max_from_log", "take_until"]
+
+Partitions: TypeAlias = Mapping[tuple[str, ...], pa.Array]
+
+
+def may_match(predicate: Predicate, statistics: FileStatistics, partitions: Partitions) -> pa.BooleanArray:
+    """One bool for each file: false only where the predicate is true for no row of the file.
+
+    A column that is neither a partition column nor in the statistics, and a constant of another type than its column,
+    skip nothing.
+
+    Args:
+        predicate: over physical paths.
+        statistics: of the files.
+        partitions: the typed values of the partition columns, aligned with the statistics.
+    """
+    files = _Files(statistics, partitions)
+    try:
+        return files.may_be(predicate, truth=True)
+    except RecursionError:
+        # A predicate nested thousands deep: skipping is optional.
+        return constant_mask(files.size, truth=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    statistics: FileStatistics
+    partitions: Partitions
+
+    @property
+    def size(self) -> int:
+        return len(self.statistics.num_records)
+
+    def may_be(self, predicate: Predicate, *, truth: bool) -> pa.Array:
+        """Whether the predicate may have that truth value for a row of the file; NULL is neither true nor false.
+
+        Asking for false instead of inverting a mask is what carries NOT down to the comparisons: a file in which a
+        predicate may be true is no file in which it cannot be false.
+        """
+        match predicate:
+            case Unknown():
+                return constant_mask(self.size, truth=True)
+            case Boolean(value):
+                return constant_mask(self.size, truth=value is truth)
+            case Not(child):
+                return self.may_be(child, truth=not truth)
+            case And(children):
+                return self._combined(children, truth=truth, needs_all=truth)
+            case Or(children):
+                return self._combined(children, truth=truth, needs_all=not truth)
+            case _:
+                return self._leaf(predicate, truth=truth)
+
+    def _combined(self, children: tuple[Predicate, ...], *, truth: bool, needs_all: bool) -> pa.Array:
+        masks = (self.may_be(child, truth=truth) for child in children)
+        return reduce(pc.and_ if needs_all else pc.or_, masks, constant_mask(self.size, truth=needs_all))
+
+    def _leaf(self, leaf: Comparison | In | IsNull | IsNotNull | StartsWith, *, truth: bool) -> pa.Array:
+        if isinstance(leaf, In) and not leaf.values:
+            # Nothing is in an empty list, and that holds for NULL too.
+            return constant_mask(self.size, truth=not truth)
+        path: Path = leaf.column.path
+        values = self.partitions.get(path)
+        if values is not None:
+            return _exactly(leaf, exact.plain(values), truth=truth)
+        column = self.statistics.columns.get(path, ColumnStatistics())
+        return _possibly(leaf, ColumnBounds(column, self.statistics.num_records), truth=truth)
+
+
+def _possibly(
+    leaf: Comparison | In | IsNull | IsNotNull | StartsWith, bounds: ColumnBounds, *, truth: bool
+) -> pa.Array:
+    match leaf:
+        case IsNull():
+            return bounds.has_null() if truth else bounds.has_value()
+        case IsNotNull():
+            return bounds.has_value() if truth else bounds.has_null()
+        case In(_, values):
+            return bounds.may_equal_any(values) if truth else bounds.may_differ_from_all(values)
+        case StartsWith(_, text):
+            return bounds.may_start_with(text) if truth else bounds.may_start_otherwise(text)
+        case Comparison("<=>", _, literal):
+            return _possibly_same(bounds, leaf, truth=truth)
+        case Comparison(op, _, literal):
+            return bounds.may(op if truth else NEGATED[op], literal)
+
+
+def _possibly_same(bounds: ColumnBounds, leaf: Comparison, *, truth: bool) -> pa.Array:
+    if leaf.literal.value is None:
+        return bounds.has_null() if truth else bounds.has_value()
+    if truth:
+        return bounds.may("=", leaf.literal)
+    return pc.or_(bounds.has_null(), bounds.may("!=", leaf.literal))
+
+
+def _exactly(leaf: Comparison | In | IsNull | IsNotNull | StartsWith, values: pa.Array, *, truth: bool) -> pa.Array:
+    held = _truth(leaf, values)
+    if held is None:
+        return constant_mask(len(values), truth=True)
+    return pc.fill_null(held if truth else pc.invert(held), False)
+
+
+def _truth(leaf: Comparison | In | IsNull | IsNotNull | StartsWith, values: pa.Array) -> pa.Array | None:
+    match leaf:
+        case IsNull():
+            return pc.is_null(values)
+        case IsNotNull():
+            return pc.is_valid(values)
+        case In(_, literals):
+            return exact.membership(values, literals)
+        case StartsWith(_, text):
+            return exact.prefix(values, text)
+        case Comparison("<=>", _, literal):
+            return exact.sameness(values, literal)
+        case Comparison(op, _, literal):
+            return exact.comparison(op, values, literal)

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statistics of many files as Arrow columns, aligned row by row with the files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.plan.partition_values import parse_distinct
+from bayou.plan.stats_json import read_rows
+from bayou.protocol import instants, partition_values
+from bayou.protocol.stats import has_bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bayou.protocol.schema import DataType
+
+Path: TypeAlias = tuple[str, ...]
+
+_MAX_PRECISION = 38
+_MIN, _MAX, _NULLS = "minValues", "maxValues", "nullCount"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnStatistics:
+    """What is known about one leaf column; null in an array says: not known for this file.
+
+    Attributes:
+        min: a lower bound of the values that are not NULL; None where no file can have one.
+        max: an upper bound, as the log says it: cut to milliseconds for timestamps, and without NaN by some writers.
+        null_count: the rows in which the leaf is NULL.
+    """
+
+    min: pa.Array | None = None
+    max: pa.Array | None = None
+    null_count: pa.Array | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatistics:
+    """What is known about some files, for the columns that were asked for.
+
+    Guarantees: all arrays have one row for each file, in the order of the files. Bounds are int64 for integers, float64
+    for float and double, decimal128(38, scale), date32, timestamp in microseconds (UTC, or without a zone), string.
+
+    Attributes:
+        num_records: the rows of each file, deleted ones included; null where not known.
+        tight_bounds: whether the bounds are reached and the null counts exact; true where the log says nothing.
+        columns: by physical path.
+    """
+
+    num_records: pa.Array
+    tight_bounds: pa.Array
+    columns: Mapping[Path, ColumnStatistics] = field(default_factory=dict)
+
+    def filter(self, mask: pa.Array) -> FileStatistics:
+        """The files for which the mask is true, in the same order."""
+        return self._mapped(lambda values: values.filter(mask))
+
+    def _mapped(self, change: Callable[[pa.Array], pa.Array]) -> FileStatistics:
+        def optional(values: pa.Array | None) -> pa.Array | None:
+            return None if values is None else change(values)
+
+        columns = {
+            path: ColumnStatistics(optional(column.min), optional(column.max), optional(column.null_count))
+            for path, column in self.columns.items()
+        }
+        return FileStatistics(change(self.num_records), change(self.tight_bounds), columns)
+
+
+def bounds_type(data_type: DataType) -> pa.DataType | None:
+    """The Arrow type of a leaf's minimum and maximum, or None where its type has none."""
+    if not isinstance(data_type, str) or not has_bounds(data_type):
+        return None
+    decimal = partition_values.decimal_type(data_type)
+    if decimal is not None:
+        return pa.decimal128(_MAX_PRECISION, decimal[1])
+    if data_type in partition_values.INTEGER_BITS:
+        return pa.int64()
+    return _BOUNDS_TYPES.get(data_type, pa.string())
+
+
+def from_json(stats: pa.ChunkedArray | pa.Array, fields: Mapping[Path, DataType]) -> FileStatistics:
+    """Statistics from the log's JSON texts.
+
+    Args:
+        stats: one text for each file; null, empty and invalid ones say nothing about their file.
+        fields: the leaf columns to read, by physical path; only these are parsed.
+    """
+    texts = stats if isinstance(stats, pa.ChunkedArray) else pa.chunked_array([stats])
+    rows = read_rows(texts, _json_schema(fields))
+    return _from_columns(lambda *path: _member(rows, path), len(texts), fields)
+
+
+def from_struct(stats_parsed: pa.ChunkedArray | pa.Array, fields: Mapping[Path, DataType]) -> FileStatistics:
+    """Statistics from a checkpoint's `stats_parsed`; a column that it lacks is not known.
+
+    Timestamps in nanoseconds are not used: such a column comes from INT96 and may have wrapped around.
+
+    Args:
+        stats_parsed: one struct for each file.
+        fields: the leaf columns to take, by physical path.
+    """
+    chunked = stats_parsed if isinstance(stats_parsed, pa.ChunkedArray) else pa.chunked_array([stats_parsed])
+    table = pa.table({"stats": chunked})
+    return _from_columns(lambda *path: _member(table, ("stats", *path)), len(chunked), fields)
+
+
+def coalesce(first: FileStatistics, second: FileStatistics) -> FileStatistics:
+    """For each file what the first says, and what the second says where the first says nothing."""
+
+    def merged(left: pa.Array | None, right: pa.Array | None) -> pa.Array | None:
+        return right if left is None else left if right is None else pc.coalesce(left, right)
+
+    columns = {}
+    for path in {**first.columns, **second.columns}:
+        left = first.columns.get(path, ColumnStatistics())
+        right = second.columns.get(path, ColumnStatistics())
+        columns[path] = ColumnStatistics(
+            merged(left.min, right.min), merged(left.max, right.max), merged(left.null_count, right.null_count)
+        )
+    # True may stand for "not said", so a false on either side counts.
+    tight = pc.and_(first.tight_bounds, second.tight_bounds)
+    return FileStatistics(pc.coalesce(first.num_records, second.num_records), tight, columns)
+
+
+def concat(parts: Sequence[FileStatistics]) -> FileStatistics:
+    """The files of several statistics, one after the other; a column that a part lacks is not known for its files."""
+    columns = {path: column for part in parts for path, column in part.columns.items()}
+    return FileStatistics(
+        _concatenated([part.num_records for part in parts], pa.int64()),
+        _concatenated([part.tight_bounds for part in parts], pa.bool_()),
+        {path: _concat_column(parts, path) for path in columns},
+    )
+
+
+def _concat_column(parts: Sequence[FileStatistics], path: Path) -> ColumnStatistics:
+    def joined(name: str) -> pa.Array | None:
+        pieces = [getattr(part.columns.get(path), name, None) for part in parts]
+        known = next((piece for piece in pieces if piece is not None), None)
+        if known is None:
+            return None
+        sizes = [len(part.num_records) for part in parts]
+        filled = (
+            pa.nulls(size, known.type) if piece is None else piece for piece, size in zip(pieces, sizes, strict=True)
+        )
+        return pa.concat_arrays(list(filled))
+
+    return ColumnStatistics(joined("min"), joined("max"), joined("null_count"))
+
+
+def _concatenated(arrays: list[pa.Array], target: pa.DataType) -> pa.Array:
+    return pa.concat_arrays(arrays) if arrays else pa.array([], target)
+
+
+_BOUNDS_TYPES = {
+    "float": pa.float64(),
+    "double": pa.float64(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+}
+_TEXT_PARSERS: dict[pa.DataType, Callable[[str], int | None]] = {
+    pa.date32(): instants.parse_date,
+    # A bound without a zone could be in any zone, so it says nothing.
+    pa.timestamp("us", "UTC"): lambda text: instants.parse_timestamp(text, None),
+    pa.timestamp("us"): instants.parse_timestamp_ntz,
+}
+
+
+def _json_schema(fields: Mapping[Path, DataType]) -> pa.Schema:
+    bounds: dict[str, object] = {}
+    counts: dict[str, object] = {}
+    for path, data_type in fields.items():
+        target = bounds_type(data_type)
+        if target is not None:
+            _put(bounds, path, pa.string() if target in _TEXT_PARSERS else target)
+        _put(counts, path, pa.int64())
+    members = [("numRecords", pa.int64()), ("tightBounds", pa.bool_())]
+    if bounds:
+        members += [(_MIN, _struct(bounds)), (_MAX, _struct(bounds))]
+    if counts:
+        members.append((_NULLS, _struct(counts)))
+    return pa.schema(members)
+
+
+def _put(tree: dict[str, object], path: Path, leaf: pa.DataType) -> None:
+    for name in path[:-1]:
+        child = tree.setdefault(name, {})
+        if not isinstance(child, dict):
+            return
+        tree = child
+    tree.setdefault(path[-1], leaf)
+
+
+def _struct(tree: dict[str, object]) -> pa.StructType:
+    return pa.struct([(name, _struct(child) if isinstance(child, dict) else child) for name, child in tree.items()])
+
+
+def _member(table: pa.Table, path: Path) -> pa.Array | None:
+    """A nested member as one array, with the nulls of what is around it; None where there is no such member."""
+    if path[0] not in table.column_names:
+        return None
+    values: pa.Array = _combined(table[path[0]])
+    for name in path[1:]:
+        if not pa.types.is_struct(values.type) or values.type.get_field_index(name) < 0:
+            return None
+        values = pc.struct_field(values, [values.type.get_field_index(name)])
+    return values
+
+
+def _combined(values: pa.ChunkedArray) -> pa.Array:
+    return (
+        values.chunk(0)
+        if values.num_chunks == 1
+        else pa.concat_arrays(values.chunks)
+        if values.num_chunks
+        else pa.array([], values.type)
+    )
+
+
+def _from_columns(member: Callable[..., pa.Array | None], size: int, fields: Mapping[Path, DataType]) -> FileStatistics:
+    columns = {}
+    for path, data_type in fields.items():
+        target = bounds_type(data_type)
+        low, high = (
+            None if target is None else _bound(member(side, *path), target, data_type, size) for side in (_MIN, _MAX)
+        )
+        columns[path] = ColumnStatistics(low, high, _null_count(member(_NULLS, *path), data_type, size))
+    num_records = _cast(member("numRecords"), pa.int64(), size)
+    tight = pc.fill_null(_cast(member("tightBounds"), pa.bool_(), size), True)
+    return FileStatistics(num_records, tight, columns)
+
+
+def _bound(values: pa.Array | None, target: pa.DataType, data_type: DataType, size: int) -> pa.Array:
+    if values is not None and pa.types.is_string(values.type) and target in _TEXT_PARSERS:
+        return _parsed_texts(values, target)
+    if values is not None and pa.types.is_timestamp(values.type) and values.type.unit == "ns":
+        values = None
+    return _as_written(_cast(values, target, size), data_type)
+
+
+def _as_written(bound: pa.Array, data_type: DataType) -> pa.Array:
+    """A float's shortest digits name another double than the float itself."""
+    return bound.cast(pa.float32(), safe=False).cast(pa.float64()) if data_type == "float" else bound
+
+
+def _parsed_texts(texts: pa.Array, target: pa.DataType) -> pa.Array:
+    try:
+        return texts.cast(target)
+    except pa.ArrowInvalid:
+        return parse_distinct(texts, target, _TEXT_PARSERS[target])
+
+
+def _null_count(values: pa.Array | None, data_type: DataType, size: int) -> pa.Array:
+    counts = _cast(values, pa.int64(), size)
+    if isinstance(data_type, str):
+        return counts
+    # Counts of arrays and maps come from footers at some writers and count elements there; no null is none either way.
+    return pc.if_else(pc.equal(counts, 0), counts, None)
+
+
+def _cast(values: pa.Array | None, target: pa.DataType, size: int) -> pa.Array:
+    if values is None:
+        return pa.nulls(size, target)
+    try:
+        return values.cast(target)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return pa.nulls(size, target)

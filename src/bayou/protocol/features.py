@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Table features: one table of facts, and the two questions asked of it: may we read, may we write.
+
+To support a feature, change its row here and do its work elsewhere. `read` is true where a reader of bayou does what the
+feature asks, or where a reader may ignore it. `write` says when a plain append needs nothing for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from bayou.errors import UnsupportedFeatureError, UnsupportedProtocolError
+from bayou.protocol import properties
+from bayou.protocol.actions import Metadata, Protocol
+from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType, parse_schema
+
+MAX_READER_VERSION: Final = 3
+MAX_WRITER_VERSION: Final = 7
+
+Rule = Callable[[Metadata, StructType], bool]
+
+
+def _never(_metadata: Metadata, _schema: StructType) -> bool:
+    return False
+
+
+def _always(_metadata: Metadata, _schema: StructType) -> bool:
+    return True
+
+
+def _enabled(*wanted: properties.TableProperty[bool]) -> Rule:
+    return lambda metadata, _schema: any(each.read(metadata.configuration) for each in wanted)
+
+
+def _field_has(*keys: str) -> Rule:
+    return lambda _metadata, schema: any(key in found.metadata for found in _all_fields(schema) for key in keys)
+
+
+def _has_invariants(_metadata: Metadata, schema: StructType) -> bool:
+    return any(not found.nullable or "delta.invariants" in found.metadata for found in _all_fields(schema))
+
+
+def _has_constraints(metadata: Metadata, _schema: StructType) -> bool:
+    return any(key.lower().startswith(properties.CONSTRAINT_PREFIX) for key in metadata.configuration)
+
+
+def _maps_columns(metadata: Metadata, _schema: StructType) -> bool:
+    return properties.COLUMN_MAPPING_MODE.read(metadata.configuration).lower() not in {"", "none"}
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """The facts about one table feature.
+
+    Attributes:
+        name: the name in the protocol's lists.
+        reader_writer: whether a reader must understand it too.
+        read: whether bayou reads tables that have it.
+        write_blocked: whether a table that has it cannot be appended to yet, given its metadata and schema.
+        legacy_reader: the reader version that implies it, for features older than the lists.
+        legacy_writer: the writer version that implies it.
+    """
+
+    name: str
+    reader_writer: bool
+    read: bool = True
+    write_blocked: Rule = _never
+    legacy_reader: int | None = None
+    legacy_writer: int | None = None
+
+
+def _writer(
+    name: str, write_blocked: Rule = _never, *, legacy: int | None = None, legacy_reader: int | None = None
+) -> Feature:
+    return Feature(
+        name, legacy_reader is not None, write_blocked=write_blocked, legacy_reader=legacy_reader, legacy_writer=legacy
+    )
+
+
+def _reader(name: str, write_blocked: Rule = _never, *, read: bool = True) -> Feature:
+    return Feature(name, reader_writer=True, read=read, write_blocked=write_blocked)
+
+
+_change_feed = _enabled(properties.ENABLE_CHANGE_DATA_FEED, properties.ENABLE_CHANGE_DATA_CAPTURE)
+_widening = _enabled(properties.ENABLE_TYPE_WIDENING)
+_ict = _enabled(properties.ENABLE_IN_COMMIT_TIMESTAMPS)
+
+FEATURES: Final[Mapping[str, Feature]] = {
+    feature.name: feature
+    for feature in (
+        _writer("appendOnly", _enabled(properties.APPEND_ONLY), legacy=2),
+        _writer("invariants", _has_invariants, legacy=2),
+        _writer("checkConstraints", _has_constraints, legacy=3),
+        _writer("changeDataFeed", _change_feed, legacy=4),
+        _writer("generatedColumns", _field_has("delta.generationExpression"), legacy=4),
+        _writer("columnMapping", _maps_columns, legacy=5, legacy_reader=2),
+        _writer("identityColumns", _field_has("delta.identity.start", "delta.identity.step"), legacy=6),
+        _writer("allowColumnDefaults", _field_has("CURRENT_DEFAULT")),
+        _writer("domainMetadata"),
+        _writer("rowTracking", _always),
+        _writer("clustering", _always),
+        _writer("inCommitTimestamp", _ict),
+        _writer("inCommitTimestamp-preview", _ict),
+        _writer("icebergCompatV1", _always),
+        _writer("icebergCompatV2", _always),
+        _writer("icebergCompatV3", _always),
+        _writer("icebergWriterCompatV1", _always),
+        _writer("icebergWriterCompatV3", _always),
+        _writer("checkpointProtection"),
+        _writer("materializePartitionColumns", _always),
+        _writer("coordinatedCommits-preview", _always),
+        _writer("collations", _always),
+        _writer("collations-preview", _always),
+        _writer("redirectWriterOnly-preview", _always),
+        _reader("deletionVectors"),
+        _reader("timestampNtz"),
+        _reader("v2Checkpoint"),
+        _reader("typeWidening", _widening),
+        _reader("typeWidening-preview", _widening),
+        _reader("vacuumProtocolCheck"),
+        _reader("variantType", _always),
+        _reader("variantType-preview", _always),
+        _reader("variantShredding", _always),
+        _reader("variantShredding-preview", _always),
+        _reader("catalogManaged", _always, read=False),
+        _reader("catalogOwned", _always, read=False),
+        _reader("catalogOwned-preview", _always, read=False),
+        _reader("geospatial", _always, read=False),
+        _reader("geospatial-dev", _always, read=False),
+        _reader("timestampNanos", _always, read=False),
+        _reader("adaptiveMetadata-preview", _always, read=False),
+        _reader("redirectReaderWriter-preview", _always, read=False),
+    )
+}
+"""Every feature that is known by name."""
+
+_CATALOG_MANAGED: Final = frozenset({"catalogManaged", "catalogOwned", "catalogOwned-preview"})
+
+
+def reader_features(protocol: Protocol) -> frozenset[str]:
+    """The features that a reader of this protocol must understand, legacy versions spelled out."""
+    if protocol.min_reader_version >= MAX_READER_VERSION:
+        return frozenset(protocol.reader_features or ())
+    return frozenset(
+        each.name
+        for each in FEATURES.values()
+        if each.legacy_reader is not None and protocol.min_reader_version >= each.legacy_reader
+    )
+
+
+def writer_features(protocol: Protocol) -> frozenset[str]:
+    """The features that a writer of this protocol must understand, legacy versions spelled out."""
+    if protocol.min_writer_version >= MAX_WRITER_VERSION:
+        return frozenset(protocol.writer_features or ())
+    return frozenset(
+        each.name
+        for each in FEATURES.values()
+        if each.legacy_writer is not None and protocol.min_writer_version >= each.legacy_writer
+    )
+
+
+def check_readable(protocol: Protocol, table: str, version: int | None = None) -> None:
+    """Refuse a table that bayou cannot read right.
+
+    Raises:
+        UnsupportedProtocolError: the reader version is above every known one.
+        UnsupportedFeatureError: reader features are unknown or not read; `features` names them.
+    """
+    if protocol.min_reader_version > MAX_READER_VERSION:
+        raise UnsupportedProtocolError(
+            f"the table needs reader version {protocol.min_reader_version}; bayou reads up to {MAX_READER_VERSION}",
+            table=table,
+            version=version,
+            next_step="Read it with a newer bayou, or with the engine that wrote it.",
+            features=(),
+            required=protocol.min_reader_version,
+            supported=MAX_READER_VERSION,
+        )
+    refused = sorted(name for name in reader_features(protocol) if name not in FEATURES or not FEATURES[name].read)
+    if not refused:
+        return
+    message = f"the table uses reader features that bayou does not support: {', '.join(refused)}"
+    next_step = "Read it with an engine that supports them, or drop the features there."
+    if _CATALOG_MANAGED.intersection(refused):
+        message += "; a catalog-managed table cannot be read by its path, because its catalog holds the latest commits"
+        next_step = "Read it through the catalog that manages it."
+    raise UnsupportedFeatureError(
+        message, table=table, version=version, next_step=next_step, features=tuple(refused)
+    )
+
+
+def check_writable(protocol: Protocol, metadata: Metadata, table: str, version: int | None = None) -> None:
+    """Refuse a table whose protocol, schema or properties ask a writer for something that bayou does not do yet.
+
+    Raises:
+        UnsupportedProtocolError: the writer version is above every known one.
+        UnsupportedFeatureError: rules are asked for that are not enforced; `features` names them all.
+    """
+    check_readable(protocol, table, version)
+    if protocol.min_writer_version > MAX_WRITER_VERSION:
+        raise UnsupportedProtocolError(
+            f"the table needs writer version {protocol.min_writer_version}; bayou knows up to {MAX_WRITER_VERSION}",
+            table=table,
+            version=version,
+            next_step="Write to it with the engine that created it.",
+            features=(),
+            required=protocol.min_writer_version,
+            supported=MAX_WRITER_VERSION,
+        )
+    refused = tuple(write_obstacles(protocol, metadata))
+    if refused:
+        raise UnsupportedFeatureError(
+            f"the table asks its writers for what bayou does not do yet: {', '.join(refused)}",
+            table=table,
+            version=version,
+            error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
+            next_step="Write to it with an engine that supports all of these; reading works.",
+            features=refused,
+        )
+
+
+def write_obstacles(protocol: Protocol, metadata: Metadata) -> Iterator[str]:
+    """Name everything about a table that stands against a plain append, sorted features first."""
+    schema = parse_schema(metadata.schema_string)
+    named = writer_features(protocol) if protocol.min_writer_version >= MAX_WRITER_VERSION else frozenset()
+    for name in sorted({*named, *_active_rules(metadata, schema)}):
+        if name not in FEATURES or FEATURES[name].write_blocked(metadata, schema):
+            yield name
+    if MAX_WRITER_VERSION > protocol.min_writer_version > _PLAIN_WRITER_VERSION:
+        yield f"writer version {protocol.min_writer_version}"
+    for key in _OBSTACLE_PROPERTIES:
+        if key.read(metadata.configuration):
+            yield key.key
+
+
+_PLAIN_WRITER_VERSION: Final = 2
+
+_OBSTACLE_PROPERTIES: Final = (
+    properties.SYMLINK_MANIFEST,
+    properties.UNIFORM_FORMATS,
+    properties.ENABLE_ICEBERG_COMPAT_V1,
+    properties.ENABLE_ICEBERG_COMPAT_V2,
+    properties.ENABLE_ICEBERG_COMPAT_V3,
+)
+
+# Rules that the metadata can ask for whatever the protocol lists: a writer that ignored one would break the table.
+_RULES_OF_METADATA: Final = (
+    "appendOnly",
+    "invariants",
+    "checkConstraints",
+    "changeDataFeed",
+    "generatedColumns",
+    "columnMapping",
+    "identityColumns",
+    "allowColumnDefaults",
+    "inCommitTimestamp",
+    "typeWidening",
+)
+
+
+def _active_rules(metadata: Metadata, schema: StructType) -> Iterator[str]:
+    for name in _RULES_OF_METADATA:
+        if FEATURES[name].write_blocked(metadata, schema):
+            yield name
+    if properties.ENABLE_ROW_TRACKING.read(metadata.configuration):
+        yield "rowTracking"
+
+
+def _all_fields(data_type: DataType) -> Iterator[StructField]:
+    match data_type:
+        case StructType(fields):
+            for found in fields:
+                yield found
+                yield from _all_fields(found.type)
+        case ArrayType(element, _):
+            yield from _all_fields(element)
+        case MapType(key, value, _):
+            yield from _all_fields(key)
+            yield from _all_fields(value)
+        case _:
+            return

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names of the files in `_delta_log`: what each one is, and how each is spelled."""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass
+
+LOG_FOLDER = "_delta_log"
+SIDECAR_FOLDER = f"{LOG_FOLDER}/_sidecars"
+LAST_CHECKPOINT = f"{LOG_FOLDER}/_last_checkpoint"
+
+_NAME = re.compile(
+    r"(?P<version>\d{20})\.(?:"
+    r"(?P<commit>json)"
+    r"|(?P<checksum>crc)"
+    r"|(?P<end>\d{20})\.compacted\.json"
+    r"|checkpoint\.(?:"
+    r"(?P<classic>parquet)"
+    r"|(?P<part>\d{10})\.(?P<parts>\d{10})\.parquet"
+    r"|(?P<uuid>[0-9A-Za-z-]+)\.(?:json|parquet)"
+    r"))",
+    re.ASCII,
+)
+
+
+class LogFileKind(enum.Enum):
+    """What a file of the log is."""
+
+    COMMIT = "commit"
+    CHECKSUM = "checksum"
+    COMPACTED = "compacted"
+    CLASSIC_CHECKPOINT = "classic checkpoint"
+    CHECKPOINT_PART = "checkpoint part"
+    V2_CHECKPOINT = "V2 checkpoint"
+
+
+@dataclass(frozen=True, slots=True)
+class LogFileName:
+    """A log file's name, taken apart.
+
+    Attributes:
+        name: the name itself, without a folder.
+        kind: what the file is.
+        version: the table version; the first one for a compacted file.
+        end_version: the last version of a compacted file, else None.
+        part: the one-based number of a checkpoint part, else None.
+        parts: of how many parts it is one, else None.
+    """
+
+    name: str
+    kind: LogFileKind
+    version: int
+    end_version: int | None = None
+    part: int | None = None
+    parts: int | None = None
+
+
+def parse_log_file_name(name: str) -> LogFileName | None:
+    """Say what a file directly under `_delta_log` is; None for names that the protocol does not give a meaning."""
+    found = _NAME.fullmatch(name)
+    if found is None:
+        return None
+    version = int(found["version"])
+    if found["commit"]:
+        return LogFileName(name, LogFileKind.COMMIT, version)
+    if found["checksum"]:
+        return LogFileName(name, LogFileKind.CHECKSUM, version)
+    if found["end"]:
+        return LogFileName(name, LogFileKind.COMPACTED, version, end_version=int(found["end"]))
+    if found["classic"]:
+        return LogFileName(name, LogFileKind.CLASSIC_CHECKPOINT, version)
+    if found["part"]:
+        part, parts = int(found["part"]), int(found["parts"])
+        return LogFileName(name, LogFileKind.CHECKPOINT_PART, version, part=part, parts=parts)
+    return LogFileName(name, LogFileKind.V2_CHECKPOINT, version)
+
+
+def version_prefix(version: int) -> str:
+    """The path that every log file of `version` and later sorts at or after."""
+    return f"{LOG_FOLDER}/{version:020d}"
+
+
+def commit_path(version: int) -> str:
+    """The path of a commit, relative to the table."""
+    return f"{LOG_FOLDER}/{version:020d}.json"
+
+
+def checksum_path(version: int) -> str:
+    """The path of a version checksum, relative to the table."""
+    return f"{LOG_FOLDER}/{version:020d}.crc"
+
+
+def checkpoint_path(version: int) -> str:
+    """The path of a classic checkpoint, relative to the table."""
+    return f"{LOG_FOLDER}/{version:020d}.checkpoint.parquet"
+
+
+def checkpoint_part_path(version: int, part: int, parts: int) -> str:
+    """The path of one part of a multi-part checkpoint, relative to the table; parts count from one."""
+    return f"{LOG_FOLDER}/{version:020d}.checkpoint.{part:010d}.{parts:010d}.parquet"
+
+
+def compacted_path(start: int, end: int) -> str:
+    """The path of a log compaction file, relative to the table."""
+    return f"{LOG_FOLDER}/{start:020d}.{end:020d}.compacted.json"

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dates and timestamps as integers: days and microseconds since 1970-01-01, in text and back.
+
+Reading follows the grammar of Spark's cast of a string (`SparkDateTimeUtils.stringToDate`, `parseTimestampString`), in
+the proleptic Gregorian calendar. Python's `datetime` ends with the year 9999 and Spark's types do not, so the calendar
+is worked out on integers here.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timezone
+from zoneinfo import ZoneInfo
+
+MICROS_PER_SECOND = 1_000_000
+MICROS_PER_MILLISECOND = 1_000
+MICROS_PER_DAY = 86_400 * MICROS_PER_SECOND
+INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
+
+_INT32_MIN, _INT32_MAX = -(1 << 31), (1 << 31) - 1
+_DAYS_PER_ERA = 146_097
+_YEARS_PER_ERA = 400
+# The days from 0000-03-01, where the eras of the algorithm start, to 1970-01-01.
+_ERA_TO_EPOCH = 719_468
+_MONTH_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_FEBRUARY = 2
+_HOURS, _SIXTY = 24, 60
+_MAX_OFFSET_SECONDS = 18 * 3600
+_FRACTION_DIGITS = 6
+_YEAR_WIDTH = 4
+
+# What Spark trims off both ends: white space and control characters of ASCII.
+TRIMMED = "".join(map(chr, range(0x21))) + "\x7f"
+
+_DATE = re.compile(r"([+-]?)([0-9]{4,7})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?", re.DOTALL)
+# The text may end after any field; only after the seconds can a zone follow.
+_TIMESTAMP = re.compile(
+    r"([+-]?)([0-9]{4,6})(?:-([0-9]{1,2})(?:-([0-9]{1,2})"
+    r"(?:[ T]([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]*))?([^0-9].*)?)?)?)?)?)?",
+    re.DOTALL,
+)
+# The forms of java.time.ZoneOffset, and those that Spark turns into them: one digit for the hour or the minute.
+_OFFSETS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"([+-])([0-9]{1,2})(?::([0-9]{1,2}))?",
+        r"([+-])([0-9]{1,2}):([0-9]{2}):([0-9]{2})",
+        r"([+-])([0-9]{2})([0-9]{2})([0-9]{2})?",
+    )
+)
+_UTC_NAMES = ("UTC", "GMT", "UT")
+# What lies beside the zones on disk and is none to Java.
+_NO_JAVA_ZONES = ("posix/", "right/", "posixrules", "localtime", "Factory")
+
+# java.time.ZoneId.SHORT_IDS, which Spark hands to every look-up of a zone.
+_SHORT_IDS = {
+    "ACT": "Australia/Darwin",
+    "AET": "Australia/Sydney",
+    "AGT": "America/Argentina/Buenos_Aires",
+    "ART": "Africa/Cairo",
+    "AST": "America/Anchorage",
+    "BET": "America/Sao_Paulo",
+    "BST": "Asia/Dhaka",
+    "CAT": "Africa/Harare",
+    "CNT": "America/St_Johns",
+    "CST": "America/Chicago",
+    "CTT": "Asia/Shanghai",
+    "EAT": "Africa/Addis_Ababa",
+    "ECT": "Europe/Paris",
+    "EST": "-05:00",
+    "HST": "-10:00",
+    "IET": "America/Indiana/Indianapolis",
+    "IST": "Asia/Kolkata",
+    "JST": "Asia/Tokyo",
+    "MIT": "Pacific/Apia",
+    "MST": "-07:00",
+    "NET": "Asia/Yerevan",
+    "NST": "Pacific/Auckland",
+    "PLT": "Asia/Karachi",
+    "PNT": "America/Phoenix",
+    "PRT": "America/Puerto_Rico",
+    "PST": "America/Los_Angeles",
+    "SST": "Pacific/Guadalcanal",
+    "VST": "Asia/Ho_Chi_Minh",
+}
+
+
+def days_from_civil(year: int, month: int, day: int) -> int | None:
+    """Days since 1970-01-01 of a date, or None where the calendar has no such date."""
+    if not 1 <= month <= len(_MONTH_DAYS) or not 1 <= day <= _days_in(year, month):
+        return None
+    shifted = year - (month <= _FEBRUARY)
+    era, year_of_era = divmod(shifted, _YEARS_PER_ERA)
+    day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
+    day_of_era = year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year
+    return era * _DAYS_PER_ERA + day_of_era - _ERA_TO_EPOCH
+
+
+def civil_from_days(days: int) -> tuple[int, int, int]:
+    """The year, month and day of some days since 1970-01-01."""
+    era, day_of_era = divmod(days + _ERA_TO_EPOCH, _DAYS_PER_ERA)
+    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
+    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    shifted_month = (5 * day_of_year + 2) // 153
+    month = shifted_month + 3 if shifted_month < 10 else shifted_month - 9  # noqa: PLR2004  (March is month 0)
+    year = era * _YEARS_PER_ERA + year_of_era + (month <= _FEBRUARY)
+    return year, month, day_of_year - (153 * shifted_month + 2) // 5 + 1
+
+
+def parse_date(text: str) -> int | None:
+    """Days since 1970-01-01, or None where Spark's cast gives NULL."""
+    found = _DATE.fullmatch(text.strip(TRIMMED))
+    if found is None:
+        return None
+    sign, year, month, day = found.groups()
+    days = days_from_civil(_signed(sign, year), int(month or 1), int(day or 1))
+    return days if days is not None and _INT32_MIN <= days <= _INT32_MAX else None
+
+
+def parse_timestamp(text: str, time_zone: str | None = "UTC") -> int | None:
+    """Microseconds since 1970-01-01T00:00:00Z, or None where Spark's cast gives NULL.
+
+    A time without a date is None too; Spark would take today's date, which no partition value or statistic means.
+
+    Args:
+        text: a timestamp, with or without a zone of its own.
+        time_zone: the zone of a text that has none; None makes such a text None.
+    """
+    parsed = _parse_local(text)
+    if parsed is None:
+        return None
+    local, zone = parsed
+    name = zone or time_zone
+    if name is None:
+        return None
+    offset = _offset_seconds(local, name)
+    return None if offset is None else _in_range(local - offset * MICROS_PER_SECOND)
+
+
+def parse_timestamp_ntz(text: str) -> int | None:
+    """Microseconds of a wall clock since 1970-01-01T00:00:00, or None where Spark's cast gives NULL.
+
+    A zone in the text must be valid, and is not used: the cast does the same.
+    """
+    parsed = _parse_local(text)
+    if parsed is None:
+        return None
+    local, zone = parsed
+    if zone is not None and _offset_seconds(local, zone) is None:
+        return None
+    return _in_range(local)
+
+
+def format_date(days: int) -> str:
+    """ISO 8601; beyond four digits the year has a sign, as Java writes it."""
+    year, month, day = civil_from_days(days)
+    sign = "-" if year < 0 else "+" if abs(year) >= 10**_YEAR_WIDTH else ""
+    return f"{sign}{abs(year):04d}-{month:02d}-{day:02d}"
+
+
+def format_timestamp(micros: int, separator: str = "T", fraction_digits: int = _FRACTION_DIGITS) -> str:
+    """ISO 8601 without a zone, the fraction of the second cut down to the digits asked for."""
+    days, micros_of_day = divmod(micros, MICROS_PER_DAY)
+    seconds, fraction = divmod(micros_of_day, MICROS_PER_SECOND)
+    minutes, second = divmod(seconds, _SIXTY)
+    hour, minute = divmod(minutes, _SIXTY)
+    digits = f"{fraction:06d}"[:fraction_digits]
+    return f"{format_date(days)}{separator}{hour:02d}:{minute:02d}:{second:02d}.{digits}"
+
+
+def _days_in(year: int, month: int) -> int:
+    is_leap = year % 4 == 0 and (year % 100 != 0 or year % _YEARS_PER_ERA == 0)
+    return 29 if month == _FEBRUARY and is_leap else _MONTH_DAYS[month - 1]
+
+
+def _signed(sign: str, digits: str) -> int:
+    return -int(digits) if sign == "-" else int(digits)
+
+
+def _in_range(micros: int) -> int | None:
+    return micros if INT64_MIN <= micros <= INT64_MAX else None
+
+
+def _parse_local(text: str) -> tuple[int, str | None] | None:
+    """The microseconds of the wall clock that the text shows, and the name of its zone."""
+    found = _TIMESTAMP.fullmatch(text.strip(TRIMMED))
+    if found is None:
+        return None
+    sign, year, month, day, hour, minute, second, fraction, zone = found.groups()
+    days = days_from_civil(_signed(sign, year), int(month or 1), int(day or 1))
+    hours, minutes, seconds = int(hour or 0), int(minute or 0), int(second or 0)
+    if days is None or hours >= _HOURS or minutes >= _SIXTY or seconds >= _SIXTY:
+        return None
+    micros = int((fraction or "")[:_FRACTION_DIGITS].ljust(_FRACTION_DIGITS, "0"))
+    local = days * MICROS_PER_DAY + ((hours * 60 + minutes) * 60 + seconds) * MICROS_PER_SECOND + micros
+    # An empty zone name cannot come out of the grammar; one of blanks can, and is not valid.
+    return local, None if zone is None else zone.strip(TRIMMED) or "?"
+
+
+def _offset_seconds(local: int, zone: str) -> int | None:
+    """How far the zone is ahead of UTC at a wall clock; the earlier offset where a clock is set, as in Java."""
+    name = _SHORT_IDS.get(zone, zone)
+    fixed = _fixed_offset(name)
+    if fixed is not None:
+        return fixed
+    if name.startswith(_NO_JAVA_ZONES):
+        return None
+    try:
+        region = ZoneInfo(name)
+    except (OSError, ValueError):
+        return None
+    offset = _representable(local).replace(tzinfo=region).utcoffset()
+    return None if offset is None else offset.days * 86_400 + offset.seconds
+
+
+def _fixed_offset(name: str) -> int | None:
+    if name in {"Z", *_UTC_NAMES}:
+        return 0
+    prefix = next((prefix for prefix in _UTC_NAMES if name.startswith(prefix)), "")
+    matches = (pattern.fullmatch(name, len(prefix)) for pattern in _OFFSETS)
+    found = next((match for match in matches if match), None)
+    if found is None:
+        return None
+    sign, hours, minutes, seconds = (*found.groups(), None)[:4]
+    if int(minutes or 0) >= _SIXTY or int(seconds or 0) >= _SIXTY:
+        return None
+    total = int(hours or 0) * 3600 + int(minutes or 0) * 60 + int(seconds or 0)
+    if total > _MAX_OFFSET_SECONDS:
+        return None
+    return -total if sign == "-" else total
+
+
+def _representable(local: int) -> datetime:
+    """A wall clock that Python can hold and at which every zone has the same offset.
+
+    The calendar and with it the rules of daylight saving repeat every 400 years; before the first transition a zone has
+    one offset.
+    """
+    days, micros_of_day = divmod(local, MICROS_PER_DAY)
+    year, month, day = civil_from_days(days)
+    if not 1 <= year <= 9998:  # noqa: PLR2004  (the last whole year of `datetime`, an offset away from its end)
+        year = year % _YEARS_PER_ERA + (9200 if year > 0 else _YEARS_PER_ERA)
+    seconds, fraction = divmod(micros_of_day, MICROS_PER_SECOND)
+    hour, rest = divmod(seconds, 3600)
+    clock = datetime(year, month, day, hour, rest // 60, rest % 60, fraction, tzinfo=timezone.utc)
+    return clock.replace(tzinfo=None)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Table properties: the `delta.*` keys that have a meaning, their types and defaults.
+
+Defaults are delta-spark's. Unknown keys are kept as they are; a value that is not of its key's type counts as unset,
+because a reader may not refuse a table for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+T = TypeVar("T")
+
+_UNIT_MS: Final = {
+    "week": 604_800_000,
+    "day": 86_400_000,
+    "hour": 3_600_000,
+    "minute": 60_000,
+    "second": 1_000,
+    "millisecond": 1,
+    "microsecond": 0.001,
+}
+_INTERVAL_PART = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([a-z]+?)s?(?=\s|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class TableProperty(Generic[T]):
+    """One property: its key, the default, and how its text is read."""
+
+    key: str
+    default: T
+    parse: Callable[[str], T]
+
+    def read(self, configuration: Mapping[str, str]) -> T:
+        """The property's value in a table's configuration; keys compare without regard to case."""
+        text = configuration.get(self.key)
+        if text is None:
+            wanted = self.key.lower()
+            text = next((value for key, value in configuration.items() if key.lower() == wanted), None)
+        if text is None:
+            return self.default
+        try:
+            return self.parse(text)
+        except ValueError:
+            return self.default
+
+
+def interval_ms(text: str) -> int:
+    """Milliseconds of a Spark interval such as `interval 30 days` or `1 week 2 hours`.
+
+    Raises:
+        ValueError: the text is no interval, or counts in months or years.
+    """
+    words = text.strip().lower().removeprefix("interval").strip()
+    total, consumed = 0.0, 0
+    for part in _INTERVAL_PART.finditer(words):
+        if words[consumed : part.start()].strip() or part[2] not in _UNIT_MS:
+            break
+        total += float(part[1]) * _UNIT_MS[part[2]]
+        consumed = part.end()
+    if not words or words[consumed:].strip():
+        msg = f"{text!r} is no interval of weeks, days, hours, minutes or seconds"
+        raise ValueError(msg)
+    return int(total)
+
+
+def _boolean(text: str) -> bool:
+    lowered = text.strip().lower()
+    if lowered not in {"true", "false"}:
+        raise ValueError(text)
+    return lowered == "true"
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+_DAY_MS: Final = 86_400_000
+
+APPEND_ONLY = TableProperty("delta.appendOnly", default=False, parse=_boolean)
+CHECKPOINT_INTERVAL = TableProperty("delta.checkpointInterval", 10, int)
+CHECKPOINT_POLICY = TableProperty("delta.checkpointPolicy", "classic", str)
+CHECKPOINT_STATS_AS_JSON = TableProperty("delta.checkpoint.writeStatsAsJson", default=True, parse=_boolean)
+CHECKPOINT_STATS_AS_STRUCT = TableProperty("delta.checkpoint.writeStatsAsStruct", default=True, parse=_boolean)
+COLUMN_MAPPING_MODE = TableProperty("delta.columnMapping.mode", "none", str)
+DELETED_FILE_RETENTION_MS = TableProperty("delta.deletedFileRetentionDuration", 7 * _DAY_MS, interval_ms)
+ENABLE_CHANGE_DATA_FEED = TableProperty("delta.enableChangeDataFeed", default=False, parse=_boolean)
+ENABLE_CHANGE_DATA_CAPTURE = TableProperty("delta.enableChangeDataCapture", default=False, parse=_boolean)
+ENABLE_DELETION_VECTORS = TableProperty("delta.enableDeletionVectors", default=False, parse=_boolean)
+ENABLE_EXPIRED_LOG_CLEANUP = TableProperty("delta.enableExpiredLogCleanup", default=True, parse=_boolean)
+ENABLE_ICEBERG_COMPAT_V1 = TableProperty("delta.enableIcebergCompatV1", default=False, parse=_boolean)
+ENABLE_ICEBERG_COMPAT_V2 = TableProperty("delta.enableIcebergCompatV2", default=False, parse=_boolean)
+ENABLE_ICEBERG_COMPAT_V3 = TableProperty("delta.enableIcebergCompatV3", default=False, parse=_boolean)
+ENABLE_IN_COMMIT_TIMESTAMPS = TableProperty("delta.enableInCommitTimestamps", default=False, parse=_boolean)
+ENABLE_ROW_TRACKING = TableProperty("delta.enableRowTracking", default=False, parse=_boolean)
+ENABLE_TYPE_WIDENING = TableProperty("delta.enableTypeWidening", default=False, parse=_boolean)
+ENABLE_VARIANT_SHREDDING = TableProperty("delta.enableVariantShredding", default=False, parse=_boolean)
+ICT_ENABLEMENT_TIMESTAMP: TableProperty[int | None] = TableProperty("delta.inCommitTimestampEnablementTimestamp", None, int)
+ICT_ENABLEMENT_VERSION: TableProperty[int | None] = TableProperty("delta.inCommitTimestampEnablementVersion", None, int)
+ISOLATION_LEVEL = TableProperty("delta.isolationLevel", "Serializable", str)
+LOG_RETENTION_MS = TableProperty("delta.logRetentionDuration", 30 * _DAY_MS, interval_ms)
+MATERIALIZE_PARTITION_COLUMNS = TableProperty(
+    "delta.enableMaterializePartitionColumnsFeature", default=False, parse=_boolean
+)
+MAX_COLUMN_ID = TableProperty("delta.columnMapping.maxColumnId", 0, int)
+NUM_INDEXED_COLUMNS = TableProperty("delta.dataSkippingNumIndexedCols", 32, int)
+RANDOMIZE_FILE_PREFIXES = TableProperty("delta.randomizeFilePrefixes", default=False, parse=_boolean)
+RANDOM_PREFIX_LENGTH = TableProperty("delta.randomPrefixLength", 2, int)
+SET_TRANSACTION_RETENTION_MS: TableProperty[int | None] = TableProperty("delta.setTransactionRetentionDuration", None, interval_ms)
+STATS_COLUMNS: TableProperty[tuple[str, ...] | None] = TableProperty("delta.dataSkippingStatsColumns", None, _names)
+STRING_PREFIX_LENGTH = TableProperty("delta.dataSkippingStringPrefixLength", 32, int)
+SYMLINK_MANIFEST = TableProperty("delta.compatibility.symlinkFormatManifest.enabled", default=False, parse=_boolean)
+UNIFORM_FORMATS = TableProperty("delta.universalFormat.enabledFormats", (), _names)
+WRITE_PARTITION_COLUMNS = TableProperty("delta.writePartitionColumnsToParquet", default=True, parse=_boolean)
+
+PROPERTIES: Final[Mapping[str, TableProperty[Any]]] = {
+    found.key: found for found in list(globals().values()) if isinstance(found, TableProperty)
+}
+"""Every property that bayou knows, by key."""
+
+CONSTRAINT_PREFIX: Final = "delta.constraints."
+"""The prefix of CHECK constraints in a table's configuration."""

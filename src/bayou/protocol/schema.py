@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table's schema: the types that the log spells as Spark's JSON, as immutable values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from bayou.errors import InvalidSchemaError
+
+PHYSICAL_NAME = "delta.columnMapping.physicalName"
+FIELD_ID = "delta.columnMapping.id"
+
+
+@dataclass(frozen=True, slots=True)
+class StructField:
+    """One column of a struct.
+
+    Attributes:
+        name: the logical name, as users see it.
+        type: a primitive's name, or a nested type.
+        nullable: whether the column may hold NULL.
+        metadata: the field's metadata, as in the log.
+    """
+
+    name: str
+    type: DataType
+    nullable: bool = True
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def physical_name(self) -> str:
+        """The name in data files, statistics and partition values."""
+        physical = self.metadata.get(PHYSICAL_NAME)
+        return physical if isinstance(physical, str) else self.name
+
+    @property
+    def field_id(self) -> int | None:
+        """The Parquet field id of column mapping, or None."""
+        identifier = self.metadata.get(FIELD_ID)
+        return identifier if isinstance(identifier, int) else None
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """An ordered set of fields; a table's schema is one."""
+
+    fields: tuple[StructField, ...] = ()
+
+    def field(self, name: str) -> StructField | None:
+        """The field of that name, compared without regard to case, or None."""
+        wanted = name.lower()
+        return next((found for found in self.fields if found.name.lower() == wanted), None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The logical names, in order."""
+        return tuple(found.name for found in self.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """A list of one element type."""
+
+    element_type: DataType
+    contains_null: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MapType:
+    """A map of one key type to one value type."""
+
+    key_type: DataType
+    value_type: DataType
+    value_contains_null: bool = True
+
+
+DataType: TypeAlias = str | StructType | ArrayType | MapType
+
+
+def parse_schema(json_text: str) -> StructType:
+    """Read a `schemaString`.
+
+    Raises:
+        InvalidSchemaError: the text is no JSON, or not a struct of named, typed fields.
+    """
+    try:
+        document = json.loads(json_text)
+        parsed = _parse_type(document)
+    except (ValueError, RecursionError, TypeError) as error:
+        raise _invalid(f"the schema string is not readable: {error}") from error
+    if not isinstance(parsed, StructType):
+        raise _invalid("the schema string is not a struct")
+    return parsed
+
+
+def schema_to_json(schema: StructType) -> str:
+    """Spark's JSON of a schema, compact, as a `schemaString` holds it."""
+    return json.dumps(_type_to_json(schema), separators=(",", ":"), ensure_ascii=False)
+
+
+def leaves(schema: StructType) -> Iterator[tuple[tuple[str, ...], tuple[str, ...], StructField]]:
+    """Walk the leaf columns depth first: (logical path, physical path, field).
+
+    Structs are opened; an array or a map counts as one leaf.
+    """
+    for found in schema.fields:
+        if isinstance(found.type, StructType):
+            for logical, physical, leaf in leaves(found.type):
+                yield (found.name, *logical), (found.physical_name, *physical), leaf
+        else:
+            yield (found.name,), (found.physical_name,), found
+
+
+def to_physical(schema: StructType) -> StructType:
+    """The same schema under its physical names, at every depth."""
+    physical = _physical_type(schema)
+    if not isinstance(physical, StructType):
+        raise TypeError
+    return physical
+
+
+def _physical_type(data_type: DataType) -> DataType:
+    match data_type:
+        case StructType(fields):
+            return StructType(
+                tuple(replace(each, name=each.physical_name, type=_physical_type(each.type)) for each in fields)
+            )
+        case ArrayType(element, contains_null):
+            return ArrayType(_physical_type(element), contains_null)
+        case MapType(key, value, value_contains_null):
+            return MapType(_physical_type(key), _physical_type(value), value_contains_null)
+        case _:
+            return data_type
+
+
+def _parse_type(document: object) -> DataType:
+    if isinstance(document, str):
+        if not document:
+            raise _invalid("a column has an empty type")
+        return document
+    if not isinstance(document, dict):
+        raise _invalid(f"{document!r} is no type")
+    match document.get("type"):
+        case "struct":
+            fields = document.get("fields")
+            if not isinstance(fields, list):
+                raise _invalid("a struct has no list of fields")
+            return StructType(tuple(_parse_field(each) for each in fields))
+        case "array":
+            return ArrayType(_parse_type(document.get("elementType")), _flag(document, "containsNull"))
+        case "map":
+            return MapType(
+                _parse_type(document.get("keyType")),
+                _parse_type(document.get("valueType")),
+                _flag(document, "valueContainsNull"),
+            )
+        case "udt":
+            return _parse_type(document.get("sqlType"))
+        case other:
+            raise _invalid(f"{other!r} is no nested type")
+
+
+def _parse_field(document: object) -> StructField:
+    if not isinstance(document, dict) or not isinstance(document.get("name"), str):
+        raise _invalid(f"a field has no name: {document!r}")
+    name = document["name"]
+    metadata = document.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        raise _invalid(f"the metadata of column {name!r} is no object")
+    if "type" not in document:
+        raise _invalid(f"column {name!r} has no type")
+    return StructField(name, _parse_type(document["type"]), _flag(document, "nullable"), metadata)
+
+
+def _flag(document: Mapping[str, Any], name: str) -> bool:
+    value = document.get(name, True)
+    return value if isinstance(value, bool) else str(value).lower() != "false"
+
+
+def _type_to_json(data_type: DataType) -> Any:
+    match data_type:
+        case StructType(fields):
+            return {"type": "struct", "fields": [_field_to_json(each) for each in fields]}
+        case ArrayType(element, contains_null):
+            return {"type": "array", "elementType": _type_to_json(element), "containsNull": contains_null}
+        case MapType(key, value, contains_null):
+            key_json, value_json = _type_to_json(key), _type_to_json(value)
+            return {"type": "map", "keyType": key_json, "valueType": value_json, "valueContainsNull": contains_null}
+        case _:
+            return data_type
+
+
+def _field_to_json(found: StructField) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "type": _type_to_json(found.type),
+        "nullable": found.nullable,
+        "metadata": dict(found.metadata),
+    }
+
+
+def _invalid(message: str) -> InvalidSchemaError:
+    return InvalidSchemaError(message, next_step="Check the schemaString of the table's last metaData action.")

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What bayou keeps for one Spark application: its JVM, the logs that were opened, and a session of its own to plan in."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from bayou.errors import DataFileNotFoundError, DeltaError, SessionError
+from bayou.log.delta_log import open_log
+from bayou.spark.errors import extend_conversion
+from bayou.spark.jvm import callbacks
+from bayou.spark.jvm.adapters import Adapters
+from bayou.spark.jvm.bridge import Jvm
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+    from bayou.log.delta_log import DeltaLog
+    from bayou.log.snapshot import Snapshot
+    from bayou.spark.jvm.bridge import JavaObject
+
+LOG_CACHE_BYTES = 512 << 20
+"""How much memory the logs that an application keeps open may pin; the least recently used are let go first."""
+
+
+class LogCache:
+    """The logs that were opened, the most recently used last. A log that is used again costs one listing."""
+
+    def __init__(self, limit_bytes: int = LOG_CACHE_BYTES) -> None:
+        self._limit = limit_bytes
+        self._logs: OrderedDict[tuple[str, tuple[tuple[str, str], ...]], DeltaLog] = OrderedDict()
+        self._sizes: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
+        self._lock = threading.Lock()
+
+    def get(self, path: str, storage_options: Mapping[str, str]) -> DeltaLog:
+        """The log of the table at a path, opened if it is not."""
+        key = (path, tuple(sorted(storage_options.items())))
+        with self._lock:
+            log = self._logs.get(key)
+            if log is None:
+                log = self._logs[key] = open_log(path, storage_options or None)
+            self._logs.move_to_end(key)
+        return log
+
+    def measure(self, path: str, storage_options: Mapping[str, str], snapshot: Snapshot) -> None:
+        """Notes how much memory a log's newest snapshot pins, and lets go of logs above the limit."""
+        key = (path, tuple(sorted(storage_options.items())))
+        with self._lock:
+            self._sizes[key] = snapshot.nbytes
+            while sum(self._sizes.values()) > self._limit and len(self._logs) > 1:
+                oldest, _ = self._logs.popitem(last=False)
+                self._sizes.pop(oldest, None)
+
+    def tables(self) -> list[str]:
+        """The URIs of the tables whose logs are open."""
+        with self._lock:
+            return [log.table_uri for log in self._logs.values()]
+
+    def clear(self) -> None:
+        """Lets go of every log."""
+        with self._lock:
+            self._logs.clear()
+            self._sizes.clear()
+
+
+class Application:
+    """One Spark application as bayou uses it.
+
+    Attributes:
+        jvm: the bridge into its JVM.
+        logs: the logs that were opened.
+        native: whether the Java adapters are there; without them the source `delta` and SQL by path do not work.
+        why_not_native: what is missing, where `native` is False.
+        authenticated: whether the callback port asks for a token.
+        provided: whether the data source `delta` has its Python body.
+    """
+
+    _instances: WeakKeyDictionary[Jvm, Application] = WeakKeyDictionary()
+
+    def __init__(self, jvm: Jvm) -> None:
+        self.jvm = jvm
+        self.logs = LogCache()
+        self.authenticated = callbacks.start(jvm)
+        self.native = True
+        self.why_not_native = ""
+        try:
+            Adapters.of(jvm)
+        except SessionError as error:
+            self.native = False
+            self.why_not_native = str(error)
+        extend_conversion(self._missing_data_file)
+        self.provided = False
+        self._workbenches: dict[str, JavaObject] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, spark: SparkSession) -> Application:
+        """The application of a session; made at its first use."""
+        jvm = Jvm.of(spark)
+        if jvm not in cls._instances:
+            cls._instances[jvm] = cls(jvm)
+        return cls._instances[jvm]
+
+    def snapshot(
+        self, path: str, storage_options: Mapping[str, str], version: int | None = None, timestamp: str | None = None
+    ) -> Snapshot:
+        """A table's state: the latest, or the one asked for."""
+        log = self.logs.get(path, storage_options)
+        if version is None and timestamp is None:
+            snapshot = log.update()
+            self.logs.measure(path, storage_options, snapshot)
+            return snapshot
+        return log.snapshot(version=version, timestamp=timestamp)
+
+    def workbench(self, session: JavaObject) -> JavaObject:
+        """A session of bayou's own, in the time zone of `session`, whose casts give NULL for what they cannot cast.
+
+        Partition values are cast in it. Made once for each time zone, so that threads never wait for another's settings.
+        """
+        zone = session.conf().get("spark.sql.session.timeZone")
+        with self._lock:
+            if zone not in self._workbenches:
+                made = session.cloneSession()
+                made.conf().set("spark.sql.ansi.enabled", "false")
+                made.conf().set("spark.sql.session.timeZone", zone)
+                self._workbenches[zone] = made
+            return self._workbenches[zone]
+
+    def _missing_data_file(self, text: str) -> DeltaError | None:
+        plain = text.replace("file:///", "file:/")
+        for uri in self.logs.tables():
+            root = uri.replace("file:///", "file:/")
+            if root + "/" in plain:
+                file = plain.split(root + "/", 1)[1].split(" ")[0].split("\n")[0].strip("`'\".,")
+                message = "A data file that the table's log names is not there."
+                return DataFileNotFoundError(
+                    message,
+                    table=uri,
+                    file=file,
+                    next_step="the file was deleted by VACUUM or by hand: restore it, or read a version that does not need it.",
+                )
+        return None
+

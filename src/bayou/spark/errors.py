@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bayou's errors as PySpark's: what a program that catches delta-spark's exceptions on PySpark catches here too.
+
+Each class of `bayou.errors` is paired with the PySpark exception that delta-spark raises in that case; the pair is made once
+and is an instance of both. An error that was raised inside a callback travels through the JVM as `bayou.DeltaError`, and comes
+back as the Python exception it was: PySpark's conversion of Java exceptions is extended for that one class.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkException
+from pyspark.errors.exceptions import captured
+
+from bayou import errors
+from bayou.spark.jvm.callbacks import ERRORS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_CAUSES = 12
+"""How many causes deep an error of bayou's is looked for."""
+
+_PARTNERS: dict[type[errors.DeltaError], type[PySparkException]] = {
+    errors.InvalidOptionError: IllegalArgumentException,
+    errors.DataFileNotFoundError: captured.SparkRuntimeException,
+    errors.DeletionVectorError: captured.SparkRuntimeException,
+    errors.SessionError: PySparkException,
+    errors.StorageError: PySparkException,
+    errors.UnsupportedFeatureError: captured.UnsupportedOperationException,
+    errors.CorruptLogError: PySparkException,
+    errors.ConcurrentModificationError: PySparkException,
+    errors.DeltaError: AnalysisException,
+}
+
+
+@functools.cache
+def _paired(cls: type[errors.DeltaError]) -> type[errors.DeltaError]:
+    partner = next(_PARTNERS[base] for base in cls.__mro__ if base in _PARTNERS)
+    # The PySpark classes under `captured` want a Java exception to be made from; their documented bases do not.
+    base = next(b for b in partner.__mro__ if b.__module__ == "pyspark.errors.exceptions.base")
+    return type(cls.__name__, (cls, base), {"__doc__": cls.__doc__, "__module__": cls.__module__})
+
+
+def as_pyspark(error: errors.DeltaError) -> errors.DeltaError:
+    """The same error as one that is also an instance of the PySpark exception that delta-spark raises."""
+    if isinstance(error, PySparkException):
+        return error
+    made = _paired(type(error)).__new__(_paired(type(error)))
+    Exception.__init__(made, *error.args)
+    made.__dict__.update(error.__dict__)
+    # What PySpark's own accessors look at.
+    made.__dict__.update(_message=str(error), _messageParameters={}, _contexts=[])
+    made.__cause__ = error.__cause__
+    return made
+
+
+def raised_as_pyspark(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorates a public function of the Spark layer: its errors are PySpark's too."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except errors.DeltaError as error:
+            if isinstance(error, PySparkException):
+                raise
+            raise as_pyspark(error) from error.__cause__
+
+    return call
+
+
+def extend_conversion(data_file_missing: Callable[[str], errors.DeltaError | None]) -> None:
+    """Teaches PySpark's conversion of Java exceptions the errors of bayou; idempotent.
+
+    Args:
+        data_file_missing: gives the error for a file that Spark did not find, or None where the file is no table's.
+    """
+    original = captured.convert_exception
+    if getattr(original, "knows_bayou", False):
+        return
+
+    @functools.wraps(original)
+    def convert(java_exception: Any) -> Any:
+        ours = _carried(java_exception, data_file_missing)
+        return ours if ours is not None else original(java_exception)
+
+    convert.knows_bayou = True  # type: ignore[attr-defined]
+    captured.convert_exception = convert
+
+
+def _carried(java_exception: Any, data_file_missing: Callable[[str], errors.DeltaError | None]) -> BaseException | None:
+    for cause in _causes(java_exception):
+        name = cause.getClass().getName()
+        text = cause.getMessage() or ""
+        key = cause.key() if name == "bayou.DeltaError" else _key_in(text)
+        error = ERRORS.get(key) if key else None
+        if isinstance(error, errors.DeltaError):
+            return as_pyspark(error)
+        if key:
+            return as_pyspark(errors.SessionError(re.sub(r" \[bayou:\w+\]$", "", text)))
+        if name.endswith("FileNotFoundException") or "FILE_NOT_EXIST" in text:
+            missing = data_file_missing(text)
+            if missing is not None:
+                return as_pyspark(missing)
+    return None
+
+
+def _causes(java_exception: Any) -> Iterator[Any]:
+    for _ in range(_CAUSES):
+        if java_exception is None:
+            return
+        yield java_exception
+        java_exception = java_exception.getCause()
+
+
+def _key_in(text: str) -> str | None:
+    found = re.search(r"\[bayou:(\w+)\]$", text)
+    return found.group(1) if found else None

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Catalyst's conditions as predicates that skipping understands. What it does not understand becomes `Unknown`, which keeps a file."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from bayou.plan.predicate import (
+    And,
+    Boolean,
+    Column,
+    Comparison,
+    In,
+    IsNotNull,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+    Predicate,
+    StartsWith,
+    Unknown,
+)
+from bayou.protocol import partition_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bayou.protocol.schema import DataType
+
+    Resolve = Callable[[tuple[str, ...]], tuple[tuple[str, ...], DataType] | None]
+    """From a column's names as Catalyst has them to its physical path and type; None where it is no column of the table."""
+
+_COMPARISONS = {
+    "EqualTo": "=",
+    "EqualNullSafe": "<=>",
+    "LessThan": "<",
+    "LessThanOrEqual": "<=",
+    "GreaterThan": ">",
+    "GreaterThanOrEqual": ">=",
+}
+_FLIPPED = {"=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_INTEGRAL = ("byte", "short", "integer", "long")
+_AS_NUMBER = {"timestamp": "long", "date": "integer"}
+"""The types of literals that arrive as the number behind them: microseconds, days."""
+
+
+def from_catalyst(texts: Sequence[str], resolve: Resolve) -> Predicate:
+    """The conjunction of some conditions, each as Catalyst's JSON.
+
+    Args:
+        texts: JSON of expression trees: all nodes in prefix order.
+        resolve: finds columns.
+    """
+    parts = [_predicate(_tree(json.loads(text)), resolve) for text in texts]
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+class _Node:
+    """A node of an expression tree with its children."""
+
+    __slots__ = ("children", "facts", "kind")
+
+    def __init__(self, facts: Mapping[str, Any], children: list[_Node]) -> None:
+        self.facts = facts
+        self.kind = str(facts["class"]).rpartition(".")[2]
+        self.children = children
+
+
+def _tree(nodes: list[Mapping[str, Any]]) -> _Node:
+    remaining = iter(nodes)
+
+    def build() -> _Node:
+        facts = next(remaining)
+        return _Node(facts, [build() for _ in range(facts["num-children"])])
+
+    return build()
+
+
+def _predicate(node: _Node, resolve: Resolve) -> Predicate:
+    match node.kind:
+        case "And":
+            return And(tuple(_predicate(child, resolve) for child in node.children))
+        case "Or":
+            return Or(tuple(_predicate(child, resolve) for child in node.children))
+        case "Not":
+            return Not(_predicate(node.children[0], resolve))
+        case "Literal" if node.facts["dataType"] == "boolean":
+            value = node.facts["value"]
+            return Boolean(None if value is None else value == "true")
+        case "IsNull" | "IsNotNull":
+            return _null_test(node, resolve)
+        case "In":
+            return _in(node, resolve)
+        case "StartsWith":
+            return _starts_with(node, resolve)
+        case kind if kind in _COMPARISONS:
+            return _comparison(node, resolve)
+    return Unknown()
+
+
+def _null_test(node: _Node, resolve: Resolve) -> Predicate:
+    column = _column(node.children[0], resolve)
+    if column is None:
+        return Unknown()
+    return IsNull(column[0]) if node.kind == "IsNull" else IsNotNull(column[0])
+
+
+def _comparison(node: _Node, resolve: Resolve) -> Predicate:
+    operator = _COMPARISONS[node.kind]
+    for side, other, symbol in ((0, 1, operator), (1, 0, _FLIPPED[operator])):
+        column = _column(node.children[side], resolve)
+        if column is not None:
+            literal = _literal(node.children[other], column[1])
+            return Unknown() if literal is None else Comparison(symbol, column[0], literal)
+    return Unknown()
+
+
+def _in(node: _Node, resolve: Resolve) -> Predicate:
+    column = _column(node.children[0], resolve)
+    if column is None:
+        return Unknown()
+    values = [_literal(child, column[1]) for child in node.children[1:]]
+    if any(value is None for value in values):
+        return Unknown()
+    return In(column[0], tuple(value for value in values if value is not None))
+
+
+def _starts_with(node: _Node, resolve: Resolve) -> Predicate:
+    column = _column(node.children[0], resolve)
+    prefix = node.children[1]
+    if column is None or column[1] != "string" or prefix.kind != "Literal" or prefix.facts["value"] is None:
+        return Unknown()
+    return StartsWith(column[0], prefix.facts["value"])
+
+
+def _column(node: _Node, resolve: Resolve) -> tuple[Column, str] | None:
+    """The column that an expression is, if its values are compared as they are stored."""
+    if node.kind == "Cast" and _widens(node):
+        return _column(node.children[0], resolve)
+    names = _names(node)
+    found = resolve(names) if names else None
+    if found is None or not isinstance(found[1], str):
+        return None
+    return Column(found[0]), found[1]
+
+
+def _widens(cast: _Node) -> bool:
+    """Whether a cast leaves the order and the values as they are: among the integral types, or float to double."""
+    source = cast.children[0].facts.get("dataType")
+    target = cast.facts["dataType"]
+    if source in _INTEGRAL and target in _INTEGRAL:
+        return _INTEGRAL.index(source) <= _INTEGRAL.index(target)
+    return (source, target) == ("float", "double")
+
+
+def _names(node: _Node) -> tuple[str, ...]:
+    if node.kind == "AttributeReference":
+        return (node.facts["name"],)
+    if node.kind == "GetStructField" and node.facts.get("name"):
+        outer = _names(node.children[0])
+        return (*outer, node.facts["name"]) if outer else ()
+    return ()
+
+
+def _literal(node: _Node, column_type: str) -> Literal | None:
+    """A literal as a value of the column's type; None where the expression is none, or of a type that differs in more."""
+    if node.kind != "Literal" or not isinstance(node.facts["dataType"], str):
+        return None
+    kind, text = node.facts["dataType"], node.facts["value"]
+    if text is None:
+        return Literal(None, column_type)
+    if _AS_NUMBER.get(column_type) == kind or (column_type == "timestamp_ntz" and kind == "timestamp_ntz"):
+        return Literal(int(text), column_type)
+    if kind in ("timestamp", "date", "timestamp_ntz", "binary") or not _comparable(kind, column_type):
+        return None
+    value = text if kind == "string" else partition_values.parse(text, kind)
+    return None if value is None else Literal(value, kind)
+
+
+def _comparable(kind: str, column_type: str) -> bool:
+    if kind == column_type or (kind in _INTEGRAL and column_type in _INTEGRAL):
+        return True
+    if kind.startswith("decimal"):
+        return column_type.startswith("decimal")
+    return (kind, column_type) in (("double", "float"), ("float", "double"))

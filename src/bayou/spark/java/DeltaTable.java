@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+package bayou;
+
+import java.util.function.BiConsumer;
+import org.apache.spark.sql.*;
+import org.apache.spark.sql.execution.datasources.*;
+import org.apache.spark.sql.sources.InsertableRelation;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.immutable.Map;
+
+// The relation that a provider returns: the table's name and schema. The optimiser rule puts the real scan in its place.
+// INSERT comes to `insert`, because this is an InsertableRelation; its index refuses to list, so nothing reads past the log.
+public class DeltaTable extends HadoopFsRelation implements InsertableRelation {
+  public static BiConsumer inserter;
+  private final String key;
+
+  public DeltaTable(String key, FileIndex refusing, StructType partitions, StructType schema, Map marker, SESSION session) {
+    super(refusing, partitions, schema, scala.Option.empty(), new org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat(), marker, session);
+    this.key = key;
+  }
+
+  public void insert(Dataset data, boolean overwrite) { inserter.accept(options(), new Object[] {data, Boolean.valueOf(overwrite)}); }
+
+  // With overlapping columns Spark keeps no schema in a catalog entry and asks the table for it each time.
+  public Map overlappedPartCols() { return options(); }
+
+  public int hashCode() { return key.hashCode(); }
+
+  public boolean equals(Object other) { return other instanceof DeltaTable && ((DeltaTable) other).key.equals(key); }
+
+  public boolean canEqual(Object other) { return other instanceof DeltaTable; }
+
+  public String toString() { return key; }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+package bayou;
+
+import org.apache.spark.sql.catalyst.expressions.*;
+import org.apache.spark.sql.catalyst.plans.logical.*;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import scala.collection.Iterator;
+
+// Walks over Catalyst's trees, which cost microseconds here and hundreds of milliseconds through py4j.
+public class Plans {
+  public abstract static class Change extends scala.runtime.AbstractFunction1 {}
+
+  public static TreeNode mapChildren(TreeNode node, Change change) { return (TreeNode) node.mapChildren(change); }
+
+  // The columns of `plan` that `names` lists, under the names and expression ids of `output`, which the query above refers to.
+  // Types that differ in the names of nested fields only are cast: an alias alone would read the bytes of another type.
+  public static LogicalPlan named(SEQ output, LogicalPlan plan, java.util.List names) {
+    java.util.HashMap given = new java.util.HashMap();
+    for (Iterator i = plan.output().iterator(); i.hasNext();) { Attribute have = (Attribute) i.next(); given.put(have.name(), have); }
+    java.util.ArrayList columns = new java.util.ArrayList();
+    Iterator wanted = output.iterator();
+    for (int i = 0; wanted.hasNext(); i++) {
+      Attribute want = (Attribute) wanted.next();
+      Expression have = (Expression) given.get(names.get(i));
+      if (have == null) throw new DeltaError("no column " + names.get(i) + " in the scan of " + want.name(), "internal");
+      if (!have.dataType().catalogString().equals(want.dataType().catalogString()))
+        have = new Cast(have, want.dataType(), scala.Option.empty(), EvalMode$.MODULE$.LEGACY());
+      columns.add(new Alias(have, want.name(), want.exprId(), want.qualifier(), scala.Option.empty(), NOTHING));
+    }
+    return new Project(org.apache.spark.api.python.PythonUtils.toSeq(columns), plan);
+  }
+
+  // A condition as JSON in which everything that Catalyst's own JSON leaves out or words in a time zone is a plain literal.
+  public static String describe(Expression condition) { return plain(condition).toJSON(); }
+
+  private static Expression plain(Expression e) {
+    if (e instanceof PlanExpression) return new InputFileName();  // a subquery: not to be understood from outside
+    if (e instanceof InSet) {
+      java.util.ArrayList values = new java.util.ArrayList();
+      for (Iterator i = ((InSet) e).hset().iterator(); i.hasNext();) values.add(plain(new Literal(i.next(), ((InSet) e).child().dataType())));
+      return new In(plain(((InSet) e).child()), org.apache.spark.api.python.PythonUtils.toSeq(values));
+    }
+    if (e instanceof Literal && ((Literal) e).value() != null) {
+      String type = e.dataType().typeName();
+      if (type.equals("timestamp")) return new Literal(((Literal) e).value(), org.apache.spark.sql.types.LongType$.MODULE$);
+      if (type.equals("date")) return new Literal(((Literal) e).value(), org.apache.spark.sql.types.IntegerType$.MODULE$);
+    }
+    return (Expression) mapChildren(e, new Change() { public Object apply(Object child) { return plain((Expression) child); } });
+  }
+
+  private static final SEQ NOTHING = org.apache.spark.api.python.PythonUtils.toSeq(new java.util.ArrayList());
+}

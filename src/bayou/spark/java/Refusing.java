@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+package bayou;
+
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.types.StructType;
+
+// The index of a relation that only the optimiser rule may complete: without the rule a query is an error, never a wrong row.
+public class Refusing implements FileIndex {
+  private final String message;
+  private final SEQ roots;
+  private final StructType partitions;
+  private final long size;
+
+  public Refusing(String message, SEQ roots, StructType partitions, String size) {
+    this.message = message;
+    this.roots = roots;
+    this.partitions = partitions;
+    this.size = Long.parseLong(size);
+  }
+
+  public SEQ rootPaths() { return roots; }
+
+  public SEQ listFiles(SEQ partitionFilters, SEQ dataFilters) { throw new DeltaError(message, "refusing"); }
+
+  public String[] inputFiles() { throw new DeltaError(message, "refusing"); }
+
+  public void refresh() {}
+
+  public long sizeInBytes() { return size; }
+
+  public StructType partitionSchema() { return partitions; }
+}

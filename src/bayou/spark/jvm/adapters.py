@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Java adapters, compiled on the running JVM by the compiler that Spark ships for its own generated code.
+
+They are what py4j cannot implement, or what Spark looks up by name. They hold no logic: each finds its own leaf or statement
+and asks Python. Compiled once for a JVM, always against the Spark that is there; executors never see them.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from bayou.errors import SessionError
+
+if TYPE_CHECKING:
+    from bayou.spark.jvm.bridge import JavaObject, Jvm
+
+_FILE_INDEX = "org.apache.spark.sql.execution.datasources.FileIndex"
+_HADOOP_FS_RELATION = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
+
+
+class Adapters:
+    """The compiled adapter classes of one JVM."""
+
+    _instances: WeakKeyDictionary[Jvm, Adapters] = WeakKeyDictionary()
+
+    def __init__(self, jvm: Jvm) -> None:
+        self._jvm = jvm
+        self._classes: dict[str, JavaObject] = {}
+
+    @classmethod
+    def of(cls, jvm: Jvm) -> Adapters:
+        """The adapters of this JVM; the first call compiles them.
+
+        Raises:
+            SessionError: this JVM has no compiler, or its class path cannot be added to; the text says which.
+        """
+        if jvm not in cls._instances:
+            adapters = cls(jvm)
+            try:
+                jvm.loader.loadClass("bayou.Rule")
+            except Exception:  # noqa: BLE001  (py4j has many classes for "no such class")
+                adapters._compile()
+            cls._instances[jvm] = adapters
+        return cls._instances[jvm]
+
+    def load(self, name: str) -> JavaObject:
+        """The `java.lang.Class` of an adapter, by its full name."""
+        if name not in self._classes:
+            self._classes[name] = self._jvm.loader.loadClass(name)
+        return self._classes[name]
+
+    def new(self, name: str, *arguments: object) -> JavaObject:
+        """A new adapter object."""
+        return self._jvm.construct(self.load(name), *arguments)
+
+    def set_static(self, name: str, field: str, value: object) -> None:
+        """Sets a static field of an adapter: the Python object that it asks."""
+        self.load(name).getField(field).set(None, value)
+
+    def plans(self) -> JavaObject:
+        """The class of static functions over plans, ready to be called."""
+        return self._jvm.view.bayou.Plans
+
+    def _compile(self) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="bayou-adapters-"))
+        try:
+            self._compile_into(folder)
+        except Exception as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            java_exception = getattr(error, "java_exception", None)
+            reason = java_exception.toString() if java_exception is not None else str(error) or type(error).__name__
+            message = f"The Java adapters cannot be compiled on this session: {reason}"
+            raise SessionError(
+                message,
+                next_step="bayou.read, bayou.write and DeltaTable still work; the source `delta` and SQL by path do not.",
+            ) from error
+        # The classes are loaded at first use, so the folder stays as long as the JVM. Java deletes the last registered first.
+        for file in [folder, *sorted(folder.rglob("*"))]:
+            self._jvm.view.java.io.File(str(file)).deleteOnExit()
+
+    def _compile_into(self, folder: Path) -> None:
+        view = self._jvm.view
+        names = {"SEQ": self._type_of_seq(), "SESSION": self._type_of_session()}
+        sources = []
+        for source in sorted(resources.files("bayou.spark.java").iterdir(), key=lambda entry: entry.name):
+            if source.name.endswith(".java"):
+                text = source.read_text(encoding="utf-8")
+                for placeholder, name in names.items():
+                    text = re.sub(rf"\b{placeholder}\b", name, text)
+                target = folder / source.name
+                target.write_text(text, encoding="utf-8")
+                sources.append(view.java.io.File(str(target)))
+        compiler = view.org.codehaus.janino.CompilerFactory().newCompiler()
+        compiler.setDestinationDirectory(view.java.io.File(str(folder)), False)  # noqa: FBT003  (Java has no keywords)
+        compiler.compile(self._jvm.array(view.java.io.File, sources))
+        self._jvm.loader.addURL(view.java.io.File(str(folder)).toURI().toURL())
+
+    def _type_of_seq(self) -> str:
+        # Scala's Seq is another class in 2.12 than in 2.13: a method that returns one tells.
+        none = self._jvm.gateway.new_array(self._jvm.view.java.lang.Class, 0)
+        name: str = self._jvm.java_class(_FILE_INDEX).getMethod("rootPaths", none).getReturnType().getName()
+        return name
+
+    def _type_of_session(self) -> str:
+        name: str = self._jvm.java_class(_HADOOP_FS_RELATION).getConstructors()[0].getParameterTypes()[6].getName()
+        return name

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The JVM of one Spark application: classes, Scala objects, arrays and method handles, reached through py4j.
+
+Package moves and appended parameters between Spark versions are settled here, by trying names and by asking Scala for the
+defaults of the parameters that a newer version appended. Nothing else in bayou looks at Spark's version to call it.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from bayou.errors import SessionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pyspark.sql import SparkSession
+
+JavaObject = Any
+"""An object that lives in the JVM; py4j has no static type for it."""
+
+
+class Jvm:
+    """What bayou calls in one JVM. One instance for each py4j gateway; class handles are looked up once.
+
+    Attributes:
+        gateway: the py4j gateway.
+        view: the JVM view through which packages are reached.
+    """
+
+    _instances: WeakKeyDictionary[Any, Jvm] = WeakKeyDictionary()
+
+    def __init__(self, gateway: Any, view: Any) -> None:
+        self.gateway = gateway
+        self.view = view
+        self._modules: dict[tuple[str, ...], JavaObject] = {}
+        self._classes: dict[tuple[str, ...], JavaObject] = {}
+        self._arity: dict[tuple[str, str, int], int] = {}
+
+    @classmethod
+    def of(cls, spark: SparkSession) -> Jvm:
+        """The bridge into the JVM that runs a classic session.
+
+        Raises:
+            SessionError: the session is a Spark Connect session, which has no JVM in this process.
+        """
+        if not hasattr(spark, "_jsparkSession"):
+            message = "This is a Spark Connect session: it has no JVM in this process, and bayou needs one."
+            raise SessionError(
+                message, next_step="use a classic session; bayou's log functions (bayou.open, the CLI) need none."
+            )
+        context = spark.sparkContext
+        gateway = context._gateway  # noqa: SLF001  (the gateway has no public name)
+        if gateway not in cls._instances:
+            cls._instances[gateway] = cls(gateway, context._jvm)  # noqa: SLF001
+        return cls._instances[gateway]
+
+    @cached_property
+    def loader(self) -> JavaObject:
+        """The class loader that sees Spark and everything that joined the application."""
+        return self.view.java.lang.Thread.currentThread().getContextClassLoader()
+
+    def java_class(self, *names: str) -> JavaObject:
+        """The `java.lang.Class` of the first of these names that this Spark has.
+
+        Raises:
+            LookupError: it has none of them.
+        """
+        if names not in self._classes:
+            self._classes[names] = self._first(names, self.loader.loadClass)
+        return self._classes[names]
+
+    def module(self, *names: str) -> JavaObject:
+        """The singleton of the first of these Scala `object`s that this Spark has.
+
+        Raises:
+            LookupError: it has none of them.
+        """
+        if names not in self._modules:
+            self._modules[names] = self._first(
+                names, lambda name: self.loader.loadClass(f"{name}$").getField("MODULE$").get(None)
+            )
+        return self._modules[names]
+
+    @staticmethod
+    def _first(names: tuple[str, ...], find: Any) -> JavaObject:
+        for name in names:
+            try:
+                return find(name)
+            except Exception as error:  # noqa: BLE001  (py4j has many classes for "no such class")
+                missing = error
+        raise LookupError(names) from missing
+
+    def construct(self, java_class: JavaObject, *arguments: Any) -> JavaObject:
+        """A new object by the class's first constructor; works for classes that the JVM view cannot name."""
+        return java_class.getConstructors()[0].newInstance(self.objects(arguments))
+
+    def call(self, target: JavaObject, method: str, *arguments: Any) -> JavaObject:
+        """Calls a Scala method, with the defaults of the parameters that newer Spark versions appended.
+
+        Scala keeps the default of parameter N of a method `write` as a method `write$default$N`.
+        """
+        key = (target.getClass().getName(), method, len(arguments))
+        if key not in self._arity:
+            counts = [m.getParameterCount() for m in target.getClass().getMethods() if m.getName() == method]
+            self._arity[key] = min(count for count in counts if count >= len(arguments))
+        appended = range(len(arguments) + 1, self._arity[key] + 1)
+        return getattr(target, method)(*arguments, *(getattr(target, f"{method}$default${n}")() for n in appended))
+
+    def array(self, java_class: JavaObject, items: Sequence[Any]) -> JavaObject:
+        """A Java array; one call for each item, so for short ones."""
+        out = self.gateway.new_array(java_class, len(items))
+        for position, item in enumerate(items):
+            out[position] = item
+        return out
+
+    def objects(self, items: Iterable[Any]) -> JavaObject:
+        """An `Object[]`. Python proxies cannot be put into an array directly, so a list carries them."""
+        return self.java_list(items).toArray()
+
+    def java_list(self, items: Iterable[Any]) -> JavaObject:
+        """A `java.util.List`: what a callback that returns several things returns."""
+        boxed = self.view.java.util.ArrayList()
+        for item in items:
+            boxed.add(item)
+        return boxed
+
+    def seq(self, items: Iterable[Any]) -> JavaObject:
+        """A Scala `Seq` of the version's own kind."""
+        return self.view.PythonUtils.toSeq(list(items))
+
+    def some(self, item: Any) -> JavaObject:
+        """A Scala `Some`."""
+        return self.view.scala.Some(item)
+
+    @cached_property
+    def none(self) -> JavaObject:
+        """Scala's `None`."""
+        return self.view.scala.Option.empty()
+
+    def scala_map(self, items: dict[str, str]) -> JavaObject:
+        """An immutable Scala `Map` of strings."""
+        return self.view.PythonUtils.toScalaMap(items)
+
+    def list_of(self, sequence: JavaObject) -> list[JavaObject]:
+        """The items of a Scala `Seq`; one call for each, so for short ones."""
+        return [sequence.apply(position) for position in range(sequence.size())]
+
+    @cached_property
+    def spark_version(self) -> tuple[int, int]:
+        """Major and minor version of Spark, for messages and for limits that only the version tells."""
+        major, minor = self.module("org.apache.spark.package").SPARK_VERSION().split(".")[:2]
+        return int(major), int(minor)

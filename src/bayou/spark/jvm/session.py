@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What bayou puts on a Spark session, and what it asks of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bayou.spark.jvm.adapters import Adapters
+from bayou.spark.jvm.callbacks import BiFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bayou.spark.jvm.bridge import JavaObject, Jvm
+
+_RULE = "bayou.Rule"
+
+
+def install_rule(jvm: Jvm, session: JavaObject, body: Callable[..., Any]) -> None:
+    """Puts bayou's optimizer rule on a session, behind the rules that are there; once."""
+    methods = session.experimental()
+    rules = jvm.list_of(methods.extraOptimizations())
+    if any(rule.getClass().getName() == _RULE for rule in rules):
+        return
+    rule = Adapters.of(jvm).new(_RULE, BiFunction(jvm, body))
+    getattr(methods, "extraOptimizations_$eq")(jvm.seq([*rules, rule]))
+
+
+def has_delta_spark(jvm: Jvm) -> bool:
+    """Whether delta-spark's own data source is on the class path."""
+    try:
+        jvm.java_class("org.apache.spark.sql.delta.sources.DeltaDataSource")
+    except LookupError:
+        return False
+    return True
+
+
+def refresh_caches(session: JavaObject, table_uri: str, jvm: Jvm) -> None:
+    """Computes the cached DataFrames that read a table anew, when they are next used."""
+    manager = session.sharedState().cacheManager()
+    if not manager.isEmpty():
+        jvm.call(manager, "recacheByPath", session, table_uri)

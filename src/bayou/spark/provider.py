@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the data source `delta` does: Spark's calls on it arrive here, one function for each kind."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from bayou.errors import SchemaMismatchError, SessionError
+from bayou.protocol.schema import parse_schema
+from bayou.spark import reader
+from bayou.spark.types import incompatible
+from bayou.spark.writer import PARTITION_COLUMNS_OPTION, WriteRequest, write
+
+if TYPE_CHECKING:
+    from bayou.spark.application import Application
+    from bayou.spark.jvm.bridge import JavaObject
+
+
+class Provider:
+    """The body of `delta.DefaultSource` and of INSERT, for one application."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    def __call__(self, what: str, arguments: Any) -> Any:
+        """Called by `delta.DefaultSource`."""
+        return getattr(self, f"_{what}")(*arguments)
+
+    def _read(
+        self, session: JavaObject, options: JavaObject, schema: JavaObject | None, origin: JavaObject
+    ) -> JavaObject:
+        given = self._options(options)
+        if "path" not in given:
+            given["path"] = _path_in_sql(origin)
+        request = reader.TableRequest.from_options(given)
+        relation = reader.relation(self._application, session, request)
+        if schema is not None:
+            self._check_schema(schema, relation, request.path)
+        return relation
+
+    def _check_schema(self, given: JavaObject, relation: JavaObject, path: str) -> None:
+        """A schema that the reader was given, or a catalog entry has, must be one that the table can be read as."""
+        problems = list(incompatible(parse_schema(given.json()).fields, parse_schema(relation.schema().json())))
+        if problems:
+            message = f"The schema that was given is not the table's: {'; '.join(problems)}."
+            raise SchemaMismatchError(
+                message,
+                table=path,
+                error_class="DELTA_READ_SOURCE_SCHEMA_CONFLICT",
+                sql_state="42K07",
+                next_step="leave the schema out: a Delta table knows its own.",
+            )
+
+    def _write(self, session: JavaObject, options: JavaObject, mode: str, data: JavaObject) -> JavaObject:
+        given = self._options(options)
+        spark = self._session(session)
+        request = WriteRequest.from_options(given, _MODES[mode], given.get(PARTITION_COLUMNS_OPTION))
+        write(self._application, DataFrame(data, spark), request)
+        return reader.relation(self._application, session, reader.TableRequest.from_options({"path": request.path}))
+
+    def insert(self, options: JavaObject, arguments: Any) -> None:
+        """Called by `bayou.DeltaTable`: rows that an INSERT puts into a table, cast by Spark to its columns."""
+        data, overwrite = arguments
+        spark = self._session(data.sparkSession())
+        request = WriteRequest.from_options({"path": self._options(options)["path"]}, "overwrite" if overwrite else "append")
+        write(self._application, DataFrame(data, spark), request)
+
+    def _options(self, options: JavaObject) -> dict[str, str]:
+        converters = self._application.jvm.view.scala.collection.JavaConverters
+        return dict(converters.mapAsJavaMapConverter(options).asJava())
+
+    def _session(self, session: JavaObject) -> SparkSession:
+        active = SparkSession.getActiveSession()
+        if active is None:
+            raise SessionError("There is no active Spark session.")
+        return SparkSession(active.sparkContext, session)
+
+
+def _path_in_sql(origin: JavaObject) -> str | None:
+    """The path of ``delta.`path` `` in a statement. Spark does not pass it on, but knows where in the text it stands."""
+    if origin.sqlText().isEmpty() or origin.startIndex().isEmpty():
+        return None
+    text = origin.sqlText().get()[origin.startIndex().get() : origin.stopIndex().get() + 1]
+    found = re.search(r"(?:\bdelta|`delta`)\s*\.\s*`((?:[^`]|``)+)`", text, re.IGNORECASE)
+    return found.group(1).replace("``", "`") if found else None
+
+
+_MODES = {"Append": "append", "Overwrite": "overwrite", "ErrorIfExists": "error", "Ignore": "ignore"}

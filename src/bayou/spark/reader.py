@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables as relations and DataFrames: what `bayou.read`, `format("delta")` and SQL by path come to."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame
+
+from bayou.errors import InvalidOptionError, TableNotFoundError, UnsupportedFeatureError
+from bayou.log.delta_log import open_log
+from bayou.log.time_travel import split_path
+from bayou.protocol.features import check_readable
+from bayou.protocol.schema import StructField, StructType, schema_to_json
+from bayou.spark.jvm.relation import bare_relation, dataset
+from bayou.spark.scan import Scan
+from bayou.spark.types import kinds, readable_schema
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+    from bayou.log.snapshot import Snapshot
+    from bayou.spark.application import Application
+    from bayou.spark.jvm.bridge import JavaObject
+
+_HADOOP_PREFIXES = ("fs.", "dfs.")
+_REFUSED = {
+    "readchangefeed": "reading the change data feed",
+    "readchangedata": "reading the change data feed",
+}
+_FIRST_SPARK_WITH_VARIANT = (4, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class TableRequest:
+    """What a reader asked for.
+
+    Attributes:
+        path: the table's path, qualified, without a time travel suffix.
+        version: the version asked for, or None.
+        timestamp: the timestamp asked for, as text or datetime, or None.
+        storage_options: options for the file system, by their Hadoop names.
+    """
+
+    path: str
+    version: int | None
+    timestamp: Any
+    storage_options: dict[str, str]
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> TableRequest:
+        """A request from a reader's options, whose names are not case-sensitive.
+
+        Raises:
+            InvalidOptionError: there is no path, or two ways of time travel at once, or a version that is no number.
+            UnsupportedFeatureError: an option asks for what bayou does not do yet.
+        """
+        given = {name.lower(): value for name, value in options.items() if value is not None}
+        if "path" not in given:
+            raise InvalidOptionError("A Delta table is read by its path, and none is given.", option="path")
+        for name, what in _REFUSED.items():
+            if str(given.get(name, "false")).lower() == "true":
+                raise UnsupportedFeatureError(
+                    f"This version of bayou does not support {what}.",
+                    error_class="DELTA_OPERATION_NOT_ALLOWED",
+                    sql_state="0AKDC",
+                    features=[name],
+                )
+        path, version, timestamp = _split(str(given["path"]))
+        by_option = given.get("versionasof"), given.get("timestampasof")
+        if (version is not None or timestamp is not None) and any(value is not None for value in by_option):
+            raise InvalidOptionError(
+                "The path names a version, and an option names another one.",
+                table=path,
+                error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS",
+                next_step="name the version once.",
+            )
+        if all(value is not None for value in by_option):
+            raise InvalidOptionError(
+                "versionAsOf and timestampAsOf exclude each other.", table=path, error_class="DELTA_ONEOF_IN_TIMETRAVEL"
+            )
+        if by_option[0] is not None:
+            version = _version(by_option[0], path)
+        hadoop = {name: str(value) for name, value in options.items() if name.lower().startswith(_HADOOP_PREFIXES)}
+        return cls(qualify(path).uri, version, by_option[1] or timestamp, hadoop)
+
+
+def _split(path: str) -> tuple[str, int | None, Any]:
+    """A path without its time travel suffix, and what the suffix says; a table of that very name comes first."""
+    found = split_path(path)
+    if found is None or is_table(path):
+        return path, None, None
+    return found.path, found.version, found.timestamp
+
+
+def is_table(path: str) -> bool:
+    """Whether there is a Delta table at exactly this path."""
+    try:
+        open_log(path).version()
+    except TableNotFoundError:
+        return False
+    return True
+
+
+def _version(text: Any, path: str) -> int:
+    try:
+        version = int(str(text))
+    except ValueError:
+        version = -1
+    if version < 0:
+        raise InvalidOptionError(
+            f"versionAsOf is a number from 0 on, not {text!r}.",
+            table=path,
+            error_class="DELTA_TIME_TRAVEL_INVALID_BEGIN_VALUE",
+        )
+    return version
+
+
+def resolve(application: Application, session: JavaObject, request: TableRequest) -> tuple[TableRequest, Snapshot]:
+    """The state that a request names; a timestamp becomes the version that it stands for.
+
+    Raises:
+        TableNotFoundError, TimeTravelError, UnsupportedFeatureError: the table, or its version, cannot be read.
+    """
+    version = request.version
+    if request.timestamp is not None:
+        zone = session.conf().get("spark.sql.session.timeZone")
+        log = application.logs.get(request.path, request.storage_options)
+        snapshot = log.snapshot(timestamp=request.timestamp, time_zone=zone)
+        version = snapshot.version
+    else:
+        snapshot = application.snapshot(request.path, request.storage_options, version)
+    check_readable(snapshot.protocol, snapshot.table_uri, snapshot.version)
+    _check_types(application, snapshot)
+    return replace(request, version=version, timestamp=None), snapshot
+
+
+def _check_types(application: Application, snapshot: Snapshot) -> None:
+    if application.jvm.spark_version < _FIRST_SPARK_WITH_VARIANT and "variant" in set(kinds(snapshot.schema)):
+        raise UnsupportedFeatureError(
+            f"Spark {'.'.join(map(str, application.jvm.spark_version))} has no variant type.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            features=["variantType"],
+            next_step="read the table on Spark 4.0 or later.",
+        )
+
+
+def relation(application: Application, session: JavaObject, request: TableRequest) -> JavaObject:
+    """A table as a relation that the optimizer rule completes when a query runs.
+
+    Without a version in the request each execution reads the version that is the latest then.
+    """
+    request, snapshot = resolve(application, session, request)
+    schema = readable_schema(snapshot.schema)
+    partitions = [schema.field(name) for name in snapshot.partition_columns]
+    marker = {"path": request.path, "version": request.version, "options": request.storage_options}
+    # Caches know a relation by this key: a DataFrame that was made after the table moved on must not hit an older one's cache.
+    pinned = "pinned" if request.version is not None else "latest"
+    key = f"{snapshot.table_uri}@{snapshot.version} ({pinned}) {snapshot.metadata.id} {sorted(request.storage_options)}"
+    return bare_relation(
+        application.jvm,
+        session,
+        key=key,
+        root=snapshot.table_uri,
+        schema=schema_to_json(schema),
+        partition_schema=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
+        size=snapshot.size_bytes,
+        options={"bayou.table": json.dumps(marker), "path": request.path},
+    )
+
+
+def read(application: Application, spark: SparkSession, request: TableRequest) -> DataFrame:
+    """A table as a DataFrame."""
+    session = spark._jsparkSession  # noqa: SLF001  (the bridge)
+    if application.native:
+        return DataFrame(session.baseRelationToDataFrame(relation(application, session, request)), spark)
+    _, snapshot = resolve(application, session, request)
+    return scan_frame(Scan(application, session, snapshot, readable_schema(snapshot.schema).fields), spark)
+
+
+def scan_frame(scan: Scan, spark: SparkSession) -> DataFrame:
+    """The rows of a scan as a DataFrame: the table's columns under their logical names, then the hidden constants."""
+    planned = scan.planned()
+    wanted: list[StructField] = list(scan.fields)
+    plan = dataset(scan.application.jvm, scan.session, planned.plan)
+    frame = DataFrame(plan, spark)
+    return frame.select(
+        *(
+            frame[f"`{physical.replace('`', '``')}`"].cast(_spark_type(f)).alias(f.name)
+            for f, physical in zip(wanted, planned.columns, strict=False)
+        ),
+        *scan.hidden,
+    )
+
+
+def _spark_type(column: StructField) -> Any:
+    from pyspark.sql.types import StructType as SparkStructType  # noqa: PLC0415  (named as ours)
+
+    return SparkStructType.fromJson(json.loads(schema_to_json(StructType((column,)))))[0].dataType

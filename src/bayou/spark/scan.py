@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a DataFrame is built from any chosen files of a snapshot.
+
+The files are read by Spark's own Parquet reader. Whatever is constant for a file travels as a hidden partition column: its
+partition values from the log, its deletion vector, and any constant that a caller asks for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from bayou.errors import UnsupportedFeatureError
+from bayou.protocol.schema import StructField, StructType, schema_to_json
+from bayou.spark import deletion_vectors
+from bayou.spark.directories import PartitionColumn, ScanFiles, list_directories, uris
+from bayou.spark.jvm.bulk import Bulk
+from bayou.spark.jvm.relation import dataset, file_relation, logical_relation
+from bayou.spark.types import contains_void, physical_field, type_changes
+from bayou.spark.vectors import load_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bayou.log.snapshot import Snapshot
+    from bayou.spark.application import Application
+    from bayou.spark.jvm.bridge import JavaObject
+
+METADATA = "_metadata"
+"""Spark's column of facts about a row's file."""
+_OUR_METADATA = "__bayou_metadata"
+_HIDDEN_TYPES = {pa.int32(): "integer", pa.int64(): "long", pa.string(): "string", pa.binary(): "binary"}
+# Files without Spark's own footer key hold dates as they are meant, whatever year they lie in.
+_READ_OPTIONS = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
+_BY_FIELD_ID = {
+    "spark.sql.parquet.fieldId.read.enabled": "true",
+    "spark.sql.parquet.fieldId.read.ignoreMissing": "true",
+}
+_FIRST_SPARK_THAT_WIDENS = (4, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedScan:
+    """A plan over real files, ready to stand where a table stood.
+
+    Attributes:
+        plan: the logical plan, in the JVM.
+        columns: the names in it of the columns that were asked for, in that order.
+    """
+
+    plan: JavaObject
+    columns: list[str]
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Chosen files of a snapshot as a relation of Spark's.
+
+    Attributes:
+        application: the Spark application.
+        session: the JVM session that the relation belongs to.
+        snapshot: the table's state.
+        fields: the columns to read, logical, in order; nested fields may be pruned.
+        metadata: the fields of `_metadata` to read; None for no such column.
+        positions: which files of the snapshot, by their positions in `files()`; None for all.
+        hidden: constants for each chosen file, by the name of the column that shall hold them.
+        options: options for Hadoop and the Parquet reader.
+    """
+
+    application: Application
+    session: JavaObject
+    snapshot: Snapshot
+    fields: Sequence[StructField]
+    metadata: Sequence[str] | None = None
+    positions: pa.Array | None = None
+    hidden: Mapping[str, pa.Array] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def planned(self) -> PlannedScan:
+        """The scan as a logical plan, deletion vectors applied.
+
+        Raises:
+            UnsupportedFeatureError: this Spark cannot read a type of the table.
+        """
+        self._check_types()
+        relation = logical_relation(self.application.jvm, self._relation())
+        columns = [self._physical(f) for f in self.fields]
+        simple = not self._has_vectors and not any(contains_void(f.type) for f in self.fields)
+        if simple and self.metadata is None:
+            return PlannedScan(relation, columns)
+        frame = dataset(self.application.jvm, self.session, relation)
+        if self._has_vectors:
+            frame = frame.where(deletion_vectors.ROW_IS_LIVE)
+        names = [*columns, *self.hidden]
+        projection = [
+            f"cast(null as void) as {_quoted(name)}" if contains_void(f.type) else _quoted(name)
+            for f, name in zip(self.fields, columns, strict=True)
+        ] + [_quoted(name) for name in self.hidden]
+        if self.metadata is not None:
+            inner = ", ".join(f"{METADATA}.{_quoted(name)}" for name in self.metadata)
+            projection.append(f"struct({inner}) as {_OUR_METADATA}")
+            names.append(_OUR_METADATA)
+        bulk = Bulk.of(self.application.jvm)
+        frame = frame.selectExpr(bulk.strings(pa.array(projection, pa.string())))
+        return PlannedScan(frame.queryExecution().analyzed(), names)
+
+    def _physical(self, wanted: StructField) -> str:
+        known = self.snapshot.schema.field(wanted.name)
+        return known.physical_name if known is not None else wanted.name
+
+    @property
+    def _by_id(self) -> bool:
+        return self.snapshot.properties.get("delta.columnMapping.mode") == "id"
+
+    @property
+    def _has_vectors(self) -> bool:
+        return self._count_vectors() > 0
+
+    def _count_vectors(self) -> int:
+        vectors = self._files(["deletion_vector"])["deletion_vector"]
+        return len(vectors) - vectors.null_count
+
+    def _files(self, columns: list[str]) -> pa.Table:
+        files = self.snapshot.files(columns=columns)
+        return files if self.positions is None else files.take(self.positions)
+
+    def _check_types(self) -> None:
+        jvm = self.application.jvm
+        widened = list(type_changes(StructType(tuple(self.snapshot.schema.fields))))
+        if widened and jvm.spark_version < _FIRST_SPARK_THAT_WIDENS:
+            message = f"Spark {'.'.join(map(str, jvm.spark_version))} cannot read columns whose type was widened: {widened}."
+            raise UnsupportedFeatureError(
+                message,
+                table=self.snapshot.table_uri,
+                version=self.snapshot.version,
+                features=["typeWidening"],
+                next_step="read the table on Spark 4.0 or later.",
+            )
+
+    def _relation(self) -> JavaObject:
+        table = self.snapshot.schema
+        fields = [
+            physical_field(f, table.field(f.name) or f, by_id=self._by_id) for f in self.fields if not contains_void(f.type)
+        ]
+        partitions = self._partition_fields()
+        hidden = [StructField(name, _HIDDEN_TYPES[values.type]) for name, values in self.hidden.items()]
+        if self._has_vectors:
+            hidden += [StructField(deletion_vectors.VECTOR, "binary"), StructField(deletion_vectors.BLOCKS, "binary")]
+        listing = _Listing(self, schema_to_json(StructType(tuple(partitions))))
+        return file_relation(
+            self.application.jvm,
+            self.session,
+            key=self._key(),
+            root=self.snapshot.table_uri,
+            data_schema=schema_to_json(StructType(tuple(fields))),
+            partition_schema=schema_to_json(StructType((*partitions, *hidden))),
+            size=int(pa.compute.sum(self._files(["size"])["size"]).as_py() or 0),
+            options={**self.options, **_READ_OPTIONS, **(_BY_FIELD_ID if self._by_id else {})},
+            files=listing,
+            native=self.application.native,
+        )
+
+    def _partition_fields(self) -> list[StructField]:
+        table = self.snapshot.schema
+        found = [table.field(name) for name in self.snapshot.partition_columns]
+        return [physical_field(f, f, by_id=self._by_id) for f in found if f is not None]
+
+    def _key(self) -> str:
+        chosen = hashlib.sha256()
+        if self.positions is not None:
+            chosen.update(memoryview(self.positions.cast(pa.int64()).to_numpy()))
+        for name, values in self.hidden.items():
+            chosen.update(f"{name}:{id(values)}".encode())
+        what = "all" if self.positions is None and not self.hidden else chosen.hexdigest()[:24]
+        return f"{self.snapshot.table_uri}@{self.snapshot.version}#{self.snapshot.metadata.id}#{what}"
+
+
+class _Listing:
+    """What the scan's `FileIndex` answers with; called by Spark while it plans."""
+
+    def __init__(self, scan: Scan, partition_schema: str) -> None:
+        self._scan = scan
+        self._partition_schema = partition_schema
+
+    def __call__(self, partition_filters: Any, data_filters: Any) -> JavaObject:
+        del data_filters  # files were skipped for them before the relation was made
+        scan = self._scan
+        jvm = scan.application.jvm
+        if partition_filters is None:
+            paths = scan._files(["path"])["path"].combine_chunks()  # noqa: SLF001
+            return Bulk.of(jvm).strings(uris(paths, scan.snapshot.table_uri))
+        session = scan.application.workbench(scan.session)
+        return list_directories(jvm, session, self._scan_files(), self._partition_schema, jvm.list_of(partition_filters))
+
+    def _scan_files(self) -> ScanFiles:
+        scan = self._scan
+        table = scan._files(["path", "size", "modification_time", "deletion_vector"]).combine_chunks()  # noqa: SLF001
+        texts = scan.snapshot.partition_texts()
+        columns = []
+        for found in scan._partition_fields():  # noqa: SLF001
+            values = texts[found.name].combine_chunks()
+            chosen = values if scan.positions is None else values.take(scan.positions)
+            columns.append(PartitionColumn(found.name, _sql_type(str(found.type)), chosen))
+        hidden = dict(scan.hidden)
+        vectors = table["deletion_vector"].combine_chunks()
+        if vectors.null_count < len(vectors):
+            hidden |= deletion_vectors.to_arrow(load_vectors(scan.snapshot, vectors))
+        return ScanFiles(
+            uris(table["path"].combine_chunks(), scan.snapshot.table_uri),
+            table["size"].combine_chunks(),
+            table["modification_time"].combine_chunks(),
+            columns,
+            hidden,
+        )
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def _sql_type(kind: str) -> str:
+    return {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(kind, kind)

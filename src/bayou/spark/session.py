@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`bayou.enable`: the data source `delta` on a session that already runs."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from typing import TYPE_CHECKING
+
+from bayou.spark.application import Application
+from bayou.spark.errors import raised_as_pyspark
+from bayou.spark.jvm.adapters import Adapters
+from bayou.spark.jvm.callbacks import BiConsumer, BiFunction
+from bayou.spark.jvm.session import has_delta_spark, install_rule
+from bayou.spark.provider import Provider
+from bayou.spark.rule import RuleBody
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_logger = logging.getLogger("bayou")
+
+
+@raised_as_pyspark
+def enable(spark: SparkSession) -> SparkSession:
+    """The session with the data source `delta` on it; calling it again does nothing.
+
+    Afterwards `spark.read.format("delta")`, `df.write.format("delta")`, SQL by path and catalog tables that use `delta` work on
+    it, from any language. No setting is changed, and nothing of PySpark is replaced. Costs below a second, once.
+
+    Where delta-spark's JAR is on the session, `format("delta")` stays delta-spark's; bayou's own functions work beside it.
+
+    Args:
+        spark: a classic session, running.
+
+    Returns:
+        The same session.
+
+    Raises:
+        SessionError: it is a Spark Connect session.
+    """
+    application = Application.of(spark)
+    if not application.native:
+        warnings.warn(application.why_not_native, stacklevel=2)
+        return spark
+    adapters = Adapters.of(application.jvm)
+    if not application.provided:
+        provider = Provider(application)
+        adapters.set_static("delta.DefaultSource", "body", BiFunction(application.jvm, provider))
+        adapters.set_static("bayou.DeltaTable", "inserter", BiConsumer(application.jvm, provider.insert))
+        application.provided = True
+        if has_delta_spark(application.jvm):
+            _logger.warning(
+                "delta-spark is on this session: format('delta') stays delta-spark's. bayou.read, bayou.write and "
+                "bayou.DeltaTable work beside it."
+            )
+    install_rule(application.jvm, spark._jsparkSession, RuleBody(application))  # noqa: SLF001  (the bridge)
+    return spark

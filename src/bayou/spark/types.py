@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table's schema in the forms that Spark is given: logical for the user, physical for the files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bayou.errors import UnsupportedFeatureError
+from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from bayou.protocol.schema import DataType
+
+FIELD_ID = "parquet.field.id"
+"""The key of Spark's field metadata that holds a Parquet field id."""
+
+
+def physical_field(wanted: StructField, table: StructField, *, by_id: bool) -> StructField:
+    """A column as the files have it: physical names at every depth, nullable on top, and nothing else in its metadata.
+
+    Args:
+        wanted: the column as the query uses it: logical names, nested fields perhaps pruned.
+        table: the same column in the table's schema, which knows the physical names.
+        by_id: whether the files are matched by field id.
+    """
+    metadata = {FIELD_ID: table.field_id} if by_id and table.field_id is not None else {}
+    kind = _physical_type(wanted.type, table.type, by_id=by_id)
+    return StructField(table.physical_name, kind, nullable=True, metadata=metadata)
+
+
+def _physical_type(wanted: DataType, table: DataType, *, by_id: bool) -> DataType:
+    if isinstance(wanted, StructType) and isinstance(table, StructType):
+        fields = []
+        for field in wanted.fields:
+            known = table.field(field.name)
+            if known is None:
+                raise UnsupportedFeatureError(f"The nested field {field.name!r} is not in the table's schema.")
+            fields.append(replace(physical_field(field, known, by_id=by_id), nullable=field.nullable))
+        return StructType(tuple(fields))
+    if isinstance(wanted, ArrayType) and isinstance(table, ArrayType):
+        return replace(wanted, element_type=_physical_type(wanted.element_type, table.element_type, by_id=by_id))
+    if isinstance(wanted, MapType) and isinstance(table, MapType):
+        return replace(
+            wanted,
+            key_type=_physical_type(wanted.key_type, table.key_type, by_id=by_id),
+            value_type=_physical_type(wanted.value_type, table.value_type, by_id=by_id),
+        )
+    return wanted
+
+
+def incompatible(analysed: Iterable[StructField], table: StructType) -> Iterator[str]:
+    """What of a DataFrame's columns the table no longer has, or no longer has with that type: one text a column."""
+    for field in analysed:
+        known = table.field(field.name)
+        if known is None:
+            yield f"column {field.name} is gone"
+        elif not _reads_as(known.type, field.type):
+            yield f"column {field.name} has another type"
+
+
+def _reads_as(table: DataType, wanted: DataType) -> bool:
+    """Whether a column of the table's type still has everything that the (perhaps pruned) type asks for."""
+    if isinstance(table, StructType) and isinstance(wanted, StructType):
+        return not any(incompatible(wanted.fields, table))
+    if isinstance(table, ArrayType) and isinstance(wanted, ArrayType):
+        return _reads_as(table.element_type, wanted.element_type)
+    if isinstance(table, MapType) and isinstance(wanted, MapType):
+        return _reads_as(table.key_type, wanted.key_type) and _reads_as(table.value_type, wanted.value_type)
+    # Spark reads a variant of which only some fields are used as a struct of those.
+    return table == wanted or (table == "variant" and isinstance(wanted, StructType))
+
+
+def contains_void(kind: DataType) -> bool:
+    """Whether a type is void somewhere: such a column is in no file."""
+    if isinstance(kind, StructType):
+        return any(contains_void(field.type) for field in kind.fields)
+    if isinstance(kind, ArrayType):
+        return contains_void(kind.element_type)
+    if isinstance(kind, MapType):
+        return contains_void(kind.key_type) or contains_void(kind.value_type)
+    return kind in ("void", "null")
+
+
+def type_changes(schema: StructType) -> Iterator[str]:
+    """The columns whose type was widened, by name: their older files hold a narrower type."""
+    for field in schema.fields:
+        if field.metadata.get("delta.typeChanges"):
+            yield field.name
+        yield from (f"{field.name}.{inner}" for inner in _nested_changes(field.type))
+
+
+def _nested_changes(kind: DataType) -> Iterator[str]:
+    if isinstance(kind, StructType):
+        yield from type_changes(kind)
+    elif isinstance(kind, ArrayType):
+        yield from _nested_changes(kind.element_type)
+    elif isinstance(kind, MapType):
+        yield from _nested_changes(kind.key_type)
+        yield from _nested_changes(kind.value_type)
+
+
+def kinds(kind: DataType) -> Iterator[str]:
+    """The names of all primitive types in a type."""
+    if isinstance(kind, StructType):
+        for field in kind.fields:
+            yield from kinds(field.type)
+    elif isinstance(kind, ArrayType):
+        yield from kinds(kind.element_type)
+    elif isinstance(kind, MapType):
+        yield from kinds(kind.key_type)
+        yield from kinds(kind.value_type)
+    else:
+        yield kind
+
+
+_INTERNAL = ("delta.", "CURRENT_DEFAULT", "EXISTS_DEFAULT", FIELD_ID)
+
+
+def readable_schema(schema: StructType) -> StructType:
+    """The schema as a reader sees it: without what the log keeps in a column's metadata for writers and for the files."""
+    return StructType(tuple(_readable(field) for field in schema.fields))
+
+
+def _readable(field: StructField) -> StructField:
+    metadata = {key: value for key, value in field.metadata.items() if not key.startswith(_INTERNAL)}
+    return replace(field, type=_readable_type(field.type), metadata=metadata)
+
+
+def _readable_type(kind: DataType) -> DataType:
+    if isinstance(kind, StructType):
+        return readable_schema(kind)
+    if isinstance(kind, ArrayType):
+        return replace(kind, element_type=_readable_type(kind.element_type))
+    if isinstance(kind, MapType):
+        return replace(kind, key_type=_readable_type(kind.key_type), value_type=_readable_type(kind.value_type))
+    return kind

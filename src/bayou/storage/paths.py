@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One way to read a table's path, so that the log engine and Spark mean the same place."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+# Two letters at least: one letter and a colon is a drive.
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class QualifiedPath:
+    """A table's place, absolute and without a trailing slash.
+
+    Attributes:
+        uri: the absolute URI in Hadoop's spelling (not percent-encoded), for example `file:///data/t`.
+        local: the path on the local disk, or None where the table is elsewhere.
+    """
+
+    uri: str
+    local: str | None
+
+    @property
+    def scheme(self) -> str:
+        """The URI's scheme in lower case."""
+        return self.uri.partition(":")[0].lower()
+
+
+def qualify(path: str | os.PathLike[str]) -> QualifiedPath:
+    """Make a table's path absolute.
+
+    A path without a scheme is local, whatever `fs.defaultFS` says; `~` is the home folder. A `file:` URI is taken as
+    Hadoop takes it: a percent sign in it is a percent sign. Any other scheme is kept.
+    """
+    text = os.fspath(path)
+    found = _SCHEME.match(text)
+    if found is None:
+        return _local(str(Path(text).expanduser()))
+    if found[1].lower() == "file":
+        return _local("/" + text[found.end() :].lstrip("/"))
+    return QualifiedPath(text.rstrip("/"), None)
+
+
+def _local(path: str) -> QualifiedPath:
+    absolute = os.path.abspath(path)  # noqa: PTH100  (Path.absolute keeps `..`)
+    return QualifiedPath("file://" + Path(absolute).as_posix(), absolute)

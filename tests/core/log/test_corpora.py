@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Published tables of other projects: what the log engine alone must know of each, or why it must refuse.
+
+The cases lie outside the repository; without them these tests are skipped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bayou.errors import (
+    CorruptLogError,
+    DeltaError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+    UnsupportedProtocolError,
+    VersionGapError,
+    VersionNotFoundError,
+)
+from bayou.log.delta_log import open_log
+from bayou.log.snapshot import Snapshot
+
+CORPORA = Path(__file__).resolve().parents[4] / "shared" / "corpora" / "open"
+FACTS = (
+    "version",
+    "num_files",
+    "size_bytes",
+    "protocol",
+    "partition_columns",
+    "configuration",
+    "table_id",
+    "txn",
+    "domain_metadata",
+    "columns",
+)
+ERRORS: Mapping[str, type[DeltaError]] = {
+    "VERSION_NOT_FOUND": VersionNotFoundError,
+    "VERSION_GAP": VersionGapError,
+    "NO_METADATA": CorruptLogError,
+    "NO_PROTOCOL": CorruptLogError,
+    "UNSUPPORTED_READER_FEATURE": UnsupportedFeatureError,
+    "UNSUPPORTED_READER_VERSION": UnsupportedProtocolError,
+    "CATALOG_MANAGED": UnsupportedFeatureError,
+    "TABLE_NOT_FOUND": TableNotFoundError,
+}
+
+
+def _cases(kind: str) -> list[Any]:
+    manifest = CORPORA / "manifest.jsonl"
+    if not manifest.exists():
+        return [pytest.param(None, marks=pytest.mark.skip(reason="the acceptance corpora are not here"))]
+    cases = [json.loads(line) for line in manifest.read_text(encoding="utf-8").splitlines()]
+    wanted = [
+        case
+        for case in cases
+        if case["kind"] == kind
+        and case["tier"] != "disputed"
+        and case["op"] in {"read", "snapshot"}
+        and (CORPORA / case["path"]).is_dir()
+        and (kind == "ok" or case["expect"]["error"] in ERRORS)
+    ]
+    return [pytest.param(case, id=case["id"]) for case in wanted]
+
+
+def facts_of(snapshot: Snapshot) -> dict[str, Any]:
+    """The facts that the manifest states, in its spelling."""
+    return {
+        "version": snapshot.version,
+        "num_files": snapshot.num_files,
+        "size_bytes": snapshot.size_bytes,
+        "protocol": snapshot.protocol.to_json(),
+        "partition_columns": list(snapshot.partition_columns),
+        "configuration": dict(snapshot.properties),
+        "table_id": snapshot.metadata.id,
+        "txn": {name: each.version for name, each in snapshot.transactions.items()},
+        "domain_metadata": {name: each.configuration for name, each in snapshot.domain_metadata.items()},
+        "columns": [field.name for field in snapshot.schema.fields],
+    }
+
+
+@pytest.mark.parametrize("case", _cases("ok"))
+def test_a_snapshot_has_the_facts_that_other_readers_agree_on(case: dict[str, Any]) -> None:
+    snapshot = open_log(CORPORA / case["path"]).snapshot(case["version"])
+    expected = dict(case["expect"])
+    if "columns" in expected:
+        expected["columns"] = [name for name, *_ in expected["columns"]]
+    found = facts_of(snapshot)
+    wanted = {name: expected[name] for name in FACTS if name in expected}
+    assert {name: found[name] for name in wanted} == wanted
+    paths = snapshot.files(["path"])["path"].to_pylist()
+    assert len(paths) == expected.get("num_files", len(paths))
+
+
+@pytest.mark.parametrize("case", _cases("ok"))
+def test_the_columns_of_files_agree_in_length_and_with_the_checksum(case: dict[str, Any]) -> None:
+    snapshot = open_log(CORPORA / case["path"]).snapshot(case["version"])
+    files = snapshot.files()
+    files.validate(full=True)
+    assert files.num_rows == snapshot.source.state().num_files
+    assert all(len(texts) == files.num_rows for texts in snapshot.partition_texts().values())
+    assert snapshot.nbytes >= 0
+    snapshot.verify_checksum()
+
+
+@pytest.mark.parametrize("case", _cases("error"))
+def test_a_table_that_must_not_be_read_is_refused_with_its_reason(case: dict[str, Any]) -> None:
+    with pytest.raises(ERRORS[case["expect"]["error"]]) as caught:
+        open_log(CORPORA / case["path"]).snapshot(case["version"]).files()
+    assert str(CORPORA) in str(caught.value)
+    assert caught.value.next_step

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+
+from bayou.errors import UnsupportedFeatureError, UnsupportedProtocolError
+from bayou.protocol.actions import Metadata, Protocol
+from bayou.protocol.features import (
+    FEATURES,
+    check_readable,
+    check_writable,
+    reader_features,
+    write_obstacles,
+    writer_features,
+)
+from bayou.protocol.schema import StructField, StructType, schema_to_json
+
+PLAIN = StructType((StructField("id", "long"),))
+
+
+def table(schema=PLAIN, **configuration):
+    properties = {name.replace("__", "."): value for name, value in configuration.items()}
+    return Metadata("x", schema_to_json(schema), configuration=properties)
+
+
+def features(*names, reader=True):
+    return Protocol(3 if reader else 1, 7, tuple(names) if reader else None, tuple(names))
+
+
+@pytest.mark.parametrize("name", sorted(name for name, found in FEATURES.items() if found.reader_writer and found.read))
+def test_supported_reader_features_are_read(name):
+    check_readable(features(name), "t")
+
+
+@pytest.mark.parametrize(
+    "name", ["catalogManaged", "catalogOwned-preview", "geospatial", "timestampNanos", "somethingNew"]
+)
+def test_other_reader_features_are_refused_by_name(name):
+    with pytest.raises(UnsupportedFeatureError) as caught:
+        check_readable(features("deletionVectors", name), "t", 3)
+    assert caught.value.features == (name,)
+    assert name in str(caught.value)
+    assert (caught.value.table, caught.value.version) == ("t", 3)
+    assert caught.value.getErrorClass() == "DELTA_UNSUPPORTED_FEATURES_FOR_READ"
+
+
+def test_a_catalog_managed_table_is_sent_to_its_catalog():
+    with pytest.raises(UnsupportedFeatureError, match="catalog"):
+        check_readable(features("catalogManaged"), "t")
+
+
+def test_a_reader_version_above_every_known_one_is_refused():
+    with pytest.raises(UnsupportedProtocolError) as caught:
+        check_readable(Protocol(4, 7), "t")
+    assert caught.value.required == 4
+
+
+def test_a_reader_may_ignore_unknown_writer_features():
+    check_readable(Protocol(1, 7, None, ("somethingNew",)), "t")
+    check_readable(Protocol(1, 8), "t")
+
+
+def test_legacy_versions_imply_their_features():
+    assert writer_features(Protocol(1, 2)) == {"appendOnly", "invariants"}
+    assert writer_features(Protocol(2, 5)) == {
+        "appendOnly",
+        "invariants",
+        "checkConstraints",
+        "changeDataFeed",
+        "generatedColumns",
+        "columnMapping",
+    }
+    assert reader_features(Protocol(2, 5)) == {"columnMapping"}
+    assert reader_features(Protocol(1, 4)) == frozenset()
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        Protocol(1, 1),
+        Protocol(1, 2),
+        features("appendOnly", "invariants", "domainMetadata", "checkpointProtection", reader=False),
+        features("timestampNtz", "vacuumProtocolCheck", "v2Checkpoint", "deletionVectors", "typeWidening"),
+        features("columnMapping", "checkConstraints", "changeDataFeed"),
+    ],
+)
+def test_a_table_without_an_active_rule_is_writable(protocol):
+    check_writable(protocol, table(), "t")
+
+
+NOT_NULL = StructType((StructField("id", "long", nullable=False),))
+NESTED = StructType((StructField("s", StructType((StructField("x", "long", nullable=False),))),))
+
+
+@pytest.mark.parametrize(
+    ("protocol", "metadata", "reason"),
+    [
+        (Protocol(1, 2), table(delta__appendOnly="true"), "appendOnly"),
+        (Protocol(1, 2), table(NOT_NULL), "invariants"),
+        (Protocol(1, 2), table(NESTED), "invariants"),
+        (
+            Protocol(1, 2),
+            table(StructType((StructField("id", "long", True, {"delta.invariants": "{}"}),))),
+            "invariants",
+        ),
+        (Protocol(1, 3), table(), "writer version 3"),
+        (Protocol(1, 3), table(delta__constraints__c="id > 0"), "checkConstraints"),
+        (Protocol(1, 4), table(delta__enableChangeDataFeed="true"), "changeDataFeed"),
+        (
+            Protocol(1, 4),
+            table(StructType((StructField("id", "long", True, {"delta.generationExpression": "1"}),))),
+            "generatedColumns",
+        ),
+        (Protocol(2, 5), table(delta__columnMapping__mode="name"), "columnMapping"),
+        (
+            Protocol(1, 6),
+            table(StructType((StructField("id", "long", True, {"delta.identity.start": 1}),))),
+            "identityColumns",
+        ),
+        (
+            features("allowColumnDefaults", reader=False),
+            table(StructType((StructField("id", "long", True, {"CURRENT_DEFAULT": "1"}),))),
+            "allowColumnDefaults",
+        ),
+        (features("rowTracking", "domainMetadata", reader=False), table(), "rowTracking"),
+        (features("clustering", "domainMetadata", reader=False), table(), "clustering"),
+        (
+            features("inCommitTimestamp", reader=False),
+            table(delta__enableInCommitTimestamps="true"),
+            "inCommitTimestamp",
+        ),
+        (features("icebergCompatV2", reader=False), table(), "icebergCompatV2"),
+        (features("somethingNew", reader=False), table(), "somethingNew"),
+        (features("variantType"), table(), "variantType"),
+        (
+            Protocol(1, 2),
+            table(delta__compatibility__symlinkFormatManifest__enabled="true"),
+            "delta.compatibility.symlinkFormatManifest.enabled",
+        ),
+        (
+            Protocol(1, 2),
+            table(delta__universalFormat__enabledFormats="iceberg"),
+            "delta.universalFormat.enabledFormats",
+        ),
+    ],
+)
+def test_a_table_that_needs_a_rule_is_refused_for_writing_by_name(protocol, metadata, reason):
+    assert reason in list(write_obstacles(protocol, metadata))
+    with pytest.raises(UnsupportedFeatureError) as caught:
+        check_writable(protocol, metadata, "t", 7)
+    assert reason in caught.value.features
+    assert reason in str(caught.value)
+    assert caught.value.getErrorClass() == "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE"
+
+
+def test_all_reasons_are_named_at_once():
+    metadata = table(NOT_NULL, delta__appendOnly="true", delta__constraints__c="id > 0")
+    assert {"appendOnly", "invariants", "checkConstraints", "writer version 3"} <= set(
+        write_obstacles(Protocol(1, 3), metadata)
+    )
+
+
+def test_a_writer_version_above_every_known_one_is_refused():
+    with pytest.raises(UnsupportedProtocolError):
+        check_writable(Protocol(1, 8), table(), "t")
+
+
+def test_what_cannot_be_read_cannot_be_written():
+    with pytest.raises(UnsupportedFeatureError):
+        check_writable(features("catalogManaged"), table(), "t")

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayou.errors import InvalidSchemaError
+from bayou.protocol.schema import (
+    ArrayType,
+    DataType,
+    MapType,
+    StructField,
+    StructType,
+    leaves,
+    parse_schema,
+    schema_to_json,
+    to_physical,
+)
+
+PRIMITIVES = st.sampled_from(["long", "string", "decimal(10,2)", "timestamp_ntz", "variant", "void", "char(3)"])
+METADATA = st.dictionaries(st.text(max_size=5), st.one_of(st.integers(), st.text(max_size=5), st.booleans()), max_size=2)
+
+
+def structs(children: st.SearchStrategy[DataType]) -> st.SearchStrategy[StructType]:
+    fields = st.builds(StructField, st.text(max_size=8), children, st.booleans(), METADATA)
+    return st.lists(fields, max_size=4).map(lambda found: StructType(tuple(found)))
+
+
+TYPES = st.recursive(
+    PRIMITIVES,
+    lambda children: st.one_of(
+        structs(children),
+        st.builds(ArrayType, children, st.booleans()),
+        st.builds(MapType, children, children, st.booleans()),
+    ),
+    max_leaves=10,
+)
+
+
+@given(structs(TYPES))
+def test_a_schema_survives_its_json(schema):
+    assert parse_schema(schema_to_json(schema)) == schema
+
+
+def test_the_json_is_spelled_as_spark_spells_it():
+    text = (
+        '{"type":"struct","fields":[{"name":"a","type":{"type":"array","elementType":"integer","containsNull":false},'
+        '"nullable":true,"metadata":{"k":1}},{"name":"ü","type":{"type":"map","keyType":"string","valueType":"long",'
+        '"valueContainsNull":true},"nullable":false,"metadata":{}}]}'
+    )
+    assert schema_to_json(parse_schema(text)) == text
+
+
+def test_a_user_defined_type_is_read_as_its_sql_type():
+    text = '{"type":"struct","fields":[{"name":"a","type":{"type":"udt","class":"x","sqlType":"long"},"nullable":true}]}'
+    assert parse_schema(text).fields[0].type == "long"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "nonsense",
+        "null",
+        "[]",
+        '"long"',
+        "{}",
+        '{"type":"struct"}',
+        '{"type":"struct","fields":[1]}',
+        '{"type":"struct","fields":[{"type":"long"}]}',
+        '{"type":"struct","fields":[{"name":"a"}]}',
+        '{"type":"struct","fields":[{"name":"a","type":{"type":"tensor"}}]}',
+        '{"type":"struct","fields":[{"name":"a","type":""}]}',
+        '{"type":"struct","fields":[{"name":"a","type":"long","metadata":3}]}',
+        "[" * 100_000,
+    ],
+)
+def test_a_broken_schema_is_refused_with_its_own_error(text):
+    with pytest.raises(InvalidSchemaError) as caught:
+        parse_schema(text)
+    assert caught.value.next_step
+
+
+def test_fields_are_found_without_regard_to_case():
+    schema = StructType((StructField("Id", "long"), StructField("name", "string")))
+    assert schema.field("ID") is schema.fields[0]
+    assert schema.field("other") is None
+    assert schema.names == ("Id", "name")
+
+
+def mapped(name, physical, kind, field_id):
+    metadata = {"delta.columnMapping.physicalName": physical, "delta.columnMapping.id": field_id}
+    return StructField(name, kind, True, metadata)
+
+
+def test_leaves_open_structs_and_count_an_array_or_a_map_once():
+    inner = StructType((mapped("x", "col-x", "long", 2), StructField("y", ArrayType("long"))))
+    schema = StructType((mapped("s", "col-s", inner, 1), StructField("m", MapType("string", "long"))))
+    assert [(logical, physical) for logical, physical, _ in leaves(schema)] == [
+        (("s", "x"), ("col-s", "col-x")),
+        (("s", "y"), ("col-s", "y")),
+        (("m",), ("m",)),
+    ]
+    assert [found.field_id for _, _, found in leaves(schema)] == [2, None, None]
+
+
+def test_the_physical_schema_renames_at_every_depth():
+    inner = StructType((mapped("x", "col-x", "long", 2),))
+    schema = StructType((mapped("a", "col-a", ArrayType(MapType("string", inner)), 1),))
+    physical = json.loads(schema_to_json(to_physical(schema)))
+    assert physical["fields"][0]["name"] == "col-a"
+    assert physical["fields"][0]["type"]["elementType"]["valueType"]["fields"][0]["name"] == "col-x"
