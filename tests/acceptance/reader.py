@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql.types import ArrayType, MapType, StructType
 
 import bayou
 from bayou.testing.session import local_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import DataType
 
 
 @functools.cache
@@ -27,15 +29,24 @@ def read(path: str, version: int | None = None) -> pa.Table:
     if version is not None:
         reader = reader.option("versionAsOf", version)
     frame = reader.load(path)
-    variants = [field.name for field in frame.schema if "variant" in field.dataType.simpleString()]
-    if variants:
+    if "variant" in frame.schema.simpleString():
         # A variant has no Arrow form on every Spark: its JSON text says the same.
-        frame = frame.selectExpr(*(_as_json(name) if name in variants else f"`{name}`" for name in frame.columns))
+        frame = frame.selectExpr(*(f"{_as_json(f'`{f.name}`', f.dataType)} as `{f.name}`" for f in frame.schema))
     return frame.toArrow()
 
 
-def _as_json(name: str) -> str:
-    return f"to_json(`{name}`) as `{name}`"
+def _as_json(value: str, kind: DataType, depth: int = 0) -> str:
+    """A SQL expression for a value in which every variant, at any depth, is its JSON text."""
+    if "variant" not in kind.simpleString():
+        return value
+    if isinstance(kind, StructType):
+        fields = ", ".join(f"'{f.name}', {_as_json(f'{value}.`{f.name}`', f.dataType, depth)}" for f in kind)
+        return f"if({value} is null, null, named_struct({fields}))"
+    if isinstance(kind, ArrayType):
+        return f"transform({value}, x{depth} -> {_as_json(f'x{depth}', kind.elementType, depth + 1)})"
+    if isinstance(kind, MapType):
+        return f"transform_values({value}, (k{depth}, x{depth}) -> {_as_json(f'x{depth}', kind.valueType, depth + 1)})"
+    return f"to_json({value})"
 
 
 def snapshot(path: str, version: int | None = None) -> dict[str, Any]:
@@ -46,9 +57,9 @@ def snapshot(path: str, version: int | None = None) -> dict[str, Any]:
         "minWriterVersion": found.protocol.min_writer_version,
     }
     if found.protocol.reader_features is not None:
-        protocol["readerFeatures"] = sorted(found.protocol.reader_features)
+        protocol["readerFeatures"] = list(found.protocol.reader_features)
     if found.protocol.writer_features is not None:
-        protocol["writerFeatures"] = sorted(found.protocol.writer_features)
+        protocol["writerFeatures"] = list(found.protocol.writer_features)
     sizes = found.files(columns=["size"])["size"]
     return {
         "num_files": len(sizes),

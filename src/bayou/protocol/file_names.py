@@ -19,7 +19,7 @@ _NAME = re.compile(
     r"|checkpoint\.(?:"
     r"(?P<classic>parquet)"
     r"|(?P<part>\d{10})\.(?P<parts>\d{10})\.parquet"
-    r"|(?P<uuid>[0-9A-Za-z-]+)\.(?:json|parquet)"
+    r"|(?P<uuid>[0-9A-Za-z]+(?:-[0-9A-Za-z]+)+)\.(?:json|parquet)"
     r"))",
     re.ASCII,
 )

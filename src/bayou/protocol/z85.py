@@ -12,6 +12,7 @@ _BLOCK = 4
 _TEXT_BLOCK = 5
 _BASE = 85
 _WORD_LIMIT = 1 << 32
+_TAIL_MARK = "#"
 
 
 def encode(data: bytes) -> str:
@@ -37,7 +38,9 @@ def decode(text: str, size_bytes: int | None = None) -> bytes:
     """
     if len(text) % _TEXT_BLOCK:
         raise ValueError(f"the length of a Z85 text is a multiple of 5, not {len(text)}")
-    data = b"".join(_decode_word(text[start : start + _TEXT_BLOCK]) for start in range(0, len(text), _TEXT_BLOCK))
+    blocks = [text[start : start + _TEXT_BLOCK] for start in range(0, len(text), _TEXT_BLOCK)]
+    tail = _decode_tail(blocks.pop()) if blocks and blocks[-1].startswith(_TAIL_MARK) else b""
+    data = b"".join(map(_decode_word, blocks)) + tail
     if size_bytes is None:
         return data
     if not 0 <= len(data) - size_bytes < _BLOCK:
@@ -53,12 +56,33 @@ def _encode_word(word: int) -> str:
     return characters
 
 
+def _decode_tail(block: str) -> bytes:
+    """The last block as Rust writers of Delta tables (delta-rs, delta-kernel-rs) pad it.
+
+    Instead of zero bytes behind the data there is a `#` before the digits for each byte that is missing to four. No other
+    block starts so: its word would have more than 32 bits.
+    """
+    digits = block.lstrip(_TAIL_MARK)
+    size = len(digits) - 1
+    word = 0
+    for character in digits:
+        word = word * _BASE + _digit(character)
+    if not 0 < size < _BLOCK or word >> (8 * size):
+        raise ValueError(f"the Z85 text ends in {block!r}, which is no block")
+    return word.to_bytes(size, "big")
+
+
 def _decode_word(block: str) -> bytes:
     word = 0
     for character in block:
-        digit = _DIGITS.get(character)
-        if digit is None:
-            raise ValueError(f"{character!r} is no Z85 character")
-        word = word * _BASE + digit
-    # Blocks above 32 bits exist in published tables, where a JVM padded with sign bits; its decoder wraps around.
-    return (word % _WORD_LIMIT).to_bytes(_BLOCK, "big")
+        word = word * _BASE + _digit(character)
+    if word >= _WORD_LIMIT:
+        raise ValueError(f"the Z85 block {block!r} has more than 32 bits")
+    return word.to_bytes(_BLOCK, "big")
+
+
+def _digit(character: str) -> int:
+    digit = _DIGITS.get(character)
+    if digit is None:
+        raise ValueError(f"{character!r} is no Z85 character")
+    return digit

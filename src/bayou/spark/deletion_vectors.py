@@ -55,10 +55,6 @@ _SPARSE = (
     f" concat(chr({_IN_BLOCK} div 64), chr({_IN_BLOCK} % 64 + 64))) = 0"
 )
 
-ROW_IS_LIVE = f"{VECTOR} is null or case when {BLOCKS} is null then {_FLAT} else {_SPARSE} end"
-"""The condition under which a row is not deleted."""
-
-
 @dataclass(frozen=True, slots=True)
 class EncodedVector:
     """One file's vector as constants.
@@ -114,8 +110,14 @@ def _sparse(rows: np.ndarray, last: int) -> EncodedVector:
 
 
 def to_arrow(vectors: list[EncodedVector | None]) -> dict[str, pa.Array]:
-    """The constant columns of some files, as the scan names them."""
-    return {
-        VECTOR: pa.array([v.vector if v else None for v in vectors], pa.binary()),
-        BLOCKS: pa.array([v.blocks if v else None for v in vectors], pa.binary()),
-    }
+    """The constant columns of some files, as the scan names them; the second only where some vector is sparse."""
+    columns = {VECTOR: pa.array([v.vector if v else None for v in vectors], pa.binary())}
+    if any(v is not None and v.blocks is not None for v in vectors):
+        columns[BLOCKS] = pa.array([v.blocks if v else None for v in vectors], pa.binary())
+    return columns
+
+
+def row_is_live(columns: dict[str, pa.Array]) -> str:
+    """The condition under which a row is not deleted, as SQL over the constant columns and `_metadata.row_index`."""
+    is_live = f"case when {BLOCKS} is null then {_FLAT} else {_SPARSE} end" if BLOCKS in columns else _FLAT
+    return f"{VECTOR} is null or {is_live}"

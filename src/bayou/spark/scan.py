@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -88,12 +89,12 @@ class Scan:
         self._check_types()
         relation = logical_relation(self.application.jvm, self._relation())
         columns = [self._physical(f) for f in self.fields]
-        simple = not self._has_vectors and not any(contains_void(f.type) for f in self.fields)
+        simple = not self._vectors and not any(contains_void(f.type) for f in self.fields)
         if simple and self.metadata is None:
             return PlannedScan(relation, columns)
         frame = dataset(self.application.jvm, self.session, relation)
-        if self._has_vectors:
-            frame = frame.where(deletion_vectors.ROW_IS_LIVE)
+        if self._vectors:
+            frame = frame.where(deletion_vectors.row_is_live(self._vectors))
         names = [*columns, *self.hidden]
         projection = [
             f"cast(null as void) as {_quoted(name)}" if contains_void(f.type) else _quoted(name)
@@ -115,13 +116,13 @@ class Scan:
     def _by_id(self) -> bool:
         return self.snapshot.properties.get("delta.columnMapping.mode") == "id"
 
-    @property
-    def _has_vectors(self) -> bool:
-        return self._count_vectors() > 0
-
-    def _count_vectors(self) -> int:
-        vectors = self._files(["deletion_vector"])["deletion_vector"]
-        return len(vectors) - vectors.null_count
+    @cached_property
+    def _vectors(self) -> dict[str, pa.Array]:
+        """The deletion vectors of the chosen files as constants; empty where no file has one."""
+        descriptors = self._files(["deletion_vector"])["deletion_vector"].combine_chunks()
+        if descriptors.null_count == len(descriptors):
+            return {}
+        return deletion_vectors.to_arrow(load_vectors(self.snapshot, descriptors))
 
     def _files(self, columns: list[str]) -> pa.Table:
         files = self.snapshot.files(columns=columns)
@@ -147,8 +148,7 @@ class Scan:
         ]
         partitions = self._partition_fields()
         hidden = [StructField(name, _HIDDEN_TYPES[values.type]) for name, values in self.hidden.items()]
-        if self._has_vectors:
-            hidden += [StructField(deletion_vectors.VECTOR, "binary"), StructField(deletion_vectors.BLOCKS, "binary")]
+        hidden += [StructField(name, "binary") for name in self._vectors]
         listing = _Listing(self, schema_to_json(StructType(tuple(partitions))))
         return file_relation(
             self.application.jvm,
@@ -197,23 +197,19 @@ class _Listing:
 
     def _scan_files(self) -> ScanFiles:
         scan = self._scan
-        table = scan._files(["path", "size", "modification_time", "deletion_vector"]).combine_chunks()  # noqa: SLF001
+        table = scan._files(["path", "size", "modification_time"])  # noqa: SLF001
         texts = scan.snapshot.partition_texts()
         columns = []
         for found in scan._partition_fields():  # noqa: SLF001
             values = texts[found.name].combine_chunks()
             chosen = values if scan.positions is None else values.take(scan.positions)
             columns.append(PartitionColumn(found.name, _sql_type(str(found.type)), chosen))
-        hidden = dict(scan.hidden)
-        vectors = table["deletion_vector"].combine_chunks()
-        if vectors.null_count < len(vectors):
-            hidden |= deletion_vectors.to_arrow(load_vectors(scan.snapshot, vectors))
         return ScanFiles(
             uris(table["path"].combine_chunks(), scan.snapshot.table_uri),
             table["size"].combine_chunks(),
             table["modification_time"].combine_chunks(),
             columns,
-            hidden,
+            {**scan.hidden, **scan._vectors},  # noqa: SLF001
         )
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -32,7 +33,7 @@ PARTITION: Path = ("p",)
 PATHS: tuple[Path, ...] = (("a",), ("s", "x"), ("s", "t", "y.z"))
 
 _LAST = "\U0010ffff"
-_FLOATS = [math.nan, math.nan, -0.0, 0.0, 1.5, -1.5, 5.0, math.inf, -math.inf, 1e-40, 0.1]
+_FLOATS = [math.nan, math.nan, -0.0, 0.0, 1.5, -1.5, 0.1, 0.3, 16777.217, math.inf, -math.inf]
 _STRINGS = ["", "a", "ab", "abc", "b", "é", "\uffff", _LAST, "x" * 31, "x" * 32, "x" * 33, "x" * 32 + "y"]
 _STRINGS += ["x" * 32 + "é", "x" * 32 + _LAST, "x" * 31 + _LAST * 3, _LAST * 33, _LAST * 70, "x" * 40, "quote\"\n\\"]
 _WIDE = [Decimal(text) for text in ("0", "1.5", "-1.5", "9007199254740993.0000000001", "9007199254740992.9999999999")]
@@ -63,32 +64,49 @@ _HABITS = ("micros", "doubles", "whole", "no_nulls", "no_bounds", "no_rows")
 _OPERATORS = ("=", "<", "<=", ">", ">=", "<=>")
 
 
+@dataclass(frozen=True)
+class Table:
+    """Files over the columns of `PATHS` and a partition column.
+
+    Attributes:
+        types: of the columns, the partition column included.
+        pools: the values that occur in each column.
+        files: the files.
+    """
+
+    types: dict[Path, str]
+    pools: dict[Path, list[Any]]
+    files: list[DataFile]
+
+
 @st.composite
-def tables(
-    draw: st.DrawFn, *, own_only: bool = False, only: str | None = None
-) -> tuple[dict[Path, str], list[DataFile]]:
-    """The types of the columns, the partition column's included, and some files; `only` makes all of one type."""
+def tables(draw: st.DrawFn, *, own_only: bool = False, only: str | None = None) -> Table:
+    """Any table; with `own_only` by bayou's writer, with `only` all columns of one type."""
     types = {path: only or draw(st.sampled_from(sorted(POOLS))) for path in (*PATHS, PARTITION)}
-    files = [draw(_files(types, own_only=own_only)) for _ in range(draw(st.integers(1, 4)))]
-    return types, files
+    pools = {path: draw(st.lists(st.sampled_from(POOLS[types[path]]), min_size=1, max_size=3)) for path in types}
+    files = [draw(_files(types, pools, own_only=own_only)) for _ in range(draw(st.integers(1, 3)))]
+    return Table(types, pools, files)
 
 
 @st.composite
-def predicates(draw: st.DrawFn, types: dict[Path, str], depth: int = 2) -> Predicate:
+def predicates(draw: st.DrawFn, table: Table, depth: int = 2) -> Predicate:
     """Any predicate over the columns."""
     kind = draw(st.integers(0, 9)) if depth else 0
     if kind < 5:
-        return draw(_leaves(types))
+        return draw(_leaves(table))
     if kind < 7:
-        return Not(draw(predicates(types, depth - 1)))
-    children = tuple(draw(predicates(types, depth - 1)) for _ in range(draw(st.integers(0, 3))))
+        return Not(draw(predicates(table, depth - 1)))
+    children = tuple(draw(predicates(table, depth - 1)) for _ in range(draw(st.integers(0, 3))))
     return And(children) if kind < 8 else Or(children)
 
 
 @st.composite
-def _files(draw: st.DrawFn, types: dict[Path, str], *, own_only: bool) -> DataFile:
-    partition = draw(st.none() | st.sampled_from(POOLS[types[PARTITION]]))
-    rows = [draw(_rows(types, partition)) for _ in range(draw(st.integers(1, 3)))]
+def _files(draw: st.DrawFn, types: dict[Path, str], pools: dict[Path, list[Any]], *, own_only: bool) -> DataFile:
+    partition = draw(st.none() | st.sampled_from(pools[PARTITION]))
+    rows: list[Row] = [
+        {**{path: draw(st.none() | st.sampled_from(pools[path])) for path in PATHS}, PARTITION: partition}
+        for _ in range(draw(st.integers(1, 3)))
+    ]
     deleted = draw(st.sets(st.integers(0, len(rows) - 1))) if draw(st.integers(0, 4)) == 0 else set()
     data_types = {path: types[path] for path in PATHS}
     tight = False if deleted else draw(st.sampled_from([None, True, False]))
@@ -103,17 +121,12 @@ def _files(draw: st.DrawFn, types: dict[Path, str], *, own_only: bool) -> DataFi
 
 
 @st.composite
-def _rows(draw: st.DrawFn, types: dict[Path, str], partition: Any) -> Row:
-    row = {path: draw(st.none() | st.sampled_from(POOLS[types[path]])) for path in PATHS}
-    return {**row, PARTITION: partition}
-
-
-@st.composite
-def _leaves(draw: st.DrawFn, types: dict[Path, str]) -> Predicate:
+def _leaves(draw: st.DrawFn, table: Table) -> Predicate:
     path = draw(st.sampled_from((*PATHS, PARTITION)))
-    data_type = types[path]
+    data_type = table.types[path]
     column = Column(path)
-    constants = st.sampled_from(POOLS[data_type]).map(lambda value: Literal(value, data_type))
+    pool = table.pools[path] if draw(st.integers(0, 3)) else POOLS[data_type]
+    constants = st.sampled_from(pool).map(lambda value: Literal(value, data_type))
     kind = draw(st.integers(0, 12))
     if kind < 7:
         literal = draw(constants) if draw(st.integers(0, 9)) else Literal(None, data_type)

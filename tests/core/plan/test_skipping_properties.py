@@ -13,22 +13,21 @@ from hypothesis import strategies as st
 
 from bayou.plan import bounds, comparisons, skipping, statistics
 from bayou.plan.partition_values import arrow_type
-from bayou.plan.predicate import Path, Predicate
+from bayou.plan.predicate import Predicate
 from bayou.plan.statistics import from_json
 from bayou.protocol import stats
 from tests.core.plan import delta_rules
 from tests.core.plan.spark_semantics import truth
-from tests.core.plan.strategies import PARTITION, PATHS, predicates, tables
-from tests.core.plan.writers import DataFile
+from tests.core.plan.strategies import PARTITION, PATHS, Table, predicates, tables
 
 _QUICK = settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 _HUNT = settings(_QUICK, max_examples=3000, phases=[Phase.generate], database=None, report_multiple_bugs=False)
 
 
-def mask_of(predicate: Predicate, types: dict[Path, str], files: list[DataFile]) -> list[bool]:
-    texts = pa.array([file.stats for file in files], pa.string())
-    known = from_json(texts, {path: types[path] for path in PATHS})
-    values = pa.array([file.partition for file in files], arrow_type(types[PARTITION]))
+def mask_of(predicate: Predicate, table: Table) -> list[bool]:
+    texts = pa.array([file.stats for file in table.files], pa.string())
+    known = from_json(texts, {path: table.types[path] for path in PATHS})
+    values = pa.array([file.partition for file in table.files], arrow_type(table.types[PARTITION]))
     mask = skipping.may_match(predicate, known, {PARTITION: values})
     assert mask.type == pa.bool_()
     assert mask.null_count == 0
@@ -36,9 +35,9 @@ def mask_of(predicate: Predicate, types: dict[Path, str], files: list[DataFile])
 
 
 def check_safe(data: st.DataObject, only: str | None = None) -> None:
-    types, files = data.draw(tables(only=only))
-    predicate = data.draw(predicates(types))
-    for file, is_kept in zip(files, mask_of(predicate, types, files), strict=True):
+    table = data.draw(tables(only=only))
+    predicate = data.draw(predicates(table, depth=1 if only else 2))
+    for file, is_kept in zip(table.files, mask_of(predicate, table), strict=True):
         matching = [
             row for row in file.live_rows if any(truth(predicate, row, unknown) for unknown in (True, False, None))
         ]
@@ -46,10 +45,10 @@ def check_safe(data: st.DataObject, only: str | None = None) -> None:
 
 
 def check_useful(data: st.DataObject, only: str | None = None) -> None:
-    types, files = data.draw(tables(own_only=True, only=only))
-    predicate = data.draw(predicates(types))
-    for file, is_kept in zip(files, mask_of(predicate, types, files), strict=True):
-        is_kept_by_delta = delta_rules.keeps(predicate, types, file.stats or "{}", (PARTITION, file.partition))
+    table = data.draw(tables(own_only=True, only=only))
+    predicate = data.draw(predicates(table, depth=1 if only else 2))
+    for file, is_kept in zip(table.files, mask_of(predicate, table), strict=True):
+        is_kept_by_delta = delta_rules.keeps(predicate, table.types, file.stats or "{}", (PARTITION, file.partition))
         assert is_kept_by_delta or not is_kept, (predicate, file.stats, file.partition)
 
 
@@ -91,7 +90,7 @@ BROKEN_RULES: dict[str, tuple[str, tuple[Any, str, Any]]] = {
     "<= is taken for <": ("integer", (comparisons, "_FUNCTIONS", {**comparisons._FUNCTIONS, "<=": pc.less})),
     "a float's maximum is trusted": ("double", (bounds.ColumnBounds, "_compared_float", _trust_float_maximum)),
     "a float is read as a double": ("float", (statistics, "_as_written", lambda bound, _: bound)),
-    "a decimal's digits are trusted": ("decimal(38,10)", (bounds, "_DOUBLE_TOLERANCE", 0.0)),
+    "a decimal's digits are trusted": ("decimal(38,10)", (bounds, "_bound", comparisons.compare)),
     "NOT flips to the wrong operator": ("integer", (skipping, "NEGATED", {**skipping.NEGATED, "<": ">"})),
     "a missing statistic skips": ("integer", (bounds, "_kept", lambda mask: pc.fill_null(mask, False))),
     "a cut maximum is not raised": ("string", (stats, "truncate_maximum", stats.truncate_minimum)),
