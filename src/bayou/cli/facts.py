@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.cli.output import utc
 from bayou.log.columns import JSON_NAMES, VECTOR_JSON_NAMES
+from bayou.log.detail import clustering_columns
 from bayou.protocol.features import reader_features, writer_features
-from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType, leaves
+from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -67,19 +68,6 @@ def of_table(snapshot: Snapshot) -> dict[str, Any]:
         "minWriterVersion": protocol.min_writer_version,
         "tableFeatures": sorted(reader_features(protocol) | writer_features(protocol)),
     }
-
-
-def clustering_columns(snapshot: Snapshot) -> list[str]:
-    """The logical names of the clustering columns, dotted where nested; empty for a table that is not clustered."""
-    domain = snapshot.domain_metadata.get("delta.clustering")
-    if domain is None:
-        return []
-    logical = {physical: ".".join(path) for path, physical, _ in leaves(snapshot.schema)}
-    try:
-        columns = [tuple(column) for column in json.loads(domain.configuration)["clusteringColumns"]]
-    except (ValueError, KeyError, TypeError):
-        return []
-    return [logical.get(column, ".".join(map(str, column))) for column in columns]
 
 
 def of_files(snapshot: Snapshot, limit: int | None) -> Iterator[dict[str, Any]]:

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -23,6 +23,8 @@ from bayou.storage.store import FileStatus, LogStore
 if TYPE_CHECKING:
     from bayou.log.file_statistics import Fields, StatisticsCache
     from bayou.plan.statistics import FileStatistics
+
+T = TypeVar("T")
 
 
 class Part(Protocol):
@@ -53,6 +55,7 @@ class Checkpoint:
         self._columns: dict[str, pa.ChunkedArray] = {}
         self._keys: pa.ChunkedArray | None = None
         self._parts: tuple[Part, ...] | None = None
+        self._header: Header | None = None
         self._statistics: StatisticsCache | None = None
         self._top: tuple[ParquetActions | ActionFile, ...] | None = None
 
@@ -63,7 +66,10 @@ class Checkpoint:
 
     def header(self) -> Header:
         """The protocol and the metadata; the file list is not read."""
-        return self._guard(self._read_header)
+        with self._lock:
+            if self._header is None:
+                self._header = self._guard(self._read_header)
+            return self._header
 
     def transactions(self) -> dict[str, SetTransaction]:
         """The latest `txn` of each application."""
@@ -78,7 +84,11 @@ class Checkpoint:
     def columns(self, names: Iterable[str]) -> Mapping[str, pa.ChunkedArray]:
         """Columns of the live files, by the names of ADD_SCHEMA; those not read before are read in one go."""
         with self._lock:
-            missing = [name for name in names if name not in self._columns]
+            wanted = list(names)
+            if "path" in wanted:
+                # Together they are the key: a later commit must not read the file again.
+                wanted.append("deletion_vector")
+            missing = [name for name in dict.fromkeys(wanted) if name not in self._columns]
             if missing:
                 loaded = self._guard(lambda: [part.load(missing) for part in self.parts()])
                 for name in missing:
@@ -106,7 +116,7 @@ class Checkpoint:
                     lambda wanted: concat([part_statistics(part, wanted) for part in self.parts()])
                 )
             cache = self._statistics
-        return self._guard(cache.get, fields)
+        return self._guard(lambda: cache.get(fields))
 
     def removes(self) -> pa.Table:
         """The tombstones, REMOVE_SCHEMA; read anew at each call."""
@@ -171,21 +181,19 @@ class Checkpoint:
                     header.apply({action: value})
         return Header(header.protocol, header.metadata)
 
-    def _others(self, action: str, wanted: str) -> Iterable[Mapping[str, Any]]:
+    def _others(self, action: str, wanted: str) -> list[Mapping[str, Any]]:
         return self._guard(
             lambda: [
                 value
                 for top in self._opened()
-                for value in (
-                    top.other_actions(action) if isinstance(top, ActionFile) else top.values(action, wanted)
-                )
+                for value in (top.other_actions(action) if isinstance(top, ActionFile) else top.values(action, wanted))
             ]
         )
 
-    def _guard(self, read: Any, *arguments: Any) -> Any:
+    def _guard(self, read: Callable[[], T]) -> T:
         """Turn whatever goes wrong in reading into one error, which says that this checkpoint cannot be used."""
         try:
-            return read(*arguments)
+            return read()
         except DerivedFileError:
             raise
         except (pa.ArrowException, CorruptLogError, OSError, ValueError, TypeError, KeyError) as error:

@@ -156,12 +156,12 @@ class ActionFile:
         lines = [line for line in self._lines if line and not line.isspace()]
         try:
             # One call for the whole file is twice as fast as one a line.
-            parsed = json.loads(b"[" + b",".join(lines) + b"]")
+            parsed: list[dict[str, Any]] = json.loads(b"[" + b",".join(lines) + b"]")
         except (ValueError, RecursionError):
-            parsed = None
-        if parsed is None or len(parsed) != len(lines) or not all(type(action) is dict for action in parsed):
-            return [action for _, action in self._actions(bulky=True)]
-        return parsed
+            parsed = []
+        if len(parsed) == len(lines) and all(type(action) is dict for action in parsed):
+            return parsed
+        return [action for _, action in self._actions(bulky=True)]
 
     def _actions(self, *, bulky: bool) -> Iterator[tuple[int, dict[str, Any]]]:
         for number, line in enumerate(self._lines, 1):

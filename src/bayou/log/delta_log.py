@@ -81,7 +81,10 @@ class DeltaLog:
         return self._load(version)
 
     def update(self) -> Snapshot:
-        """The latest snapshot. Costs one listing; only commits that are new since the last call are read and replayed."""
+        """The latest snapshot.
+
+        Costs one listing; only commits that are new since the last call are read and replayed.
+        """
         with self._lock:
             self._latest = self._advanced(self._latest) if self._latest is not None else self._load(None)
             return self._latest
@@ -116,7 +119,7 @@ class DeltaLog:
         """
         latest = self.update()
         listing = self._listing()
-        return read_history(self._store, listing, self._commit_times(listing, latest), self._table_uri, limit)
+        return read_history(self._store, listing, self._commit_times(listing, latest), self._table_uri, limit=limit)
 
     def changes(self, start: int, end: int | None = None) -> list[CommitChanges]:
         """The actions of each commit from one version to another, both included.
@@ -131,7 +134,8 @@ class DeltaLog:
         """
         latest = self.update()
         listing = self._listing()
-        return read_changes(self._store, listing, self._commit_times(listing, latest), self._table_uri, start, end)
+        times = self._commit_times(listing, latest)
+        return list(read_changes(self._store, listing, times, self._table_uri, start=start, end=end))
 
     def _commit_times(self, listing: LogListing, latest: Snapshot) -> CommitTimes:
         ict = InCommitTimestamps.of(latest.metadata.configuration)

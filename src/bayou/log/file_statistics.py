@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
@@ -96,7 +96,7 @@ def may_match(snapshot: Snapshot, where: Filters) -> pa.BooleanArray:
     Raises:
         InvalidOptionError: the filter cannot be understood.
     """
-    predicate = from_dnf(where, snapshot.schema) if isinstance(where, (list, tuple)) else where
+    predicate = from_dnf(where, snapshot.schema) if isinstance(where, Sequence) else where
     used = columns(predicate)
     partitions = {path: values for path, values in snapshot.partitions().items() if path in used}
     types = {physical: leaf.type for _, physical, leaf in leaves(snapshot.schema)}

@@ -64,7 +64,7 @@ class CommitChanges:
 
 
 def read_history(
-    store: LogStore, listing: LogListing, times: CommitTimes, table: str, limit: int | None
+    store: LogStore, listing: LogListing, times: CommitTimes, table: str, *, limit: int | None
 ) -> list[HistoryEntry]:
     """The commits of a listing, newest first; one read of a first line each, where that is the provenance."""
     versions = sorted(listing.commits, reverse=True)
@@ -80,15 +80,9 @@ def read_history(
 
 
 def read_changes(
-    store: LogStore, listing: LogListing, times: CommitTimes, table: str, start: int, end: int | None
-) -> list[CommitChanges]:
-    """The actions of the commits from `start` to `end`, both included, oldest first."""
-    return list(_changes(store, listing, times, table, start, end))
-
-
-def _changes(
-    store: LogStore, listing: LogListing, times: CommitTimes, table: str, start: int, end: int | None
+    store: LogStore, listing: LogListing, times: CommitTimes, table: str, *, start: int, end: int | None
 ) -> Iterator[CommitChanges]:
+    """The actions of the commits from `start` to `end`, both included, oldest first; each is read when reached."""
     last = max(listing.commits, default=-1) if end is None else end
     missing = next((version for version in range(start, last + 1) if version not in listing.commits), None)
     if missing is not None or start < 0 or (end is None and start > last):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -91,15 +91,16 @@ def sort_listing(statuses: Iterable[FileStatus]) -> LogListing:
             case kind:
                 if status.size:
                     whole.append(CheckpointFiles(found.version, _RANK[kind], 1, (status,)))
-    incomplete = []
-    for (version, count), files in parts.items():
-        if set(files) == set(range(1, count + 1)):
-            ordered = tuple(files[part] for part in sorted(files))
-            whole.append(CheckpointFiles(version, _RANK[LogFileKind.CHECKPOINT_PART], count, ordered))
-        else:
-            incomplete.append(version)
+    complete = {key: files for key, files in parts.items() if set(files) == set(range(1, key[1] + 1))}
+    whole += [_multi_part(version, files) for (version, _), files in complete.items()]
     best_first = tuple(sorted(whole, key=lambda found: found.preference, reverse=True))
-    return LogListing(listing.commits, best_first, listing.compacted, listing.checksums, tuple(sorted(incomplete)))
+    incomplete = tuple(sorted(version for version, count in parts if (version, count) not in complete))
+    return LogListing(listing.commits, best_first, listing.compacted, listing.checksums, incomplete)
+
+
+def _multi_part(version: int, files: Mapping[int, FileStatus]) -> CheckpointFiles:
+    ordered = tuple(files[part] for part in sorted(files))
+    return CheckpointFiles(version, _RANK[LogFileKind.CHECKPOINT_PART], len(ordered), ordered)
 
 
 def _add_compacted(listing: LogListing, found: LogFileName, status: FileStatus) -> None:

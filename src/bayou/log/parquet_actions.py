@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Actions in a Parquet file: a checkpoint, one part of it, or a sidecar.
 
-Writers differ in which columns are there, how maps and lists are spelled, and what is optional; only leaf columns that are
-asked for are read, and each is brought to the types of `columns`.
+Writers differ in which columns are there, how maps and lists are spelled, and what is optional; only leaf columns that
+are asked for are read, and each is brought to the types of `columns`.
 """
 
 from __future__ import annotations

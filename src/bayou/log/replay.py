@@ -38,6 +38,7 @@ class FileState:
         self,
         checkpoint: Checkpoint | None,
         kept: Selection | None,
+        *,
         adds: pa.Table,
         add_keys: pa.ChunkedArray,
         removes: pa.Table,
@@ -57,7 +58,14 @@ class FileState:
     def initial(cls, checkpoint: Checkpoint | None) -> FileState:
         """The state of a checkpoint, or of a table without files."""
         no_keys = pa.chunked_array([], pa.string())
-        return cls(checkpoint, None, ADD_SCHEMA.empty_table(), no_keys, REMOVE_SCHEMA.empty_table(), no_keys)
+        return cls(
+            checkpoint,
+            None,
+            adds=ADD_SCHEMA.empty_table(),
+            add_keys=no_keys,
+            removes=REMOVE_SCHEMA.empty_table(),
+            remove_keys=no_keys,
+        )
 
     def advance(self, actions: FileActions, table_uri: str) -> FileState:
         """The state after some more commits: for each key the latest action wins."""
@@ -72,10 +80,10 @@ class FileState:
         return FileState(
             self.checkpoint,
             self._keep(touched, table_uri),
-            _stack(_apply(old_adds, self.adds), _apply(live, actions.adds)),
-            _concat(old_adds.apply(self._add_keys), live.apply(add_keys)),
-            _stack(_apply(old_removes, self._removes), _apply(dead, actions.removes)),
-            _concat(old_removes.apply(self._remove_keys), dead.apply(remove_keys)),
+            adds=_stack(_apply(old_adds, self.adds), _apply(live, actions.adds)),
+            add_keys=_concat(old_adds.apply(self._add_keys), live.apply(add_keys)),
+            removes=_stack(_apply(old_removes, self._removes), _apply(dead, actions.removes)),
+            remove_keys=_concat(old_removes.apply(self._remove_keys), dead.apply(remove_keys)),
         )
 
     @property
@@ -161,10 +169,11 @@ def _latest(
     order = pa.chunked_array([actions.add_order, actions.remove_order])
     grouped = pa.table([keys, order], names=["key", "order"]).group_by("key").aggregate([("order", "max")])
     last = _one_array(grouped["order_max"])
-    return tuple(  # type: ignore[return-value]  (two of them)
-        Selection.of(pa.chunked_array([pc.is_in(each, value_set=last)], pa.bool_()))
-        for each in (actions.add_order, actions.remove_order)
-    )
+    return _among(actions.add_order, last), _among(actions.remove_order, last)
+
+
+def _among(order: pa.Array, last: pa.Array) -> Selection:
+    return Selection.of(pa.chunked_array([pc.is_in(order, value_set=last)], pa.bool_()))
 
 
 def _untouched(keys: pa.ChunkedArray, touched: pa.ChunkedArray) -> Selection:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bayou.errors import CorruptLogError, TableNotFoundError, VersionGapError, VersionNotFoundError
 from bayou.log.listing import CheckpointFiles, LogListing, list_log, read_last_checkpoint, sort_listing
@@ -16,7 +16,7 @@ from bayou.storage.store import FileStatus, LogStore
 class LogSegment:
     """The files that a snapshot is made of.
 
-    Guarantees: the commits and compacted files cover every version from the checkpoint's (or from 0) to `version`, once.
+    Guarantees: commits and compacted files cover every version after the checkpoint (or from 0) to `version`, once.
 
     Attributes:
         version: the table version.
@@ -91,7 +91,7 @@ def extend_segment(segment: LogSegment, listing: LogListing) -> LogSegment | Non
     if latest is None or latest < segment.version:
         return None
     if latest == segment.version:
-        return segment if segment.checksum else replace(segment, checksum=listing.checksums.get(latest))
+        return segment
     deltas = list(_cover(listing, segment.version + 1, latest))
     if len(deltas) != latest - segment.version:
         return None

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -14,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import ChecksumMismatchError, DeltaError, InvalidOptionError
-from bayou.log.derived_files import DerivedFileError
 from bayou.log.columns import ADD_SCHEMA
+from bayou.log.derived_files import DerivedFileError
 from bayou.log.segment import LogSegment
 from bayou.log.snapshot_source import SnapshotSource
 from bayou.protocol import properties
@@ -34,10 +35,10 @@ T = TypeVar("T")
 class Snapshot:
     """The table at one version.
 
-    Guarantees: a snapshot never changes, whatever is committed later. `files()`, `partitions()`, `partition_texts()` and
-    `statistics()` list the live files in one fixed order, so that positions agree. Columns are read from the log when they
-    are first asked for, and kept; threads may share a snapshot. Where a checkpoint turns out to be unreadable and the
-    commits before it are still there, those are replayed instead.
+    Guarantees: a snapshot never changes, whatever is committed later. `files()`, `partitions()`, `partition_texts()`
+    and `statistics()` list the live files in one fixed order, so that positions agree. Columns are read from the log
+    when they are first asked for, and kept; threads may share a snapshot. Where a checkpoint turns out to be unreadable
+    and the commits before it are still there, those are replayed instead.
     """
 
     def __init__(self, source: SnapshotSource) -> None:
@@ -85,7 +86,8 @@ class Snapshot:
         Raises:
             InvalidSchemaError: the schema string is not readable.
         """
-        return parse_schema(self.metadata.schema_string)
+        with self._placed():
+            return parse_schema(self.metadata.schema_string)
 
     @property
     def partition_columns(self) -> tuple[str, ...]:
@@ -166,7 +168,8 @@ class Snapshot:
         """For each file of `files()`, whether it may hold a row that a filter keeps; true where in doubt."""
         from bayou.log.file_statistics import may_match  # noqa: PLC0415  (planning is not needed to open a table)
 
-        return may_match(self, where)
+        with self._placed():
+            return may_match(self, where)
 
     def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:
         """The partition values as in the log, by physical name, aligned with `files()`."""
@@ -187,7 +190,8 @@ class Snapshot:
 
         types = {found.physical_name: found.type for found in self.schema.fields}
         texts = self.partition_texts()
-        return {(name,): to_arrow(text, str(types.get(name, "string"))) for name, text in texts.items()}
+        with self._placed():
+            return {(name,): to_arrow(text, str(types.get(name, "string"))) for name, text in texts.items()}
 
     def partitions(self) -> Mapping[ColumnPath, pa.Array]:
         """The partition values typed, by physical path, aligned with `files()`."""
@@ -208,7 +212,7 @@ class Snapshot:
     @property
     def nbytes(self) -> int:
         """The memory in bytes that the snapshot pins."""
-        return self._source.nbytes + sum(text.nbytes for text in (self._partition_texts or {}).values())
+        return self._source.nbytes + sum(int(text.nbytes) for text in (self._partition_texts or {}).values())
 
     def verify_checksum(self) -> bool:
         """Compare the version's checksum file with the replayed state.
@@ -233,7 +237,9 @@ class Snapshot:
         wrong = {name: (noted, found) for name, noted, found in facts if noted is not None and noted != found}
         if not wrong:
             return True
-        shown = "; ".join(f"{name} is {noted!r:.100}, the log says {found!r:.100}" for name, (noted, found) in wrong.items())
+        shown = "; ".join(
+            f"{name} is {noted!r:.100}, the log says {found!r:.100}" for name, (noted, found) in wrong.items()
+        )
         raise ChecksumMismatchError(
             f"the checksum of the version disagrees with its log: {shown}",
             table=self.table_uri,
@@ -249,6 +255,25 @@ class Snapshot:
             found.physical_name if found is not None else name
             for found, name in zip(fields, self.partition_columns, strict=True)
         ]
+
+    @contextlib.contextmanager
+    def _placed(self) -> Iterator[None]:
+        """Give errors from pure functions, which know no table, their place."""
+        try:
+            yield
+        except DeltaError as error:
+            if error.table is not None:
+                raise
+            raise type(error)(
+                error.message,
+                next_step=error.next_step,
+                table=self.table_uri,
+                version=self.version,
+                file=error.file,
+                error_class=error.error_class,
+                sql_state=error.sql_state,
+                **error.facts,
+            ) from error
 
     def _columns(self, names: Sequence[str]) -> Mapping[str, pa.ChunkedArray]:
         return self._read(lambda source: source.state().columns(names))

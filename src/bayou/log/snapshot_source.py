@@ -10,11 +10,11 @@ from functools import cached_property
 from bayou.errors import CorruptLogError
 from bayou.log.checkpoint import Checkpoint
 from bayou.log.checksum import VersionChecksum, read_checksum
+from bayou.log.commit_info import read_commit_info
 from bayou.log.commits import ActionFile, Header, file_actions
 from bayou.log.replay import FileState
 from bayou.log.segment import LogSegment, find_segment
 from bayou.log.timestamps import InCommitTimestamps, missing_in_commit_timestamp
-from bayou.log.commit_info import read_commit_info
 from bayou.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction
 from bayou.protocol.features import check_readable
 from bayou.storage.store import FileStatus, LogStore

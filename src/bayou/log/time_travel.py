@@ -20,7 +20,9 @@ _TEXT: Final = re.compile(
     r"\s*(?P<zone>[A-Za-z+-][A-Za-z0-9_/:+-]*)?)?)?)?",
     re.ASCII,
 )
-_OFFSET: Final = re.compile(r"(?:UTC|GMT|UT)?(?P<sign>[+-])(?P<hours>\d{1,2})(?::?(?P<minutes>\d{2}))?(?::?(?P<seconds>\d{2}))?", re.ASCII)
+_OFFSET: Final = re.compile(
+    r"(?:UTC|GMT|UT)?(?P<sign>[+-])(?P<hours>\d{1,2})(?::?(?P<minutes>\d{2}))?(?::?(?P<seconds>\d{2}))?", re.ASCII
+)
 _SUFFIX: Final = re.compile(r"(?P<path>.+)@(?:[vV](?P<version>\d{1,18})|(?P<timestamp>\d{17}))", re.DOTALL)
 
 

@@ -8,6 +8,7 @@ gone through a double, a string may be cut.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -71,9 +72,7 @@ class ColumnBounds:
             return reduce(pc.or_, (self.may("=", literal) for literal in present), self._nowhere())
         if any(literal.value != literal.value for literal in present):
             return self.has_value()
-        ordered = sorted(present, key=lambda literal: literal.value)
-        step = -(-len(ordered) // _IN_RANGES)
-        ranges = ((ordered[i], ordered[min(i + step, len(ordered)) - 1]) for i in range(0, len(ordered), step))
+        ranges = _ranges(sorted(present, key=lambda literal: literal.value))
         return reduce(pc.or_, (self._may_lie_between(*each) for each in ranges), self._nowhere())
 
     def may_differ_from_all(self, literals: Sequence[Literal]) -> pa.Array:
@@ -150,6 +149,17 @@ def constant_mask(size: int, *, truth: bool) -> pa.Array:
 def _kept(mask: pa.Array) -> pa.Array:
     """What the statistics do not say may be true."""
     return pc.fill_null(mask, True)
+
+
+def _ranges(ordered: list[Literal]) -> list[tuple[Literal, Literal]]:
+    """A few ranges that cover all of many constants: cut at the widest gaps, or evenly where gaps have no width."""
+    inner = range(1, len(ordered))
+    if isinstance(ordered[0].value, int | float | Decimal):
+        cuts = sorted(inner, key=lambda i: ordered[i].value - ordered[i - 1].value)[1 - _IN_RANGES :]
+    else:
+        cuts = [len(ordered) * i // _IN_RANGES for i in range(1, _IN_RANGES)]
+    starts = [0, *sorted(cuts)]
+    return [(ordered[start], ordered[end - 1]) for start, end in zip(starts, [*starts[1:], len(ordered)], strict=True)]
 
 
 def _bound(op: str, bounds: pa.Array, against: Constant) -> pa.Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,6 +19,8 @@ from bayou.plan.partition_values import arrow_type
 from bayou.protocol import partition_values
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bayou.plan.literals import Literal
 
 NEGATED = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -60,9 +63,9 @@ def constant(literal: Literal, target: pa.DataType) -> Constant | None:
         return None
     if pa.types.is_decimal(target):
         return _decimal_constant(literal.value, target.scale)
-    wide = _widened(target)
+    value = int(literal.value) if isinstance(literal.value, bool) else literal.value
     try:
-        return Constant(pa.scalar(literal.value, wide))
+        return Constant(pa.scalar(value, _widened(target)))
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         return None
 
@@ -77,6 +80,16 @@ def compare(op: str, values: pa.Array, against: Constant) -> pa.Array:
     if pa.types.is_floating(values.type):
         return _compare_floats(op, comparable, against)
     return _FUNCTIONS[op](comparable, against.value)
+
+
+def is_any(values: pa.Array, constants: Sequence[Constant]) -> pa.Array:
+    """Whether each value equals one of the constants; null where a value is null."""
+    if pa.types.is_floating(values.type):
+        # Arrow's look-up tells -0.0 from 0.0.
+        return reduce(pc.or_, (compare("=", values, each) for each in constants), _everywhere(values, truth=False))
+    comparable = _comparable(values)
+    exact = pa.array([each.value for each in constants if each.is_exact], comparable.type)
+    return pc.if_else(pc.is_valid(values), pc.is_in(comparable, exact), None)
 
 
 def _compare_floats(op: str, values: pa.Array, against: Constant) -> pa.Array:

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.plan.comparisons import compare, constant
+from bayou.plan.comparisons import compare, constant, is_any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,11 +40,13 @@ def sameness(values: pa.Array, literal: Literal) -> pa.Array | None:
 
 def membership(values: pa.Array, literals: Sequence[Literal]) -> pa.Array | None:
     """The truth of `value in literals` for each file, null for NULL; None where the types do not compare."""
+    present = {literal for literal in literals if literal.value is not None}
+    constants = [each for literal in present if (each := constant(literal, values.type)) is not None]
+    if len(constants) < len(present):
+        return None
+    found = is_any(values, constants)
     has_null = any(literal.value is None for literal in literals)
-    start = pa.nulls(len(values), pa.bool_()) if has_null else pc.if_else(pc.is_valid(values), False, None)
-    tests = [comparison("=", values, literal) for literal in literals if literal.value is not None]
-    known = [test for test in tests if test is not None]
-    return None if len(known) < len(tests) else reduce(pc.or_kleene, known, start)
+    return pc.or_kleene(found, pa.nulls(len(values), pa.bool_())) if has_null else found
 
 
 def prefix(values: pa.Array, text: str) -> pa.Array | None:

@@ -219,9 +219,7 @@ class SetTransaction:
     def from_json(cls, document: Mapping[str, Any]) -> SetTransaction:
         """Read the value of a `txn` action."""
         fields = _Fields("txn", document)
-        return cls(
-            fields.required("appId", str), fields.required("version", int), fields.optional("lastUpdated", int)
-        )
+        return cls(fields.required("appId", str), fields.required("version", int), fields.optional("lastUpdated", int))
 
     def to_json(self) -> dict[str, Any]:
         """The value of a `txn` action."""

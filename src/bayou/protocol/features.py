@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Table features: one table of facts, and the two questions asked of it: may we read, may we write.
 
-To support a feature, change its row here and do its work elsewhere. `read` is true where a reader of bayou does what the
-feature asks, or where a reader may ignore it. `write` says when a plain append needs nothing for it.
+To support a feature, change its row here and do its work elsewhere. `read` is true where bayou does what the feature
+asks of a reader, or where a reader may ignore it. `write_blocked` says when a plain append would need more than that.
 """
 
 from __future__ import annotations
@@ -186,9 +186,7 @@ def check_readable(protocol: Protocol, table: str, version: int | None = None) -
     if _CATALOG_MANAGED.intersection(refused):
         message += "; a catalog-managed table cannot be read by its path, because its catalog holds the latest commits"
         next_step = "Read it through the catalog that manages it."
-    raise UnsupportedFeatureError(
-        message, table=table, version=version, next_step=next_step, features=tuple(refused)
-    )
+    raise UnsupportedFeatureError(message, table=table, version=version, next_step=next_step, features=tuple(refused))
 
 
 def check_writable(protocol: Protocol, metadata: Metadata, table: str, version: int | None = None) -> None:

@@ -36,6 +36,13 @@ class LogFileKind(enum.Enum):
     V2_CHECKPOINT = "V2 checkpoint"
 
 
+_WHOLE_FILES = {
+    "commit": LogFileKind.COMMIT,
+    "checksum": LogFileKind.CHECKSUM,
+    "classic": LogFileKind.CLASSIC_CHECKPOINT,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class LogFileName:
     """A log file's name, taken apart.
@@ -63,18 +70,13 @@ def parse_log_file_name(name: str) -> LogFileName | None:
     if found is None:
         return None
     version = int(found["version"])
-    if found["commit"]:
-        return LogFileName(name, LogFileKind.COMMIT, version)
-    if found["checksum"]:
-        return LogFileName(name, LogFileKind.CHECKSUM, version)
     if found["end"]:
         return LogFileName(name, LogFileKind.COMPACTED, version, end_version=int(found["end"]))
-    if found["classic"]:
-        return LogFileName(name, LogFileKind.CLASSIC_CHECKPOINT, version)
     if found["part"]:
         part, parts = int(found["part"]), int(found["parts"])
         return LogFileName(name, LogFileKind.CHECKPOINT_PART, version, part=part, parts=parts)
-    return LogFileName(name, LogFileKind.V2_CHECKPOINT, version)
+    kind = next((kind for group, kind in _WHOLE_FILES.items() if found[group]), LogFileKind.V2_CHECKPOINT)
+    return LogFileName(name, kind, version)
 
 
 def version_prefix(version: int) -> str:

@@ -98,7 +98,9 @@ ENABLE_IN_COMMIT_TIMESTAMPS = TableProperty("delta.enableInCommitTimestamps", de
 ENABLE_ROW_TRACKING = TableProperty("delta.enableRowTracking", default=False, parse=_boolean)
 ENABLE_TYPE_WIDENING = TableProperty("delta.enableTypeWidening", default=False, parse=_boolean)
 ENABLE_VARIANT_SHREDDING = TableProperty("delta.enableVariantShredding", default=False, parse=_boolean)
-ICT_ENABLEMENT_TIMESTAMP: TableProperty[int | None] = TableProperty("delta.inCommitTimestampEnablementTimestamp", None, int)
+ICT_ENABLEMENT_TIMESTAMP: TableProperty[int | None] = TableProperty(
+    "delta.inCommitTimestampEnablementTimestamp", None, int
+)
 ICT_ENABLEMENT_VERSION: TableProperty[int | None] = TableProperty("delta.inCommitTimestampEnablementVersion", None, int)
 ISOLATION_LEVEL = TableProperty("delta.isolationLevel", "Serializable", str)
 LOG_RETENTION_MS = TableProperty("delta.logRetentionDuration", 30 * _DAY_MS, interval_ms)
@@ -109,11 +111,13 @@ MAX_COLUMN_ID = TableProperty("delta.columnMapping.maxColumnId", 0, int)
 NUM_INDEXED_COLUMNS = TableProperty("delta.dataSkippingNumIndexedCols", 32, int)
 RANDOMIZE_FILE_PREFIXES = TableProperty("delta.randomizeFilePrefixes", default=False, parse=_boolean)
 RANDOM_PREFIX_LENGTH = TableProperty("delta.randomPrefixLength", 2, int)
-SET_TRANSACTION_RETENTION_MS: TableProperty[int | None] = TableProperty("delta.setTransactionRetentionDuration", None, interval_ms)
+SET_TRANSACTION_RETENTION_MS: TableProperty[int | None] = TableProperty(
+    "delta.setTransactionRetentionDuration", None, interval_ms
+)
 STATS_COLUMNS: TableProperty[tuple[str, ...] | None] = TableProperty("delta.dataSkippingStatsColumns", None, _names)
 STRING_PREFIX_LENGTH = TableProperty("delta.dataSkippingStringPrefixLength", 32, int)
 SYMLINK_MANIFEST = TableProperty("delta.compatibility.symlinkFormatManifest.enabled", default=False, parse=_boolean)
-UNIFORM_FORMATS = TableProperty("delta.universalFormat.enabledFormats", (), _names)
+UNIFORM_FORMATS: TableProperty[tuple[str, ...]] = TableProperty("delta.universalFormat.enabledFormats", (), _names)
 WRITE_PARTITION_COLUMNS = TableProperty("delta.writePartitionColumnsToParquet", default=True, parse=_boolean)
 
 PROPERTIES: Final[Mapping[str, TableProperty[Any]]] = {

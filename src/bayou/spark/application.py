@@ -8,6 +8,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from bayou import __version__
 from bayou.errors import DataFileNotFoundError, DeltaError, SessionError
 from bayou.log.delta_log import open_log
 from bayou.spark.errors import extend_conversion
@@ -116,6 +117,11 @@ class Application:
             self.logs.measure(path, storage_options, snapshot)
             return snapshot
         return log.snapshot(version=version, timestamp=timestamp)
+
+    @property
+    def engine_info(self) -> str:
+        """Who writes, for the history."""
+        return f"Apache-Spark/{self.jvm.spark_version_text} bayou/{__version__}"
 
     def workbench(self, session: JavaObject) -> JavaObject:
         """A session of bayou's own, in the time zone of `session`, whose casts give NULL for what they cannot cast.

@@ -116,6 +116,22 @@ def kinds(kind: DataType) -> Iterator[str]:
         yield kind
 
 
+def as_nullable(schema: StructType) -> StructType:
+    """The schema with everything in it nullable, as a table has it that is made from a DataFrame."""
+    return StructType(tuple(replace(f, type=_as_nullable(f.type), nullable=True) for f in schema.fields))
+
+
+def _as_nullable(kind: DataType) -> DataType:
+    if isinstance(kind, StructType):
+        return as_nullable(kind)
+    if isinstance(kind, ArrayType):
+        return replace(kind, element_type=_as_nullable(kind.element_type), contains_null=True)
+    if isinstance(kind, MapType):
+        value = _as_nullable(kind.value_type)
+        return replace(kind, key_type=_as_nullable(kind.key_type), value_type=value, value_contains_null=True)
+    return kind
+
+
 _INTERNAL = ("delta.", "CURRENT_DEFAULT", "EXISTS_DEFAULT", FIELD_ID)
 
 

@@ -1,3 +1,285 @@
-PARTITION_COLUMNS_OPTION="__partition_columns"
-class WriteRequest: pass
-def write(*a): raise NotImplementedError
+# SPDX-License-Identifier: Apache-2.0
+"""Rows into a table: create, append, overwrite. One job writes the files in place, one commit makes them the table's."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bayou.errors import (
+    DeltaError,
+    InvalidOptionError,
+    SchemaMismatchError,
+    StorageError,
+    TableExistsError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+)
+from bayou.log.transaction import Committed, Transaction
+from bayou.protocol.actions import Metadata, Protocol, RemoveFile
+from bayou.protocol.deletion_vector import DeletionVectorDescriptor
+from bayou.protocol.features import check_writable
+from bayou.protocol.new_table import check_schema, differences, protocol_for
+from bayou.protocol.schema import parse_schema, schema_to_json
+from bayou.spark.jvm.session import refresh_caches
+from bayou.spark.new_files import delete_files, write_new_files
+from bayou.spark.types import as_nullable, readable_schema
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from bayou.log.delta_log import DeltaLog
+    from bayou.log.snapshot import Snapshot
+    from bayou.protocol.schema import StructType
+    from bayou.spark.application import Application
+
+PARTITION_COLUMNS_OPTION = "__partition_columns"
+"""Where Spark's `DataFrameWriter` puts the columns of `partitionBy`, as a JSON array."""
+MODES = ("append", "overwrite", "error", "errorifexists", "ignore")
+_HADOOP_PREFIXES = ("fs.", "dfs.")
+_WRITER_OPTIONS = ("compression", "maxrecordsperfile", "parquet.", "parquetoutputtimestamptype")
+_NOT_YET = {
+    "replacewhere": None,
+    "replaceon": None,
+    "replaceusing": None,
+    "txnappid": None,
+    "txnversion": None,
+    "clusterby": None,
+    "overwriteschema": "true",
+    "mergeschema": "true",
+    "optimizewrite": "true",
+    "partitionoverwritemode": "dynamic",
+    "datachange": "false",
+}
+"""Options that ask for what a later version does, with the value that asks for it; None stands for any."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRequest:
+    """What a writer asked for.
+
+    Attributes:
+        path: the table's URI.
+        mode: append, overwrite, error or ignore.
+        partition_by: the partition columns; None where none were named.
+        storage_options: options for the file system, by their Hadoop names.
+        writer_options: options for Spark's Parquet writer.
+        properties: table properties, for a table that this write creates.
+        user_metadata: a note for the history.
+    """
+
+    path: str
+    mode: str
+    partition_by: tuple[str, ...] | None = None
+    storage_options: Mapping[str, str] = field(default_factory=dict)
+    writer_options: Mapping[str, str] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict)
+    user_metadata: str | None = None
+
+    @classmethod
+    def from_options(
+        cls, options: Mapping[str, Any], mode: str, partition_by: str | Sequence[str] | None = None
+    ) -> WriteRequest:
+        """A request from a writer's options, whose names are not case-sensitive.
+
+        Args:
+            options: the options, with the path among them.
+            mode: one of MODES.
+            partition_by: the partition columns, or a JSON array of them.
+
+        Raises:
+            InvalidOptionError: the path is missing, or the mode is unknown.
+            UnsupportedFeatureError: an option asks for what bayou does not do yet.
+        """
+        if mode not in MODES:
+            raise InvalidOptionError(f"The save mode {mode!r} is none of {', '.join(MODES)}.", option="mode")
+        given = {name: str(value) for name, value in options.items() if value is not None}
+        lower = {name.lower(): value for name, value in given.items()}
+        if "path" not in lower:
+            raise InvalidOptionError("A Delta table is written to its path, and none is given.", option="path")
+        asked = [n for n, value in _NOT_YET.items() if n in lower and value in (None, lower[n].lower())]
+        if asked:
+            raise UnsupportedFeatureError(
+                f"This version of bayou does not support the write option {asked[0]!r}.",
+                table=lower["path"],
+                error_class="DELTA_OPERATION_NOT_ALLOWED",
+                sql_state="0AKDC",
+                features=asked,
+            )
+        columns = json.loads(partition_by) if isinstance(partition_by, str) else partition_by
+        return cls(
+            qualify(lower["path"]).uri,
+            "error" if mode == "errorifexists" else mode,
+            tuple(columns) if columns else None,
+            {name: value for name, value in given.items() if name.lower().startswith(_HADOOP_PREFIXES)},
+            {name: value for name, value in given.items() if name.lower().startswith(_WRITER_OPTIONS)},
+            {name: value for name, value in given.items() if name.lower().startswith("delta.")},
+            lower.get("usermetadata"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """What a write did.
+
+    Attributes:
+        version: the table's version afterwards.
+        committed: whether this write made it; an empty append, or one in mode `ignore`, makes none.
+        num_files: the files that were added.
+        num_rows: the rows in them.
+        num_bytes: their size.
+        num_removed_files: the files that an overwrite removed.
+    """
+
+    version: int
+    committed: bool
+    num_files: int = 0
+    num_rows: int = 0
+    num_bytes: int = 0
+    num_removed_files: int = 0
+
+
+def write(application: Application, frame: DataFrame, request: WriteRequest) -> WriteResult:
+    """Writes the rows of a DataFrame into the table at a path.
+
+    Raises:
+        TableExistsError: the mode is `error` and there is a table.
+        SchemaMismatchError: the rows do not have the table's columns, or other partition columns were asked for.
+        UnsupportedFeatureError: the table needs a rule that is not enforced yet; it is named.
+        ConcurrentModificationError: another writer won in a way that this write cannot go on top of.
+    """
+    log = application.logs.get(request.path, request.storage_options)
+    try:
+        snapshot = log.update()
+    except TableNotFoundError:
+        snapshot = None
+    if snapshot is not None and request.mode == "error":
+        raise TableExistsError(
+            "There is a table already, and the save mode is `error`.",
+            table=log.table_uri,
+            version=snapshot.version,
+            next_step="use the mode append, overwrite or ignore.",
+        )
+    if snapshot is not None and request.mode == "ignore":
+        return WriteResult(snapshot.version, committed=False)
+    given = readable_schema(parse_schema(frame.schema.json()))
+    if snapshot is None:
+        head = _new_table(request, given, log.table_uri)
+        schema, partition_by = given, tuple(request.partition_by or ())
+    else:
+        head = []
+        schema, partition_by = _existing_table(request, given, snapshot)
+    return _write_and_commit(application, frame, request, log, snapshot, head, schema, partition_by)
+
+
+def _new_table(request: WriteRequest, given: StructType, table: str) -> list[Protocol | Metadata]:
+    check_schema(given, request.partition_by or (), table)
+    schema = as_nullable(given)
+    protocol = protocol_for(schema)
+    partitions = [schema.field(name) for name in request.partition_by or ()]
+    metadata = Metadata(
+        id=str(uuid.uuid4()),
+        schema_string=schema_to_json(schema),
+        partition_columns=tuple(found.name for found in partitions if found is not None),
+        configuration=dict(request.properties),
+        created_time=int(time.time() * 1000),
+    )
+    check_writable(protocol, metadata, table)
+    return [protocol, metadata]
+
+
+def _existing_table(
+    request: WriteRequest, given: StructType, snapshot: Snapshot
+) -> tuple[StructType, tuple[str, ...]]:
+    check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
+    wanted = request.partition_by
+    existing = snapshot.partition_columns
+    if wanted is not None and [n.lower() for n in wanted] != [n.lower() for n in existing]:
+        raise SchemaMismatchError(
+            f"The table is partitioned by {list(existing)}, and the write asks for {list(wanted)}.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            next_step="leave partitionBy out, or name the table's partition columns.",
+        )
+    problems = list(differences(snapshot.schema, given))
+    missing = [name for name in existing if given.field(name) is None]
+    problems += [f"the partition column {name!r} is missing in the rows" for name in missing]
+    if problems:
+        raise SchemaMismatchError(
+            f"The rows do not have the table's schema: {'; '.join(problems)}.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            problems=problems,
+            next_step="select or cast the columns to the table's.",
+        )
+    return snapshot.schema, existing
+
+
+def _write_and_commit(
+    application: Application,
+    frame: DataFrame,
+    request: WriteRequest,
+    log: DeltaLog,
+    snapshot: Snapshot | None,
+    head: list[Protocol | Metadata],
+    schema: StructType,
+    partition_by: tuple[str, ...],
+) -> WriteResult:
+    overwrite = request.mode == "overwrite" and snapshot is not None
+    properties = snapshot.properties if snapshot is not None else request.properties
+    added = write_new_files(application, frame, request, schema, partition_by, properties)
+    try:
+        removed = _removals(snapshot) if overwrite and snapshot is not None else []
+        if not added.files and not removed and not head and snapshot is not None:
+            return WriteResult(snapshot.version, committed=False)
+        metrics = {"numFiles": len(added.files), "numOutputRows": added.num_rows, "numOutputBytes": added.num_bytes}
+        if overwrite:
+            metrics |= {"numRemovedFiles": len(removed), "numRemovedBytes": sum(r.size or 0 for r in removed)}
+        outcome = Transaction(
+            log,
+            snapshot,
+            "WRITE",
+            {"mode": _MODE_NAMES[request.mode], "partitionBy": json.dumps(list(partition_by))},
+            engine_info=application.engine_info,
+            user_metadata=request.user_metadata,
+        ).try_commit([*head, *removed, *added.files], is_blind_append=not overwrite, metrics=metrics)
+    except DeltaError:
+        delete_files(request.path, added.files)
+        raise
+    if not isinstance(outcome, Committed):
+        if not isinstance(outcome.error, StorageError):  # it is certain that the commit is not in the log
+            delete_files(request.path, added.files)
+        raise outcome.error
+    refresh_caches(frame.sparkSession, log.table_uri, application.jvm)
+    return WriteResult(outcome.version, True, len(added.files), added.num_rows, added.num_bytes, len(removed))  # noqa: FBT003
+
+
+_MODE_NAMES = {"append": "Append", "overwrite": "Overwrite", "error": "ErrorIfExists", "ignore": "Ignore"}
+
+
+def _removals(snapshot: Snapshot) -> list[RemoveFile]:
+    now = int(time.time() * 1000)
+    files = snapshot.files(
+        columns=["path", "partition_values", "size", "deletion_vector", "base_row_id", "default_row_commit_version", "tags"]
+    )
+    return [
+        RemoveFile(
+            path=row["path"],
+            deletion_timestamp=now,
+            data_change=True,
+            extended_file_metadata=True,
+            partition_values=dict(row["partition_values"] or ()),
+            size=row["size"],
+            tags=dict(row["tags"]) if row["tags"] is not None else None,
+            deletion_vector=DeletionVectorDescriptor(**row["deletion_vector"]) if row["deletion_vector"] else None,
+            base_row_id=row["base_row_id"],
+            default_row_commit_version=row["default_row_commit_version"],
+        )
+        for row in files.to_pylist()
+    ]

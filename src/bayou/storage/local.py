@@ -17,9 +17,9 @@ from bayou.storage.store import FileStatus
 class LocalStore:
     """A folder on a local disk, safe for any number of processes on one machine.
 
-    `put_if_absent` writes a temporary file, syncs it, and links it to its name: the link fails where the name exists, so
-    no process overwrites another's commit and no reader sees a part of one. The folder is synced afterwards, so that the
-    name survives a crash. File systems without hard links raise StorageError.
+    `put_if_absent` writes a temporary file, syncs it, and links it to its name: the link fails where the name exists,
+    so no process overwrites another's commit and no reader sees a part of one. The folder is synced afterwards, so that
+    the name survives a crash. File systems without hard links raise StorageError.
 
     Hadoop keeps a checksum beside a file that it wrote, `.name.crc`, and refuses the file when the two disagree; each
     write here deletes that sibling.

@@ -43,8 +43,8 @@ class LogStore(Protocol):
     4. *Durability*: once a put has returned, the file survives a crash of the writer, as far as the medium allows.
 
     A store that cannot keep one of these raises StorageError instead of weakening it. A call that fails raises
-    StorageError, and FileNotFoundError where the file is missing; a put that raises may or may not have written, and the
-    caller finds out by reading. Stores are safe to use from several threads.
+    StorageError, and FileNotFoundError where the file is missing; a put that raises may or may not have written, and
+    the caller finds out by reading. Stores are safe to use from several threads.
 
     Implement this protocol to bring your own store (do not subclass), and run
     `bayou.testing.log_store_conformance.LogStoreConformance` on it.

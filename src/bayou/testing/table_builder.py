@@ -96,6 +96,7 @@ def remove(path: str, **fields: Any) -> dict[str, Any]:
 class TableBuilder:
     """Writes a log, commit by commit. Every method returns the builder, so that calls chain.
 
+    Example:
         TableBuilder(tmp_path).create().commit(add("a.parquet")).checkpoint("v2-json").commit(remove("a.parquet"))
     """
 

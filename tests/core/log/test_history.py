@@ -41,7 +41,8 @@ def test_every_field_of_the_provenance_is_shown():
         "txnId": "t",
     }
     entry = table().commit(info=info).log().history(1)[0]
-    assert entry.operation_parameters == {"predicate": '["a"]', "partitionBy": "[]", "n": "3", "b": "true", "none": None}
+    parameters = {"predicate": '["a"]', "partitionBy": "[]", "n": "3", "b": "true", "none": None}
+    assert entry.operation_parameters == parameters
     assert (entry.user_id, entry.user_name, entry.operation, entry.cluster_id) == ("7", "ann", "MERGE", "c")
     assert (entry.job, entry.notebook) == ({"jobId": "1"}, {"notebookId": "2"})
     assert (entry.read_version, entry.isolation_level, entry.is_blind_append) == (0, "Serializable", False)

@@ -75,7 +75,7 @@ def test_transactions_and_domains_keep_their_latest(kind):
     def txn(name, version):
         return {"txn": {"appId": name, "version": version}}
 
-    def domain(name, text, removed=False):
+    def domain(name, text, *, removed=False):
         return {"domainMetadata": {"domain": name, "configuration": text, "removed": removed}}
 
     table = builder().create(actions=[txn("a", 1), txn("b", 1), domain("d", "1"), domain("e", "1"), domain("f", "1")])
@@ -113,7 +113,8 @@ def test_protocol_and_metadata_are_the_latest(kind):
 
 def test_unknown_actions_fields_and_blank_lines_are_ignored():
     table = builder().create(actions=[{"future": {"x": 1}}, add("a", future={"y": 2}), {"add": None, "remove": None}])
-    table.write("_delta_log/00000000000000000001.json", b'\n  \n{"commitInfo":{}}\n\r\n{"add":{"path":"b","size":1}}\r\n\n')
+    text = b'\n  \n{"commitInfo":{}}\n\r\n{"add":{"path":"b","size":1}}\r\n\n'
+    table.write("_delta_log/00000000000000000001.json", text)
     assert live(table.log().snapshot()) == [("a", None), ("b", None)]
 
 

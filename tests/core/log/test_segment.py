@@ -14,7 +14,7 @@ from bayou.testing.table_builder import TableBuilder, add, remove
 KINDS = ["classic", "multipart", "v2-json", "v2-parquet"]
 
 
-def table(commits=6, checkpoint_at=(), kind="classic", hint=True):
+def table(commits=6, checkpoint_at=(), kind="classic", *, hint=True):
     """One file added in each commit after the first: f1, f2, ..."""
     builder = TableBuilder(store=MemoryStore()).create()
     for number in range(1, commits):
@@ -40,7 +40,7 @@ def test_without_a_checkpoint_a_segment_is_every_commit():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("hint", [True, False])
 def test_a_segment_starts_at_the_newest_checkpoint(kind, hint):
-    snapshot = table(6, (2, 4), kind, hint).log().snapshot()
+    snapshot = table(6, (2, 4), kind, hint=hint).log().snapshot()
     assert snapshot.segment.checkpoint.version == 4
     assert [version for version, _ in snapshot.segment.deltas] == [5]
     assert paths(snapshot) == ["f1", "f2", "f3", "f4", "f5"]
@@ -180,7 +180,8 @@ def test_a_negative_version_is_refused(version):
 
 def test_files_without_a_meaning_are_ignored():
     builder = table(3)
-    for name in ("_staged_commits/00000000000000000003.x.json", ".00000000000000000003.json.tmp", "_delta_index/x", "x"):
+    staged = "_staged_commits/00000000000000000003.x.json"
+    for name in (staged, ".00000000000000000003.json.tmp", "_delta_index/x", "x"):
         builder.write(f"_delta_log/{name}", b"nonsense")
     assert builder.log().snapshot().version == 2
 

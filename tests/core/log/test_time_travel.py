@@ -73,8 +73,8 @@ ICT = {"delta.enableInCommitTimestamps": "true"}
 def test_in_commit_timestamps_go_before_file_times():
     builder = TableBuilder(store=MemoryStore())
     builder.create(configuration=ICT).commit(info={"inCommitTimestamp": BASE + 50})
-    text = builder.store.read(file_names.commit_path(0)).replace(b'"timestamp"', b'"inCommitTimestamp":%d,"timestamp"' % BASE)
-    builder.write(file_names.commit_path(0), text)
+    text = builder.store.read(file_names.commit_path(0))
+    builder.write(file_names.commit_path(0), text.replace(b'"timestamp"', b'"inCommitTimestamp":%d,"timestamp"' % BASE))
     log = builder.log()
     assert log.snapshot().timestamp == BASE + 50
     assert log.version_at(at(49)) == 0
@@ -94,9 +94,7 @@ def enabled_later():
     return builder.commit(info={"inCommitTimestamp": BASE + 6000})
 
 
-@pytest.mark.parametrize(
-    ("moment", "version"), [(0, 0), (1000, 1), (4999, 1), (5000, 2), (5999, 2), (6000, 3)]
-)
+@pytest.mark.parametrize(("moment", "version"), [(0, 0), (1000, 1), (4999, 1), (5000, 2), (5999, 2), (6000, 3)])
 def test_timestamps_are_found_on_both_sides_of_the_enablement(moment, version):
     assert enabled_later().log().version_at(at(moment)) == version
 
@@ -147,7 +145,8 @@ def test_a_text_is_read_as_spark_casts_it(text, expected):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "yesterday", "2026-13-01", "2026-02-30", "2026-01-02 25:00", "2026-01-02 03:04:05 Nowhere", "12:00", "@"]
+    "text",
+    ["", "yesterday", "2026-13-01", "2026-02-30", "2026-01-02 25:00", "2026-01-02 03:04:05 Nowhere", "12:00", "@"],
 )
 def test_a_text_that_is_no_timestamp_is_refused(text):
     with pytest.raises(InvalidTimestampError) as caught:
@@ -163,14 +162,14 @@ def test_a_value_that_is_no_moment_is_refused(value):
 
 def test_values_without_a_zone_use_the_zone_given():
     expected = to_milliseconds("2026-01-02 00:00:00+01:00")
-    for value in ("2026-01-02", dt.datetime(2026, 1, 2), dt.date(2026, 1, 2)):
+    for value in ("2026-01-02", dt.datetime(2026, 1, 2), dt.date(2026, 1, 2)):  # noqa: DTZ001  (the point)
         assert to_milliseconds(value, "Europe/Paris") == expected
     assert to_milliseconds("2026-01-02", "+01:00") == expected
 
 
 def test_a_zone_in_the_value_goes_before_the_zone_given():
     value = dt.datetime(2026, 1, 2, tzinfo=dt.timezone.utc)
-    assert to_milliseconds(value, "Europe/Paris") == to_milliseconds("2026-01-02Z")
+    assert to_milliseconds(value, "Europe/Paris") == to_milliseconds("2026-01-02 00:00Z")
 
 
 @given(st.datetimes(timezones=st.just(dt.timezone.utc)))

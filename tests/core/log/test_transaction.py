@@ -50,7 +50,7 @@ def test_a_commit_is_the_next_version_with_its_provenance_first():
             "txnId": transaction.txn_id,
         }
     }
-    assert list(first["commitInfo"])[0] == "timestamp"
+    assert next(iter(first["commitInfo"])) == "timestamp"
     assert second == {"add": FILE.to_json()}
     assert builder.log().snapshot().files(["path"])["path"].to_pylist() == ["mine"]
 

@@ -9,14 +9,16 @@ that can be cut. Bounds that are NaN or infinite count as missing.
 from __future__ import annotations
 
 import json
+import math
 import struct
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from tests.core.plan.spark_semantics import order_key, truth
+
 from bayou.plan.predicate import And, Comparison, In, IsNotNull, IsNull, Not, Or, Predicate, StartsWith, columns
 from bayou.protocol import instants
-from tests.core.plan.spark_semantics import order_key, truth
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +72,7 @@ def keeps(predicate: Predicate, types: dict[Path, str], stats: str, partition: t
         used = columns(conjunct)
         if used == {path}:
             # Whatever is not understood is no filter on partition columns.
-            if True not in {truth(conjunct, {path: value}, unknown) for unknown in (True, False, None)}:
+            if True not in {truth(conjunct, {path: value}, unknown=unknown) for unknown in (True, False, None)}:
                 return False
         elif path not in used:
             skipping = _translate(conjunct, types)
@@ -79,7 +81,7 @@ def keeps(predicate: Predicate, types: dict[Path, str], stats: str, partition: t
     return True
 
 
-def _translate(predicate: Predicate, types: dict[Path, str]) -> Skipping | None:
+def _translate(predicate: Predicate, types: dict[Path, str]) -> Skipping | None:  # noqa: C901, PLR0911  (a table of rules)
     match predicate:
         case And(children):
             parts = [part for part in (_translate(child, types) for child in children) if part]
@@ -119,7 +121,7 @@ def _joined(parts: Any, how: Callable[..., bool]) -> Skipping:
 def _comparison(op: str, path: Path, value: Any, types: dict[Path, str]) -> Skipping | None:
     data_type = types[path]
     is_float = data_type in {"float", "double"}
-    if is_float and (op in {">", ">=", "!="} or value != value):
+    if is_float and (op in {">", ">=", "!="} or math.isnan(value)):
         return None
     if data_type == "decimal(38,10)" or (op == "!=" and data_type == "string" and len(value) >= 32):
         return None

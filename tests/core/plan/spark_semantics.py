@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bayou.plan.predicate import Path, Predicate
 
 
-def truth(predicate: Predicate, row: Mapping[Path, Any], unknown: bool | None) -> bool | None:
+def truth(predicate: Predicate, row: Mapping[Path, Any], *, unknown: bool | None) -> bool | None:
     """True, False or None for NULL; `unknown` is what everything that skipping does not understand gives."""
     match predicate:
         case Unknown():
@@ -25,12 +25,12 @@ def truth(predicate: Predicate, row: Mapping[Path, Any], unknown: bool | None) -
         case Boolean(value):
             return value
         case Not(child):
-            inner = truth(child, row, unknown)
+            inner = truth(child, row, unknown=unknown)
             return None if inner is None else not inner
         case And(children):
-            return _kleene([truth(child, row, unknown) for child in children], absorbing=False)
+            return _kleene([truth(child, row, unknown=unknown) for child in children], absorbing=False)
         case Or(children):
-            return _kleene([truth(child, row, unknown) for child in children], absorbing=True)
+            return _kleene([truth(child, row, unknown=unknown) for child in children], absorbing=True)
         case _:
             return _leaf(predicate, row[predicate.column.path])
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from hypothesis import strategies as st
+from tests.core.plan.writers import DataFile, Row, bayou_stats, foreign_stats
 
 from bayou.plan.predicate import (
     And,
@@ -27,15 +28,14 @@ from bayou.plan.predicate import (
     Unknown,
 )
 from bayou.protocol.partition_values import to_float32
-from tests.core.plan.writers import DataFile, Row, bayou_stats, foreign_stats
 
 PARTITION: Path = ("p",)
 PATHS: tuple[Path, ...] = (("a",), ("s", "x"), ("s", "t", "y.z"))
 
 _LAST = "\U0010ffff"
-_FLOATS = [math.nan, math.nan, -0.0, 0.0, 1.5, -1.5, 0.1, 0.3, 16777.217, math.inf, -math.inf]
+_FLOATS = [math.nan, math.nan, math.nan, math.nan, -0.0, 0.0, 1.5, -1.5, 0.1, 0.3, 16777.217, math.inf, -math.inf]
 _STRINGS = ["", "a", "ab", "abc", "b", "é", "\uffff", _LAST, "x" * 31, "x" * 32, "x" * 33, "x" * 32 + "y"]
-_STRINGS += ["x" * 32 + "é", "x" * 32 + _LAST, "x" * 31 + _LAST * 3, _LAST * 33, _LAST * 70, "x" * 40, "quote\"\n\\"]
+_STRINGS += ["x" * 32 + "é", "x" * 32 + _LAST, "x" * 31 + _LAST * 3, _LAST * 33, _LAST * 70, "x" * 40, 'quote"\n\\']
 _WIDE = [Decimal(text) for text in ("0", "1.5", "-1.5", "9007199254740993.0000000001", "9007199254740992.9999999999")]
 _WIDE += [Decimal(sign + "9" * 28 + "." + "9" * 10) for sign in ("", "-")]
 _WIDE += [Decimal(f"12345678901234567890.12345{last:05d}") for last in (67890, 67891, 67889, 0)]
@@ -83,8 +83,8 @@ class Table:
 def tables(draw: st.DrawFn, *, own_only: bool = False, only: str | None = None) -> Table:
     """Any table; with `own_only` by bayou's writer, with `only` all columns of one type."""
     types = {path: only or draw(st.sampled_from(sorted(POOLS))) for path in (*PATHS, PARTITION)}
-    pools = {path: draw(st.lists(st.sampled_from(POOLS[types[path]]), min_size=1, max_size=3)) for path in types}
-    files = [draw(_files(types, pools, own_only=own_only)) for _ in range(draw(st.integers(1, 3)))]
+    pools = {path: draw(st.lists(st.sampled_from(POOLS[types[path]]), min_size=2, max_size=4)) for path in types}
+    files = [draw(_files(types, pools, own_only=own_only)) for _ in range(draw(st.integers(1, 4)))]
     return Table(types, pools, files)
 
 
@@ -102,20 +102,20 @@ def predicates(draw: st.DrawFn, table: Table, depth: int = 2) -> Predicate:
 
 @st.composite
 def _files(draw: st.DrawFn, types: dict[Path, str], pools: dict[Path, list[Any]], *, own_only: bool) -> DataFile:
-    partition = draw(st.none() | st.sampled_from(pools[PARTITION]))
+    partition = draw(st.sampled_from([*pools[PARTITION], None]))
     rows: list[Row] = [
-        {**{path: draw(st.none() | st.sampled_from(pools[path])) for path in PATHS}, PARTITION: partition}
+        {**{path: draw(st.sampled_from([*pools[path], None])) for path in PATHS}, PARTITION: partition}
         for _ in range(draw(st.integers(1, 3)))
     ]
-    deleted = draw(st.sets(st.integers(0, len(rows) - 1))) if draw(st.integers(0, 4)) == 0 else set()
+    deleted = draw(st.sets(st.integers(0, len(rows) - 1))) if draw(st.integers(0, 4)) == 3 else set()
     data_types = {path: types[path] for path in PATHS}
     tight = False if deleted else draw(st.sampled_from([None, True, False]))
     if own_only or draw(st.booleans()):
         stats: str | None = bayou_stats(rows, data_types, tight=tight)
     else:
-        habits = frozenset(habit for habit in _HABITS if draw(st.integers(0, 5)) == 0)
+        habits = frozenset(habit for habit in _HABITS if draw(st.integers(0, 5)) == 4)
         stats = foreign_stats(rows, data_types, tight=tight, habits=habits)
-    if not own_only and draw(st.integers(0, 9)) == 0:
+    if not own_only and draw(st.integers(0, 9)) == 7:
         stats = draw(st.sampled_from([None, "", "{}", "oops", '{"numRecords":"x"}', "[1]"]))
     return DataFile(rows, frozenset(deleted), stats, partition)
 

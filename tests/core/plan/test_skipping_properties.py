@@ -10,15 +10,15 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from tests.core.plan import delta_rules
+from tests.core.plan.spark_semantics import truth
+from tests.core.plan.strategies import PARTITION, PATHS, Table, predicates, tables
 
 from bayou.plan import bounds, comparisons, skipping, statistics
 from bayou.plan.partition_values import arrow_type
 from bayou.plan.predicate import Predicate
 from bayou.plan.statistics import from_json
 from bayou.protocol import stats
-from tests.core.plan import delta_rules
-from tests.core.plan.spark_semantics import truth
-from tests.core.plan.strategies import PARTITION, PATHS, Table, predicates, tables
 
 _QUICK = settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 _HUNT = settings(_QUICK, max_examples=3000, phases=[Phase.generate], database=None, report_multiple_bugs=False)
@@ -39,7 +39,9 @@ def check_safe(data: st.DataObject, only: str | None = None) -> None:
     predicate = data.draw(predicates(table, depth=1 if only else 2))
     for file, is_kept in zip(table.files, mask_of(predicate, table), strict=True):
         matching = [
-            row for row in file.live_rows if any(truth(predicate, row, unknown) for unknown in (True, False, None))
+            row
+            for row in file.live_rows
+            if any(truth(predicate, row, unknown=unknown) for unknown in (True, False, None))
         ]
         assert is_kept or not matching, (predicate, matching, file.stats)
 
@@ -80,7 +82,9 @@ def test_what_delta_spark_skips_is_skipped_in_a_long_run(data):
 
 def _trust_float_maximum(self: bounds.ColumnBounds, op: str, against: comparisons.Constant) -> Any:
     if op == "=":
-        return pc.and_kleene(comparisons.compare("<=", self._low, against), comparisons.compare(">=", self._high, against))
+        return pc.and_kleene(
+            comparisons.compare("<=", self._low, against), comparisons.compare(">=", self._high, against)
+        )
     return comparisons.compare(op, self._low if op in {"<", "<="} else self._high, against)
 
 

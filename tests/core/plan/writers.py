@@ -8,10 +8,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tests.core.plan.spark_semantics import order_key
+
 from bayou.protocol import instants
 from bayou.protocol.partition_values import decimal_type
 from bayou.protocol.stats import LeafStatistics, to_json, truncate_maximum, truncate_minimum
-from tests.core.plan.spark_semantics import order_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,9 +53,7 @@ def bayou_stats(rows: list[Row], types: Mapping[Path, str], *, tight: bool | Non
     return to_json(len(rows), leaves, tight_bounds=tight)
 
 
-def foreign_stats(
-    rows: list[Row], types: Mapping[Path, str], *, tight: bool | None, habits: frozenset[str]
-) -> str:
+def foreign_stats(rows: list[Row], types: Mapping[Path, str], *, tight: bool | None, habits: frozenset[str]) -> str:
     """Statistics by a writer that leaves NaN out, and has some habits.
 
     Habits: "micros" keeps the microseconds of timestamps, "doubles" sends decimals through a double, "whole" keeps
@@ -63,7 +62,7 @@ def foreign_stats(
     document: dict[str, Any] = {} if "no_rows" in habits else {"numRecords": len(rows)}
     for path, data_type in types.items():
         values = [row[path] for row in rows]
-        present = sorted((value for value in values if value is not None and value == value), key=order_key)
+        present = sorted((value for value in values if value is not None and not is_nan(value)), key=order_key)
         if present and "no_bounds" not in habits:
             _put(document, ("minValues", *path), _foreign(present[0], data_type, habits, truncate_minimum))
             _put(document, ("maxValues", *path), _foreign(present[-1], data_type, habits, truncate_maximum))
@@ -72,6 +71,10 @@ def foreign_stats(
     if tight is not None:
         document["tightBounds"] = tight
     return json.dumps(document).replace('"#', "").replace('#"', "")
+
+
+def is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _foreign(value: Any, data_type: str, habits: frozenset[str], truncate: Any) -> Any:

@@ -52,7 +52,7 @@ def test_a_checkpoint_with_a_uuid_is_a_v2_checkpoint(suffix):
         "00000000000000000000.checkpoint.parquet.tmp",
         "00000000000000000000.checkpoint.0000000001.parquet",
         "00000000000000000002.016ae953-37a9-438e-8683-9a9a4a79a395.json",
-        "٠0000000000000000000.json",
+        "\u06600000000000000000000.json",
         "",
         "_delta_index",
     ],

@@ -17,8 +17,9 @@ import sys
 from bayou.storage import LocalStore
 store = LocalStore(sys.argv[1])
 sys.stdin.readline()
-won = [version for version in range(200) if store.put_if_absent(f"_delta_log/{version:020d}.json", sys.argv[2].encode())]
-print(",".join(map(str, won)))
+name = sys.argv[2].encode()
+won = [str(version) for version in range(200) if store.put_if_absent(f"_delta_log/{version:020d}.json", name)]
+print(",".join(won))
 """
 
 
@@ -56,7 +57,7 @@ def test_no_temporary_file_is_left_behind(tmp_path):
     store.put_if_absent("_delta_log/a", b"1")
     store.put_if_absent("_delta_log/a", b"2")
     store.put("_delta_log/a", b"3")
-    assert os.listdir(tmp_path / "_delta_log") == ["a"]
+    assert [each.name for each in (tmp_path / "_delta_log").iterdir()] == ["a"]
 
 
 def test_a_stale_hadoop_checksum_is_deleted_with_every_write(tmp_path):

@@ -149,7 +149,13 @@ class Jvm:
         return [sequence.apply(position) for position in range(sequence.size())]
 
     @cached_property
+    def spark_version_text(self) -> str:
+        """Spark's version, as it says it."""
+        text: str = self.module("org.apache.spark.package").SPARK_VERSION()
+        return text
+
+    @cached_property
     def spark_version(self) -> tuple[int, int]:
         """Major and minor version of Spark, for messages and for limits that only the version tells."""
-        major, minor = self.module("org.apache.spark.package").SPARK_VERSION().split(".")[:2]
+        major, minor = self.spark_version_text.split(".")[:2]
         return int(major), int(minor)

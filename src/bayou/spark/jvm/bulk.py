@@ -7,6 +7,7 @@ into a function of an index, and a stream maps that function over a range. No cl
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,19 @@ if TYPE_CHECKING:
 _INTERNAL_ROW = "org.apache.spark.sql.catalyst.InternalRow"
 _PARTITION_DIRECTORY = "org.apache.spark.sql.execution.datasources.PartitionDirectory"
 _ARROW_CONVERTERS = "org.apache.spark.sql.execution.arrow.ArrowConverters"
+
+_SPARK_TYPES = {
+    pa.bool_(): "boolean",
+    pa.int8(): "byte",
+    pa.int16(): "short",
+    pa.int32(): "integer",
+    pa.int64(): "long",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.string(): "string",
+    pa.binary(): "binary",
+    pa.date32(): "date",
+}
 
 LOCAL_BATCH_BYTES = 16 << 20
 """Arrow batches of at most this size cross at a time: above 48 MB Spark would make an RDD of them, and a job.
@@ -114,15 +128,27 @@ class Bulk:
         return joined.toArray(empty)
 
     def _rows_of_batch(self, session: JavaObject, batch: bytearray, schema: pa.Schema, projection: list[str]) -> JavaObject:
-        from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415  (pulls in much of PySpark)
+        fields = [{"name": f.name, "type": _SPARK_TYPES[f.type], "nullable": True, "metadata": {}} for f in schema]
+        frame = self._dataset(session, batch, json.dumps({"type": "struct", "fields": fields}))
+        expressions = self.strings(pa.array(projection, pa.string()))
+        return frame.selectExpr(expressions).queryExecution().executedPlan().executeCollect()
 
+    def dataset(self, session: JavaObject, table: pa.Table, schema: str) -> JavaObject:
+        """A small Arrow table as a Dataset that needs no job to be collected.
+
+        Args:
+            session: the JVM session that it belongs to.
+            table: the rows.
+            schema: JSON of Spark's schema for them.
+        """
+        batches = table.combine_chunks().to_batches() or pa.RecordBatch.from_pylist([], schema=table.schema)
+        return self._dataset(session, bytearray(batches[0].serialize().to_pybytes()), schema)
+
+    def _dataset(self, session: JavaObject, batch: bytearray, schema: str) -> JavaObject:
         view = self._jvm.view
         one = view.java.util.Collections.singletonList(batch).iterator()
         iterator = view.scala.collection.JavaConverters.asScalaIteratorConverter(one).asScala()
-        converters = self._jvm.module(_ARROW_CONVERTERS)
-        frame = self._jvm.call(converters, "toDataFrame", iterator, from_arrow_schema(schema).json(), session)
-        expressions = self._jvm.array(view.java.lang.String, projection)
-        return frame.selectExpr(expressions).queryExecution().executedPlan().executeCollect()
+        return self._jvm.call(self._jvm.module(_ARROW_CONVERTERS), "toDataFrame", iterator, schema, session)
 
     def directories(self, group: FileGroup, rows: JavaObject | None) -> JavaObject:
         """A Scala `Seq` of `PartitionDirectory`, as `FileIndex.listFiles` returns it.

@@ -11,6 +11,8 @@ from bayou.spark.jvm.callbacks import BiFunction
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pyspark.sql import SparkSession
+
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 _RULE = "bayou.Rule"
@@ -35,8 +37,9 @@ def has_delta_spark(jvm: Jvm) -> bool:
     return True
 
 
-def refresh_caches(session: JavaObject, table_uri: str, jvm: Jvm) -> None:
+def refresh_caches(spark: SparkSession, table_uri: str, jvm: Jvm) -> None:
     """Computes the cached DataFrames that read a table anew, when they are next used."""
+    session = spark._jsparkSession  # noqa: SLF001  (the bridge)
     manager = session.sharedState().cacheManager()
     if not manager.isEmpty():
         jvm.call(manager, "recacheByPath", session, table_uri)

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Broken logs: each is told by an error of bayou's own that names the table, the version and the file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bayou.errors import CorruptLogError, DeltaError, InvalidSchemaError, StorageError
+from bayou.protocol import file_names
+from bayou.storage import LocalStore, MemoryStore
+from bayou.testing.table_builder import TableBuilder, add, metadata, remove
+
+LAST = file_names.commit_path(2)
+
+
+def table():
+    return TableBuilder(store=MemoryStore()).create(actions=[add("a")]).commit(add("b")).commit(add("c"))
+
+
+def refused(builder, version=2, file=LAST):
+    with pytest.raises(CorruptLogError) as caught:
+        builder.log().snapshot().files()
+    error = caught.value
+    assert (error.table, error.version, error.file) == (builder.uri, version, file)
+    assert error.next_step
+    return error
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"\n\n",
+        b"nonsense",
+        b'{"add":{"path":"c"',
+        b'{"commitInfo":{}}\n{"add":{"path":"c","size":1',
+        b'{"commitInfo":{}}\n{"metaData":{"id":',
+        b'{"commitInfo":{',
+        b"[]",
+        b"3",
+        b"null",
+        b'"text"',
+        b'{"add":3}',
+        b'{"add":{"size":3}}',
+        b'{"add":{"path":3}}',
+        b'{"add":{"path":"c","size":"big"}}',
+        b'{"add":{"path":"c","size":1.5}}',
+        b'{"add":{"path":"c","size":true}}',
+        b'{"add":{"path":"c","size":99999999999999999999}}',
+        b'{"add":{"path":"c","partitionValues":"x"}}',
+        b'{"add":{"path":"c","partitionValues":{"p":{"x":1}}}}',
+        b'{"add":{"path":"c","stats":3}}',
+        b'{"add":{"path":"c","tags":[1]}}',
+        b'{"add":{"path":"c","deletionVector":"x"}}',
+        b'{"add":{"path":"c","deletionVector":{}}}',
+        b'{"add":{"path":"c","deletionVector":{"storageType":"u","pathOrInlineDv":"x","offset":"y"}}}',
+        b'{"remove":{"path":null}}',
+        b'{"remove":"a"}',
+        b'{"protocol":{}}',
+        b'{"protocol":{"minReaderVersion":"1","minWriterVersion":2}}',
+        b'{"protocol":[]}',
+        b'{"metaData":{"id":"x"}}',
+        b'{"metaData":{"id":"x","schemaString":3}}',
+        b'{"metaData":{"id":"x","schemaString":"{}","partitionColumns":"p"}}',
+        b'{"txn":{"appId":"x"}}',
+        b'{"domainMetadata":{"configuration":"x"}}',
+        b"\xff\xfe\x00",
+        b'{"add":{"path":"\xff"}}',
+        b"[" * 200_000,
+        b'{"add":' + b"[" * 200_000,
+    ],
+    ids=lambda text: text[:60].decode("latin-1"),
+)
+def test_a_broken_commit_is_refused_with_its_place(text):
+    refused(table().write(LAST, text))
+
+
+def test_the_line_of_a_broken_action_is_named():
+    lines = [json.dumps(add("c")), json.dumps(add("d")), '{"add":{"path":"e"']
+    assert "line 3" in str(refused(table().write(LAST, "\n".join(lines))))
+
+
+def test_the_place_of_an_action_with_a_wrong_field_is_named():
+    lines = [json.dumps(add("c")), json.dumps(remove("a")), json.dumps(add("d", size="x"))]
+    assert "add action number 2" in str(refused(table().write(LAST, "\n".join(lines))))
+
+
+@pytest.mark.parametrize("kept", ["protocol", "metaData", None])
+def test_a_log_without_protocol_or_metadata_says_which(kept):
+    builder = TableBuilder(store=MemoryStore())
+    actions = {"protocol": {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}, "metaData": metadata()}
+    builder.commit(*([actions[kept]] if kept else []))
+    error = refused(builder, 0, file_names.commit_path(0))
+    assert set(error.missing) == {"protocol", "metaData"} - {kept}
+    assert all(name in str(error) for name in error.missing)
+
+
+@pytest.mark.parametrize("kind", ["classic", "multipart", "v2-json", "v2-parquet"])
+@pytest.mark.parametrize("damage", [b"nonsense", b"PAR1nonsensePAR1", b"PAR1"])
+def test_a_broken_checkpoint_is_passed_over_where_the_commits_are_there(kind, damage):
+    builder = table().checkpoint(kind)
+    for status in list(builder.store.list_from("_delta_log/")):
+        if ".checkpoint." in status.name:
+            builder.write(status.path, damage)
+    snapshot = builder.log().snapshot()
+    assert sorted(snapshot.files(["path"])["path"].to_pylist()) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("kind", ["classic", "multipart", "v2-json", "v2-parquet"])
+def test_a_broken_checkpoint_is_refused_where_the_commits_are_gone(kind):
+    builder = table().checkpoint(kind)
+    (checkpoint, *_) = [each for each in builder.store.list_from("_delta_log/") if ".checkpoint." in each.name]
+    builder.write(checkpoint.path, b"nonsense").delete(file_names.commit_path(0))
+    refused(builder, 2, checkpoint.path)
+
+
+@pytest.mark.parametrize("kind", ["v2-json", "v2-parquet"])
+def test_a_missing_sidecar_is_passed_over_or_refused_like_its_checkpoint(kind):
+    builder = table().checkpoint(kind)
+    sidecar = next(builder.store.list_from(f"{file_names.SIDECAR_FOLDER}/"))
+    builder.delete(sidecar.path)
+    snapshot = builder.log().snapshot()
+    assert sorted(snapshot.files(["path"])["path"].to_pylist()) == ["a", "b", "c"]
+    builder.delete(file_names.commit_path(1))
+    snapshot = builder.log().snapshot()
+    with pytest.raises(CorruptLogError) as caught:
+        snapshot.files()
+    assert caught.value.version == 2
+    assert "checkpoint" in str(caught.value)
+
+
+def test_a_checkpoint_that_breaks_after_its_footer_is_passed_over(tmp_path):
+    builder = TableBuilder(tmp_path).create(actions=[add(f"f{number}") for number in range(100)]).checkpoint()
+    path = tmp_path / file_names.checkpoint_path(0)
+    data = bytearray(path.read_bytes())
+    data[4 : len(data) // 3] = b"\xaa" * (len(data) // 3 - 4)
+    path.write_bytes(data)
+    snapshot = builder.log().snapshot()
+    assert snapshot.files().num_rows == 100
+    assert snapshot.segment.checkpoint is None
+
+
+def test_a_sidecar_outside_the_table_is_not_read():
+    builder = table().checkpoint("v2-json").delete(file_names.commit_path(0))
+    (manifest,) = [each.path for each in builder.store.list_from("_delta_log/") if each.name.endswith("11.json")]
+    lines = [json.loads(line) for line in builder.store.read(manifest).splitlines()]
+    for action in lines:
+        if "sidecar" in action:
+            action["sidecar"]["path"] = "file:///etc/passwd"
+    builder.write(manifest, "\n".join(map(json.dumps, lines)))
+    with pytest.raises(CorruptLogError, match="outside the table"):
+        builder.log().snapshot().files()
+
+
+@pytest.mark.parametrize("name", ["../x.parquet", "../../../../etc/passwd", "a/../../b", ""])
+def test_a_sidecar_cannot_lead_out_of_its_folder(name):
+    builder = table().checkpoint("v2-json").delete(file_names.commit_path(0))
+    (manifest,) = [each.path for each in builder.store.list_from("_delta_log/") if each.name.endswith("11.json")]
+    lines = [json.loads(line) for line in builder.store.read(manifest).splitlines()]
+    for action in lines:
+        if "sidecar" in action:
+            action["sidecar"]["path"] = name
+    builder.write(manifest, "\n".join(map(json.dumps, lines)))
+    with pytest.raises(CorruptLogError):
+        builder.log().snapshot().files()
+
+
+def test_a_schema_that_cannot_be_read_is_refused_when_it_is_asked_for():
+    document = metadata()
+    document["metaData"]["schemaString"] = "{}"
+    snapshot = table().commit(document).log().snapshot()
+    assert snapshot.num_files == 3
+    with pytest.raises(InvalidSchemaError) as caught:
+        snapshot.schema  # noqa: B018
+    assert (caught.value.table, caught.value.version) == (snapshot.table_uri, 3)
+
+
+def test_a_log_that_may_not_be_read_is_a_storage_error(tmp_path, monkeypatch):
+    builder = TableBuilder(tmp_path).create()
+
+    def denied(self, path):
+        with self._errors(path):
+            raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(LocalStore, "read", denied)
+    with pytest.raises(StorageError) as caught:
+        builder.log().snapshot()
+    assert isinstance(caught.value, DeltaError)
+    assert "Permission denied" in str(caught.value)
+
+
+def test_a_table_path_that_is_a_file_is_no_table(tmp_path):
+    (tmp_path / "t").write_bytes(b"x")
+    with pytest.raises(DeltaError) as caught:
+        TableBuilder(tmp_path / "t").log().snapshot()
+    assert caught.value.table == f"file://{tmp_path}/t"
