@@ -91,7 +91,10 @@ class DeltaTable:
     @classmethod
     @raised_as_pyspark
     def forPath(  # noqa: N802  (delta-spark's name)
-        cls, spark: SparkSession, path: str, hadoopConf: Mapping[str, str] | None = None  # noqa: N803
+        cls,
+        spark: SparkSession,
+        path: str,
+        hadoopConf: Mapping[str, str] | None = None,  # noqa: N803
     ) -> DeltaTable:
         """The table at a path.
 

@@ -19,7 +19,23 @@ if TYPE_CHECKING:
 
 _FORBIDDEN_CHARACTERS = " ,;{}()\n\t="
 _PRIMITIVES = frozenset(
-    "boolean byte short integer long float double string binary date timestamp timestamp_ntz variant void null".split()
+    [
+        "boolean",
+        "byte",
+        "short",
+        "integer",
+        "long",
+        "float",
+        "double",
+        "string",
+        "binary",
+        "date",
+        "timestamp",
+        "timestamp_ntz",
+        "variant",
+        "void",
+        "null",
+    ]
 )
 # The types that need a table feature, by what the feature is called.
 _TYPE_FEATURES = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
@@ -132,7 +148,9 @@ def _primitives(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[s
         yield path, kind
 
 
-def _invalid(message: str, table: str, error_class: str, sql_state: str, **facts: Mapping[str, object]) -> InvalidSchemaError:
+def _invalid(
+    message: str, table: str, error_class: str, sql_state: str, **facts: Mapping[str, object]
+) -> InvalidSchemaError:
     return InvalidSchemaError(
         f"The schema is no table's: {message}.", table=table, error_class=error_class, sql_state=sql_state, **facts
     )

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bayou on Spark: the only room that imports PySpark."""

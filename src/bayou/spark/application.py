@@ -151,4 +151,3 @@ class Application:
                     next_step="the file was deleted by VACUUM or by hand: restore it, or read a version that does not need it.",
                 )
         return None
-

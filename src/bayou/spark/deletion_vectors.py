@@ -33,9 +33,7 @@ _SPARSE_BELOW = 0.005
 """The share of deleted rows under which a block's search is cheaper than the flat vector's size."""
 
 _ROW = "_metadata.row_index"
-_FLAT = (
-    f"shiftright(ascii(cast(substring({VECTOR}, cast({_ROW} div 7 as int) + 1, 1) as string)), cast({_ROW} % 7 as int)) & 1 = 0"
-)
+_FLAT = f"shiftright(ascii(cast(substring({VECTOR}, cast({_ROW} div 7 as int) + 1, 1) as string)), cast({_ROW} % 7 as int)) & 1 = 0"
 
 
 def _seven_bits(position: str) -> str:
@@ -54,6 +52,7 @@ _SPARSE = (
     f"{_END} <= {_START} or instr(cast(substring({VECTOR}, {_START} + 1, {_END} - {_START}) as string),"
     f" concat(chr({_IN_BLOCK} div 64), chr({_IN_BLOCK} % 64 + 64))) = 0"
 )
+
 
 @dataclass(frozen=True, slots=True)
 class EncodedVector:

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from bayou.log.detail import clustering_columns
 from bayou.protocol.features import reader_features, writer_features
 from bayou.spark.jvm.bulk import Bulk
+from bayou.spark.jvm.session import java_session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +117,7 @@ def detail_frame(application: Application, spark: SparkSession, snapshot: Snapsh
 def _frame(application: Application, spark: SparkSession, table: pa.Table) -> DataFrame:
     fields = [{"name": f.name, "type": _spark(f.type), "nullable": True, "metadata": {}} for f in table.schema]
     schema = json.dumps({"type": "struct", "fields": fields})
-    dataset = Bulk.of(application.jvm).dataset(spark._jsparkSession, table, schema)  # noqa: SLF001  (the bridge)
+    dataset = Bulk.of(application.jvm).dataset(java_session(spark), table, schema)
     return DataFrame(dataset, spark)
 
 
@@ -126,7 +127,10 @@ def _spark(kind: pa.DataType) -> Any:
     if pa.types.is_list(kind):
         return {"type": "array", "elementType": "string", "containsNull": True}
     if pa.types.is_struct(kind):
-        fields = [{"name": kind.field(i).name, "type": "string", "nullable": True, "metadata": {}} for i in range(kind.num_fields)]
+        fields = [
+            {"name": kind.field(i).name, "type": "string", "nullable": True, "metadata": {}}
+            for i in range(kind.num_fields)
+        ]
         return {"type": "struct", "fields": fields}
     if pa.types.is_timestamp(kind):
         return "timestamp"

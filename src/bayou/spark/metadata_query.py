@@ -11,13 +11,12 @@ import pyarrow as pa
 from bayou.plan import skipping
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.bulk import Bulk
+from bayou.spark.jvm.relation import local_relation
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
-
-_LOCAL_RELATION = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
 
 
 def answer(
@@ -50,10 +49,7 @@ def answer(
     types = json.loads(nodes[position].schema().json())["fields"]
     projection = [f"cast(c{i} as {field['type']})" for i, field in enumerate(types)]
     rows = Bulk.of(application.jvm).rows(application.workbench(session), pa.table(columns), projection)
-    local = application.jvm.call(
-        application.jvm.module(_LOCAL_RELATION), "apply", nodes[position].output(), application.jvm.seq([rows[0]]), False
-    )
-    return position, local
+    return position, local_relation(application.jvm, nodes[position].output(), [rows[0]])
 
 
 def limit(nodes: list[JavaObject], kinds: list[str]) -> int | None:

@@ -65,7 +65,9 @@ class Provider:
         """Called by `bayou.DeltaTable`: rows that an INSERT puts into a table, cast by Spark to its columns."""
         data, overwrite = arguments
         spark = self._session(data.sparkSession())
-        request = WriteRequest.from_options({"path": self._options(options)["path"]}, "overwrite" if overwrite else "append")
+        request = WriteRequest.from_options(
+            {"path": self._options(options)["path"]}, "overwrite" if overwrite else "append"
+        )
         write(self._application, DataFrame(data, spark), request)
 
     def _options(self, options: JavaObject) -> dict[str, str]:

@@ -15,6 +15,7 @@ from bayou.log.time_travel import split_path
 from bayou.protocol.features import check_readable
 from bayou.protocol.schema import StructField, StructType, schema_to_json
 from bayou.spark.jvm.relation import bare_relation, dataset
+from bayou.spark.jvm.session import java_session
 from bayou.spark.scan import Scan
 from bayou.spark.types import kinds, readable_schema
 from bayou.storage import qualify
@@ -177,7 +178,7 @@ def relation(application: Application, session: JavaObject, request: TableReques
 
 def read(application: Application, spark: SparkSession, request: TableRequest) -> DataFrame:
     """A table as a DataFrame."""
-    session = spark._jsparkSession  # noqa: SLF001  (the bridge)
+    session = java_session(spark)
     if application.native:
         return DataFrame(session.baseRelationToDataFrame(relation(application, session, request)), spark)
     _, snapshot = resolve(application, session, request)

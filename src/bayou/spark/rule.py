@@ -46,9 +46,7 @@ class RuleBody:
             )
         return self._command(arguments[0])
 
-    def _scan(
-        self, chain: Any, names: str, marker: str, schema: str, query: Any, session: JavaObject
-    ) -> list[Any]:
+    def _scan(self, chain: Any, names: str, marker: str, schema: str, query: Any, session: JavaObject) -> list[Any]:
         table = json.loads(marker)
         snapshot = self._snapshot(table, query)
         nodes = list(chain)

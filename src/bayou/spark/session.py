@@ -11,7 +11,7 @@ from bayou.spark.application import Application
 from bayou.spark.errors import raised_as_pyspark
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.callbacks import BiConsumer, BiFunction
-from bayou.spark.jvm.session import has_delta_spark, install_rule
+from bayou.spark.jvm.session import has_delta_spark, install_rule, java_session
 from bayou.spark.provider import Provider
 from bayou.spark.rule import RuleBody
 
@@ -54,5 +54,5 @@ def enable(spark: SparkSession) -> SparkSession:
                 "delta-spark is on this session: format('delta') stays delta-spark's. bayou.read, bayou.write and "
                 "bayou.DeltaTable work beside it."
             )
-    install_rule(application.jvm, spark._jsparkSession, RuleBody(application))  # noqa: SLF001  (the bridge)
+    install_rule(application.jvm, java_session(spark), RuleBody(application))
     return spark

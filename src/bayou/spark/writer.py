@@ -194,9 +194,7 @@ def _new_table(request: WriteRequest, given: StructType, table: str) -> list[Pro
     return [protocol, metadata]
 
 
-def _existing_table(
-    request: WriteRequest, given: StructType, snapshot: Snapshot
-) -> tuple[StructType, tuple[str, ...]]:
+def _existing_table(request: WriteRequest, given: StructType, snapshot: Snapshot) -> tuple[StructType, tuple[str, ...]]:
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
     wanted = request.partition_by
     existing = snapshot.partition_columns
@@ -257,7 +255,7 @@ def _write_and_commit(
             delete_files(request.path, added.files)
         raise outcome.error
     refresh_caches(frame.sparkSession, log.table_uri, application.jvm)
-    return WriteResult(outcome.version, True, len(added.files), added.num_rows, added.num_bytes, len(removed))  # noqa: FBT003
+    return WriteResult(outcome.version, True, len(added.files), added.num_rows, added.num_bytes, len(removed))
 
 
 _MODE_NAMES = {"append": "Append", "overwrite": "Overwrite", "error": "ErrorIfExists", "ignore": "Ignore"}
@@ -266,7 +264,15 @@ _MODE_NAMES = {"append": "Append", "overwrite": "Overwrite", "error": "ErrorIfEx
 def _removals(snapshot: Snapshot) -> list[RemoveFile]:
     now = int(time.time() * 1000)
     files = snapshot.files(
-        columns=["path", "partition_values", "size", "deletion_vector", "base_row_id", "default_row_commit_version", "tags"]
+        columns=[
+            "path",
+            "partition_values",
+            "size",
+            "deletion_vector",
+            "base_row_id",
+            "default_row_commit_version",
+            "tags",
+        ]
     )
     return [
         RemoveFile(

@@ -97,7 +97,7 @@ class Adapters:
                 target.write_text(text, encoding="utf-8")
                 sources.append(view.java.io.File(str(target)))
         compiler = view.org.codehaus.janino.CompilerFactory().newCompiler()
-        compiler.setDestinationDirectory(view.java.io.File(str(folder)), False)  # noqa: FBT003  (Java has no keywords)
+        compiler.setDestinationDirectory(view.java.io.File(str(folder)), False)
         compiler.compile(self._jvm.array(view.java.io.File, sources))
         self._jvm.loader.addURL(view.java.io.File(str(folder)).toURI().toURL())
 

@@ -144,5 +144,5 @@ def _give_token(gateway: Any) -> None:
     while not owner.getName().endswith(".CallbackClient"):
         owner = owner.getSuperclass()
     field = owner.getDeclaredField("authToken")
-    field.setAccessible(True)  # noqa: FBT003  (Java has no keywords)
+    field.setAccessible(True)
     field.set(client, gateway.gateway_parameters.auth_token)

@@ -46,7 +46,12 @@ class WrittenFile:
 
 
 def write_files(
-    jvm: Jvm, frame: DataFrame, root: str, partition_by: Sequence[str], options: Mapping[str, str], hadoop: Mapping[str, str]
+    jvm: Jvm,
+    frame: DataFrame,
+    root: str,
+    partition_by: Sequence[str],
+    options: Mapping[str, str],
+    hadoop: Mapping[str, str],
 ) -> list[WrittenFile]:
     """Writes the rows of a DataFrame as Parquet files under a folder, in one job.
 

@@ -20,7 +20,9 @@ _DATASET = ("org.apache.spark.sql.classic.Dataset", "org.apache.spark.sql.Datase
 class FileIndexProxy:
     """Spark's `FileIndex` as a Python object, for a JVM without the adapters; `bayou.DeltaLogFiles` does the same there."""
 
-    def __init__(self, key: str, roots: JavaObject, partitions: JavaObject, size: int, files: BiFunction, none: Any) -> None:
+    def __init__(
+        self, key: str, roots: JavaObject, partitions: JavaObject, size: int, files: BiFunction, none: Any
+    ) -> None:
         self._key = key
         self._roots = roots
         self._partitions = partitions
@@ -115,7 +117,15 @@ def file_relation(
 
 
 def bare_relation(
-    jvm: Jvm, session: JavaObject, *, key: str, root: str, schema: str, partition_schema: str, size: int, options: dict[str, str]
+    jvm: Jvm,
+    session: JavaObject,
+    *,
+    key: str,
+    root: str,
+    schema: str,
+    partition_schema: str,
+    size: int,
+    options: dict[str, str],
 ) -> JavaObject:
     """The relation that stands for a table until the optimiser rule completes it; without the rule it refuses to list."""
     adapters = Adapters.of(jvm)
@@ -134,7 +144,13 @@ def bare_relation(
 def logical_relation(jvm: Jvm, relation: JavaObject) -> JavaObject:
     """A relation as a node of a logical plan."""
     companion = jvm.module(f"{_DATASOURCES}.LogicalRelation")
-    return companion.apply(relation, False)  # noqa: FBT003  (Scala's isStreaming)
+    return companion.apply(relation, False)
+
+
+def local_relation(jvm: Jvm, output: JavaObject, rows: Sequence[JavaObject]) -> JavaObject:
+    """Rows that are at hand as a node of a logical plan."""
+    companion = jvm.module("org.apache.spark.sql.catalyst.plans.logical.LocalRelation")
+    return jvm.call(companion, "apply", output, jvm.seq(rows), False)
 
 
 def dataset(jvm: Jvm, session: JavaObject, plan: JavaObject) -> JavaObject:
@@ -152,7 +168,9 @@ def bound_predicate(jvm: Jvm, filters: Sequence[JavaObject], partition_schema: s
     types = jvm.module("org.apache.spark.sql.catalyst.types.DataTypeUtils")
     columns = jvm.list_of(types.toAttributes(struct_type(jvm, partition_schema)))
     attributes = jvm.seq(used.get(column.name(), column) for column in columns)
-    sequence = jvm.construct(jvm.java_class("org.apache.spark.sql.catalyst.expressions.package$AttributeSeq"), attributes)
+    sequence = jvm.construct(
+        jvm.java_class("org.apache.spark.sql.catalyst.expressions.package$AttributeSeq"), attributes
+    )
     expressions = "org.apache.spark.sql.catalyst.expressions"
-    bound = jvm.module(f"{expressions}.BindReferences").bindReference(condition, sequence, False)  # noqa: FBT003
+    bound = jvm.module(f"{expressions}.BindReferences").bindReference(condition, sequence, False)
     return jvm.module(f"{expressions}.Predicate").createInterpreted(bound)

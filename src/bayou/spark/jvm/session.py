@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 _RULE = "bayou.Rule"
 
 
+def java_session(spark: SparkSession) -> JavaObject:
+    """The JVM's side of a session."""
+    return spark._jsparkSession  # noqa: SLF001  (PySpark has no public name for it)
+
+
 def install_rule(jvm: Jvm, session: JavaObject, body: Callable[..., Any]) -> None:
     """Puts bayou's optimizer rule on a session, behind the rules that are there; once."""
     methods = session.experimental()
@@ -39,7 +44,7 @@ def has_delta_spark(jvm: Jvm) -> bool:
 
 def refresh_caches(spark: SparkSession, table_uri: str, jvm: Jvm) -> None:
     """Computes the cached DataFrames that read a table anew, when they are next used."""
-    session = spark._jsparkSession  # noqa: SLF001  (the bridge)
+    session = java_session(spark)
     manager = session.sharedState().cacheManager()
     if not manager.isEmpty():
         jvm.call(manager, "recacheByPath", session, table_uri)
