@@ -58,9 +58,7 @@ def read(
 
 
 @raised_as_pyspark
-def write(
-    frame: DataFrame, path: str, *, mode: str = "error", partition_by: Sequence[str] = (), **options: Any
-) -> WriteResult:
+def write(frame: DataFrame, path: str, *, mode: str = "error", partition_by: Sequence[str] = (), **options: Any) -> WriteResult:
     """Writes a DataFrame into the table at a path, creating the table where there is none.
 
     Args:
@@ -141,7 +139,8 @@ class DeltaTable:
     @raised_as_pyspark
     def toDF(self) -> DataFrame:  # noqa: N802  (delta-spark's name)
         """The table's rows; each execution reads the version that is the latest then."""
-        return read(self._spark, self._path, **self._options)
+        request = TableRequest.from_options({**self._options, "path": self._path})
+        return read_request(Application.of(self._spark), self._spark, request)
 
     @raised_as_pyspark
     def history(self, limit: int | None = None) -> DataFrame:

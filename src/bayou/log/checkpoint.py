@@ -112,9 +112,7 @@ class Checkpoint:
 
         with self._lock:
             if self._statistics is None:
-                self._statistics = StatisticsCache(
-                    lambda wanted: concat([part_statistics(part, wanted) for part in self.parts()])
-                )
+                self._statistics = StatisticsCache(lambda wanted: concat([part_statistics(part, wanted) for part in self.parts()]))
             cache = self._statistics
         return self._guard(lambda: cache.get(fields))
 

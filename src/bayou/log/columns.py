@@ -99,6 +99,21 @@ def actions_table(actions: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa
     return table
 
 
+def to_objects(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column as JSON-like objects: structs and maps are dictionaries."""
+    return [_plain(value, column.type) for value in column.to_pylist()]
+
+
+def _plain(value: Any, kind: pa.DataType) -> Any:
+    if value is None:
+        return None
+    if pa.types.is_map(kind):
+        return {key: _plain(item, kind.item_type) for key, item in value}
+    if pa.types.is_struct(kind):
+        return {each.name: _plain(value[each.name], each.type) for each in kind}
+    return value
+
+
 def _column(actions: Sequence[Mapping[str, Any]], wanted: pa.Field) -> pa.Array:
     name = JSON_NAMES[wanted.name]
     values = [action.get(name) for action in actions]
@@ -127,15 +142,15 @@ def _text_map(values: list[Any]) -> pa.Array:
         return _empty_maps(values)
     keys: list[str] = []
     items: list[str | None] = []
-    offsets = [0]
+    offsets: list[int | None] = []
     for value in values:
+        # A map is null where its offset is.
+        offsets.append(None if value is None else len(keys))
         if value:
             keys.extend(value)
             items.extend(value.values())
-        offsets.append(len(keys))
-    mask = pa.array([value is None for value in values]) if None in values else None
-    maps = pa.MapArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(keys, pa.string()), _texts(items))
-    return maps if mask is None else _with_nulls(maps, mask)
+    offsets.append(len(keys))
+    return pa.MapArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(keys, pa.string()), _texts(items))
 
 
 def _texts(items: list[Any]) -> pa.Array:
@@ -157,10 +172,6 @@ def _as_text(item: object) -> str | None:
 
 def _empty_maps(values: list[Any]) -> pa.Array:
     return pa.array([None if value is None else [] for value in values], TEXT_MAP)
-
-
-def _with_nulls(maps: pa.Array, mask: pa.Array) -> pa.Array:
-    return pa.MapArray.from_arrays(maps.offsets, maps.keys, maps.items, mask=mask)
 
 
 def _vectors(values: list[Any]) -> pa.Array:

@@ -204,9 +204,7 @@ class ActionFile:
             DerivedFileError: it is not.
         """
         keys = [
-            key
-            for table in (adds, removes)
-            for key in action_keys(table["path"], table["deletion_vector"], self._table).chunks
+            key for table in (adds, removes) for key in action_keys(table["path"], table["deletion_vector"], self._table).chunks
         ]
         if pc.count_distinct(pa.chunked_array(keys, pa.string())).as_py() < adds.num_rows + removes.num_rows:
             raise self._error("its actions are not reconciled")
@@ -241,9 +239,7 @@ def file_actions(files: Sequence[ActionFile]) -> FileActions:
                 if value is not None:
                     kind.values.append(value)
                     kind.order.append(place)
-    found = FileActions(
-        adds.table(), removes.table(), pa.array(adds.order, pa.int64()), pa.array(removes.order, pa.int64())
-    )
+    found = FileActions(adds.table(), removes.table(), pa.array(adds.order, pa.int64()), pa.array(removes.order, pa.int64()))
     for number, file in enumerate(files):
         if file.is_derived:
             file.check_reconciled(adds.part(found.adds, number), removes.part(found.removes, number))

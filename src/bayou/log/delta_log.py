@@ -42,9 +42,7 @@ class DeltaLog:
         """The store that the table is kept in."""
         return self._store
 
-    def snapshot(
-        self, version: int | None = None, timestamp: Timestamp | None = None, *, time_zone: str = "UTC"
-    ) -> Snapshot:
+    def snapshot(self, version: int | None = None, timestamp: Timestamp | None = None, *, time_zone: str = "UTC") -> Snapshot:
         """The table at its latest version, at a version, or at a moment.
 
         Args:

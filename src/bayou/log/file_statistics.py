@@ -72,9 +72,7 @@ def part_statistics(part: Part, fields: Fields) -> FileStatistics:
     return parsed if texts.null_count == len(texts) else coalesce(parsed, from_json(texts, fields))
 
 
-def merge_statistics(
-    base: FileStatistics | None, kept: pa.ChunkedArray | None, adds: pa.Table, fields: Fields
-) -> FileStatistics:
+def merge_statistics(base: FileStatistics | None, kept: pa.ChunkedArray | None, adds: pa.Table, fields: Fields) -> FileStatistics:
     """The statistics of a checkpoint's files that are still live, and of the files after it.
 
     Args:

@@ -63,9 +63,7 @@ class CommitChanges:
     actions: list[dict[str, Any]]
 
 
-def read_history(
-    store: LogStore, listing: LogListing, times: CommitTimes, table: str, *, limit: int | None
-) -> list[HistoryEntry]:
+def read_history(store: LogStore, listing: LogListing, times: CommitTimes, table: str, *, limit: int | None) -> list[HistoryEntry]:
     """The commits of a listing, newest first; one read of a first line each, where that is the provenance."""
     versions = sorted(listing.commits, reverse=True)
     chosen = versions if limit is None else versions[: max(limit, 0)]

@@ -36,9 +36,7 @@ def vector_ids(vectors: pa.ChunkedArray) -> pa.ChunkedArray:
 
     Source: PROTOCOL.md, "Derived Fields".
     """
-    names = pc.binary_join_element_wise(
-        pc.struct_field(vectors, "storage_type"), pc.struct_field(vectors, "path_or_inline_dv"), ""
-    )
+    names = pc.binary_join_element_wise(pc.struct_field(vectors, "storage_type"), pc.struct_field(vectors, "path_or_inline_dv"), "")
     offset = pc.struct_field(vectors, "offset")
     with_offset = pc.binary_join_element_wise(names, pc.cast(offset, pa.string()), "@")
     return pc.if_else(pc.is_valid(offset), with_offset, names)
@@ -49,9 +47,7 @@ def canonical_paths(paths: pa.ChunkedArray, table_uri: str) -> pa.ChunkedArray:
     special = pc.match_substring_regex(paths, _SPECIAL)
     if not pc.any(special).as_py():
         return paths
-    return pa.chunked_array(
-        [_canonical_chunk(chunk, mask, table_uri) for chunk, mask in _aligned(paths, special)], pa.string()
-    )
+    return pa.chunked_array([_canonical_chunk(chunk, mask, table_uri) for chunk, mask in _aligned(paths, special)], pa.string())
 
 
 def _aligned(paths: pa.ChunkedArray, special: pa.ChunkedArray) -> list[tuple[pa.Array, pa.Array]]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bayou.log.columns import ADD_SCHEMA, DELETION_VECTOR, JSON_NAMES, REMOVE_SCHEMA, TEXT_MAP, VECTOR_JSON_NAMES
+from bayou.log.columns import ADD_SCHEMA, DELETION_VECTOR, JSON_NAMES, REMOVE_SCHEMA, TEXT_MAP, VECTOR_JSON_NAMES, to_objects
 from bayou.log.selection import Selection
 from bayou.storage.store import LogStore
 
@@ -54,11 +54,11 @@ class ParquetActions:
             return []
         column = found[action]
         present = column.filter(pc.is_valid(pc.struct_field(column, wanted)))
-        return [_without_nulls(value) for value in present.to_pylist(maps_as_pydicts="lossy")]
+        return [_without_nulls(value) for value in to_objects(present)]
 
     def load(self, names: Iterable[str]) -> Mapping[str, pa.ChunkedArray]:
         """Columns of the live files, by the names of ADD_SCHEMA; null where the file does not have one."""
-        wanted = {name: f"add.{JSON_NAMES[name]}" for name in names}
+        wanted = {name: self._source(name) for name in names}
         selection = self._adds
         present = [column for column in wanted.values() if self.has(column)]
         found = self._read(present, self._add_groups) if present else None
@@ -103,11 +103,18 @@ class ParquetActions:
             return Selection.everything(0)
         return Selection.of(pc.is_valid(pc.struct_field(found["add"], "path")))
 
+    def _source(self, name: str) -> str:
+        column = f"add.{JSON_NAMES[name]}"
+        typed = f"{column}_parsed"
+        return typed if name == "partition_values" and not self.has(column) and self.has(typed) else column
+
     def _column(self, structs: pa.ChunkedArray | None, name: str, selection: Selection) -> pa.ChunkedArray:
         wanted = ADD_SCHEMA.field(name).type
         if structs is None:
             return _nulls(name, selection.length)
-        return _canonical(selection.apply(pc.struct_field(structs, JSON_NAMES[name])), wanted)
+        field = self._source(name).removeprefix("add.")
+        values = selection.apply(pc.struct_field(structs, field))
+        return _texts_of_typed(values) if field.endswith("_parsed") else _canonical(values, wanted)
 
     def _groups_with(self, leaf: str) -> list[int]:
         """The row groups that can hold a value of a leaf column, by their statistics."""
@@ -158,6 +165,18 @@ def _vector_chunk(chunk: pa.Array) -> pa.Array:
     ]
     mask = pc.is_null(fields[0])
     return pa.StructArray.from_arrays(fields, fields=list(DELETION_VECTOR), mask=mask)
+
+
+def _texts_of_typed(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Partition values as texts, from a file that holds them typed alone."""
+    names = [each.name for each in values.type]
+    chunks = []
+    for chunk in values.chunks:
+        columns = [pc.struct_field(chunk, name).cast(pa.string()).to_pylist() for name in names]
+        items = [item for row in zip(*columns, strict=True) for item in row]
+        offsets = pa.array(range(0, len(items) + 1, len(names)), pa.int32())
+        chunks.append(pa.MapArray.from_arrays(offsets, pa.array(names * len(chunk), pa.string()), pa.array(items, pa.string())))
+    return pa.chunked_array(chunks, TEXT_MAP)
 
 
 def _without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:

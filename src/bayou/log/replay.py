@@ -159,9 +159,7 @@ class FileState:
         return Selection.of(mask if self._kept is None else pc.and_(mask, self._kept.to_mask()))
 
 
-def _latest(
-    add_keys: pa.ChunkedArray, remove_keys: pa.ChunkedArray, actions: FileActions
-) -> tuple[Selection, Selection]:
+def _latest(add_keys: pa.ChunkedArray, remove_keys: pa.ChunkedArray, actions: FileActions) -> tuple[Selection, Selection]:
     """Which adds and which removes are the last action on their key."""
     keys = _concat(add_keys, remove_keys)
     if pc.count_distinct(keys).as_py() == len(keys):

@@ -142,9 +142,7 @@ def _segment_of(listing: LogListing, version: int | None, unreadable: frozenset[
     return _from(listing, None, wanted, unreadable)
 
 
-def _from(
-    listing: LogListing, checkpoint: CheckpointFiles | None, wanted: int, unreadable: frozenset[str]
-) -> LogSegment | None:
+def _from(listing: LogListing, checkpoint: CheckpointFiles | None, wanted: int, unreadable: frozenset[str]) -> LogSegment | None:
     first = checkpoint.version + 1 if checkpoint else 0
     if any(version not in listing.commits for version in range(first, wanted + 1)):
         return None
@@ -160,9 +158,7 @@ def _cover(listing: LogListing, first: int, last: int) -> Iterator[tuple[int, Fi
             yield version, listing.commits[version]
 
 
-def _shortest_cover(
-    listing: LogListing, first: int, last: int, unreadable: frozenset[str]
-) -> Iterator[tuple[int, FileStatus]]:
+def _shortest_cover(listing: LogListing, first: int, last: int, unreadable: frozenset[str]) -> Iterator[tuple[int, FileStatus]]:
     """Commits, with compacted files in the place of those that they hold, the longest first."""
     version = first
     while version <= last:
@@ -203,11 +199,7 @@ def version_not_found(table: str, version: int, earliest: int | None, latest: in
 
 def _gap(listing: LogListing, table: str, wanted: int | None, unreadable: frozenset[str]) -> CorruptLogError:
     last = -1 if wanted is None else wanted
-    usable = [
-        found.version
-        for found in listing.checkpoints
-        if found.version <= last and found.files[0].path not in unreadable
-    ]
+    usable = [found.version for found in listing.checkpoints if found.version <= last and found.files[0].path not in unreadable]
     first = max(usable, default=-1) + 1
     missing = [version for version in range(first, last + 1) if version not in listing.commits]
     notes = [f"the checkpoint of version {version} lacks a part" for version in listing.incomplete]

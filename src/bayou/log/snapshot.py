@@ -237,9 +237,7 @@ class Snapshot:
         wrong = {name: (noted, found) for name, noted, found in facts if noted is not None and noted != found}
         if not wrong:
             return True
-        shown = "; ".join(
-            f"{name} is {noted!r:.100}, the log says {found!r:.100}" for name, (noted, found) in wrong.items()
-        )
+        shown = "; ".join(f"{name} is {noted!r:.100}, the log says {found!r:.100}" for name, (noted, found) in wrong.items())
         raise ChecksumMismatchError(
             f"the checksum of the version disagrees with its log: {shown}",
             table=self.table_uri,
@@ -252,8 +250,7 @@ class Snapshot:
     def _physical_partition_columns(self) -> list[str]:
         fields = [self.schema.field(name) for name in self.partition_columns]
         return [
-            found.physical_name if found is not None else name
-            for found, name in zip(fields, self.partition_columns, strict=True)
+            found.physical_name if found is not None else name for found, name in zip(fields, self.partition_columns, strict=True)
         ]
 
     @contextlib.contextmanager

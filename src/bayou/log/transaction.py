@@ -183,8 +183,7 @@ class Transaction:
             return self._read(version)
         except (OSError, CorruptLogError):
             unknown = StorageError(
-                f"the store failed while writing version {version}, and whether it was written is not known: "
-                f"{error.message}",
+                f"the store failed while writing version {version}, and whether it was written is not known: {error.message}",
                 table=self.log.table_uri,
                 version=version,
                 file=commit_path(version),

@@ -168,11 +168,7 @@ def from_dnf(filters: Sequence[Any], schema: StructType) -> Predicate:
 
 
 def _filter(entry: Any, schema: StructType) -> Predicate:
-    if (
-        not isinstance(entry, tuple)
-        or len(entry) not in _FILTER_SIZES
-        or not all(isinstance(x, str) for x in entry[:2])
-    ):
+    if not isinstance(entry, tuple) or len(entry) not in _FILTER_SIZES or not all(isinstance(x, str) for x in entry[:2]):
         raise _invalid(f"{entry!r} is no (column, operator, value).")
     name, operator, value = (*entry, None)[:3]
     path, field = _resolve(name, schema)

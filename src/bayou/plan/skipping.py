@@ -91,9 +91,7 @@ class _Files:
         return _possibly(leaf, ColumnBounds(column, self.statistics.num_records), truth=truth)
 
 
-def _possibly(
-    leaf: Comparison | In | IsNull | IsNotNull | StartsWith, bounds: ColumnBounds, *, truth: bool
-) -> pa.Array:
+def _possibly(leaf: Comparison | In | IsNull | IsNotNull | StartsWith, bounds: ColumnBounds, *, truth: bool) -> pa.Array:
     match leaf:
         case IsNull():
             return bounds.has_null() if truth else bounds.has_value()

@@ -145,9 +145,7 @@ def _concat_column(parts: Sequence[FileStatistics], path: Path) -> ColumnStatist
         if known is None:
             return None
         sizes = [len(part.num_records) for part in parts]
-        filled = (
-            pa.nulls(size, known.type) if piece is None else piece for piece, size in zip(pieces, sizes, strict=True)
-        )
+        filled = (pa.nulls(size, known.type) if piece is None else piece for piece, size in zip(pieces, sizes, strict=True))
         return pa.concat_arrays(list(filled))
 
     return ColumnStatistics(joined("min"), joined("max"), joined("null_count"))
@@ -227,9 +225,7 @@ def _from_columns(member: Callable[..., pa.Array | None], size: int, fields: Map
     columns = {}
     for path, data_type in fields.items():
         target = bounds_type(data_type)
-        low, high = (
-            None if target is None else _bound(member(side, *path), target, data_type, size) for side in (_MIN, _MAX)
-        )
+        low, high = (None if target is None else _bound(member(side, *path), target, data_type, size) for side in (_MIN, _MAX))
         columns[path] = ColumnStatistics(low, high, _null_count(member(_NULLS, *path), data_type, size))
     num_records = _cast(member("numRecords"), pa.int64(), size)
     tight = pc.fill_null(_cast(member("tightBounds"), pa.bool_(), size), True)

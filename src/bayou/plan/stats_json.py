@@ -161,9 +161,7 @@ def _integral(value: int | Decimal) -> int | None:
     if isinstance(value, int):
         return value
     # Some writers put a point into whole numbers. The exponent bounds the work of the conversion.
-    is_whole = (
-        value.is_finite() and value.adjusted() < _DECIMAL128_DIGITS and value == value.to_integral_value(context=_WIDE)
-    )
+    is_whole = value.is_finite() and value.adjusted() < _DECIMAL128_DIGITS and value == value.to_integral_value(context=_WIDE)
     return int(value) if is_whole else None
 
 

@@ -71,12 +71,8 @@ class Feature:
     legacy_writer: int | None = None
 
 
-def _writer(
-    name: str, write_blocked: Rule = _never, *, legacy: int | None = None, legacy_reader: int | None = None
-) -> Feature:
-    return Feature(
-        name, legacy_reader is not None, write_blocked=write_blocked, legacy_reader=legacy_reader, legacy_writer=legacy
-    )
+def _writer(name: str, write_blocked: Rule = _never, *, legacy: int | None = None, legacy_reader: int | None = None) -> Feature:
+    return Feature(name, legacy_reader is not None, write_blocked=write_blocked, legacy_reader=legacy_reader, legacy_writer=legacy)
 
 
 def _reader(name: str, write_blocked: Rule = _never, *, read: bool = True) -> Feature:
@@ -84,7 +80,6 @@ def _reader(name: str, write_blocked: Rule = _never, *, read: bool = True) -> Fe
 
 
 _change_feed = _enabled(properties.ENABLE_CHANGE_DATA_FEED, properties.ENABLE_CHANGE_DATA_CAPTURE)
-_widening = _enabled(properties.ENABLE_TYPE_WIDENING)
 _ict = _enabled(properties.ENABLE_IN_COMMIT_TIMESTAMPS)
 
 FEATURES: Final[Mapping[str, Feature]] = {
@@ -117,8 +112,8 @@ FEATURES: Final[Mapping[str, Feature]] = {
         _reader("deletionVectors"),
         _reader("timestampNtz"),
         _reader("v2Checkpoint"),
-        _reader("typeWidening", _widening),
-        _reader("typeWidening-preview", _widening),
+        _reader("typeWidening"),
+        _reader("typeWidening-preview"),
         _reader("vacuumProtocolCheck"),
         _reader("variantType", _always),
         _reader("variantType-preview", _always),
@@ -254,7 +249,6 @@ _RULES_OF_METADATA: Final = (
     "identityColumns",
     "allowColumnDefaults",
     "inCommitTimestamp",
-    "typeWidening",
 )
 
 

@@ -13,7 +13,7 @@ from bayou.protocol.actions import Protocol
 from bayou.protocol.schema import ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from bayou.protocol.schema import DataType
 
@@ -148,9 +148,6 @@ def _primitives(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[s
         yield path, kind
 
 
-def _invalid(
-    message: str, table: str, error_class: str, sql_state: str, **facts: Mapping[str, object]
-) -> InvalidSchemaError:
-    return InvalidSchemaError(
-        f"The schema is no table's: {message}.", table=table, error_class=error_class, sql_state=sql_state, **facts
-    )
+def _invalid(message: str, table: str, error_class: str, sql_state: str) -> InvalidSchemaError:
+    text = f"The schema is no table's: {message}."
+    return InvalidSchemaError(text, table=table, error_class=error_class, sql_state=sql_state)

@@ -98,22 +98,16 @@ ENABLE_IN_COMMIT_TIMESTAMPS = TableProperty("delta.enableInCommitTimestamps", de
 ENABLE_ROW_TRACKING = TableProperty("delta.enableRowTracking", default=False, parse=_boolean)
 ENABLE_TYPE_WIDENING = TableProperty("delta.enableTypeWidening", default=False, parse=_boolean)
 ENABLE_VARIANT_SHREDDING = TableProperty("delta.enableVariantShredding", default=False, parse=_boolean)
-ICT_ENABLEMENT_TIMESTAMP: TableProperty[int | None] = TableProperty(
-    "delta.inCommitTimestampEnablementTimestamp", None, int
-)
+ICT_ENABLEMENT_TIMESTAMP: TableProperty[int | None] = TableProperty("delta.inCommitTimestampEnablementTimestamp", None, int)
 ICT_ENABLEMENT_VERSION: TableProperty[int | None] = TableProperty("delta.inCommitTimestampEnablementVersion", None, int)
 ISOLATION_LEVEL = TableProperty("delta.isolationLevel", "Serializable", str)
 LOG_RETENTION_MS = TableProperty("delta.logRetentionDuration", 30 * _DAY_MS, interval_ms)
-MATERIALIZE_PARTITION_COLUMNS = TableProperty(
-    "delta.enableMaterializePartitionColumnsFeature", default=False, parse=_boolean
-)
+MATERIALIZE_PARTITION_COLUMNS = TableProperty("delta.enableMaterializePartitionColumnsFeature", default=False, parse=_boolean)
 MAX_COLUMN_ID = TableProperty("delta.columnMapping.maxColumnId", 0, int)
 NUM_INDEXED_COLUMNS = TableProperty("delta.dataSkippingNumIndexedCols", 32, int)
 RANDOMIZE_FILE_PREFIXES = TableProperty("delta.randomizeFilePrefixes", default=False, parse=_boolean)
 RANDOM_PREFIX_LENGTH = TableProperty("delta.randomPrefixLength", 2, int)
-SET_TRANSACTION_RETENTION_MS: TableProperty[int | None] = TableProperty(
-    "delta.setTransactionRetentionDuration", None, interval_ms
-)
+SET_TRANSACTION_RETENTION_MS: TableProperty[int | None] = TableProperty("delta.setTransactionRetentionDuration", None, interval_ms)
 STATS_COLUMNS: TableProperty[tuple[str, ...] | None] = TableProperty("delta.dataSkippingStatsColumns", None, _names)
 STRING_PREFIX_LENGTH = TableProperty("delta.dataSkippingStringPrefixLength", 32, int)
 SYMLINK_MANIFEST = TableProperty("delta.compatibility.symlinkFormatManifest.enabled", default=False, parse=_boolean)

@@ -89,9 +89,7 @@ class Container:
         values = _words(self.data)
         if self.kind == "array":
             return values
-        return array(
-            "H", (low for i in range(0, len(values), 2) for low in range(values[i], sum(values[i : i + 2]) + 1))
-        )
+        return array("H", (low for i in range(0, len(values), 2) for low in range(values[i], sum(values[i : i + 2]) + 1)))
 
     def bits(self) -> bytes:
         """The positions as 8,192 bytes of bits, lowest bit first."""
@@ -223,9 +221,7 @@ def _native(reader: _Reader) -> Iterator[Container]:
         end = reader.position + size
         yield from _decode_32(reader, key)
         if reader.position != end:
-            raise ValueError(
-                f"the 32-bit bitmap {key} has another length than the {size} bytes that are written before it"
-            )
+            raise ValueError(f"the 32-bit bitmap {key} has another length than the {size} bytes that are written before it")
 
 
 def _decode_32(reader: _Reader, high: int) -> Iterator[Container]:
@@ -236,9 +232,7 @@ def _decode_32(reader: _Reader, high: int) -> Iterator[Container]:
         count = (cookie >> 16) + 1
         runs = reader.take((count + 7) // 8)
     else:
-        raise ValueError(
-            f"a 32-bit bitmap starts with {cookie}, not with {_COOKIE_WITHOUT_RUNS} or {_COOKIE_WITH_RUNS}"
-        )
+        raise ValueError(f"a 32-bit bitmap starts with {cookie}, not with {_COOKIE_WITHOUT_RUNS} or {_COOKIE_WITH_RUNS}")
     if count > _CONTAINER_VALUES:
         raise ValueError(f"a 32-bit bitmap has up to {_CONTAINER_VALUES} containers, not {count}")
     header = _words(reader.take(4 * count))

@@ -28,7 +28,7 @@ class StructField:
     name: str
     type: DataType
     nullable: bool = True
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def physical_name(self) -> str:
@@ -125,9 +125,7 @@ def to_physical(schema: StructType) -> StructType:
 def _physical_type(data_type: DataType) -> DataType:
     match data_type:
         case StructType(fields):
-            return StructType(
-                tuple(replace(each, name=each.physical_name, type=_physical_type(each.type)) for each in fields)
-            )
+            return StructType(tuple(replace(each, name=each.physical_name, type=_physical_type(each.type)) for each in fields))
         case ArrayType(element, contains_null):
             return ArrayType(_physical_type(element), contains_null)
         case MapType(key, value, value_contains_null):

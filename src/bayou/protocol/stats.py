@@ -31,7 +31,7 @@ STRING_PREFIX_LENGTH = 32
 
 _ALL_COLUMNS = -1
 _BOUNDED_TYPES = frozenset({*partition_values.INTEGER_BITS, "float", "double", "date", "timestamp", "timestamp_ntz"})
-_NO_DATA_TYPES = frozenset({"void", "null"})
+_NO_DATA_TYPES = ("void", "null")
 # A type whose statistics are null counts alone.
 _UNBOUNDED_TYPE = "binary"
 # The metadata of a field whose strings are compared by a collation: byte order says nothing about it.
@@ -216,9 +216,7 @@ def _gets_bounds(field: StructField) -> bool:
 
 def _was_float(field: StructField) -> bool:
     changes = field.metadata.get(_TYPE_CHANGES)
-    return isinstance(changes, list) and any(
-        isinstance(change, dict) and change.get("fromType") == "float" for change in changes
-    )
+    return isinstance(changes, list) and any(isinstance(change, dict) and change.get("fromType") == "float" for change in changes)
 
 
 def _is_under(leaf: IndexedLeaf, path: Sequence[str]) -> bool:
@@ -264,9 +262,7 @@ def _is_quoted(text: str, position: int) -> bool:
 
 
 def _plain_name(text: str, position: int) -> tuple[str, int]:
-    end = min(
-        (found for found in (text.find(".", position), text.find(",", position)) if found >= 0), default=len(text)
-    )
+    end = min((found for found in (text.find(".", position), text.find(",", position)) if found >= 0), default=len(text))
     return text[position:end].strip(), end
 
 

@@ -21,9 +21,7 @@ def encode(data: bytes) -> str:
     The length of the data is not part of the text: the reader must know it to cut off the padding.
     """
     padded = data + b"\0" * (-len(data) % _BLOCK)
-    return "".join(
-        _encode_word(int.from_bytes(padded[start : start + _BLOCK], "big")) for start in range(0, len(padded), _BLOCK)
-    )
+    return "".join(_encode_word(int.from_bytes(padded[start : start + _BLOCK], "big")) for start in range(0, len(padded), _BLOCK))
 
 
 def decode(text: str, size_bytes: int | None = None) -> bytes:

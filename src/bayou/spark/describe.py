@@ -127,10 +127,7 @@ def _spark(kind: pa.DataType) -> Any:
     if pa.types.is_list(kind):
         return {"type": "array", "elementType": "string", "containsNull": True}
     if pa.types.is_struct(kind):
-        fields = [
-            {"name": kind.field(i).name, "type": "string", "nullable": True, "metadata": {}}
-            for i in range(kind.num_fields)
-        ]
+        fields = [{"name": kind.field(i).name, "type": "string", "nullable": True, "metadata": {}} for i in range(kind.num_fields)]
         return {"type": "struct", "fields": fields}
     if pa.types.is_timestamp(kind):
         return "timestamp"

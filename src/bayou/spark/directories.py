@@ -111,9 +111,7 @@ def _group(files: ScanFiles, ends: list[int]) -> FileGroup:
     return FileGroup(files.uris, files.sizes, files.modification_times, pa.array(ends, pa.int64()))
 
 
-def _passing(
-    jvm: Jvm, session: JavaObject, files: ScanFiles, partition_schema: str, filters: Sequence[JavaObject]
-) -> ScanFiles:
+def _passing(jvm: Jvm, session: JavaObject, files: ScanFiles, partition_schema: str, filters: Sequence[JavaObject]) -> ScanFiles:
     ids, firsts = _distinct([column.texts for column in files.partitions])
     only_partitions = ScanFiles(files.uris, files.sizes, files.modification_times, files.partitions, {})
     bulk = Bulk.of(jvm)

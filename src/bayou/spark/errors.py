@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkException
 from pyspark.errors.exceptions import captured
@@ -20,6 +20,9 @@ from bayou.spark.jvm.callbacks import ERRORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _CAUSES = 12
 """How many causes deep an error of bayou's is looked for."""
@@ -37,19 +40,24 @@ _PARTNERS: dict[type[errors.DeltaError], type[PySparkException]] = {
 }
 
 
-@functools.cache
+_PAIRS: dict[type[errors.DeltaError], type[errors.DeltaError]] = {}
+
+
 def _paired(cls: type[errors.DeltaError]) -> type[errors.DeltaError]:
-    partner = next(_PARTNERS[base] for base in cls.__mro__ if base in _PARTNERS)
-    # The PySpark classes under `captured` want a Java exception to be made from; their documented bases do not.
-    base = next(b for b in partner.__mro__ if b.__module__ == "pyspark.errors.exceptions.base")
-    return type(cls.__name__, (cls, base), {"__doc__": cls.__doc__, "__module__": cls.__module__})
+    if cls not in _PAIRS:
+        partner = next(_PARTNERS[base] for base in cls.__mro__ if base in _PARTNERS)
+        # The PySpark classes under `captured` want a Java exception to be made from; their documented bases do not.
+        base = next(b for b in partner.__mro__ if b.__module__ == "pyspark.errors.exceptions.base")
+        _PAIRS[cls] = type(cls.__name__, (cls, base), {"__doc__": cls.__doc__, "__module__": cls.__module__})
+    return _PAIRS[cls]
 
 
 def as_pyspark(error: errors.DeltaError) -> errors.DeltaError:
     """The same error as one that is also an instance of the PySpark exception that delta-spark raises."""
     if isinstance(error, PySparkException):
         return error
-    made = _paired(type(error)).__new__(_paired(type(error)))
+    paired = _paired(type(error))
+    made: errors.DeltaError = paired.__new__(paired)
     Exception.__init__(made, *error.args)
     made.__dict__.update(error.__dict__)
     # What PySpark's own accessors look at.
@@ -58,11 +66,11 @@ def as_pyspark(error: errors.DeltaError) -> errors.DeltaError:
     return made
 
 
-def raised_as_pyspark(function: Callable[..., Any]) -> Callable[..., Any]:
+def raised_as_pyspark(function: Callable[P, R]) -> Callable[P, R]:
     """Decorates a public function of the Spark layer: its errors are PySpark's too."""
 
     @functools.wraps(function)
-    def call(*arguments: Any, **options: Any) -> Any:
+    def call(*arguments: P.args, **options: P.kwargs) -> R:
         try:
             return function(*arguments, **options)
         except errors.DeltaError as error:
@@ -89,7 +97,7 @@ def extend_conversion(data_file_missing: Callable[[str], errors.DeltaError | Non
         return ours if ours is not None else original(java_exception)
 
     convert.knows_bayou = True  # type: ignore[attr-defined]
-    captured.convert_exception = convert
+    captured.convert_exception = convert  # type: ignore[assignment]
 
 
 def _carried(java_exception: Any, data_file_missing: Callable[[str], errors.DeltaError | None]) -> BaseException | None:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Catalyst's conditions as predicates that skipping understands. What it does not understand becomes `Unknown`, which keeps a file."""
+"""Catalyst's conditions as predicates for skipping. What is not understood becomes `Unknown`, which keeps a file."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from typing import Literal as OneOf
 
 from bayou.plan.predicate import (
     And,
@@ -24,14 +26,15 @@ from bayou.plan.predicate import (
 from bayou.protocol import partition_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from bayou.protocol.schema import DataType
 
     Resolve = Callable[[tuple[str, ...]], tuple[tuple[str, ...], DataType] | None]
     """From a column's names as Catalyst has them to its physical path and type; None where it is no column of the table."""
 
-_COMPARISONS = {
+_Operator = OneOf["=", "<=>", "<", "<=", ">", ">="]
+_COMPARISONS: dict[str, _Operator] = {
     "EqualTo": "=",
     "EqualNullSafe": "<=>",
     "LessThan": "<",
@@ -39,7 +42,7 @@ _COMPARISONS = {
     "GreaterThan": ">",
     "GreaterThanOrEqual": ">=",
 }
-_FLIPPED = {"=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_FLIPPED: dict[_Operator, _Operator] = {"=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _INTEGRAL = ("byte", "short", "integer", "long")
 _AS_NUMBER = {"timestamp": "long", "date": "integer"}
 """The types of literals that arrive as the number behind them: microseconds, days."""
@@ -78,25 +81,19 @@ def _tree(nodes: list[Mapping[str, Any]]) -> _Node:
 
 
 def _predicate(node: _Node, resolve: Resolve) -> Predicate:
-    match node.kind:
-        case "And":
-            return And(tuple(_predicate(child, resolve) for child in node.children))
-        case "Or":
-            return Or(tuple(_predicate(child, resolve) for child in node.children))
-        case "Not":
-            return Not(_predicate(node.children[0], resolve))
-        case "Literal" if node.facts["dataType"] == "boolean":
-            value = node.facts["value"]
-            return Boolean(None if value is None else value == "true")
-        case "IsNull" | "IsNotNull":
-            return _null_test(node, resolve)
-        case "In":
-            return _in(node, resolve)
-        case "StartsWith":
-            return _starts_with(node, resolve)
-        case kind if kind in _COMPARISONS:
-            return _comparison(node, resolve)
-    return Unknown()
+    if node.kind in _CONNECTIVES:
+        return _CONNECTIVES[node.kind](tuple(_predicate(child, resolve) for child in node.children))
+    if node.kind in _COMPARISONS:
+        return _comparison(node, resolve)
+    translate = _TESTS.get(node.kind)
+    return translate(node, resolve) if translate is not None else Unknown()
+
+
+def _boolean(node: _Node, _resolve: Resolve) -> Predicate:
+    if node.facts["dataType"] != "boolean":
+        return Unknown()
+    value = node.facts["value"]
+    return Boolean(None if value is None else value == "true")
 
 
 def _null_test(node: _Node, resolve: Resolve) -> Predicate:
@@ -184,3 +181,17 @@ def _comparable(kind: str, column_type: str) -> bool:
     if kind.startswith("decimal"):
         return column_type.startswith("decimal")
     return (kind, column_type) in (("double", "float"), ("float", "double"))
+
+
+_CONNECTIVES: dict[str, Callable[[tuple[Predicate, ...]], Predicate]] = {
+    "And": And,
+    "Or": Or,
+    "Not": lambda children: Not(children[0]),
+}
+_TESTS: dict[str, Callable[[_Node, Resolve], Predicate]] = {
+    "Literal": _boolean,
+    "IsNull": _null_test,
+    "IsNotNull": _null_test,
+    "In": _in,
+    "StartsWith": _starts_with,
+}

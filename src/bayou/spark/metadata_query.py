@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
+
+
+_PLAIN_AGGREGATE = 4
+"""The nodes of an aggregate of one column: its alias, the aggregate expression, the function, the column."""
 
 
 def answer(
@@ -85,7 +89,7 @@ def _is_plain(plans: JavaObject, project: JavaObject) -> bool:
 def _evaluate(nodes: list[dict[str, Any]], snapshot: Snapshot) -> tuple[Any, pa.DataType] | None:
     """The value of one aggregate from the log with its Arrow type, or None where only the data tells."""
     kinds = [node["class"].rpartition(".")[2] for node in nodes]
-    if kinds[:2] != ["Alias", "AggregateExpression"] or nodes[1].get("isDistinct") or len(nodes) != 4:
+    if kinds[:2] != ["Alias", "AggregateExpression"] or nodes[1].get("isDistinct") or len(nodes) != _PLAIN_AGGREGATE:
         return None
     if nodes[1]["num-children"] != 1:  # a FILTER clause
         return None
@@ -93,11 +97,11 @@ def _evaluate(nodes: list[dict[str, Any]], snapshot: Snapshot) -> tuple[Any, pa.
         count = skipping.count_from_log(snapshot.statistics({}).num_records, _deleted(snapshot))
         return None if count is None else (count, pa.int64())
     if kinds[2] in ("Min", "Max") and kinds[3] == "AttributeReference":
-        return _extreme(kinds[2].lower(), nodes[3]["name"], snapshot)
+        return _extreme("min" if kinds[2] == "Min" else "max", nodes[3]["name"], snapshot)
     return None
 
 
-def _extreme(which: str, name: str, snapshot: Snapshot) -> tuple[Any, pa.DataType] | None:
+def _extreme(which: Literal["min", "max"], name: str, snapshot: Snapshot) -> tuple[Any, pa.DataType] | None:
     found = snapshot.schema.field(name)
     if found is None or not isinstance(found.type, str):
         return None

@@ -14,19 +14,20 @@ from bayou.protocol import paths
 from bayou.protocol.actions import AddFile
 from bayou.protocol.stats import indexed_leaves
 from bayou.spark.footers import read_facts
-from bayou.spark.jvm.file_writer import write_files
+from bayou.spark.jvm.file_writer import WriteJob, write_files
 from bayou.spark.partitioning import folder_text, values_of
 from bayou.spark.types import contains_void
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
     from pyspark.sql import DataFrame
 
-    from bayou.protocol.schema import StructField, StructType
+    from bayou.protocol.schema import StructField
     from bayou.spark.application import Application
     from bayou.spark.jvm.file_writer import WrittenFile
+    from bayou.spark.write_target import WriteTarget
     from bayou.spark.writer import WriteRequest
 
 
@@ -45,32 +46,25 @@ class NewFiles:
     num_bytes: int
 
 
-def write_new_files(
-    application: Application,
-    frame: DataFrame,
-    request: WriteRequest,
-    schema: StructType,
-    partition_by: Sequence[str],
-    properties: Mapping[str, str],
-) -> NewFiles:
+def write_new_files(application: Application, frame: DataFrame, request: WriteRequest, target: WriteTarget) -> NewFiles:
     """Writes rows as new files of a table. Files without rows are deleted again.
 
     Args:
         application: the Spark application.
         frame: the rows; columns match the schema by name, whatever the case.
-        request: where and with which options.
-        schema: the table's.
-        partition_by: the table's partition columns.
-        properties: the table's, for which columns get statistics.
+        request: with which options.
+        target: the table.
     """
     root = qualify(request.path)
     if root.local is None:
         raise StorageError(f"Writing to {root.scheme}: is not supported yet.", table=request.path)
-    projected = _projected(frame, schema, partition_by)
+    projected = _projected(frame, target)
     written = write_files(
-        application.jvm, projected, root.uri, partition_by, request.writer_options, request.storage_options
+        application.jvm,
+        projected,
+        WriteJob(root.uri, target.partition_by, request.writer_options, request.storage_options),
     )
-    leaves = indexed_leaves(schema, properties, partition_by)
+    leaves = indexed_leaves(target.schema, target.properties, target.partition_by)
     files, rows = [], 0
     for file in written:
         relative = _relative(file, root.uri)
@@ -80,7 +74,7 @@ def write_new_files(
             os.remove(local)  # noqa: PTH107
             continue
         rows += facts.num_records
-        values = values_of(relative.rpartition("/")[0], partition_by)
+        values = values_of(relative.rpartition("/")[0], target.partition_by)
         files.append(
             AddFile(
                 path=paths.encode(relative),
@@ -101,12 +95,12 @@ def _relative(file: WrittenFile, root_uri: str) -> str:
     return absolute[len(root) + 1 :]
 
 
-def _projected(frame: DataFrame, schema: StructType, partition_by: Sequence[str]) -> DataFrame:
+def _projected(frame: DataFrame, target: WriteTarget) -> DataFrame:
     """The rows with the table's columns in the table's order, partition values as the texts of their folders."""
-    partitioned = {name.lower() for name in partition_by}
+    partitioned = {name.lower() for name in target.partition_by}
     given = {name.lower(): name for name in frame.columns}
     expressions = []
-    for column in schema.fields:
+    for column in target.schema.fields:
         name = given.get(column.name.lower())
         if name is None or contains_void(column.type):
             continue

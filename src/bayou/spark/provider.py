@@ -29,10 +29,8 @@ class Provider:
         """Called by `delta.DefaultSource`."""
         return getattr(self, f"_{what}")(*arguments)
 
-    def _read(
-        self, session: JavaObject, options: JavaObject, schema: JavaObject | None, origin: JavaObject
-    ) -> JavaObject:
-        given = self._options(options)
+    def _read(self, session: JavaObject, options: JavaObject, schema: JavaObject | None, origin: JavaObject) -> JavaObject:
+        given: dict[str, str | None] = dict(self._options(options))
         if "path" not in given:
             given["path"] = _path_in_sql(origin)
         request = reader.TableRequest.from_options(given)
@@ -65,9 +63,7 @@ class Provider:
         """Called by `bayou.DeltaTable`: rows that an INSERT puts into a table, cast by Spark to its columns."""
         data, overwrite = arguments
         spark = self._session(data.sparkSession())
-        request = WriteRequest.from_options(
-            {"path": self._options(options)["path"]}, "overwrite" if overwrite else "append"
-        )
+        request = WriteRequest.from_options({"path": self._options(options)["path"]}, "overwrite" if overwrite else "append")
         write(self._application, DataFrame(data, spark), request)
 
     def _options(self, options: JavaObject) -> dict[str, str]:
@@ -87,7 +83,7 @@ def _path_in_sql(origin: JavaObject) -> str | None:
         return None
     text = origin.sqlText().get()[origin.startIndex().get() : origin.stopIndex().get() + 1]
     found = re.search(r"(?:\bdelta|`delta`)\s*\.\s*`((?:[^`]|``)+)`", text, re.IGNORECASE)
-    return found.group(1).replace("``", "`") if found else None
+    return str(found.group(1)).replace("``", "`") if found else None
 
 
 _MODES = {"Append": "append", "Overwrite": "overwrite", "ErrorIfExists": "error", "Ignore": "ignore"}

@@ -16,6 +16,7 @@ from bayou.protocol.schema import StructType, parse_schema
 from bayou.spark import metadata_query
 from bayou.spark.expressions import from_catalyst
 from bayou.spark.jvm.adapters import Adapters
+from bayou.spark.jvm.session import changed_provider
 from bayou.spark.scan import METADATA, Scan
 from bayou.spark.types import incompatible
 
@@ -41,9 +42,7 @@ class RuleBody:
         if what == "change":
             name = _STATEMENTS[arguments[0].nodeName()]
             message = f"{name} is not supported by this version of bayou."
-            raise UnsupportedFeatureError(
-                message, error_class="DELTA_OPERATION_NOT_ALLOWED", sql_state="0AKDC", features=[name]
-            )
+            raise UnsupportedFeatureError(message, error_class="DELTA_OPERATION_NOT_ALLOWED", sql_state="0AKDC", features=[name])
         return self._command(arguments[0])
 
     def _scan(self, chain: Any, names: str, marker: str, schema: str, query: Any, session: JavaObject) -> list[Any]:
@@ -98,10 +97,17 @@ class RuleBody:
         return from_catalyst([text], _by_logical_name(snapshot.schema))
 
     def _command(self, plan: JavaObject) -> JavaObject:
-        """A statement of Spark's own that would change a catalog entry or files past the log, if its table is ours."""
-        name = plan.getClass().getSimpleName()
-        identifier = plan.tableName() if hasattr(plan, "tableName") else None
-        del identifier, name
+        """A statement of Spark's own that would change a catalog entry, or files past the log: not on a Delta table."""
+        if changed_provider(self._application.jvm, plan) == "delta":
+            name = plan.getClass().getSimpleName().removesuffix("Command")
+            message = f"{name} is not supported on Delta tables by this version of bayou."
+            raise UnsupportedFeatureError(
+                message,
+                error_class="DELTA_OPERATION_NOT_ALLOWED",
+                sql_state="0AKDC",
+                features=[name],
+                next_step="Spark's own statement would change the catalog entry or the files, and not the table.",
+            )
         return plan
 
 

@@ -132,9 +132,7 @@ class Scan:
         jvm = self.application.jvm
         widened = list(type_changes(StructType(tuple(self.snapshot.schema.fields))))
         if widened and jvm.spark_version < _FIRST_SPARK_THAT_WIDENS:
-            message = (
-                f"Spark {'.'.join(map(str, jvm.spark_version))} cannot read columns whose type was widened: {widened}."
-            )
+            message = f"Spark {'.'.join(map(str, jvm.spark_version))} cannot read columns whose type was widened: {widened}."
             raise UnsupportedFeatureError(
                 message,
                 table=self.snapshot.table_uri,
@@ -145,11 +143,7 @@ class Scan:
 
     def _relation(self) -> JavaObject:
         table = self.snapshot.schema
-        fields = [
-            physical_field(f, table.field(f.name) or f, by_id=self._by_id)
-            for f in self.fields
-            if not contains_void(f.type)
-        ]
+        fields = [physical_field(f, table.field(f.name) or f, by_id=self._by_id) for f in self.fields if not contains_void(f.type)]
         partitions = self._partition_fields()
         hidden = [StructField(name, _HIDDEN_TYPES[values.type]) for name, values in self.hidden.items()]
         hidden += [StructField(name, "binary") for name in self._vectors]
@@ -197,9 +191,7 @@ class _Listing:
             paths = scan._files(["path"])["path"].combine_chunks()  # noqa: SLF001
             return Bulk.of(jvm).strings(uris(paths, scan.snapshot.table_uri))
         session = scan.application.workbench(scan.session)
-        return list_directories(
-            jvm, session, self._scan_files(), self._partition_schema, jvm.list_of(partition_filters)
-        )
+        return list_directories(jvm, session, self._scan_files(), self._partition_schema, jvm.list_of(partition_filters))
 
     def _scan_files(self) -> ScanFiles:
         scan = self._scan

@@ -28,7 +28,7 @@ def load_vectors(snapshot: Snapshot, descriptors: pa.StructArray) -> list[Encode
         DeletionVectorError: a vector's file is missing, or is not what its descriptor says.
     """
     held: dict[str, bytes] = {}
-    found = []
+    found: list[EncodedVector | None] = []
     for value in descriptors.to_pylist():
         if value is None:
             found.append(None)

@@ -5,28 +5,25 @@ from __future__ import annotations
 
 import json
 import time
-import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bayou.errors import (
     DeltaError,
     InvalidOptionError,
-    SchemaMismatchError,
     StorageError,
     TableExistsError,
     TableNotFoundError,
     UnsupportedFeatureError,
 )
 from bayou.log.transaction import Committed, Transaction
-from bayou.protocol.actions import Metadata, Protocol, RemoveFile
+from bayou.protocol.actions import RemoveFile
 from bayou.protocol.deletion_vector import DeletionVectorDescriptor
-from bayou.protocol.features import check_writable
-from bayou.protocol.new_table import check_schema, differences, protocol_for
-from bayou.protocol.schema import parse_schema, schema_to_json
+from bayou.protocol.schema import parse_schema
 from bayou.spark.jvm.session import refresh_caches
 from bayou.spark.new_files import delete_files, write_new_files
-from bayou.spark.types import as_nullable, readable_schema
+from bayou.spark.types import readable_schema
+from bayou.spark.write_target import WriteTarget, write_target
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -34,9 +31,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import StructType
     from bayou.spark.application import Application
 
 PARTITION_COLUMNS_OPTION = "__partition_columns"
@@ -83,9 +78,7 @@ class WriteRequest:
     user_metadata: str | None = None
 
     @classmethod
-    def from_options(
-        cls, options: Mapping[str, Any], mode: str, partition_by: str | Sequence[str] | None = None
-    ) -> WriteRequest:
+    def from_options(cls, options: Mapping[str, Any], mode: str, partition_by: str | Sequence[str] | None = None) -> WriteRequest:
         """A request from a writer's options, whose names are not case-sensitive.
 
         Args:
@@ -168,85 +161,29 @@ def write(application: Application, frame: DataFrame, request: WriteRequest) -> 
         )
     if snapshot is not None and request.mode == "ignore":
         return WriteResult(snapshot.version, committed=False)
-    given = readable_schema(parse_schema(frame.schema.json()))
-    if snapshot is None:
-        head = _new_table(request, given, log.table_uri)
-        schema, partition_by = given, tuple(request.partition_by or ())
-    else:
-        head = []
-        schema, partition_by = _existing_table(request, given, snapshot)
-    return _write_and_commit(application, frame, request, log, snapshot, head, schema, partition_by)
+    target = write_target(request, readable_schema(parse_schema(frame.schema.json())), log, snapshot)
+    return _write_and_commit(application, frame, request, target)
 
 
-def _new_table(request: WriteRequest, given: StructType, table: str) -> list[Protocol | Metadata]:
-    check_schema(given, request.partition_by or (), table)
-    schema = as_nullable(given)
-    protocol = protocol_for(schema)
-    partitions = [schema.field(name) for name in request.partition_by or ()]
-    metadata = Metadata(
-        id=str(uuid.uuid4()),
-        schema_string=schema_to_json(schema),
-        partition_columns=tuple(found.name for found in partitions if found is not None),
-        configuration=dict(request.properties),
-        created_time=int(time.time() * 1000),
-    )
-    check_writable(protocol, metadata, table)
-    return [protocol, metadata]
-
-
-def _existing_table(request: WriteRequest, given: StructType, snapshot: Snapshot) -> tuple[StructType, tuple[str, ...]]:
-    check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
-    wanted = request.partition_by
-    existing = snapshot.partition_columns
-    if wanted is not None and [n.lower() for n in wanted] != [n.lower() for n in existing]:
-        raise SchemaMismatchError(
-            f"The table is partitioned by {list(existing)}, and the write asks for {list(wanted)}.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            next_step="leave partitionBy out, or name the table's partition columns.",
-        )
-    problems = list(differences(snapshot.schema, given))
-    missing = [name for name in existing if given.field(name) is None]
-    problems += [f"the partition column {name!r} is missing in the rows" for name in missing]
-    if problems:
-        raise SchemaMismatchError(
-            f"The rows do not have the table's schema: {'; '.join(problems)}.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            problems=problems,
-            next_step="select or cast the columns to the table's.",
-        )
-    return snapshot.schema, existing
-
-
-def _write_and_commit(
-    application: Application,
-    frame: DataFrame,
-    request: WriteRequest,
-    log: DeltaLog,
-    snapshot: Snapshot | None,
-    head: list[Protocol | Metadata],
-    schema: StructType,
-    partition_by: tuple[str, ...],
-) -> WriteResult:
+def _write_and_commit(application: Application, frame: DataFrame, request: WriteRequest, target: WriteTarget) -> WriteResult:
+    snapshot = target.snapshot
     overwrite = request.mode == "overwrite" and snapshot is not None
-    properties = snapshot.properties if snapshot is not None else request.properties
-    added = write_new_files(application, frame, request, schema, partition_by, properties)
+    added = write_new_files(application, frame, request, target)
     try:
         removed = _removals(snapshot) if overwrite and snapshot is not None else []
-        if not added.files and not removed and not head and snapshot is not None:
+        if not added.files and not removed and not target.head and snapshot is not None:
             return WriteResult(snapshot.version, committed=False)
         metrics = {"numFiles": len(added.files), "numOutputRows": added.num_rows, "numOutputBytes": added.num_bytes}
         if overwrite:
             metrics |= {"numRemovedFiles": len(removed), "numRemovedBytes": sum(r.size or 0 for r in removed)}
         outcome = Transaction(
-            log,
+            target.log,
             snapshot,
             "WRITE",
-            {"mode": _MODE_NAMES[request.mode], "partitionBy": json.dumps(list(partition_by))},
+            {"mode": _MODE_NAMES[request.mode], "partitionBy": json.dumps(list(target.partition_by))},
             engine_info=application.engine_info,
             user_metadata=request.user_metadata,
-        ).try_commit([*head, *removed, *added.files], is_blind_append=not overwrite, metrics=metrics)
+        ).try_commit([*target.head, *removed, *added.files], is_blind_append=not overwrite, metrics=metrics)
     except DeltaError:
         delete_files(request.path, added.files)
         raise
@@ -254,7 +191,7 @@ def _write_and_commit(
         if not isinstance(outcome.error, StorageError):  # it is certain that the commit is not in the log
             delete_files(request.path, added.files)
         raise outcome.error
-    refresh_caches(frame.sparkSession, log.table_uri, application.jvm)
+    refresh_caches(frame.sparkSession, target.log.table_uri, application.jvm)
     return WriteResult(outcome.version, True, len(added.files), added.num_rows, added.num_bytes, len(removed))
 
 

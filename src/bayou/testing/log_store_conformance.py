@@ -87,9 +87,7 @@ class LogStoreConformance:
     def test_a_listing_starts_at_a_name_and_is_in_order(self, store: LogStore) -> None:
         for name in ("b", "a", "c", "B", "é", "a.b", "_last"):
             store.put_if_absent(f"_delta_log/{name}", b"x")
-        assert [each.path for each in store.list_from("_delta_log/a.")] == [
-            f"_delta_log/{name}" for name in ("a.b", "b", "c", "é")
-        ]
+        assert [each.path for each in store.list_from("_delta_log/a.")] == [f"_delta_log/{name}" for name in ("a.b", "b", "c", "é")]
         assert [each.name for each in store.list_from("_delta_log/")] == ["B", "_last", "a", "a.b", "b", "c", "é"]
 
     def test_a_listing_does_not_open_folders(self, store: LogStore) -> None:

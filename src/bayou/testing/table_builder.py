@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bayou.log.columns import JSON_NAMES, TEXT_MAP, VECTOR_JSON_NAMES
+from bayou.log.columns import JSON_NAMES, TEXT_MAP, VECTOR_JSON_NAMES, to_objects
 from bayou.log.delta_log import DeltaLog
 from bayou.log.transaction import encode_commit
 from bayou.protocol import file_names
@@ -194,8 +194,8 @@ class TableBuilder:
             *({"txn": each.to_json()} for each in snapshot.transactions.values()),
             *({"domainMetadata": each.to_json()} for each in snapshot.domain_metadata.values()),
         ]
-        files = [{"add": _to_json(row)} for row in snapshot.files().to_pylist(maps_as_pydicts="strict")]
-        gone = [{"remove": _to_json(row)} for row in snapshot.tombstones().to_pylist(maps_as_pydicts="strict")]
+        files = [{"add": row} for row in _rows(snapshot.files())]
+        gone = [{"remove": row} for row in _rows(snapshot.tombstones())]
         return heads, files + gone
 
     def _v2(self, version: int, heads: list[Any], files: list[Any], parts: int, *, as_json: bool) -> None:
@@ -239,6 +239,11 @@ def encode_parquet(actions: Sequence[Mapping[str, Any]], kinds: Iterable[str] = 
     out = io.BytesIO()
     pq.write_table(pa.table(columns), out)
     return out.getvalue()
+
+
+def _rows(table: pa.Table) -> list[dict[str, Any]]:
+    columns = [to_objects(column) for column in table.columns]
+    return [_to_json(dict(zip(table.column_names, row, strict=True))) for row in zip(*columns, strict=True)]
 
 
 def _to_json(row: Mapping[str, Any]) -> dict[str, Any]:

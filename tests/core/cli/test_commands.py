@@ -128,9 +128,7 @@ def test_log_shows_the_segment_and_what_the_hint_said(bayou_command, table, writ
     assert lines[-1].endswith("_delta_log/00000000000000000002.json")
 
 
-@pytest.mark.parametrize(
-    ("text", "said"), [(None, "is not there"), ("", "is not valid: ''"), ("[1]", "is not valid: '[1]'")]
-)
+@pytest.mark.parametrize(("text", "said"), [(None, "is not there"), ("", "is not valid: ''"), ("[1]", "is not valid: '[1]'")])
 def test_log_says_when_the_hint_is_of_no_use(bayou_command, table, writer, text, said):
     if text is not None:
         (writer.folder / "_delta_log" / "_last_checkpoint").write_text(text, encoding="utf-8")

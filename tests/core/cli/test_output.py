@@ -51,8 +51,7 @@ def test_a_terminal_breaks_long_paths_and_loses_nothing(terminal, bayou_command,
 
 def test_a_terminal_is_told_what_is_left_out(terminal, bayou_command, writer):
     adds = [
-        {"add": {"path": f"{number}.parquet", "partitionValues": {}, "size": 1, "modificationTime": 0}}
-        for number in range(1_100)
+        {"add": {"path": f"{number}.parquet", "partitionValues": {}, "size": 1, "modificationTime": 0}} for number in range(1_100)
     ]
     writer.create().commit(1, *adds)
     assert "the first 1,000 of 1,100" in bayou_command("files", writer.path).out
@@ -87,9 +86,7 @@ def test_times_beyond_the_calendar_are_shown_as_numbers():
 
 
 def is_one_line_error(result):
-    return (
-        result.code == 1 and not result.out and len(result.err.splitlines()) == 1 and result.err.startswith("bayou: ")
-    )
+    return result.code == 1 and not result.out and len(result.err.splitlines()) == 1 and result.err.startswith("bayou: ")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -24,6 +24,7 @@ from bayou.errors import (
 )
 from bayou.log.delta_log import open_log
 from bayou.log.snapshot import Snapshot
+from bayou.protocol.schema import leaves
 
 CORPORA = Path(__file__).resolve().parents[4] / "shared" / "corpora" / "open"
 FACTS = (
@@ -103,6 +104,10 @@ def test_the_columns_of_files_agree_in_length_and_with_the_checksum(case: dict[s
     files.validate(full=True)
     assert files.num_rows == snapshot.source.state().num_files
     assert all(len(texts) == files.num_rows for texts in snapshot.partition_texts().values())
+    assert all(len(values) == files.num_rows for values in snapshot.partitions().values())
+    columns = {physical: leaf.type for _, physical, leaf in leaves(snapshot.schema)}
+    statistics = snapshot.statistics(columns)
+    assert len(statistics.num_records) == len(statistics.tight_bounds) == files.num_rows
     assert snapshot.nbytes >= 0
     snapshot.verify_checksum()
 

@@ -32,8 +32,7 @@ def of_partition(values, rows, deleted, data_type):
     known = from_json(pa.array([json.dumps({"numRecords": n} if n is not None else {}) for n in rows]), {})
     array = pa.array(values, arrow_type(data_type))
     found = [
-        min_max_from_log(which, PATH, data_type, known, {PATH: array}, pa.array(deleted, pa.int64()))
-        for which in ("min", "max")
+        min_max_from_log(which, PATH, data_type, known, {PATH: array}, pa.array(deleted, pa.int64())) for which in ("min", "max")
     ]
     return [None if each is None else each.as_py() for each in found]
 

@@ -97,9 +97,7 @@ def test_numbers_keep_every_digit():
 
 
 def test_decimals_may_be_written_in_other_ways():
-    texts = [
-        f'{{"minValues":{{"c":{text}}}}}' for text in ("1", "1.5", "1.500", "1.5E+2", '"1.5"', "1.50000000000000001")
-    ]
+    texts = [f'{{"minValues":{{"c":{text}}}}}' for text in ("1", "1.5", "1.500", "1.5E+2", '"1.5"', "1.50000000000000001")]
     found = [None if value is None else str(value) for value in bounds(texts, "decimal(10,2)")[0]]
     assert found[:4] == ["1.00", "1.50", "1.50", "150.00"]
     assert found[5] == "1.50"
@@ -167,9 +165,7 @@ def test_parsed_statistics_give_the_same_columns():
 
 
 def test_parsed_timestamps_in_nanoseconds_are_not_used():
-    stats = pa.StructArray.from_arrays(
-        [pa.StructArray.from_arrays([pa.array([1], pa.timestamp("ns"))], ["c"])], ["minValues"]
-    )
+    stats = pa.StructArray.from_arrays([pa.StructArray.from_arrays([pa.array([1], pa.timestamp("ns"))], ["c"])], ["minValues"])
     assert from_struct(stats, {("c",): "timestamp"}).columns[("c",)].min.to_pylist() == [None]
 
 

@@ -32,9 +32,7 @@ def test_supported_reader_features_are_read(name):
     check_readable(features(name), "t")
 
 
-@pytest.mark.parametrize(
-    "name", ["catalogManaged", "catalogOwned-preview", "geospatial", "timestampNanos", "somethingNew"]
-)
+@pytest.mark.parametrize("name", ["catalogManaged", "catalogOwned-preview", "geospatial", "timestampNanos", "somethingNew"])
 def test_other_reader_features_are_refused_by_name(name):
     with pytest.raises(UnsupportedFeatureError) as caught:
         check_readable(features("deletionVectors", name), "t", 3)
@@ -155,9 +153,7 @@ def test_a_table_that_needs_a_rule_is_refused_for_writing_by_name(protocol, meta
 
 def test_all_reasons_are_named_at_once():
     metadata = table(NOT_NULL, delta__appendOnly="true", delta__constraints__c="id > 0")
-    assert {"appendOnly", "invariants", "checkConstraints", "writer version 3"} <= set(
-        write_obstacles(Protocol(1, 3), metadata)
-    )
+    assert {"appendOnly", "invariants", "checkConstraints", "writer version 3"} <= set(write_obstacles(Protocol(1, 3), metadata))
 
 
 def test_a_writer_version_above_every_known_one_is_refused():

@@ -21,9 +21,7 @@ from bayou.protocol.schema import (
 )
 
 PRIMITIVES = st.sampled_from(["long", "string", "decimal(10,2)", "timestamp_ntz", "variant", "void", "char(3)"])
-METADATA = st.dictionaries(
-    st.text(max_size=5), st.one_of(st.integers(), st.text(max_size=5), st.booleans()), max_size=2
-)
+METADATA = st.dictionaries(st.text(max_size=5), st.one_of(st.integers(), st.text(max_size=5), st.booleans()), max_size=2)
 
 
 def structs(children: st.SearchStrategy[DataType]) -> st.SearchStrategy[StructType]:
@@ -57,9 +55,7 @@ def test_the_json_is_spelled_as_spark_spells_it():
 
 
 def test_a_user_defined_type_is_read_as_its_sql_type():
-    text = (
-        '{"type":"struct","fields":[{"name":"a","type":{"type":"udt","class":"x","sqlType":"long"},"nullable":true}]}'
-    )
+    text = '{"type":"struct","fields":[{"name":"a","type":{"type":"udt","class":"x","sqlType":"long"},"nullable":true}]}'
     assert parse_schema(text).fields[0].type == "long"
 
 

@@ -37,7 +37,8 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
 
   private TreeNode statement(TreeNode plan, String kind) {
     String name = plan.getClass().getSimpleName();
-    if (!name.equals("TruncateTableCommand") && !name.startsWith("AlterTable") && !name.equals("LoadDataCommand")) return plan;
+    if (!name.equals("TruncateTableCommand") && !name.equals("LoadDataCommand")
+        && !(name.startsWith("AlterTable") && !name.equals("AlterTableRenameCommand"))) return plan;
     return (TreeNode) body.apply(kind, new ArrayList(Arrays.asList(new Object[] {plan})));
   }
 

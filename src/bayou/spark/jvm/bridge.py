@@ -48,9 +48,7 @@ class Jvm:
         """
         if not hasattr(spark, "_jsparkSession"):
             message = "This is a Spark Connect session: it has no JVM in this process, and bayou needs one."
-            raise SessionError(
-                message, next_step="use a classic session; bayou's log functions (bayou.open, the CLI) need none."
-            )
+            raise SessionError(message, next_step="use a classic session; bayou's log functions (bayou.open, the CLI) need none.")
         context = spark.sparkContext
         gateway = context._gateway  # noqa: SLF001  (the gateway has no public name)
         if gateway not in cls._instances:
@@ -79,9 +77,7 @@ class Jvm:
             LookupError: it has none of them.
         """
         if names not in self._modules:
-            self._modules[names] = self._first(
-                names, lambda name: self.loader.loadClass(f"{name}$").getField("MODULE$").get(None)
-            )
+            self._modules[names] = self._first(names, lambda name: self.loader.loadClass(f"{name}$").getField("MODULE$").get(None))
         return self._modules[names]
 
     @staticmethod

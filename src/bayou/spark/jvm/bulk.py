@@ -127,9 +127,7 @@ class Bulk:
         empty = self._jvm.gateway.new_array(getattr(view, _INTERNAL_ROW), 0)
         return joined.toArray(empty)
 
-    def _rows_of_batch(
-        self, session: JavaObject, batch: bytearray, schema: pa.Schema, projection: list[str]
-    ) -> JavaObject:
+    def _rows_of_batch(self, session: JavaObject, batch: bytearray, schema: pa.Schema, projection: list[str]) -> JavaObject:
         fields = [{"name": f.name, "type": _SPARK_TYPES[f.type], "nullable": True, "metadata": {}} for f in schema]
         frame = self._dataset(session, batch, json.dumps({"type": "struct", "fields": fields}))
         expressions = self.strings(pa.array(projection, pa.string()))
@@ -165,9 +163,7 @@ class Bulk:
             rows = self._jvm.gateway.new_array(getattr(view, _INTERNAL_ROW), 1)
             rows[0] = self._jvm.view.org.apache.spark.sql.catalyst.InternalRow.empty()
         ends = self.ints(group.ends)
-        starts = self.ints(
-            pa.concat_arrays([pa.array([0], pa.int64()), group.ends.cast(pa.int64())])[: len(group.ends)]
-        )
+        starts = self.ints(pa.concat_arrays([pa.array([0], pa.int64()), group.ends.cast(pa.int64())])[: len(group.ends)])
         one = self._bind(self._directory, [rows, statuses, starts, ends])
         made = self._map_range(len(group.ends), one)
         return view.PythonUtils.toSeq(view.java.util.Arrays.asList(made))
@@ -183,9 +179,7 @@ class Bulk:
         view = self._jvm.view
         row_class = self._jvm.java_class(_INTERNAL_ROW)
         boolean = view.java.lang.Boolean.TYPE
-        evaluate = self._lookup.findVirtual(predicate.getClass(), "eval", self._type(boolean, row_class)).bindTo(
-            predicate
-        )
+        evaluate = self._lookup.findVirtual(predicate.getClass(), "eval", self._type(boolean, row_class)).bindTo(predicate)
         row = self._element(self._class(f"[L{_INTERNAL_ROW};"))
         test = self._collect(evaluate, [row])
         bound = self._bind(test, [rows])
@@ -266,4 +260,5 @@ class Bulk:
 
 def _rows_for(table: pa.Table, nbytes: int) -> int:
     """How many rows of this table take about `nbytes`."""
-    return max(1, min(table.num_rows, nbytes * max(table.num_rows, 1) // max(table.nbytes, 1)))
+    rows: int = table.num_rows
+    return max(1, min(rows, nbytes * max(rows, 1) // max(int(table.nbytes), 1)))

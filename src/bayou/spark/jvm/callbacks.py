@@ -133,7 +133,7 @@ def start(jvm: Jvm) -> bool:
         parameters.auth_token = gateway.gateway_parameters.auth_token
         gateway.gateway_property.pool.next_id = secrets.randbits(100)
         _give_token(gateway)
-        ensure_callback_server_started(gateway)
+        ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
         _give_token(gateway)  # starting replaced the client
     return parameters.auth_token is not None
 

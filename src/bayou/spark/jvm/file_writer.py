@@ -45,28 +45,29 @@ class WrittenFile:
     modification_time: int
 
 
-def write_files(
-    jvm: Jvm,
-    frame: DataFrame,
-    root: str,
-    partition_by: Sequence[str],
-    options: Mapping[str, str],
-    hadoop: Mapping[str, str],
-) -> list[WrittenFile]:
-    """Writes the rows of a DataFrame as Parquet files under a folder, in one job.
+@dataclass(frozen=True, slots=True)
+class WriteJob:
+    """Where and how the files are written.
 
-    Args:
-        jvm: the JVM.
-        frame: the rows; its partition columns become folders and are not written into the files.
+    Attributes:
         root: the folder's URI, not percent-encoded.
-        partition_by: the names of the partition columns.
+        partition_by: the partition columns; they become folders and are not written into the files.
         options: the Parquet writer's options.
         hadoop: settings of the file system.
     """
+
+    root: str
+    partition_by: Sequence[str]
+    options: Mapping[str, str]
+    hadoop: Mapping[str, str]
+
+
+def write_files(jvm: Jvm, frame: DataFrame, job: WriteJob) -> list[WrittenFile]:
+    """Writes the rows of a DataFrame as Parquet files under a folder, in one job."""
     manifest = tempfile.mkdtemp(prefix="bayou-manifest-")
     try:
         plan = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
-        block = Block(jvm, lambda: _run(jvm, frame, root, partition_by, options, hadoop, manifest))
+        block = Block(jvm, lambda: _run(jvm, frame, job, manifest))
         execution = jvm.module("org.apache.spark.sql.execution.SQLExecution")
         jvm.call(execution, "withNewExecutionId", plan, jvm.some("bayou write"), block)
         return _written(manifest)
@@ -74,24 +75,16 @@ def write_files(
         shutil.rmtree(manifest, ignore_errors=True)
 
 
-def _run(
-    jvm: Jvm,
-    frame: DataFrame,
-    root: str,
-    partition_by: Sequence[str],
-    options: Mapping[str, str],
-    hadoop: Mapping[str, str],
-    manifest: str,
-) -> None:
+def _run(jvm: Jvm, frame: DataFrame, job: WriteJob, manifest: str) -> None:
     session = frame.sparkSession._jsparkSession.cloneSession()  # noqa: SLF001  (the bridge)
     for name, value in _SETTINGS.items():
         session.conf().set(name, value)
     plan = frame._jdf.queryExecution().executedPlan()  # noqa: SLF001  (the bridge)
     output = plan.output()
-    attributes = {attribute.name(): attribute for attribute in jvm.list_of(output)} if partition_by else {}
+    attributes = {attribute.name(): attribute for attribute in jvm.list_of(output)} if job.partition_by else {}
     spec = jvm.java_class(f"{_DATASOURCES}.FileFormatWriter$OutputSpec")
     configuration = session.sessionState().newHadoopConf()
-    for name, value in hadoop.items():
+    for name, value in job.hadoop.items():
         configuration.set(name, value)
     jvm.call(
         jvm.module(f"{_DATASOURCES}.FileFormatWriter"),
@@ -99,13 +92,13 @@ def _run(
         session,
         plan,
         jvm.view.org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat(),
-        _commit_protocol(jvm, session, root, manifest),
-        jvm.construct(spec, root, jvm.scala_map({}), output),
+        _commit_protocol(jvm, session, job.root, manifest),
+        jvm.construct(spec, job.root, jvm.scala_map({}), output),
         configuration,
-        jvm.seq(attributes[name] for name in partition_by),
+        jvm.seq(attributes[name] for name in job.partition_by),
         jvm.none,
         jvm.seq([]),
-        jvm.scala_map(dict(options)),
+        jvm.scala_map(dict(job.options)),
         0,
     )
 

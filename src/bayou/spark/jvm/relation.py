@@ -20,9 +20,7 @@ _DATASET = ("org.apache.spark.sql.classic.Dataset", "org.apache.spark.sql.Datase
 class FileIndexProxy:
     """Spark's `FileIndex` as a Python object, for a JVM without the adapters; `bayou.DeltaLogFiles` does the same there."""
 
-    def __init__(
-        self, key: str, roots: JavaObject, partitions: JavaObject, size: int, files: BiFunction, none: Any
-    ) -> None:
+    def __init__(self, key: str, roots: JavaObject, partitions: JavaObject, size: int, files: BiFunction, none: Any) -> None:
         self._key = key
         self._roots = roots
         self._partitions = partitions
@@ -168,9 +166,7 @@ def bound_predicate(jvm: Jvm, filters: Sequence[JavaObject], partition_schema: s
     types = jvm.module("org.apache.spark.sql.catalyst.types.DataTypeUtils")
     columns = jvm.list_of(types.toAttributes(struct_type(jvm, partition_schema)))
     attributes = jvm.seq(used.get(column.name(), column) for column in columns)
-    sequence = jvm.construct(
-        jvm.java_class("org.apache.spark.sql.catalyst.expressions.package$AttributeSeq"), attributes
-    )
+    sequence = jvm.construct(jvm.java_class("org.apache.spark.sql.catalyst.expressions.package$AttributeSeq"), attributes)
     expressions = "org.apache.spark.sql.catalyst.expressions"
     bound = jvm.module(f"{expressions}.BindReferences").bindReference(condition, sequence, False)
     return jvm.module(f"{expressions}.Predicate").createInterpreted(bound)

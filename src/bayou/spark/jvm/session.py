@@ -42,6 +42,19 @@ def has_delta_spark(jvm: Jvm) -> bool:
     return True
 
 
+def changed_provider(jvm: Jvm, command: JavaObject) -> str | None:
+    """The provider of the catalog table that a command is about; None where it is about none."""
+    for position in range(command.productArity()):
+        part = command.productElement(position)
+        if getattr(part, "getClass", None) is not None and part.getClass().getSimpleName() == "TableIdentifier":
+            catalog = jvm.view.org.apache.spark.sql.SparkSession.active().sessionState().catalog()
+            if not catalog.tableExists(part):
+                return None
+            provider: str = catalog.getTableMetadata(part).provider().getOrElse(None) or ""
+            return provider.lower()
+    return None
+
+
 def refresh_caches(spark: SparkSession, table_uri: str, jvm: Jvm) -> None:
     """Computes the cached DataFrames that read a table anew, when they are next used."""
     session = java_session(spark)
