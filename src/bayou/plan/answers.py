@@ -37,7 +37,7 @@ def count_from_log(num_records: pa.Array, deleted: pa.Array) -> int | None:
     return total
 
 
-def min_max_from_log(  # noqa: PLR0917  (one question, and what is known)
+def min_max_from_log(
     which: Extreme,
     path: Path,
     data_type: str,

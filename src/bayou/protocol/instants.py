@@ -31,6 +31,8 @@ _YEAR_WIDTH = 4
 
 # What Spark trims off both ends: white space and control characters of ASCII.
 TRIMMED = "".join(map(chr, range(0x21))) + "\x7f"
+# What Java's `String.trim` takes off.
+JAVA_TRIMMED = TRIMMED[:-1]
 
 _DATE = re.compile(r"([+-]?)([0-9]{4,7})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?", re.DOTALL)
 # The text may end after any field; only after the seconds can a zone follow.
@@ -49,6 +51,7 @@ _OFFSETS = tuple(
     )
 )
 _UTC_NAMES = ("UTC", "GMT", "UT")
+_REGION = re.compile(r"[A-Za-z][A-Za-z0-9~/._+-]+")
 # What lies beside the zones on disk and is none to Java.
 _NO_JAVA_ZONES = ("posix/", "right/", "posixrules", "localtime", "Factory")
 
@@ -194,7 +197,7 @@ def _parse_local(text: str) -> tuple[int, str | None] | None:
     micros = int((fraction or "")[:_FRACTION_DIGITS].ljust(_FRACTION_DIGITS, "0"))
     local = days * MICROS_PER_DAY + ((hours * 60 + minutes) * 60 + seconds) * MICROS_PER_SECOND + micros
     # An empty zone name cannot come out of the grammar; one of blanks can, and is not valid.
-    return local, None if zone is None else zone.strip(TRIMMED) or "?"
+    return local, None if zone is None else zone.strip(JAVA_TRIMMED) or "?"
 
 
 def _offset_seconds(local: int, zone: str) -> int | None:
@@ -203,11 +206,11 @@ def _offset_seconds(local: int, zone: str) -> int | None:
     fixed = _fixed_offset(name)
     if fixed is not None:
         return fixed
-    if name.startswith(_NO_JAVA_ZONES):
+    if not _REGION.fullmatch(name) or name.startswith(_NO_JAVA_ZONES):
         return None
     try:
         region = ZoneInfo(name)
-    except (OSError, ValueError):
+    except (KeyError, OSError, ValueError):
         return None
     offset = _representable(local).replace(tzinfo=region).utcoffset()
     return None if offset is None else offset.days * 86_400 + offset.seconds

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.errors import SchemaMismatchError
 from bayou.protocol import instants
-from bayou.protocol.instants import TRIMMED
+from bayou.protocol.instants import JAVA_TRIMMED, TRIMMED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,8 +36,6 @@ _INFINITIES |= {"-inf": -math.inf, "-infinity": -math.inf}
 _JAVA_DECIMAL = re.compile(r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?)(?=[0-9])0*([0-9]{0,10}))?")
 _DECIMAL_TYPE = re.compile(r"decimal\(\s*(\d+)\s*,\s*(-?\d+)\s*\)")
 _STRING_TYPE = re.compile(r"string|(?:char|varchar)\(\s*\d+\s*\)|string collate .*", re.IGNORECASE)
-# Java's String.trim, which stands before its parsers of numbers.
-_JAVA_TRIMMED = "".join(map(chr, range(0x21)))
 _MAX_PRECISION = 38
 _INT32_MAX = (1 << 31) - 1
 _FLOAT32_DIGITS = 9
@@ -150,7 +148,7 @@ def _parse_integer(text: str, bits: int) -> int | None:
 
 
 def _parse_double(text: str) -> float | None:
-    trimmed = text.strip(_JAVA_TRIMMED)
+    trimmed = text.strip(JAVA_TRIMMED)
     number = trimmed[:-1] if trimmed[-1:] in set("fFdD") else trimmed
     if _JAVA_FLOAT.fullmatch(number):
         return float(number)
@@ -175,7 +173,7 @@ def _parse_float(text: str) -> float | None:
 
 def _parse_decimal(text: str, precision: int, scale: int) -> Decimal | None:
     """Half-up to the scale; None beyond the precision."""
-    found = _JAVA_DECIMAL.fullmatch(text.strip(_JAVA_TRIMMED))
+    found = _JAVA_DECIMAL.fullmatch(text.strip(JAVA_TRIMMED))
     if found is None:
         return None
     sign, digits, exponent_sign, exponent_digits = found.groups()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ class Provider:
         if "path" not in given:
             given["path"] = _path_in_sql(origin)
         request = reader.TableRequest.from_options(given)
-        relation = reader.relation(self._application, session, request)
+        relation = reader.relation(self._application, session, request, options)
         if schema is not None:
             self._check_schema(schema, relation, request.path)
         return relation
@@ -59,11 +60,13 @@ class Provider:
         write(self._application, DataFrame(data, spark), request)
         return reader.relation(self._application, session, reader.TableRequest.from_options({"path": request.path}))
 
-    def insert(self, options: JavaObject, arguments: Any) -> None:
+    def insert(self, table: str, arguments: Any) -> None:
         """Called by `bayou.DeltaTable`: rows that an INSERT puts into a table, cast by Spark to its columns."""
         data, overwrite = arguments
+        target = json.loads(table)
         spark = self._session(data.sparkSession())
-        request = WriteRequest.from_options({"path": self._options(options)["path"]}, "overwrite" if overwrite else "append")
+        mode = "overwrite" if overwrite else "append"
+        request = WriteRequest.from_options({**target["options"], "path": target["path"]}, mode)
         write(self._application, DataFrame(data, spark), request)
 
     def _options(self, options: JavaObject) -> dict[str, str]:

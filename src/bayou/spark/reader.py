@@ -14,7 +14,7 @@ from bayou.log.delta_log import open_log
 from bayou.log.time_travel import split_path
 from bayou.protocol.features import check_readable
 from bayou.protocol.schema import StructField, StructType, schema_to_json
-from bayou.spark.jvm.relation import bare_relation, dataset
+from bayou.spark.jvm.relation import BareTable, bare_relation, dataset
 from bayou.spark.jvm.session import java_session
 from bayou.spark.scan import Scan
 from bayou.spark.types import kinds, readable_schema
@@ -152,28 +152,32 @@ def _check_types(application: Application, snapshot: Snapshot) -> None:
         )
 
 
-def relation(application: Application, session: JavaObject, request: TableRequest) -> JavaObject:
+def relation(application: Application, session: JavaObject, request: TableRequest, options: JavaObject | None = None) -> JavaObject:
     """A table as a relation that the optimizer rule completes when a query runs.
 
     Without a version in the request each execution reads the version that is the latest then.
+
+    Args:
+        application: the application.
+        session: the JVM session that the relation belongs to.
+        request: the table.
+        options: the Scala map of options that Spark gave, where it did.
     """
     request, snapshot = resolve(application, session, request)
     schema = readable_schema(snapshot.schema)
     partitions = [schema.field(name) for name in snapshot.partition_columns]
-    marker = {"path": request.path, "version": request.version, "options": request.storage_options}
-    # Caches know a relation by this key: a DataFrame that was made after the table moved on must not hit an older one's cache.
-    pinned = "pinned" if request.version is not None else "latest"
-    key = f"{snapshot.table_uri}@{snapshot.version} ({pinned}) {snapshot.metadata.id} {sorted(request.storage_options)}"
-    return bare_relation(
-        application.jvm,
-        session,
-        key=key,
+    # Caches know a relation by this key: a DataFrame made after the table moved on must not hit an older one's cache.
+    pinned = "latest" if request.version is None else "pinned"
+    bare = BareTable(
+        key=f"{snapshot.table_uri}@{snapshot.version} ({pinned}) {snapshot.metadata.id} {sorted(request.storage_options)}",
+        table=json.dumps({"path": request.path, "version": request.version, "options": request.storage_options}),
         root=snapshot.table_uri,
         schema=schema_to_json(schema),
         partition_schema=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
         size=snapshot.size_bytes,
-        options={"bayou.table": json.dumps(marker), "path": request.path},
     )
+    given = application.jvm.scala_map({"path": request.path}) if options is None else options
+    return bare_relation(application.jvm, session, bare, given)
 
 
 def read(application: Application, spark: SparkSession, request: TableRequest) -> DataFrame:

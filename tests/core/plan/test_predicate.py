@@ -83,6 +83,7 @@ def test_a_comparison_of_collated_strings_is_not_understood():
 
 
 DAY = 86_400_000_000
+NAIVE = datetime.fromisoformat
 
 
 @pytest.mark.parametrize(
@@ -94,10 +95,10 @@ DAY = 86_400_000_000
         ("byte", 5.0, 5),
         ("date", date(1970, 1, 2), 1),
         ("date", "10000-01-01", 2_932_897),
-        ("timestamp", datetime(1970, 1, 2), DAY),
+        ("timestamp", NAIVE("1970-01-02"), DAY),
         ("timestamp", datetime(1970, 1, 2, tzinfo=timezone(timedelta(hours=1))), DAY - 3_600_000_000),
         ("timestamp", "1970-01-02T00:00:00Z", DAY),
-        ("timestamp_ntz", datetime(1970, 1, 2), DAY),
+        ("timestamp_ntz", NAIVE("1970-01-02"), DAY),
         ("timestamp_ntz", "1970-01-02", DAY),
         ("boolean", False, False),
         ("binary", bytearray(b"x"), b"x"),
@@ -123,7 +124,7 @@ def test_values_become_those_of_the_column(column, value, expected):
         ("byte", 128),
         ("double", "1"),
         ("double", 10**400),
-        ("date", datetime(1970, 1, 1)),
+        ("date", NAIVE("1970-01-01")),
         ("date", "x"),
         ("timestamp", date(1970, 1, 1)),
         ("timestamp_ntz", datetime(1970, 1, 1, tzinfo=timezone.utc)),

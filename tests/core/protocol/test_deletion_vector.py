@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 import zlib
 from array import array
+from contextlib import suppress
 from uuid import UUID
 
 import pytest
@@ -284,10 +285,8 @@ def test_every_truncation_is_a_typed_error(positions):
 def test_damage_is_noticed_or_gives_a_vector_and_nothing_else(place, byte):
     data = bytearray(encode([1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 70_000, *range(200_000, 200_100), 1 << 40]))
     data[place % len(data)] = byte
-    try:
+    with suppress(DeletionVectorError):
         decode(bytes(data)).to_list()
-    except DeletionVectorError:
-        pass
 
 
 def test_a_wrong_magic_number_is_named():

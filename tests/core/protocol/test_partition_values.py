@@ -35,7 +35,7 @@ def test_nothing_and_the_empty_text_are_null_for_every_type(data_type):
 
 
 @pytest.mark.parametrize("data_type", [each for each in ALL_TYPES if not is_string_type(each) and each != "binary"])
-@pytest.mark.parametrize("text", ["x", " ", "1-", "--1", "0x", "ü", "\x00", "__HIVE_DEFAULT_PARTITION__", "1 2", "١"])
+@pytest.mark.parametrize("text", ["x", " ", "1-", "--1", "0x", "ü", "\x00", "__HIVE_DEFAULT_PARTITION__", "1 2", "\u0661"])
 def test_what_cannot_be_cast_is_null(text, data_type):
     assert parse(text, data_type) is None
 
@@ -252,7 +252,7 @@ def test_timestamps_are_cast_as_spark_does(text, value):
     ["1970-01-01T", "1970-01-01 24:00:00", "1970-01-01 00:60:00", "1970-01-01 00:00:60", "1970-01-01 000:00:00",
      "1970-01-01 00:00Z", "1970-01-01Z", "1970-02-30 00:00:00", "1970-01-01 00:00:00+19:00", "1970-01-01 00:00:00+123",
      "1970-01-01 00:00:00 Nowhere/City", "1970-01-01 00:00:00 z", "1970-01-01 00:00:00..5", "1234567-01-01 00:00:00",
-     "1970-01-01 00:00:00 ../etc/passwd", "1970-01-01 00:00:00 America", "1970-01-01 00:00:00 \x00 Z",
+     "1970-01-01 00:00:00 ../etc/passwd", "1970-01-01 00:00:00 America", "1970-01-01 00:00:00 \x7fZ",
      "1970-01-01 00:00:00+01:60", "12:00:00", "T12:00:00"],
 )  # fmt: skip
 def test_what_is_no_timestamp_is_null(text):
@@ -326,10 +326,10 @@ def test_floats_are_read_back(value):
 
 
 @QUICK
-@given(st.decimals(Decimal("-9999999999999999999999999999.9999999999"), allow_nan=False, places=10))
-def test_decimals_are_read_back(value):
-    if len(value.as_tuple().digits) <= 38:
-        assert parse(serialise(value, "decimal(38,10)"), "decimal(38,10)") == value
+@given(st.integers(1 - 10**38, 10**38 - 1))
+def test_decimals_are_read_back(unscaled):
+    value = Decimal(f"{unscaled}e-10")
+    assert parse(serialise(value, "decimal(38,10)"), "decimal(38,10)") == value
 
 
 @QUICK
@@ -390,7 +390,7 @@ def test_types_are_recognised():
     assert not is_string_type("binary")
 
 
-def spark_fields(text):
+def spark_fields(text):  # noqa: C901  (one loop, as Spark has it)
     """Spark's `parseTimestampString`, state by state: the fields and the zone, or None."""
 
     def is_valid(segment, digits):
@@ -442,7 +442,7 @@ def spark_fields(text):
 PIECES = st.sampled_from(["2024", "0001", "12", "1", "02", "-", "-", ":", ":", " ", "T", ".", "+", "Z", "UTC", "123456789"])
 SHAPED = st.from_regex(
     r"[+-]?[0-9]{4,6}-[0-9]{1,2}-[0-9]{1,2}[ T][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(\.[0-9]{0,9})?(Z| UTC)?", fullmatch=True
-)  # noqa: E501
+)
 
 
 @QUICK

@@ -14,15 +14,15 @@ public class DeltaTable extends HadoopFsRelation implements InsertableRelation {
   public static BiConsumer inserter;
   private final String key;
 
-  public DeltaTable(String key, FileIndex refusing, StructType partitions, StructType schema, Map marker, SESSION session) {
-    super(refusing, partitions, schema, scala.Option.empty(), new org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat(), marker, session);
+  public DeltaTable(String key, FileIndex refusing, StructType partitions, StructType schema, Map options, SESSION session) {
+    super(refusing, partitions, schema, scala.Option.empty(), new org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat(), options, session);
     this.key = key;
   }
 
-  public void insert(Dataset data, boolean overwrite) { inserter.accept(options(), new Object[] {data, Boolean.valueOf(overwrite)}); }
+  public void insert(Dataset data, boolean overwrite) { inserter.accept(((Refusing) location()).table(), new Object[] {data, Boolean.valueOf(overwrite)}); }
 
   // With overlapping columns Spark keeps no schema in a catalog entry and asks the table for it each time.
-  public Map overlappedPartCols() { return options(); }
+  public Map overlappedPartCols() { return new scala.collection.immutable.Map.Map1("path", key); }
 
   public int hashCode() { return key.hashCode(); }
 

@@ -5,18 +5,23 @@ import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.types.StructType;
 
 // The index of a relation that only the optimiser rule may complete: without the rule a query is an error, never a wrong row.
+// It says which table it stands for: Spark copies relations, to prune them or to change their options, and keeps the index.
 public class Refusing implements FileIndex {
   private final String message;
+  private final String table;
   private final SEQ roots;
   private final StructType partitions;
   private final long size;
 
-  public Refusing(String message, SEQ roots, StructType partitions, String size) {
+  public Refusing(String message, String table, SEQ roots, StructType partitions, String size) {
     this.message = message;
+    this.table = table;
     this.roots = roots;
     this.partitions = partitions;
     this.size = Long.parseLong(size);
   }
+
+  public String table() { return table; }
 
   public SEQ rootPaths() { return roots; }
 

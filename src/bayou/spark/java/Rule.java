@@ -44,7 +44,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
 
   static boolean ours(TreeNode plan) {
     return plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof HadoopFsRelation
-        && ((HadoopFsRelation) ((LogicalRelation) plan).relation()).options().contains("bayou.table");
+        && ((HadoopFsRelation) ((LogicalRelation) plan).relation()).location() instanceof Refusing;
   }
 
   static boolean found(TreeNode plan) {
@@ -94,9 +94,9 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     ArrayList names = new ArrayList();
     for (Object node : chain) names.add(((TreeNode) node).nodeName());
     LogicalRelation leaf = (LogicalRelation) chain.get(chain.size() - 1);
+    HadoopFsRelation relation = (HadoopFsRelation) leaf.relation();
     List answer = (List) body.apply("scan", new ArrayList(Arrays.asList(new Object[] {
-        chain, String.join(" ", names), ((HadoopFsRelation) leaf.relation()).options().apply("bayou.table"), leaf.schema().json(), query,
-        ((HadoopFsRelation) leaf.relation()).sparkSession()})));
+        chain, String.join(" ", names), ((Refusing) relation.location()).table(), leaf.schema().json(), query, relation.sparkSession()})));
     int position = ((Number) answer.get(0)).intValue();
     TreeNode made = (TreeNode) answer.get(1);
     if (position == chain.size() - 1) made = Plans.named(leaf.output(), (LogicalPlan) made, (List) answer.get(2));

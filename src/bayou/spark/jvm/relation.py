@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bayou.spark.jvm.adapters import Adapters
@@ -114,29 +115,47 @@ def file_relation(
     )
 
 
-def bare_relation(
-    jvm: Jvm,
-    session: JavaObject,
-    *,
-    key: str,
-    root: str,
-    schema: str,
-    partition_schema: str,
-    size: int,
-    options: dict[str, str],
-) -> JavaObject:
-    """The relation that stands for a table until the optimiser rule completes it; without the rule it refuses to list."""
+@dataclass(frozen=True, slots=True)
+class BareTable:
+    """A table for which a relation stands until the optimizer rule completes it.
+
+    Attributes:
+        key: two relations with one key are one to Spark's caches.
+        table: what the rule is told: the request that the relation stands for.
+        root: the table's URI.
+        schema: JSON of its columns.
+        partition_schema: JSON of its partition columns, which are among them.
+        size: in bytes.
+    """
+
+    key: str
+    table: str
+    root: str
+    schema: str
+    partition_schema: str
+    size: int
+
+
+def bare_relation(jvm: Jvm, session: JavaObject, bare: BareTable, options: JavaObject) -> JavaObject:
+    """The relation that stands for a table until the optimizer rule completes it; without the rule it refuses to list.
+
+    Args:
+        jvm: the JVM.
+        session: the JVM session that it belongs to.
+        bare: the table.
+        options: the Scala map of options that Spark gave; a relation with other options it would copy.
+    """
     adapters = Adapters.of(jvm)
-    path = jvm.view.org.apache.hadoop.fs.Path(root)
-    partitions = struct_type(jvm, partition_schema)
+    path = jvm.view.org.apache.hadoop.fs.Path(bare.root)
+    partitions = struct_type(jvm, bare.partition_schema)
     message = (
-        f"{root} is read through bayou's optimizer rule, which this session does not have. "
+        f"{bare.root} is read through bayou's optimizer rule, which this session does not have. "
         "Next: call bayou.enable(session) on this session first."
     )
     # Spark inserts by itself only into a relation with exactly one path; with two it refuses, or comes to `insert`.
-    refusing = adapters.new("bayou.Refusing", message, jvm.seq([path, path]), partitions, str(size))
-    marker = jvm.scala_map(options)
-    return adapters.new("bayou.DeltaTable", key, refusing, partitions, struct_type(jvm, schema), marker, session)
+    refusing = adapters.new("bayou.Refusing", message, bare.table, jvm.seq([path, path]), partitions, str(bare.size))
+    schema = struct_type(jvm, bare.schema)
+    return adapters.new("bayou.DeltaTable", bare.key, refusing, partitions, schema, options, session)
 
 
 def logical_relation(jvm: Jvm, relation: JavaObject) -> JavaObject:
