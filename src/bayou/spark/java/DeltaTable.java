@@ -19,6 +19,11 @@ public class DeltaTable extends HadoopFsRelation implements InsertableRelation {
     this.key = key;
   }
 
+  // Spark copies relations, to prune them or to change their options: a copy is a table still.
+  public HadoopFsRelation copy(FileIndex index, StructType partitions, StructType schema, scala.Option buckets, FileFormat format, Map options, SESSION session) {
+    return new DeltaTable(key, index, partitions, schema, options, session);
+  }
+
   public void insert(Dataset data, boolean overwrite) { inserter.accept(((Refusing) location()).table(), new Object[] {data, Boolean.valueOf(overwrite)}); }
 
   // With overlapping columns Spark keeps no schema in a catalog entry and asks the table for it each time.
