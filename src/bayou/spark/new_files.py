@@ -16,7 +16,7 @@ from bayou.protocol.stats import indexed_leaves
 from bayou.spark.footers import read_facts
 from bayou.spark.jvm.file_writer import WriteJob, write_files
 from bayou.spark.partitioning import folder_text, values_of
-from bayou.spark.types import contains_void
+from bayou.spark.types import contains_void, quoted
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -104,18 +104,14 @@ def _projected(frame: DataFrame, target: WriteTarget) -> DataFrame:
         name = given.get(column.name.lower())
         if name is None or contains_void(column.type):
             continue
-        source = _quoted(name)
+        source = quoted(name)
         value = folder_text(source, _kind(column)) if column.name.lower() in partitioned else source
-        expressions.append(f"{value} as {_quoted(column.name)}")
+        expressions.append(f"{value} as {quoted(column.name)}")
     return frame.selectExpr(*expressions)
 
 
 def _kind(column: StructField) -> str:
     return column.type if isinstance(column.type, str) else "string"
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 def delete_files(table_uri: str, files: Iterable[AddFile]) -> None:

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 _STATEMENTS = {"DeleteFromTable": "DELETE", "UpdateTable": "UPDATE", "MergeIntoTable": "MERGE"}
 
 
+_PUSH_DOWN = "push down"
+"""The key under which the rule is told that filters have to be pushed into the plan that it got."""
+
+
 class RuleBody:
     """Answers the optimizer rule of one application. It runs nothing: EXPLAIN plans too."""
 
@@ -66,6 +70,8 @@ class RuleBody:
             positions=self._positions(snapshot, nodes, kinds),
             options=table["options"],
         ).planned()
+        if planned.is_union:
+            query.put(_PUSH_DOWN, True)
         given = iter(planned.columns)
         last = planned.columns[-1]
         return [len(nodes) - 1, planned.plan, [last if f.name == METADATA else next(given) for f in fields]]

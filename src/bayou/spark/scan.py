@@ -8,19 +8,20 @@ partition values from the log, its deletion vector, and any constant that a call
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
-from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.schema import StructField, StructType, schema_to_json
 from bayou.spark import deletion_vectors
 from bayou.spark.directories import PartitionColumn, ScanFiles, list_directories, uris
+from bayou.spark.file_types import group_by_types, must_be_grouped
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.relation import dataset, file_relation, logical_relation
-from bayou.spark.types import contains_void, physical_field, type_changes
+from bayou.spark.types import contains_void, physical_field, quoted, sql_type
 from bayou.spark.vectors import load_vectors
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ _BY_FIELD_ID = {
     "spark.sql.parquet.fieldId.read.enabled": "true",
     "spark.sql.parquet.fieldId.read.ignoreMissing": "true",
 }
-_FIRST_SPARK_THAT_WIDENS = (4, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,13 @@ class PlannedScan:
 
     Attributes:
         plan: the logical plan, in the JVM.
-        columns: the names in it of the columns that were asked for, in that order.
+        columns: the names in it of the columns that were asked for, in that order; `_metadata` comes last, renamed.
+        is_union: whether filters have to be pushed into it.
     """
 
     plan: JavaObject
     columns: list[str]
+    is_union: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Scan:
         positions: which files of the snapshot, by their positions in `files()`; None for all.
         hidden: constants for each chosen file, by the name of the column that shall hold them.
         options: options for Hadoop and the Parquet reader.
+        stored: the columns as the chosen files hold them, by physical name; None where they hold the table's types.
     """
 
     application: Application
@@ -79,6 +82,7 @@ class Scan:
     positions: pa.Array | None = None
     hidden: Mapping[str, pa.Array] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
+    stored: Mapping[str, StructField] | None = None
 
     def planned(self) -> PlannedScan:
         """The scan as a logical plan, deletion vectors applied.
@@ -86,27 +90,68 @@ class Scan:
         Raises:
             UnsupportedFeatureError: this Spark cannot read a type of the table.
         """
-        self._check_types()
-        relation = logical_relation(self.application.jvm, self._relation())
-        columns = [self._physical(f) for f in self.fields]
-        simple = not self._vectors and not any(contains_void(f.type) for f in self.fields)
-        if simple and self.metadata is None:
-            return PlannedScan(relation, columns)
-        frame = dataset(self.application.jvm, self.session, relation)
+        names = [self._physical(f) for f in self.fields]
+        if self.stored is None and must_be_grouped(self._table_fields(), self.application.jvm.spark_version):
+            return self._by_stored_types()
+        if not self._vectors and self.metadata is None and self.stored is None and not self._has_void():
+            return PlannedScan(logical_relation(self.application.jvm, self._relation()), names)
+        names += self.hidden
+        if self.metadata is not None:
+            names.append(_OUR_METADATA)
+        return PlannedScan(self._frame().queryExecution().analyzed(), names)
+
+    def _frame(self) -> JavaObject:
+        """The scan as a Dataset of exactly the columns wanted, for what a relation alone cannot do."""
+        jvm = self.application.jvm
+        frame = dataset(jvm, self.session, logical_relation(jvm, self._relation()))
         if self._vectors:
             frame = frame.where(deletion_vectors.row_is_live(self._vectors))
-        names = [*columns, *self.hidden]
-        projection = [
-            f"cast(null as void) as {_quoted(name)}" if contains_void(f.type) else _quoted(name)
-            for f, name in zip(self.fields, columns, strict=True)
-        ] + [_quoted(name) for name in self.hidden]
+        projection = [f"{self._expression(f)} as {quoted(f.name)}" for f in self._physical_fields()]
+        projection += [quoted(name) for name in self.hidden]
         if self.metadata is not None:
-            inner = ", ".join(f"{METADATA}.{_quoted(name)}" for name in self.metadata)
+            inner = ", ".join(f"{METADATA}.{quoted(name)}" for name in self.metadata)
             projection.append(f"struct({inner}) as {_OUR_METADATA}")
+        return frame.selectExpr(Bulk.of(jvm).strings(pa.array(projection, pa.string())))
+
+    def _expression(self, wanted: StructField) -> str:
+        if contains_void(wanted.type):
+            return "cast(null as void)"
+        if self.stored is None or self.stored[wanted.name].type == wanted.type:
+            return quoted(wanted.name)
+        return f"cast({quoted(wanted.name)} as {sql_type(wanted.type)})"
+
+    def _by_stored_types(self) -> PlannedScan:
+        """One scan for the files of each kind, each cast to the table's types, as a union."""
+        every = pa.array(np.arange(len(self.snapshot.files(columns=["path"]))))
+        positions = every if self.positions is None else self.positions
+        partitions = set(self.snapshot.partition_columns)
+        fields = [f for f, wanted in zip(self._physical_fields(), self.fields, strict=True) if wanted.name not in partitions]
+        groups = group_by_types(self.snapshot, positions, fields) or [(positions, tuple(fields))]
+        order = {position: row for row, position in enumerate(positions.to_pylist())}
+        scans = []
+        for chosen, stored in groups:
+            rows = pa.array([order[position] for position in chosen.to_pylist()], pa.int64())
+            hidden = {name: values.take(rows) for name, values in self.hidden.items()}
+            known = {**{f.name: f for f in self._physical_fields()}, **{f.name: f for f in stored}}
+            scans.append(replace(self, positions=chosen, hidden=hidden, stored=known))
+        first, *others = (scan._frame() for scan in scans)  # noqa: SLF001  (of this class)
+        for other in others:
+            first = first.union(other)
+        names = [self._physical(f) for f in self.fields] + list(self.hidden)
+        if self.metadata is not None:
             names.append(_OUR_METADATA)
-        bulk = Bulk.of(self.application.jvm)
-        frame = frame.selectExpr(bulk.strings(pa.array(projection, pa.string())))
-        return PlannedScan(frame.queryExecution().analyzed(), names)
+        return PlannedScan(first.queryExecution().analyzed(), names, is_union=True)
+
+    def _has_void(self) -> bool:
+        return any(contains_void(f.type) for f in self.fields)
+
+    def _table_fields(self) -> list[StructField]:
+        found = [self.snapshot.schema.field(f.name) for f in self.fields]
+        return [f for f in found if f is not None]
+
+    def _physical_fields(self) -> list[StructField]:
+        table = self.snapshot.schema
+        return [physical_field(f, table.field(f.name) or f, by_id=self._by_id) for f in self.fields]
 
     def _physical(self, wanted: StructField) -> str:
         known = self.snapshot.schema.field(wanted.name)
@@ -127,19 +172,6 @@ class Scan:
     def _files(self, columns: list[str]) -> pa.Table:
         files = self.snapshot.files(columns=columns)
         return files if self.positions is None else files.take(self.positions)
-
-    def _check_types(self) -> None:
-        jvm = self.application.jvm
-        widened = list(type_changes(StructType(tuple(self.snapshot.schema.fields))))
-        if widened and jvm.spark_version < _FIRST_SPARK_THAT_WIDENS:
-            message = f"Spark {'.'.join(map(str, jvm.spark_version))} cannot read columns whose type was widened: {widened}."
-            raise UnsupportedFeatureError(
-                message,
-                table=self.snapshot.table_uri,
-                version=self.snapshot.version,
-                features=["typeWidening"],
-                next_step="read the table on Spark 4.0 or later.",
-            )
 
     def _relation(self) -> JavaObject:
         table = self.snapshot.schema
@@ -201,7 +233,7 @@ class _Listing:
         for found in scan._partition_fields():  # noqa: SLF001
             values = texts[found.name].combine_chunks()
             chosen = values if scan.positions is None else values.take(scan.positions)
-            columns.append(PartitionColumn(found.name, _sql_type(str(found.type)), chosen))
+            columns.append(PartitionColumn(found.name, sql_type(found.type), chosen))
         return ScanFiles(
             uris(table["path"].combine_chunks(), scan.snapshot.table_uri),
             table["size"].combine_chunks(),
@@ -209,11 +241,3 @@ class _Listing:
             columns,
             {**scan.hidden, **scan._vectors},  # noqa: SLF001
         )
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
-
-
-def _sql_type(kind: str) -> str:
-    return {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(kind, kind)

@@ -84,22 +84,23 @@ def contains_void(kind: DataType) -> bool:
     return kind in ("void", "null")
 
 
-def type_changes(schema: StructType) -> Iterator[str]:
-    """The columns whose type was widened, by name: their older files hold a narrower type."""
-    for field in schema.fields:
-        if field.metadata.get("delta.typeChanges"):
-            yield field.name
-        yield from (f"{field.name}.{inner}" for inner in _nested_changes(field.type))
+_SQL_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint", "null": "void"}
 
 
-def _nested_changes(kind: DataType) -> Iterator[str]:
+def sql_type(kind: DataType) -> str:
+    """A type as SQL."""
     if isinstance(kind, StructType):
-        yield from type_changes(kind)
-    elif isinstance(kind, ArrayType):
-        yield from _nested_changes(kind.element_type)
-    elif isinstance(kind, MapType):
-        yield from _nested_changes(kind.key_type)
-        yield from _nested_changes(kind.value_type)
+        return f"struct<{', '.join(f'{quoted(f.name)}: {sql_type(f.type)}' for f in kind.fields)}>"
+    if isinstance(kind, ArrayType):
+        return f"array<{sql_type(kind.element_type)}>"
+    if isinstance(kind, MapType):
+        return f"map<{sql_type(kind.key_type)}, {sql_type(kind.value_type)}>"
+    return _SQL_NAMES.get(kind, kind)
+
+
+def quoted(name: str) -> str:
+    """A column's name as SQL."""
+    return f"`{name.replace('`', '``')}`"
 
 
 def kinds(kind: DataType) -> Iterator[str]:

@@ -22,7 +22,10 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
   public TreeNode apply(TreeNode plan) {
     if (plan instanceof org.apache.spark.sql.execution.command.RunnableCommand) return statement(plan, "command");
     if (!found(plan)) return plan;
-    return (TreeNode) org.apache.spark.sql.catalyst.analysis.UpdateAttributeNullability$.MODULE$.apply((LogicalPlan) rewrite(plan, query()));
+    Map query = query();
+    LogicalPlan changed = (LogicalPlan) rewrite(plan, query);
+    if (query.remove("push down") != null) changed = org.apache.spark.sql.catalyst.optimizer.PushDownPredicates$.MODULE$.apply(changed);
+    return (TreeNode) org.apache.spark.sql.catalyst.analysis.UpdateAttributeNullability$.MODULE$.apply(changed);
   }
 
   private static Map query() {

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The types that files really hold, for tables whose columns were widened and Sparks that do not widen while they read.
+
+Spark 4.0 and later read a narrower Parquet type as the table's, but for integers that became decimals of few digits; 3.5 reads
+hardly any. Where it matters the files are grouped by what their footers say, each group is read as it is, and cast.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bayou.errors import UnsupportedFeatureError
+from bayou.protocol import paths
+from bayou.protocol.schema import ArrayType, MapType, StructType
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bayou.log.snapshot import Snapshot
+    from bayou.protocol.schema import DataType, StructField
+
+_FIRST_SPARK_THAT_WIDENS = (4, 0)
+_DIGITS = {"byte": 10, "short": 10, "integer": 10, "long": 20}
+"""The digits before the point that Spark wants a decimal to have to read an integer as one: those of Parquet's type for it."""
+_PRIMITIVES = {
+    pa.int8(): "byte",
+    pa.int16(): "short",
+    pa.int32(): "integer",
+    pa.int64(): "long",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.date32(): "date",
+}
+
+
+def must_be_grouped(fields: Sequence[StructField], spark_version: tuple[int, int]) -> bool:
+    """Whether some column may be stored in a type that this Spark cannot read as the table's."""
+    changes = list(_changes(fields))
+    if spark_version < _FIRST_SPARK_THAT_WIDENS:
+        return bool(changes)
+    return any(source in _DIGITS and _integer_digits(target) < _DIGITS[source] for source, target in changes)
+
+
+def _integer_digits(kind: str) -> int:
+    if not kind.startswith("decimal("):
+        return 99
+    precision, scale = kind[8:-1].split(",")
+    return int(precision) - int(scale)
+
+
+def _changes(fields: Sequence[StructField]) -> Iterator[tuple[str, str]]:
+    for field in fields:
+        for change in field.metadata.get("delta.typeChanges") or ():
+            yield str(change.get("fromType")), str(change.get("toType"))
+        yield from _changes_within(field.type)
+
+
+def _changes_within(kind: DataType) -> Iterator[tuple[str, str]]:
+    if isinstance(kind, StructType):
+        yield from _changes(kind.fields)
+    elif isinstance(kind, ArrayType):
+        yield from _changes_within(kind.element_type)
+    elif isinstance(kind, MapType):
+        yield from _changes_within(kind.key_type)
+        yield from _changes_within(kind.value_type)
+
+
+def group_by_types(
+    snapshot: Snapshot, positions: pa.Array, fields: Sequence[StructField]
+) -> list[tuple[pa.Array, tuple[StructField, ...]]]:
+    """Files by the types that they hold: the positions of each group, and the columns as its files have them.
+
+    Reads the footer of each file.
+
+    Args:
+        snapshot: the state that the files belong to.
+        positions: the files.
+        fields: the columns to read, physical.
+
+    Raises:
+        UnsupportedFeatureError: the files are not on the local disk.
+    """
+    encoded = snapshot.files(columns=["path"])["path"].take(positions).to_pylist()
+    groups: defaultdict[tuple[StructField, ...], list[int]] = defaultdict(list)
+    for position, path in zip(positions.to_pylist(), encoded, strict=True):
+        local = qualify(paths.to_uri(path, snapshot.table_uri)).local
+        if local is None:
+            message = "Files of a table with widened types are read from the local disk only on this Spark."
+            raise UnsupportedFeatureError(
+                message,
+                table=snapshot.table_uri,
+                version=snapshot.version,
+                features=["typeWidening"],
+                next_step="read the table on Spark 4.0 or later.",
+            )
+        groups[_stored(fields, local)].append(position)
+    return [(pa.array(found, pa.int64()), stored) for stored, found in groups.items()]
+
+
+def _stored(fields: Sequence[StructField], path: str) -> tuple[StructField, ...]:
+    try:
+        schema = pq.read_schema(path)
+    except OSError:  # the scan itself says that the file is missing
+        return tuple(fields)
+    kinds = {found.name: found.type for found in schema}
+    return tuple(replace(f, type=_narrowed(f.type, kinds[f.name])) if f.name in kinds else f for f in fields)
+
+
+def _narrowed(wanted: DataType, stored: pa.DataType) -> DataType:
+    """The type that a column is stored as, where it is a narrower one than the table's."""
+    if isinstance(wanted, StructType) and pa.types.is_struct(stored):
+        kinds = {stored.field(i).name: stored.field(i).type for i in range(stored.num_fields)}
+        return StructType(tuple(replace(f, type=_narrowed(f.type, kinds[f.name])) if f.name in kinds else f for f in wanted.fields))
+    if isinstance(wanted, ArrayType) and pa.types.is_list(stored):
+        return replace(wanted, element_type=_narrowed(wanted.element_type, stored.value_type))
+    if isinstance(wanted, MapType) and pa.types.is_map(stored):
+        key, value = _narrowed(wanted.key_type, stored.key_type), _narrowed(wanted.value_type, stored.item_type)
+        return replace(wanted, key_type=key, value_type=value)
+    if pa.types.is_decimal(stored):
+        return f"decimal({stored.precision},{stored.scale})"
+    return _PRIMITIVES.get(stored, wanted) if isinstance(wanted, str) and wanted != "timestamp" else wanted

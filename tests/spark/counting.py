@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an action costs: Spark's jobs, and py4j's calls."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+
+@dataclass
+class Count:
+    """How many there were; to be looked at after the block."""
+
+    value: int = 0
+
+
+@contextlib.contextmanager
+def jobs(spark: SparkSession) -> Iterator[Count]:
+    """Counts the jobs that the block starts, on any thread."""
+    scheduler = spark.sparkContext._jsc.sc().dagScheduler()
+    count = Count()
+    before = scheduler.numTotalJobs()
+    yield count
+    count.value = scheduler.numTotalJobs() - before
+
+
+@contextlib.contextmanager
+def py4j_calls(spark: SparkSession) -> Iterator[Count]:
+    """Counts what Python asks the JVM in the block, callbacks included, and objects let go of left out."""
+    client = spark.sparkContext._gateway._gateway_client
+    original = client.send_command
+    count = Count()
+
+    def counted(command: str, *arguments: Any, **options: Any) -> Any:
+        count.value += not command.startswith("m\nd\n")
+        return original(command, *arguments, **options)
+
+    client.send_command = counted
+    try:
+        yield count
+    finally:
+        del client.send_command
+
+
+def plan_of(frame: Any) -> str:
+    """The physical plan as text, as it was after the query ran."""
+    return frame._jdf.queryExecution().executedPlan().toString()

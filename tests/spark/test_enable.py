@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+from pyspark.errors import PySparkException
+from tests.spark.tables import ids, numbers_table
+
+import bayou
+from bayou.errors import DeltaError, SessionError
+from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.session import enable
+
+VERBS = {
+    "SELECT": "select * from delta.`{path}`",
+    "count": "select count(*) from delta.`{path}`",
+    "subquery": "select 1 where exists (select * from delta.`{path}`)",
+    "INSERT SELECT": "insert into t select * from delta.`{path}`",
+    "CREATE VIEW": "create or replace temp view v as select * from delta.`{path}`; select * from v",
+    "CACHE TABLE": "cache table c as select * from delta.`{path}`",
+}
+
+
+def settings_of(spark):
+    return {row["key"]: row["value"] for row in spark.sql("set").collect()}
+
+
+def rules_of(spark):
+    rules = spark._jsparkSession.experimental().extraOptimizations()
+    return [rules.apply(i).ruleName() for i in range(rules.size())]
+
+
+@pytest.fixture
+def session_without_rule(spark):
+    session = spark.newSession()
+    yield session
+    for entry in session.catalog.listTables():
+        session.catalog.dropTempView(entry.name)
+
+
+@pytest.mark.smoke
+def test_enabling_again_installs_no_second_rule_and_returns_the_session(spark):
+    assert bayou.enable(spark) is spark
+    assert bayou.enable(spark) is spark
+    assert rules_of(spark).count("bayou") == 1
+
+
+def test_rules_that_a_user_put_on_the_session_stay(spark):
+    session = spark.newSession()
+    jvm = Jvm.of(session)
+    rule = jvm.module("org.apache.spark.sql.catalyst.optimizer.CollapseRepartition")
+    getattr(session._jsparkSession.experimental(), "extraOptimizations_$eq")(jvm.seq([rule]))
+    enable(session)
+    assert len(rules_of(session)) == 2
+    assert rules_of(session)[1] == "bayou"
+
+
+@pytest.mark.smoke
+def test_enabling_reading_and_writing_change_no_setting(spark, table_path):
+    session = spark.newSession()
+    before = settings_of(session)
+    enable(session)
+    session.range(10).write.format("delta").save(table_path)
+    assert session.read.format("delta").load(table_path).where("id > 5").count() == 4
+    bayou.write(session.range(3), table_path, mode="append")
+    bayou.DeltaTable.forPath(session, table_path).history().collect()
+    assert settings_of(session) == before
+
+
+@pytest.mark.smoke
+def test_reading_on_a_session_without_the_rule_is_refused_and_says_what_to_do(session_without_rule, table_path):
+    numbers_table(table_path, [1, 2])
+    with pytest.raises(SessionError, match=r"bayou\.enable\(session\)") as caught:
+        session_without_rule.read.format("delta").load(table_path).collect()
+    assert isinstance(caught.value, PySparkException)
+    assert "\n\tat " not in str(caught.value)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_sql_verb_reads_a_table_on_a_session_without_the_rule(session_without_rule, table_path, tmp_path, verb):
+    numbers_table(table_path, [1, 2])
+    session = session_without_rule
+    if verb == "INSERT SELECT":
+        session.sql(f"create table t (id long) using parquet location '{tmp_path / 't'}'")
+    statements = VERBS[verb].format(path=table_path).split("; ")
+    try:
+        with pytest.raises(SessionError, match=r"bayou\.enable\(session\)"):
+            for statement in statements:
+                session.sql(statement).collect()
+    finally:
+        session.sql("drop table if exists t")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "delete from delta.`{path}` where id = 1",
+        "update delta.`{path}` set id = 2",
+        "merge into delta.`{path}` t using (select 1 id) s on t.id = s.id when matched then delete",
+        "truncate table {name}",
+        "alter table {name} add column extra int",
+    ],
+    ids=lambda statement: statement.split()[0],
+)
+def test_no_sql_verb_changes_a_table_past_its_log_on_a_session_without_the_rule(
+    session_without_rule, table_path, tmp_path, statement
+):
+    numbers_table(table_path, [1, 2])
+    name = "bare_" + tmp_path.name.replace("-", "_")
+    session_without_rule.sql(f"create table {name} using delta location '{table_path}'")
+    try:
+        with pytest.raises(Exception):  # noqa: B017  (Spark refuses some of these by itself, each in its own way)
+            session_without_rule.sql(statement.format(path=table_path, name=name)).collect()
+        assert bayou.open(table_path).version() == 1
+        assert ids(bayou.read(enable(session_without_rule), table_path)) == [1, 2]
+        assert session_without_rule.table(name).columns == ["id"]
+    finally:
+        session_without_rule.sql(f"drop table {name}")
+
+
+def test_an_insert_goes_through_the_log_on_a_session_without_the_rule(session_without_rule, table_path, tmp_path):
+    numbers_table(table_path, [1, 2])
+    session_without_rule.sql(f"insert into delta.`{table_path}` values (3)")
+    session_without_rule.sql(f"insert overwrite delta.`{table_path}` values (4)")
+    assert [entry.version for entry in bayou.open(table_path).history()] == [3, 2, 1, 0]
+    assert ids(bayou.read(enable(session_without_rule), table_path, version=2)) == [1, 2, 3]
+    assert ids(bayou.read(session_without_rule, table_path)) == [4]
+
+
+@pytest.mark.smoke
+def test_enabling_a_new_session_makes_it_work(session_without_rule, table_path):
+    numbers_table(table_path, [1, 2])
+    assert ids(enable(session_without_rule).read.format("delta").load(table_path)) == [1, 2]
+
+
+def test_a_spark_connect_session_is_refused_by_a_clear_error():
+    with pytest.raises(SessionError, match="Spark Connect"):
+        enable(object())
+    assert issubclass(SessionError, DeltaError)

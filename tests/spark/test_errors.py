@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkException, UnsupportedOperationException
+from tests.spark.tables import file_of, numbers, numbers_table, without_rows
+
+import bayou
+from bayou.errors import (
+    DataFileNotFoundError,
+    DeletionVectorError,
+    DeltaError,
+    InvalidOptionError,
+    PathNotFoundError,
+    SchemaMismatchError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+    VersionGapError,
+    VersionNotFoundError,
+)
+from bayou.protocol.actions import Protocol
+from bayou.testing.table_builder import TableBuilder
+
+
+def no_trace(error):
+    text = str(error)
+    return "\n\tat " not in text and "java." not in text and "py4j" not in text and len(text) < 1000
+
+
+WAYS = {
+    "bayou.read": lambda spark, path: bayou.read(spark, path),
+    "format": lambda spark, path: spark.read.format("delta").load(path),
+    "sql": lambda spark, path: spark.sql(f"select * from delta.`{path}`"),
+    "forPath": bayou.DeltaTable.forPath,
+}
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("way", WAYS)
+def test_a_path_without_a_table_is_bayous_error_and_an_analysis_exception(spark, tmp_path, way):
+    spark.range(3).write.parquet(str(tmp_path / "plain"))
+    with pytest.raises(AnalysisException) as caught:
+        WAYS[way](spark, str(tmp_path / "plain"))
+    assert isinstance(caught.value, (TableNotFoundError, FileNotFoundError))
+    assert caught.value.getErrorClass() in ("DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE")
+    assert caught.value.getSqlState() == "42P01"
+    assert str(tmp_path / "plain") in str(caught.value)
+    assert no_trace(caught.value)
+
+
+@pytest.mark.parametrize("way", ["bayou.read", "format"])
+def test_a_path_that_is_not_there_is_told_apart(spark, tmp_path, way):
+    with pytest.raises(AnalysisException) as caught:
+        WAYS[way](spark, str(tmp_path / "nothing"))
+    assert isinstance(caught.value, PathNotFoundError)
+    assert caught.value.getErrorClass() == "DELTA_PATH_DOES_NOT_EXIST"
+
+
+@pytest.mark.smoke
+def test_a_version_that_is_not_there_names_the_range(spark, table_path):
+    numbers_table(table_path, [1])
+    with pytest.raises(VersionNotFoundError) as caught:
+        spark.read.format("delta").option("versionAsOf", 7).load(table_path)
+    assert isinstance(caught.value, AnalysisException)
+    assert (caught.value.earliest, caught.value.latest) == (0, 1)
+    assert no_trace(caught.value)
+
+
+def test_an_unknown_reader_feature_is_refused_by_name(spark, table_path):
+    protocol = Protocol(3, 7, ("fromTheFuture",), ("fromTheFuture",))
+    TableBuilder(table_path).create(protocol=protocol)
+    for way in WAYS.values():
+        with pytest.raises(UnsupportedFeatureError, match="fromTheFuture") as caught:
+            getattr(way(spark, table_path), "toDF", lambda: None)()
+        assert isinstance(caught.value, UnsupportedOperationException)
+
+
+@pytest.mark.parametrize(
+    ("options", "error_class"),
+    [
+        ({"versionAsOf": 0, "timestampAsOf": "2026-01-01"}, "DELTA_ONEOF_IN_TIMETRAVEL"),
+        ({"versionAsOf": "minus one"}, "DELTA_TIME_TRAVEL_INVALID_BEGIN_VALUE"),
+        ({"versionAsOf": -1}, "DELTA_TIME_TRAVEL_INVALID_BEGIN_VALUE"),
+    ],
+)
+def test_options_that_make_no_sense_are_illegal_arguments(spark, table_path, options, error_class):
+    numbers_table(table_path, [1])
+    with pytest.raises(IllegalArgumentException) as caught:
+        spark.read.format("delta").options(**options).load(table_path)
+    assert isinstance(caught.value, InvalidOptionError)
+    assert isinstance(caught.value, ValueError)
+    assert caught.value.getErrorClass() == error_class
+
+
+def test_a_missing_path_option_is_an_illegal_argument(spark):
+    with pytest.raises(IllegalArgumentException, match="path"):
+        spark.read.format("delta").load()
+
+
+@pytest.mark.smoke
+def test_a_missing_data_file_names_table_and_file_without_a_trace(spark, table_path):
+    numbers_table(table_path, [1, 2], [3])
+    Path(table_path, "1.parquet").unlink()
+    with pytest.raises(DataFileNotFoundError) as caught:
+        spark.read.format("delta").load(table_path).collect()
+    assert isinstance(caught.value, PySparkException)
+    assert caught.value.file == "1.parquet"
+    assert table_path in caught.value.table
+    assert no_trace(caught.value)
+
+
+def test_a_missing_file_of_another_source_stays_sparks_error(spark, table_path, tmp_path):
+    numbers_table(table_path, [1])
+    spark.read.format("delta").load(table_path).collect()
+    spark.range(2).coalesce(1).write.parquet(str(tmp_path / "plain"))
+    frame = spark.read.parquet(str(tmp_path / "plain"))
+    for file in (tmp_path / "plain").glob("*.parquet"):
+        file.unlink()
+    with pytest.raises(Exception) as caught:
+        frame.collect()
+    assert not isinstance(caught.value, DeltaError)
+
+
+def test_a_vector_that_is_not_what_the_log_says_names_its_file(spark, table_path):
+    builder = numbers_table(table_path, [1])
+    vector = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "offset": 1, "sizeInBytes": 36, "cardinality": 2}
+    builder.commit(numbers(table_path, "a.parquet", [2, 3], deletionVector=vector))
+    with pytest.raises(DeletionVectorError) as caught:
+        spark.read.format("delta").load(table_path).collect()
+    assert isinstance(caught.value, PySparkException)
+    assert "deletion_vector_" in caught.value.file
+    assert no_trace(caught.value)
+
+
+def test_a_vector_of_another_cardinality_is_refused(spark, table_path):
+    vector = without_rows([0, 1])["deletionVector"]
+    builder = numbers_table(table_path, [1])
+    builder.commit(numbers(table_path, "a.parquet", [2, 3, 4], deletionVector={**vector, "cardinality": 1}))
+    with pytest.raises(DeletionVectorError):
+        spark.read.format("delta").load(table_path).collect()
+
+
+def test_a_gap_in_the_log_is_named(spark, table_path):
+    numbers_table(table_path, [1]).commit().commit()
+    Path(table_path, "_delta_log", f"{2:020}.json").unlink()
+    with pytest.raises(VersionGapError) as caught:
+        spark.read.format("delta").load(table_path)
+    assert caught.value.getErrorClass() == "DELTA_VERSIONS_NOT_CONTIGUOUS"
+    assert no_trace(caught.value)
+
+
+def test_a_broken_parquet_file_stays_sparks_error(spark, table_path):
+    builder = TableBuilder(table_path).create()
+    builder.commit(file_of(table_path, "a.parquet", {"id": [1]}))
+    Path(table_path, "a.parquet").write_bytes(b"no parquet")
+    with pytest.raises(Exception) as caught:
+        spark.read.format("delta").load(table_path).collect()
+    assert not isinstance(caught.value, FileNotFoundError)
+
+
+def test_a_schema_that_is_not_the_tables_is_refused(spark, table_path):
+    numbers_table(table_path, [1])
+    with pytest.raises(SchemaMismatchError) as caught:
+        spark.read.format("delta").schema("id long, other string").load(table_path)
+    assert isinstance(caught.value, AnalysisException)
+    assert "other" in str(caught.value)
+
+
+def test_reading_a_change_feed_is_refused_by_name(spark, table_path):
+    numbers_table(table_path, [1])
+    with pytest.raises(UnsupportedFeatureError, match="change data feed"):
+        spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", 0).load(table_path)
