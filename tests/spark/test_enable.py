@@ -81,11 +81,12 @@ def test_no_sql_verb_reads_a_table_on_a_session_without_the_rule(session_without
     session = session_without_rule
     if verb == "INSERT SELECT":
         session.sql(f"create table t (id long) using parquet location '{tmp_path / 't'}'")
-    statements = VERBS[verb].format(path=table_path).split("; ")
+    *first, last = VERBS[verb].format(path=table_path).split("; ")
+    for statement in first:
+        session.sql(statement)
     try:
         with pytest.raises(SessionError, match=r"bayou\.enable\(session\)"):
-            for statement in statements:
-                session.sql(statement).collect()
+            session.sql(last).collect()
     finally:
         session.sql("drop table if exists t")
 
@@ -119,8 +120,11 @@ def test_no_sql_verb_changes_a_table_past_its_log_on_a_session_without_the_rule(
 
 def test_an_insert_goes_through_the_log_on_a_session_without_the_rule(session_without_rule, table_path, tmp_path):
     numbers_table(table_path, [1, 2])
-    session_without_rule.sql(f"insert into delta.`{table_path}` values (3)")
-    session_without_rule.sql(f"insert overwrite delta.`{table_path}` values (4)")
+    name = "inserted_" + tmp_path.name.replace("-", "_")
+    session_without_rule.sql(f"create table {name} using delta location '{table_path}'")
+    session_without_rule.sql(f"insert into {name} values (3)")
+    session_without_rule.sql(f"insert overwrite {name} values (4)")
+    session_without_rule.sql(f"drop table {name}")
     assert [entry.version for entry in bayou.open(table_path).history()] == [3, 2, 1, 0]
     assert ids(bayou.read(enable(session_without_rule), table_path, version=2)) == [1, 2, 3]
     assert ids(bayou.read(session_without_rule, table_path)) == [4]

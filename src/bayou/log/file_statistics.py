@@ -15,6 +15,7 @@ from bayou.plan import skipping
 from bayou.plan.predicate import columns, from_dnf
 from bayou.plan.statistics import FileStatistics, coalesce, concat, from_json, from_struct
 from bayou.protocol.schema import DataType, leaves
+from bayou.protocol.stats import is_collated, skipping_types
 
 if TYPE_CHECKING:
     from bayou.log.checkpoint import Part
@@ -96,8 +97,9 @@ def may_match(snapshot: Snapshot, where: Filters) -> pa.BooleanArray:
     """
     predicate = from_dnf(where, snapshot.schema) if isinstance(where, Sequence) else where
     used = columns(predicate)
-    partitions = {path: values for path, values in snapshot.partitions().items() if path in used}
-    types = {physical: leaf.type for _, physical, leaf in leaves(snapshot.schema)}
+    collated = {physical for _, physical, leaf in leaves(snapshot.schema) if is_collated(leaf)}
+    partitions = {path: values for path, values in snapshot.partitions().items() if path in used - collated}
+    types = skipping_types(snapshot.schema)
     fields = {path: types[path] for path in used if path in types and path not in partitions}
     statistics = snapshot.statistics(fields) if fields else _nothing_known(snapshot.files(["path"]).num_rows)
     return skipping.may_match(predicate, statistics, partitions)

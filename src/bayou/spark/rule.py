@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import SchemaChangedError, UnsupportedFeatureError
-from bayou.plan import skipping
 from bayou.plan.predicate import Predicate, columns
 from bayou.protocol.schema import StructType, parse_schema
+from bayou.protocol.stats import is_collated
 from bayou.spark import metadata_query
 from bayou.spark.expressions import from_catalyst
 from bayou.spark.jvm.adapters import Adapters
@@ -131,26 +131,10 @@ def _check_schema(wanted: list[StructField], snapshot: Snapshot) -> None:
 
 def choose(snapshot: Snapshot, predicate: Predicate) -> pa.Array | None:
     """The positions of the files that may hold a row for which the predicate is true; None for all of them."""
-    used = columns(predicate)
-    partitions = {path: values for path, values in snapshot.partitions().items() if path in used}
-    types = {physical: kind for physical, kind in _leaf_types(snapshot.schema) if physical in used - set(partitions)}
-    if not types and not partitions:
+    if not columns(predicate):
         return None
-    kept = skipping.may_match(predicate, snapshot.statistics(types), partitions)
-    if pc.all(kept).as_py() is not False:
-        return None
-    return pc.indices_nonzero(kept)
-
-
-def _leaf_types(schema: StructType, prefix: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], DataType]]:
-    found: list[tuple[tuple[str, ...], DataType]] = []
-    for f in schema.fields:
-        path = (*prefix, f.physical_name)
-        if isinstance(f.type, StructType):
-            found += _leaf_types(f.type, path)
-        else:
-            found.append((path, f.type))
-    return found
+    kept = snapshot.may_match(predicate)
+    return None if pc.all(kept).as_py() is not False else pc.indices_nonzero(kept)
 
 
 def _by_logical_name(schema: StructType) -> Any:
@@ -159,15 +143,10 @@ def _by_logical_name(schema: StructType) -> Any:
         path = []
         for name in names:
             found = kind.field(name) if isinstance(kind, StructType) else None
-            if found is None or _collated(found):
+            if found is None or is_collated(found):
                 return None
             path.append(found.physical_name)
             kind = found.type
         return tuple(path), kind
 
     return resolve
-
-
-def _collated(column: StructField) -> bool:
-    """Whether a column is ordered by a collation: byte-wise bounds then say nothing."""
-    return "__COLLATIONS" in column.metadata

@@ -174,8 +174,8 @@ class Scan:
         return files if self.positions is None else files.take(self.positions)
 
     def _relation(self) -> JavaObject:
-        table = self.snapshot.schema
-        fields = [physical_field(f, table.field(f.name) or f, by_id=self._by_id) for f in self.fields if not contains_void(f.type)]
+        stored = self.stored or {}
+        fields = [stored.get(f.name, f) for f in self._physical_fields() if not contains_void(f.type)]
         partitions = self._partition_fields()
         hidden = [StructField(name, _HIDDEN_TYPES[values.type]) for name, values in self.hidden.items()]
         hidden += [StructField(name, "binary") for name in self._vectors]

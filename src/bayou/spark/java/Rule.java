@@ -24,7 +24,11 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     if (!found(plan)) return plan;
     Map query = query();
     LogicalPlan changed = (LogicalPlan) rewrite(plan, query);
-    if (query.remove("push down") != null) changed = org.apache.spark.sql.catalyst.optimizer.PushDownPredicates$.MODULE$.apply(changed);
+    if (query.remove("push down") != null) {
+      changed = org.apache.spark.sql.catalyst.optimizer.PushDownPredicates$.MODULE$.apply(changed);
+      changed = org.apache.spark.sql.catalyst.optimizer.ColumnPruning$.MODULE$.apply(
+          org.apache.spark.sql.catalyst.optimizer.CollapseProject$.MODULE$.apply(changed));
+    }
     return (TreeNode) org.apache.spark.sql.catalyst.analysis.UpdateAttributeNullability$.MODULE$.apply(changed);
   }
 

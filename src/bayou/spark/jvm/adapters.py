@@ -99,7 +99,17 @@ class Adapters:
         compiler = view.org.codehaus.janino.CompilerFactory().newCompiler()
         compiler.setDestinationDirectory(view.java.io.File(str(folder)), False)
         compiler.compile(self._jvm.array(view.java.io.File, sources))
+        self._register_source(folder)
         self._jvm.loader.addURL(view.java.io.File(str(folder)).toURI().toURL())
+
+    def _register_source(self, folder: Path) -> None:
+        """Makes the source known by its short name in any case (`USING DELTA`), unless it is delta-spark's."""
+        try:
+            self._jvm.java_class("org.apache.spark.sql.delta.sources.DeltaDataSource")
+        except LookupError:
+            services = folder / "META-INF" / "services"
+            services.mkdir(parents=True)
+            (services / "org.apache.spark.sql.sources.DataSourceRegister").write_text("delta.DefaultSource\n", encoding="utf-8")
 
     def _type_of_seq(self) -> str:
         # Scala's Seq is another class in 2.12 than in 2.13: a method that returns one tells.
