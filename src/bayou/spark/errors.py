@@ -109,7 +109,9 @@ def _carried(java_exception: Any, data_file_missing: Callable[[str], errors.Delt
         if isinstance(error, errors.DeltaError):
             return as_pyspark(error)
         if key:
-            return as_pyspark(errors.SessionError(re.sub(r" \[bayou:\w+\]$", "", text)))
+            unexpected = errors.SessionError(re.sub(r" \[bayou:\w+\]$", "", text))
+            unexpected.__cause__ = error
+            return as_pyspark(unexpected)
         if name.endswith("FileNotFoundException") or "FILE_NOT_EXIST" in text:
             missing = data_file_missing(text)
             if missing is not None:

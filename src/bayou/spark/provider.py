@@ -26,23 +26,31 @@ class Provider:
     def __init__(self, application: Application) -> None:
         self._application = application
 
-    def __call__(self, what: str, arguments: Any) -> Any:
-        """Called by `delta.DefaultSource`."""
-        return getattr(self, f"_{what}")(*arguments)
+    def __call__(self, facts: str, objects: Any) -> Any:
+        """Called by `delta.DefaultSource`.
 
-    def _read(self, session: JavaObject, options: JavaObject, schema: JavaObject | None, origin: JavaObject) -> JavaObject:
-        given: dict[str, str | None] = dict(self._options(options))
+        Args:
+            facts: what Spark asks for, then the options, each text ended by NUL.
+            objects: the JVM objects that belong to it.
+        """
+        what, *texts = facts.split("\0")[:-1]
+        options = dict(zip(texts[::2], texts[1::2], strict=True))
+        return self._read(options, objects) if what == "read" else self._write(options, objects)
+
+    def _read(self, options: dict[str, str], objects: Any) -> JavaObject:
+        session, scala_options, schema, origin = objects
+        given: dict[str, str | None] = dict(options)
         if "path" not in given:
             given["path"] = _path_in_sql(origin)
         request = reader.TableRequest.from_options(given)
-        relation = reader.relation(self._application, session, request, options)
+        relation = reader.relation(self._application, session, request, scala_options)
         if schema is not None:
             self._check_schema(schema, relation, request.path)
         return relation
 
-    def _check_schema(self, given: JavaObject, relation: JavaObject, path: str) -> None:
+    def _check_schema(self, given: str, relation: JavaObject, path: str) -> None:
         """A schema that the reader was given, or a catalog entry has, must be one that the table can be read as."""
-        problems = list(incompatible(parse_schema(given.json()).fields, parse_schema(relation.schema().json())))
+        problems = list(incompatible(parse_schema(given).fields, parse_schema(relation.schema().json())))
         if problems:
             message = f"The schema that was given is not the table's: {'; '.join(problems)}."
             raise SchemaMismatchError(
@@ -53,11 +61,10 @@ class Provider:
                 next_step="leave the schema out: a Delta table knows its own.",
             )
 
-    def _write(self, session: JavaObject, options: JavaObject, mode: str, data: JavaObject) -> JavaObject:
-        given = self._options(options)
-        spark = self._session(session)
-        request = WriteRequest.from_options(given, _MODES[mode], given.get(PARTITION_COLUMNS_OPTION))
-        write(self._application, DataFrame(data, spark), request)
+    def _write(self, options: dict[str, str], objects: Any) -> JavaObject:
+        session, mode, data = objects
+        request = WriteRequest.from_options(options, _MODES[mode], options.get(PARTITION_COLUMNS_OPTION))
+        write(self._application, DataFrame(data, self._session(session)), request)
         return reader.relation(self._application, session, reader.TableRequest.from_options({"path": request.path}))
 
     def insert(self, table: str, arguments: Any) -> None:
@@ -68,10 +75,6 @@ class Provider:
         mode = "overwrite" if overwrite else "append"
         request = WriteRequest.from_options({**target["options"], "path": target["path"]}, mode)
         write(self._application, DataFrame(data, spark), request)
-
-    def _options(self, options: JavaObject) -> dict[str, str]:
-        converters = self._application.jvm.view.scala.collection.JavaConverters
-        return dict(converters.mapAsJavaMapConverter(options).asJava())
 
     def _session(self, session: JavaObject) -> SparkSession:
         active = SparkSession.getActiveSession()

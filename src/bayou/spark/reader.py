@@ -172,12 +172,11 @@ def relation(application: Application, session: JavaObject, request: TableReques
         key=f"{snapshot.table_uri}@{snapshot.version} ({pinned}) {snapshot.metadata.id} {sorted(request.storage_options)}",
         table=json.dumps({"path": request.path, "version": request.version, "options": request.storage_options}),
         root=snapshot.table_uri,
-        schema=schema_to_json(schema),
-        partition_schema=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
+        partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
+        columns=schema_to_json(schema),
         size=snapshot.size_bytes,
     )
-    given = application.jvm.scala_map({"path": request.path}) if options is None else options
-    return bare_relation(application.jvm, session, bare, given)
+    return bare_relation(application.jvm, session, bare, request.path if options is None else options)
 
 
 def read(application: Application, spark: SparkSession, request: TableRequest) -> DataFrame:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -29,8 +30,23 @@ if TYPE_CHECKING:
 _STATEMENTS = {"DeleteFromTable": "DELETE", "UpdateTable": "UPDATE", "MergeIntoTable": "MERGE"}
 
 
-_PUSH_DOWN = "push down"
-"""The key under which the rule is told that filters have to be pushed into the plan that it got."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the rule found: a table, and the nodes above it that its scan may look at.
+
+    Attributes:
+        kinds: the names of the nodes, from the top down to the table's.
+        table: the request that the table's relation stands for, as JSON.
+        version: the version that the query reads of this table already; empty where that is not settled.
+        schema: JSON of the table's columns as the query uses them.
+        condition: JSON of the filter directly above the table; empty where there is none.
+    """
+
+    kinds: str
+    table: str
+    version: str
+    schema: str
+    condition: str
 
 
 class RuleBody:
@@ -39,68 +55,58 @@ class RuleBody:
     def __init__(self, application: Application) -> None:
         self._application = application
 
-    def __call__(self, what: str, arguments: Any) -> Any:
-        """Called by `bayou.Rule`."""
+    def __call__(self, facts: str, objects: Any) -> Any:
+        """Called by `bayou.Rule`.
+
+        Args:
+            facts: what the rule found and texts about it, with NUL between them.
+            objects: the JVM objects that belong to it.
+        """
+        what, *texts = facts.split("\0")
         if what == "scan":
-            return self._application.jvm.java_list(self._scan(*arguments))
+            return self._scan(_Found(*texts), objects)
         if what == "change":
-            name = _STATEMENTS[arguments[0].nodeName()]
+            name = _STATEMENTS[texts[0]]
             message = f"{name} is not supported by this version of bayou."
             raise UnsupportedFeatureError(message, error_class="DELTA_OPERATION_NOT_ALLOWED", sql_state="0AKDC", features=[name])
-        return self._command(arguments[0])
+        return self._command(objects[0])
 
-    def _scan(self, chain: Any, names: str, marker: str, schema: str, query: Any, session: JavaObject) -> list[Any]:
-        table = json.loads(marker)
-        snapshot = self._snapshot(table, query)
-        nodes = list(chain)
-        kinds = names.split(" ")[: len(nodes) - 1]
-        fields = parse_schema(schema).fields
+    def _scan(self, found: _Found, objects: Any) -> JavaObject:
+        table = json.loads(found.table)
+        session = objects[1]
+        version = int(found.version) if found.version else table["version"]
+        snapshot = self._application.snapshot(table["path"], table["options"], version)
+        kinds = found.kinds.split(" ")
+        fields = parse_schema(found.schema).fields
         wanted = [f for f in fields if f.name != METADATA]
         metadata = next((f.type for f in fields if f.name == METADATA), None)
         _check_schema(wanted, snapshot)
-        answered = metadata_query.answer(self._application, session, snapshot, nodes, kinds)
-        if answered is not None:
-            return [*answered, []]
+        plans = Adapters.of(self._application.jvm).rule()
+        if "Aggregate" in kinds:
+            answered = metadata_query.answer(self._application, session, snapshot, list(objects[0]), kinds[:-1])
+            if answered is not None:
+                return plans.answer(*answered, "", str(snapshot.version), False)
         planned = Scan(
             self._application,
             session,
             snapshot,
             wanted,
             metadata=[f.name for f in metadata.fields] if isinstance(metadata, StructType) else None,
-            positions=self._positions(snapshot, nodes, kinds),
+            positions=self._positions(snapshot, found, kinds, objects),
             options=table["options"],
         ).planned()
-        if planned.is_union:
-            query.put(_PUSH_DOWN, True)
         given = iter(planned.columns)
-        last = planned.columns[-1]
-        return [len(nodes) - 1, planned.plan, [last if f.name == METADATA else next(given) for f in fields]]
+        names = "\0".join(planned.columns[-1] if f.name == METADATA else next(given) for f in fields)
+        return plans.answer(len(kinds) - 1, planned.plan, names, str(snapshot.version), planned.is_union)
 
-    def _snapshot(self, table: dict[str, Any], query: Any) -> Snapshot:
-        """The version that the table was pinned to, or one latest version for all of a query."""
-        version = table["version"]
-        if version is None:
-            version = query.get(table["path"])
-        snapshot = self._application.snapshot(table["path"], table["options"], version)
-        if version is None:
-            query.put(table["path"], snapshot.version)
-        return snapshot
-
-    def _positions(self, snapshot: Snapshot, nodes: list[JavaObject], kinds: list[str]) -> pa.Array | None:
+    def _positions(self, snapshot: Snapshot, found: _Found, kinds: list[str], objects: Any) -> pa.Array | None:
         """The files that the filter on the table and a limit above it leave, or None for all."""
-        predicate = None
-        if kinds and kinds[-1] == "Filter":
-            predicate = self.predicate(snapshot, nodes[-2].condition())
-        positions = choose(snapshot, predicate) if predicate is not None else None
-        limit = metadata_query.limit(nodes, kinds)
-        if limit is not None and predicate is None:
-            positions = metadata_query.take_until(snapshot, limit)
-        return positions
-
-    def predicate(self, snapshot: Snapshot, condition: JavaObject) -> Predicate:
-        """A Catalyst condition over the table's logical columns as a predicate over its physical ones."""
-        text = Adapters.of(self._application.jvm).plans().describe(condition)
-        return from_catalyst([text], _by_logical_name(snapshot.schema))
+        if found.condition:
+            return choose(snapshot, from_catalyst([found.condition], _by_logical_name(snapshot.schema)))
+        if "LocalLimit" in kinds:
+            limit = metadata_query.limit(list(objects[0]), kinds[:-1])
+            return metadata_query.take_until(snapshot, limit) if limit is not None else None
+        return None
 
     def _command(self, plan: JavaObject) -> JavaObject:
         """A statement of Spark's own that would change a catalog entry, or files past the log: not on a Delta table."""

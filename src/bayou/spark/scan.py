@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bayou.protocol.schema import StructField, StructType, schema_to_json
 from bayou.spark import deletion_vectors
 from bayou.spark.directories import PartitionColumn, ScanFiles, list_directories, uris
 from bayou.spark.file_types import group_by_types, must_be_grouped
 from bayou.spark.jvm.bulk import Bulk
-from bayou.spark.jvm.relation import dataset, file_relation, logical_relation
+from bayou.spark.jvm.relation import FileRelation, dataset, logical_relation
 from bayou.spark.types import contains_void, physical_field, quoted, sql_type
 from bayou.spark.vectors import load_vectors
 
@@ -94,7 +95,7 @@ class Scan:
         if self.stored is None and must_be_grouped(self._table_fields(), self.application.jvm.spark_version):
             return self._by_stored_types()
         if not self._vectors and self.metadata is None and self.stored is None and not self._has_void():
-            return PlannedScan(logical_relation(self.application.jvm, self._relation()), names)
+            return PlannedScan(self._relation(), names)
         names += self.hidden
         if self.metadata is not None:
             names.append(_OUR_METADATA)
@@ -103,7 +104,7 @@ class Scan:
     def _frame(self) -> JavaObject:
         """The scan as a Dataset of exactly the columns wanted, for what a relation alone cannot do."""
         jvm = self.application.jvm
-        frame = dataset(jvm, self.session, logical_relation(jvm, self._relation()))
+        frame = dataset(jvm, self.session, self._relation())
         if self._vectors:
             frame = frame.where(deletion_vectors.row_is_live(self._vectors))
         projection = [f"{self._expression(f)} as {quoted(f.name)}" for f in self._physical_fields()]
@@ -179,19 +180,16 @@ class Scan:
         partitions = self._partition_fields()
         hidden = [StructField(name, _HIDDEN_TYPES[values.type]) for name, values in self.hidden.items()]
         hidden += [StructField(name, "binary") for name in self._vectors]
-        listing = _Listing(self, schema_to_json(StructType(tuple(partitions))))
-        return file_relation(
-            self.application.jvm,
-            self.session,
+        relation = FileRelation(
             key=self._key(),
             root=self.snapshot.table_uri,
-            data_schema=schema_to_json(StructType(tuple(fields))),
-            partition_schema=schema_to_json(StructType((*partitions, *hidden))),
-            size=int(pa.compute.sum(self._files(["size"])["size"]).as_py() or 0),
+            columns=schema_to_json(StructType(tuple(fields))),
+            partitions=schema_to_json(StructType((*partitions, *hidden))),
+            size=int(pc.sum(self._files(["size"])["size"]).as_py() or 0),
             options={**self.options, **_READ_OPTIONS, **(_BY_FIELD_ID if self._by_id else {})},
-            files=listing,
-            native=self.application.native,
+            files=_Listing(self, schema_to_json(StructType(tuple(partitions)))),
         )
+        return logical_relation(self.application.jvm, self.session, relation, native=self.application.native)
 
     def _partition_fields(self) -> list[StructField]:
         table = self.snapshot.schema

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package delta;
 
-import java.util.*;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.*;
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
@@ -13,21 +12,27 @@ public class DefaultSource extends org.apache.spark.sql.execution.datasources.bi
     implements RelationProvider, SchemaRelationProvider, CreatableRelationProvider, DataSourceRegister {
   public static BiFunction body;
 
-  private static Object call(String what, Object[] arguments) {
-    return body.apply(what, new ArrayList(Arrays.asList(arguments)));
+  // What happened and the options as text, each ended by NUL, because every step through py4j costs; then the objects.
+  private static Object call(String what, scala.collection.immutable.Map options, Object[] objects) {
+    StringBuilder text = new StringBuilder(what).append('\0');
+    for (scala.collection.Iterator i = options.iterator(); i.hasNext();) {
+      scala.Tuple2 option = (scala.Tuple2) i.next();
+      text.append(option._1()).append('\0').append(option._2()).append('\0');
+    }
+    return body.apply(text.toString(), objects);
   }
 
   public String shortName() { return "delta"; }
 
   public BaseRelation createRelation(SQLContext context, scala.collection.immutable.Map options) {
-    return (BaseRelation) call("read", new Object[] {context.sparkSession(), options, null, CurrentOrigin.get()});
+    return (BaseRelation) call("read", options, new Object[] {context.sparkSession(), options, null, CurrentOrigin.get()});
   }
 
   public BaseRelation createRelation(SQLContext context, scala.collection.immutable.Map options, org.apache.spark.sql.types.StructType schema) {
-    return (BaseRelation) call("read", new Object[] {context.sparkSession(), options, schema, CurrentOrigin.get()});
+    return (BaseRelation) call("read", options, new Object[] {context.sparkSession(), options, schema.json(), CurrentOrigin.get()});
   }
 
   public BaseRelation createRelation(SQLContext context, SaveMode mode, scala.collection.immutable.Map options, Dataset data) {
-    return (BaseRelation) call("write", new Object[] {context.sparkSession(), options, mode.name(), data});
+    return (BaseRelation) call("write", options, new Object[] {context.sparkSession(), mode.name(), data});
   }
 }

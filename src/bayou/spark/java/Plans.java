@@ -14,15 +14,15 @@ public class Plans {
 
   // The columns of `plan` that `names` lists, under the names and expression ids of `output`, which the query above refers to.
   // Types that differ in the names of nested fields only are cast: an alias alone would read the bytes of another type.
-  public static LogicalPlan named(SEQ output, LogicalPlan plan, java.util.List names) {
+  public static LogicalPlan named(SEQ output, LogicalPlan plan, String[] names) {
     java.util.HashMap given = new java.util.HashMap();
     for (Iterator i = plan.output().iterator(); i.hasNext();) { Attribute have = (Attribute) i.next(); given.put(have.name(), have); }
     java.util.ArrayList columns = new java.util.ArrayList();
     Iterator wanted = output.iterator();
     for (int i = 0; wanted.hasNext(); i++) {
       Attribute want = (Attribute) wanted.next();
-      Expression have = (Expression) given.get(names.get(i));
-      if (have == null) throw new DeltaError("no column " + names.get(i) + " in the scan of " + want.name(), "internal");
+      Expression have = (Expression) given.get(names[i]);
+      if (have == null) throw new DeltaError("no column " + names[i] + " in the scan of " + want.name(), "internal");
       if (!have.dataType().catalogString().equals(want.dataType().catalogString()))
         have = new Cast(have, want.dataType(), scala.Option.empty(), EvalMode$.MODULE$.LEGACY());
       columns.add(new Alias(have, want.name(), want.exprId(), want.qualifier(), scala.Option.empty(), NOTHING));

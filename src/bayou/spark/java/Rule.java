@@ -13,6 +13,7 @@ import org.apache.spark.sql.execution.datasources.*;
 public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
   // What one query has settled already, such as the version of each table: one map for each planning.
   private static final Map queries = Collections.synchronizedMap(new WeakHashMap());
+  private static final Object PUSH_DOWN = new Object();
   private final BiFunction body;
 
   public Rule(BiFunction body) { this.body = body; }
@@ -24,7 +25,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     if (!found(plan)) return plan;
     Map query = query();
     LogicalPlan changed = (LogicalPlan) rewrite(plan, query);
-    if (query.remove("push down") != null) {
+    if (query.remove(PUSH_DOWN) != null) {
       changed = org.apache.spark.sql.catalyst.optimizer.PushDownPredicates$.MODULE$.apply(changed);
       changed = org.apache.spark.sql.catalyst.optimizer.ColumnPruning$.MODULE$.apply(
           org.apache.spark.sql.catalyst.optimizer.CollapseProject$.MODULE$.apply(changed));
@@ -46,7 +47,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     String name = plan.getClass().getSimpleName();
     if (!name.equals("TruncateTableCommand") && !name.equals("LoadDataCommand")
         && !(name.startsWith("AlterTable") && !name.equals("AlterTableRenameCommand"))) return plan;
-    return (TreeNode) body.apply(kind, new ArrayList(Arrays.asList(new Object[] {plan})));
+    return (TreeNode) body.apply(kind, new Object[] {plan});
   }
 
   static boolean ours(TreeNode plan) {
@@ -64,7 +65,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
   private TreeNode rewrite(TreeNode plan, final Map query) {
     String name = plan.nodeName();
     if (name.equals("DeleteFromTable") || name.equals("UpdateTable") || name.equals("MergeIntoTable"))
-      return (TreeNode) body.apply("change", new ArrayList(Arrays.asList(new Object[] {plan})));
+      return (TreeNode) body.apply("change\0" + name, new Object[] {plan});
     ArrayList chain = chain(plan);
     if (chain != null) return complete(chain, query);
     TreeNode changed = Plans.mapChildren(plan, new Plans.Change() { public Object apply(Object child) { return rewrite((TreeNode) child, query); } });
@@ -96,17 +97,27 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     return nodes;
   }
 
-  // Python answers with the position of the node that it replaces, and what stands there instead.
+  // What Python answers: the position of the node that it replaces, what stands there instead, and under which names its columns are.
+  public static Object[] answer(int position, TreeNode plan, String names, String version, boolean pushDown) {
+    return new Object[] {Integer.valueOf(position), plan, names, version, Boolean.valueOf(pushDown)};
+  }
+
   private TreeNode complete(ArrayList chain, Map query) {
     ArrayList names = new ArrayList();
     for (Object node : chain) names.add(((TreeNode) node).nodeName());
-    LogicalRelation leaf = (LogicalRelation) chain.get(chain.size() - 1);
+    int last = chain.size() - 1;
+    LogicalRelation leaf = (LogicalRelation) chain.get(last);
     HadoopFsRelation relation = (HadoopFsRelation) leaf.relation();
-    List answer = (List) body.apply("scan", new ArrayList(Arrays.asList(new Object[] {
-        chain, String.join(" ", names), ((Refusing) relation.location()).table(), leaf.schema().json(), query, relation.sparkSession()})));
-    int position = ((Number) answer.get(0)).intValue();
-    TreeNode made = (TreeNode) answer.get(1);
-    if (position == chain.size() - 1) made = Plans.named(leaf.output(), (LogicalPlan) made, (List) answer.get(2));
+    String table = ((Refusing) relation.location()).table();
+    String version = query.containsKey(table) ? (String) query.get(table) : "";
+    String condition = last > 0 && chain.get(last - 1) instanceof Filter ? Plans.describe(((Filter) chain.get(last - 1)).condition()) : "";
+    String facts = "scan\0" + String.join(" ", names) + "\0" + table + "\0" + version + "\0" + leaf.schema().json() + "\0" + condition;
+    Object[] answer = (Object[]) body.apply(facts, new Object[] {chain.toArray(), relation.sparkSession()});
+    query.put(table, answer[3]);
+    if (answer[4].equals(Boolean.TRUE)) query.put(PUSH_DOWN, Boolean.TRUE);
+    int position = ((Integer) answer[0]).intValue();
+    TreeNode made = (TreeNode) answer[1];
+    if (position == last) made = Plans.named(leaf.output(), (LogicalPlan) made, ((String) answer[2]).split("\0"));
     for (int i = position - 1; i >= 0; i--) {
       final TreeNode child = made;
       made = Plans.mapChildren((TreeNode) chain.get(i), new Plans.Change() { public Object apply(Object old) { return child; } });

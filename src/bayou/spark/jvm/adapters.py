@@ -64,8 +64,12 @@ class Adapters:
         self.load(name).getField(field).set(None, value)
 
     def plans(self) -> JavaObject:
-        """The class of static functions over plans, ready to be called."""
-        return self._jvm.view.bayou.Plans
+        """The static functions over plans."""
+        return self._jvm.static("bayou.Plans")
+
+    def rule(self) -> JavaObject:
+        """The static functions of the optimizer rule."""
+        return self._jvm.static("bayou.Rule")
 
     def _compile(self) -> None:
         folder = Path(tempfile.mkdtemp(prefix="bayou-adapters-"))

@@ -37,6 +37,7 @@ class Jvm:
         self.view = view
         self._modules: dict[tuple[str, ...], JavaObject] = {}
         self._classes: dict[tuple[str, ...], JavaObject] = {}
+        self._statics: dict[str, JavaObject] = {}
         self._arity: dict[tuple[str, str, int], int] = {}
 
     @classmethod
@@ -58,7 +59,16 @@ class Jvm:
     @cached_property
     def loader(self) -> JavaObject:
         """The class loader that sees Spark and everything that joined the application."""
-        return self.view.java.lang.Thread.currentThread().getContextClassLoader()
+        return self.static("java.lang.Thread").currentThread().getContextClassLoader()
+
+    def static(self, name: str) -> JavaObject:
+        """A class whose static methods and constructor can be called. Looked up once: py4j asks the JVM for each part."""
+        if name not in self._statics:
+            found = self.view
+            for part in name.split("."):
+                found = getattr(found, part)
+            self._statics[name] = found
+        return self._statics[name]
 
     def java_class(self, *names: str) -> JavaObject:
         """The `java.lang.Class` of the first of these names that this Spark has.
@@ -118,27 +128,27 @@ class Jvm:
 
     def java_list(self, items: Iterable[Any]) -> JavaObject:
         """A `java.util.List`: what a callback that returns several things returns."""
-        boxed = self.view.java.util.ArrayList()
+        boxed = self.static("java.util.ArrayList")()
         for item in items:
             boxed.add(item)
         return boxed
 
     def seq(self, items: Iterable[Any]) -> JavaObject:
         """A Scala `Seq` of the version's own kind."""
-        return self.view.PythonUtils.toSeq(list(items))
+        return self.static("PythonUtils").toSeq(list(items))
 
     def some(self, item: Any) -> JavaObject:
         """A Scala `Some`."""
-        return self.view.scala.Some(item)
+        return self.static("scala.Some")(item)
 
     @cached_property
     def none(self) -> JavaObject:
         """Scala's `None`."""
-        return self.view.scala.Option.empty()
+        return self.static("scala.Option").empty()
 
     def scala_map(self, items: dict[str, str]) -> JavaObject:
         """An immutable Scala `Map` of strings."""
-        return self.view.PythonUtils.toScalaMap(items)
+        return self.static("PythonUtils").toScalaMap(items)
 
     def list_of(self, sequence: JavaObject) -> list[JavaObject]:
         """The items of a Scala `Seq`; one call for each, so for short ones."""

@@ -67,9 +67,9 @@ class Bulk:
 
     def __init__(self, jvm: Jvm) -> None:
         self._jvm = jvm
-        self._handles = jvm.view.java.lang.invoke.MethodHandles
+        self._handles = jvm.static("java.lang.invoke.MethodHandles")
         self._lookup = self._handles.publicLookup()
-        self._int = jvm.view.java.lang.Integer.TYPE
+        self._int = jvm.static("java.lang.Integer").TYPE
 
     @classmethod
     def of(cls, jvm: Jvm) -> Bulk:
@@ -81,28 +81,28 @@ class Bulk:
     def strings(self, values: pa.Array) -> JavaObject:
         """A `String[]`. The values hold no NULL and no NUL character."""
         if len(values) == 0:
-            return self._jvm.gateway.new_array(self._jvm.view.java.lang.String, 0)
+            return self._jvm.gateway.new_array(self._jvm.static("java.lang.String"), 0)
         together = pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values.cast(pa.string()))
         joined = pc.binary_join(together, "\0")[0]
-        buffer = self._jvm.view.java.nio.ByteBuffer.wrap(bytearray(joined.as_buffer()))
+        buffer = self._jvm.static("java.nio.ByteBuffer").wrap(bytearray(joined.as_buffer()))
         # A CharBuffer stays in the JVM; a String would come back to Python.
-        text = self._jvm.view.java.nio.charset.StandardCharsets.UTF_8.decode(buffer)
-        return self._jvm.view.java.util.regex.Pattern.compile("\0").split(text, -1)
+        text = self._jvm.static("java.nio.charset.StandardCharsets").UTF_8.decode(buffer)
+        return self._jvm.static("java.util.regex.Pattern").compile("\0").split(text, -1)
 
     def longs(self, values: pa.Array) -> JavaObject:
         """A `long[]`. The values hold no NULL."""
-        return self._primitives(values.cast(pa.int64()), self._jvm.view.long, "asLongBuffer")
+        return self._primitives(values.cast(pa.int64()), self._jvm.static("long"), "asLongBuffer")
 
     def ints(self, values: pa.Array) -> JavaObject:
         """An `int[]`. The values hold no NULL."""
-        return self._primitives(values.cast(pa.int32()), self._jvm.view.int, "asIntBuffer")
+        return self._primitives(values.cast(pa.int32()), self._jvm.static("int"), "asIntBuffer")
 
     def _primitives(self, values: pa.Array, kind: Any, view: str) -> JavaObject:
         width = values.type.bit_width // 8
         buffer = values.buffers()[1].slice(values.offset * width, len(values) * width) if len(values) else b""
         out = self._jvm.gateway.new_array(kind, len(values))
-        little = self._jvm.view.java.nio.ByteOrder.LITTLE_ENDIAN
-        getattr(self._jvm.view.java.nio.ByteBuffer.wrap(bytearray(buffer)).order(little), view)().get(out)
+        little = self._jvm.static("java.nio.ByteOrder").LITTLE_ENDIAN
+        getattr(self._jvm.static("java.nio.ByteBuffer").wrap(bytearray(buffer)).order(little), view)().get(out)
         return out
 
     def rows(self, session: JavaObject, table: pa.Table, projection: list[str]) -> JavaObject:
@@ -113,7 +113,6 @@ class Bulk:
             table: the columns that the expressions name.
             projection: SQL expressions, one for each column of the result.
         """
-        view = self._jvm.view
         batches = [
             bytearray(batch.serialize().to_pybytes())
             for batch in table.combine_chunks().to_batches(_rows_for(table, LOCAL_BATCH_BYTES))
@@ -121,10 +120,10 @@ class Bulk:
         arrays = [self._rows_of_batch(session, batch, table.schema, projection) for batch in batches]
         if len(arrays) == 1:
             return arrays[0]
-        joined = view.java.util.ArrayList()
+        joined = self._jvm.static("java.util.ArrayList")()
         for array in arrays:
-            joined.addAll(view.java.util.Arrays.asList(array))
-        empty = self._jvm.gateway.new_array(getattr(view, _INTERNAL_ROW), 0)
+            joined.addAll(self._jvm.static("java.util.Arrays").asList(array))
+        empty = self._jvm.gateway.new_array(self._jvm.static(_INTERNAL_ROW), 0)
         return joined.toArray(empty)
 
     def _rows_of_batch(self, session: JavaObject, batch: bytearray, schema: pa.Schema, projection: list[str]) -> JavaObject:
@@ -145,9 +144,8 @@ class Bulk:
         return self._dataset(session, bytearray(batches[0].serialize().to_pybytes()), schema)
 
     def _dataset(self, session: JavaObject, batch: bytearray, schema: str) -> JavaObject:
-        view = self._jvm.view
-        one = view.java.util.Collections.singletonList(batch).iterator()
-        iterator = view.scala.collection.JavaConverters.asScalaIteratorConverter(one).asScala()
+        one = self._jvm.static("java.util.Collections").singletonList(batch).iterator()
+        iterator = self._jvm.static("scala.collection.JavaConverters").asScalaIteratorConverter(one).asScala()
         return self._jvm.call(self._jvm.module(_ARROW_CONVERTERS), "toDataFrame", iterator, schema, session)
 
     def directories(self, group: FileGroup, rows: JavaObject | None) -> JavaObject:
@@ -157,37 +155,34 @@ class Bulk:
             group: the files, by directory.
             rows: an array of `InternalRow`s, one for each directory; None for a single one without constants.
         """
-        view = self._jvm.view
         statuses = self._statuses(group)
         if rows is None:
-            rows = self._jvm.gateway.new_array(getattr(view, _INTERNAL_ROW), 1)
-            rows[0] = self._jvm.view.org.apache.spark.sql.catalyst.InternalRow.empty()
+            rows = self._jvm.gateway.new_array(self._jvm.static(_INTERNAL_ROW), 1)
+            rows[0] = self._jvm.static("org.apache.spark.sql.catalyst.InternalRow").empty()
         ends = self.ints(group.ends)
         starts = self.ints(pa.concat_arrays([pa.array([0], pa.int64()), group.ends.cast(pa.int64())])[: len(group.ends)])
         one = self._bind(self._directory, [rows, statuses, starts, ends])
         made = self._map_range(len(group.ends), one)
-        return view.PythonUtils.toSeq(view.java.util.Arrays.asList(made))
+        return self._jvm.static("PythonUtils").toSeq(self._jvm.static("java.util.Arrays").asList(made))
 
     def _statuses(self, group: FileGroup) -> JavaObject:
-        view = self._jvm.view
         arrays = [self.longs(group.sizes), self.longs(group.modification_times), self.strings(group.uris)]
         made = self._map_range(len(group.uris), self._bind(self._status, arrays))
-        return view.java.util.Arrays.copyOf(made, len(group.uris), self._class("[Lorg.apache.hadoop.fs.FileStatus;"))
+        return self._jvm.static("java.util.Arrays").copyOf(made, len(group.uris), self._class("[Lorg.apache.hadoop.fs.FileStatus;"))
 
     def matching(self, rows: JavaObject, predicate: JavaObject) -> list[int]:
         """The positions of the rows for which a bound Catalyst predicate is true."""
-        view = self._jvm.view
         row_class = self._jvm.java_class(_INTERNAL_ROW)
-        boolean = view.java.lang.Boolean.TYPE
+        boolean = self._jvm.static("java.lang.Boolean").TYPE
         evaluate = self._lookup.findVirtual(predicate.getClass(), "eval", self._type(boolean, row_class)).bindTo(predicate)
         row = self._element(self._class(f"[L{_INTERNAL_ROW};"))
         test = self._collect(evaluate, [row])
         bound = self._bind(test, [rows])
-        function = view.java.lang.invoke.MethodHandleProxies.asInterfaceInstance(
+        function = self._jvm.static("java.lang.invoke.MethodHandleProxies").asInterfaceInstance(
             self._class("java.util.function.IntPredicate"), bound
         )
-        kept = view.java.util.stream.IntStream.range(0, len(rows)).filter(function).toArray()
-        text = view.java.util.Arrays.toString(kept)
+        kept = self._jvm.static("java.util.stream.IntStream").range(0, len(rows)).filter(function).toArray()
+        text = self._jvm.static("java.util.Arrays").toString(kept)
         return [int(number) for number in text[1:-1].split(", ") if number]
 
     # The composed functions: (arrays..., index) -> object. Made once; `_bind` gives them their arrays.
@@ -195,10 +190,9 @@ class Bulk:
     @cached_property
     def _status(self) -> JavaObject:
         """(long[] sizes, long[] times, String[] uris, int i) -> FileStatus."""
-        view = self._jvm.view
-        long, boolean = view.java.lang.Long.TYPE, view.java.lang.Boolean.TYPE
+        long, boolean = self._jvm.static("java.lang.Long").TYPE, self._jvm.static("java.lang.Boolean").TYPE
         path = self._class("org.apache.hadoop.fs.Path")
-        nothing = view.java.lang.Void.TYPE
+        nothing = self._jvm.static("java.lang.Void").TYPE
         make = self._lookup.findConstructor(
             self._class("org.apache.hadoop.fs.FileStatus"),
             self._type(nothing, long, boolean, self._int, long, long, path),
@@ -235,27 +229,26 @@ class Bulk:
 
     def _permute(self, handle: JavaObject, parameters: list[JavaObject], order: list[int]) -> JavaObject:
         kind = self._type(handle.type().returnType(), *parameters)
-        return self._handles.permuteArguments(handle, kind, self._jvm.array(self._jvm.view.int, order))
+        return self._handles.permuteArguments(handle, kind, self._jvm.array(self._jvm.static("int"), order))
 
     def _bind(self, handle: JavaObject, arrays: list[JavaObject]) -> JavaObject:
         return self._handles.insertArguments(handle, 0, self._jvm.objects(arrays))
 
     def _map_range(self, count: int, handle: JavaObject) -> JavaObject:
-        view = self._jvm.view
-        function = view.java.lang.invoke.MethodHandleProxies.asInterfaceInstance(
+        function = self._jvm.static("java.lang.invoke.MethodHandleProxies").asInterfaceInstance(
             self._class("java.util.function.IntFunction"), handle
         )
-        return view.java.util.stream.IntStream.range(0, count).mapToObj(function).toArray()
+        return self._jvm.static("java.util.stream.IntStream").range(0, count).mapToObj(function).toArray()
 
     def _element(self, array_class: JavaObject) -> JavaObject:
         return self._handles.arrayElementGetter(array_class)
 
     def _type(self, returns: JavaObject, *parameters: JavaObject) -> JavaObject:
-        kinds = self._jvm.array(self._jvm.view.java.lang.Class, parameters)
-        return self._jvm.view.java.lang.invoke.MethodType.methodType(returns, kinds)
+        kinds = self._jvm.array(self._jvm.static("java.lang.Class"), parameters)
+        return self._jvm.static("java.lang.invoke.MethodType").methodType(returns, kinds)
 
     def _class(self, name: str) -> JavaObject:
-        return self._jvm.view.java.lang.Class.forName(name, False, self._jvm.loader)
+        return self._jvm.static("java.lang.Class").forName(name, False, self._jvm.loader)
 
 
 def _rows_for(table: pa.Table, nbytes: int) -> int:

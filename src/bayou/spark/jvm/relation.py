@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.callbacks import BiFunction
 
 if TYPE_CHECKING:
@@ -67,52 +66,60 @@ class FileIndexProxy:
 
 def struct_type(jvm: Jvm, json_text: str) -> JavaObject:
     """Spark's `StructType` of a schema's JSON."""
-    return jvm.view.org.apache.spark.sql.types.DataType.fromJson(json_text)
+    return jvm.static("org.apache.spark.sql.types.DataType").fromJson(json_text)
 
 
-def file_relation(
-    jvm: Jvm,
-    session: JavaObject,
-    *,
-    key: str,
-    root: str,
-    data_schema: str,
-    partition_schema: str,
-    size: int,
-    options: dict[str, str],
-    files: Callable[[Any, Any], JavaObject],
-    native: bool,
-) -> JavaObject:
-    """A relation over the files that a Python function names, read by Spark's own Parquet reader.
+@dataclass(frozen=True, slots=True)
+class FileRelation:
+    """Files that Spark's own Parquet reader reads as a relation.
+
+    Attributes:
+        key: two with one key list the same files.
+        root: the table's URI.
+        columns: JSON of the columns, in order; partition columns may be among them.
+        partitions: JSON of the columns that are constant for a file.
+        size: what the optimizer shall believe the size to be, in bytes.
+        options: the relation's options.
+        files: called with the partition filters and the data filters, returns directories; with None, the input files.
+    """
+
+    key: str
+    root: str
+    columns: str
+    partitions: str
+    size: int
+    options: dict[str, str]
+    files: Callable[[Any, Any], JavaObject]
+
+
+def logical_relation(jvm: Jvm, session: JavaObject, relation: FileRelation, *, native: bool) -> JavaObject:
+    """Files as a node of a logical plan.
 
     Args:
         jvm: the JVM.
         session: the JVM session that the relation belongs to.
-        key: two relations with one key list the same files.
-        root: the table's URI.
-        data_schema: JSON of the columns, in order; partition columns may be among them.
-        partition_schema: JSON of the columns that are constant for a file.
-        size: what the optimiser shall believe the relation's size to be, in bytes.
-        options: the relation's options.
-        files: called with the partition filters and the data filters, returns directories; with None, the input files.
+        relation: the files.
         native: whether the adapters are there.
     """
-    partitions = struct_type(jvm, partition_schema)
-    roots = jvm.seq([jvm.view.org.apache.hadoop.fs.Path(root)])
-    callback = BiFunction(jvm, files)
+    files = BiFunction(jvm, relation.files)
     if native:
-        index = Adapters.of(jvm).new("bayou.DeltaLogFiles", key, roots, partitions, str(size), callback)
-    else:
-        index = FileIndexProxy(key, roots, partitions, size, callback, jvm.none)
-    return jvm.view.org.apache.spark.sql.execution.datasources.HadoopFsRelation(
-        index,
+        options = "\0".join(text for option in relation.options.items() for text in option)
+        tables = jvm.static("bayou.Tables")
+        return tables.files(
+            relation.key, relation.root, relation.partitions, relation.columns, str(relation.size), options, files, session
+        )
+    partitions = struct_type(jvm, relation.partitions)
+    roots = jvm.seq([jvm.static("org.apache.hadoop.fs.Path")(relation.root)])
+    made = jvm.static(f"{_DATASOURCES}.HadoopFsRelation")(
+        FileIndexProxy(relation.key, roots, partitions, relation.size, files, jvm.none),
         partitions,
-        struct_type(jvm, data_schema),
+        struct_type(jvm, relation.columns),
         jvm.none,
-        jvm.view.org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat(),
-        jvm.scala_map(options),
+        jvm.static(f"{_DATASOURCES}.parquet.ParquetFileFormat")(),
+        jvm.scala_map(relation.options),
         session,
     )
+    return jvm.module(f"{_DATASOURCES}.LogicalRelation").apply(made, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,45 +130,37 @@ class BareTable:
         key: two relations with one key are one to Spark's caches.
         table: what the rule is told: the request that the relation stands for.
         root: the table's URI.
-        schema: JSON of its columns.
-        partition_schema: JSON of its partition columns, which are among them.
+        partitions: JSON of its partition columns, which are among its columns.
+        columns: JSON of its columns.
         size: in bytes.
     """
 
     key: str
     table: str
     root: str
-    schema: str
-    partition_schema: str
+    partitions: str
+    columns: str
     size: int
 
 
-def bare_relation(jvm: Jvm, session: JavaObject, bare: BareTable, options: JavaObject) -> JavaObject:
+def bare_relation(jvm: Jvm, session: JavaObject, bare: BareTable, options: JavaObject | str) -> JavaObject:
     """The relation that stands for a table until the optimizer rule completes it; without the rule it refuses to list.
 
     Args:
         jvm: the JVM.
         session: the JVM session that it belongs to.
         bare: the table.
-        options: the Scala map of options that Spark gave; a relation with other options it would copy.
+        options: the Scala map of options that Spark gave, or the table's path where it gave none. A relation whose options
+            are not those that the catalog has, Spark would copy.
     """
-    adapters = Adapters.of(jvm)
-    path = jvm.view.org.apache.hadoop.fs.Path(bare.root)
-    partitions = struct_type(jvm, bare.partition_schema)
     message = (
         f"{bare.root} is read through bayou's optimizer rule, which this session does not have. "
         "Next: call bayou.enable(session) on this session first."
     )
-    # Spark inserts by itself only into a relation with exactly one path; with two it refuses, or comes to `insert`.
-    refusing = adapters.new("bayou.Refusing", message, bare.table, jvm.seq([path, path]), partitions, str(bare.size))
-    schema = struct_type(jvm, bare.schema)
-    return adapters.new("bayou.DeltaTable", bare.key, refusing, partitions, schema, options, session)
-
-
-def logical_relation(jvm: Jvm, relation: JavaObject) -> JavaObject:
-    """A relation as a node of a logical plan."""
-    companion = jvm.module(f"{_DATASOURCES}.LogicalRelation")
-    return companion.apply(relation, False)
+    given = f"path\0{options}" if isinstance(options, str) else options
+    return jvm.static("bayou.Tables").bare(
+        bare.key, bare.table, message, bare.root, bare.partitions, bare.columns, str(bare.size), given, session
+    )
 
 
 def local_relation(jvm: Jvm, output: JavaObject, rows: Sequence[JavaObject]) -> JavaObject:
@@ -177,10 +176,9 @@ def dataset(jvm: Jvm, session: JavaObject, plan: JavaObject) -> JavaObject:
 
 def bound_predicate(jvm: Jvm, filters: Sequence[JavaObject], partition_schema: str) -> JavaObject:
     """The conjunction of some Catalyst conditions, to be evaluated on rows of the partition columns."""
-    view = jvm.view
     condition = filters[0]
     for other in filters[1:]:
-        condition = view.org.apache.spark.sql.catalyst.expressions.And(condition, other)
+        condition = jvm.static("org.apache.spark.sql.catalyst.expressions.And")(condition, other)
     used = {attribute.name(): attribute for attribute in jvm.list_of(condition.references().toSeq())}
     types = jvm.module("org.apache.spark.sql.catalyst.types.DataTypeUtils")
     columns = jvm.list_of(types.toAttributes(struct_type(jvm, partition_schema)))
