@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,6 +31,7 @@ def plain_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSessi
     """A stock local session: no JAR, no setting of Delta Lake."""
     from pyspark.sql import SparkSession
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]").appName("bayou-tests")
     for name, value in CONFIGURATION.items():
         builder = builder.config(name, value)

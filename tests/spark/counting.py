@@ -51,3 +51,20 @@ def py4j_calls(spark: SparkSession) -> Iterator[Count]:
 def plan_of(frame: Any) -> str:
     """The physical plan as text, as it was after the query ran."""
     return frame._jdf.queryExecution().executedPlan().toString()
+
+
+def files_read(frame):
+    """How many files the scans of an executed query read, by Spark's own metric."""
+    found = 0
+    pending = [frame._jdf.queryExecution().executedPlan()]
+    while pending:
+        node = pending.pop()
+        if node.getClass().getSimpleName() == "AdaptiveSparkPlanExec":
+            node = node.executedPlan()
+        if node.getClass().getSimpleName().endswith("QueryStageExec"):
+            pending.append(node.plan())
+        if node.getClass().getSimpleName() == "FileSourceScanExec":
+            found += node.metrics().apply("numFiles").value()
+        children = node.children()
+        pending += [children.apply(i) for i in range(children.size())]
+    return found

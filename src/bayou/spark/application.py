@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
     from bayou.spark.jvm.bridge import JavaObject
 
+PINNED_SNAPSHOTS = 16
+"""How many older versions are kept at hand, over all tables."""
 LOG_CACHE_BYTES = 512 << 20
 """How much memory the logs that an application keeps open may pin; the least recently used are let go first."""
 
@@ -36,7 +38,22 @@ class LogCache:
         self._limit = limit_bytes
         self._logs: OrderedDict[tuple[str, tuple[tuple[str, str], ...]], DeltaLog] = OrderedDict()
         self._sizes: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
+        self._pinned: OrderedDict[tuple[str, int, str], Snapshot] = OrderedDict()
         self._lock = threading.Lock()
+
+    def pinned(self, path: str, storage_options: Mapping[str, str], version: int, latest: Snapshot) -> Snapshot:
+        """An older version of a table; `latest` tells whether it is still the same table."""
+        key = (path, version, latest.metadata.id)
+        with self._lock:
+            found = self._pinned.get(key)
+        if found is None:
+            found = self.get(path, storage_options).snapshot(version=version)
+        with self._lock:
+            self._pinned[key] = found
+            self._pinned.move_to_end(key)
+            while len(self._pinned) > PINNED_SNAPSHOTS:
+                self._pinned.popitem(last=False)
+        return found
 
     def get(self, path: str, storage_options: Mapping[str, str]) -> DeltaLog:
         """The log of the table at a path, opened if it is not."""
@@ -66,6 +83,7 @@ class LogCache:
         """Lets go of every log."""
         with self._lock:
             self._logs.clear()
+            self._pinned.clear()
             self._sizes.clear()
 
 
@@ -107,16 +125,13 @@ class Application:
             cls._instances[jvm] = cls(jvm)
         return cls._instances[jvm]
 
-    def snapshot(
-        self, path: str, storage_options: Mapping[str, str], version: int | None = None, timestamp: str | None = None
-    ) -> Snapshot:
-        """A table's state: the latest, or the one asked for."""
-        log = self.logs.get(path, storage_options)
-        if version is None and timestamp is None:
-            snapshot = log.update()
-            self.logs.measure(path, storage_options, snapshot)
-            return snapshot
-        return log.snapshot(version=version, timestamp=timestamp)
+    def snapshot(self, path: str, storage_options: Mapping[str, str], version: int | None = None) -> Snapshot:
+        """A table's state: the latest, or the one asked for. Costs one listing where the version was read before."""
+        latest = self.logs.get(path, storage_options).update()
+        self.logs.measure(path, storage_options, latest)
+        if version is None or version == latest.version:
+            return latest
+        return self.logs.pinned(path, storage_options, version, latest)
 
     @property
     def engine_info(self) -> str:
@@ -130,7 +145,8 @@ class Application:
         """
         zone = session.conf().get("spark.sql.session.timeZone")
         with self._lock:
-            if zone not in self._workbenches:
+            known = self._workbenches.get(zone)
+            if known is None or known.sparkContext().isStopped():
                 made = session.cloneSession()
                 made.conf().set("spark.sql.ansi.enabled", "false")
                 made.conf().set("spark.sql.session.timeZone", zone)

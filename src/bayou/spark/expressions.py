@@ -135,8 +135,8 @@ def _column(node: _Node, resolve: Resolve) -> tuple[Column, str] | None:
     """The column that an expression is, if its values are compared as they are stored."""
     if node.kind == "Cast" and _widens(node):
         return _column(node.children[0], resolve)
-    names = _names(node)
-    found = resolve(names) if names else None
+    named = _named(node)
+    found = resolve(named[0]) if named is not None else None
     if found is None or not isinstance(found[1], str):
         return None
     return Column(found[0]), found[1]
@@ -151,13 +151,16 @@ def _widens(cast: _Node) -> bool:
     return (source, target) == ("float", "double")
 
 
-def _names(node: _Node) -> tuple[str, ...]:
+def _named(node: _Node) -> tuple[tuple[str, ...], Any] | None:
+    """The names that lead to a column and the JSON of its type; None where the expression is no column."""
     if node.kind == "AttributeReference":
-        return (node.facts["name"],)
-    if node.kind == "GetStructField" and node.facts.get("name"):
-        outer = _names(node.children[0])
-        return (*outer, node.facts["name"]) if outer else ()
-    return ()
+        return (node.facts["name"],), node.facts["dataType"]
+    outer = _named(node.children[0]) if node.kind == "GetStructField" else None
+    if outer is None:
+        return None
+    # A field is meant by its ordinal: where Spark has pruned the struct, its name is not there.
+    field = outer[1]["fields"][node.facts["ordinal"]]
+    return (*outer[0], field["name"]), field["type"]
 
 
 def _literal(node: _Node, column_type: str) -> Literal | None:

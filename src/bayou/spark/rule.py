@@ -18,7 +18,7 @@ from bayou.spark import metadata_query
 from bayou.spark.expressions import from_catalyst
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.session import changed_provider
-from bayou.spark.scan import METADATA, Scan
+from bayou.spark.scan import Scan, is_file_metadata
 from bayou.spark.types import incompatible
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ class RuleBody:
         snapshot = self._application.snapshot(table["path"], table["options"], version)
         kinds = found.kinds.split(" ")
         fields = parse_schema(found.schema).fields
-        wanted = [f for f in fields if f.name != METADATA]
-        metadata = next((f.type for f in fields if f.name == METADATA), None)
+        wanted = [f for f in fields if not is_file_metadata(f)]
+        metadata = next((f.type for f in fields if is_file_metadata(f)), None)
         _check_schema(wanted, snapshot)
         plans = Adapters.of(self._application.jvm).rule()
         if "Aggregate" in kinds:
@@ -96,7 +96,7 @@ class RuleBody:
             options=table["options"],
         ).planned()
         given = iter(planned.columns)
-        names = "\0".join(planned.columns[-1] if f.name == METADATA else next(given) for f in fields)
+        names = "\0".join(planned.columns[-1] if is_file_metadata(f) else next(given) for f in fields)
         return plans.answer(len(kinds) - 1, planned.plan, names, str(snapshot.version), planned.is_union)
 
     def _positions(self, snapshot: Snapshot, found: _Found, kinds: list[str], objects: Any) -> pa.Array | None:

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.schema import StructField, StructType, schema_to_json
 from bayou.spark import deletion_vectors
 from bayou.spark.directories import PartitionColumn, ScanFiles, list_directories, uris
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 METADATA = "_metadata"
 """Spark's column of facts about a row's file."""
+_METADATA_MARK = "__file_source_metadata_col"
 _OUR_METADATA = "__bayou_metadata"
 _HIDDEN_TYPES = {pa.int32(): "integer", pa.int64(): "long", pa.string(): "string", pa.binary(): "binary"}
 # Files without Spark's own footer key hold dates as they are meant, whatever year they lie in.
@@ -42,6 +44,11 @@ _BY_FIELD_ID = {
     "spark.sql.parquet.fieldId.read.enabled": "true",
     "spark.sql.parquet.fieldId.read.ignoreMissing": "true",
 }
+
+
+def is_file_metadata(column: StructField) -> bool:
+    """Whether a column of a plan is Spark's own `_metadata`, and not one of the table's that is called so."""
+    return _METADATA_MARK in column.metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +111,7 @@ class Scan:
     def _frame(self) -> JavaObject:
         """The scan as a Dataset of exactly the columns wanted, for what a relation alone cannot do."""
         jvm = self.application.jvm
+        self._check_name_of_metadata()
         frame = dataset(jvm, self.session, self._relation())
         if self._vectors:
             frame = frame.where(deletion_vectors.row_is_live(self._vectors))
@@ -113,6 +121,17 @@ class Scan:
             inner = ", ".join(f"{METADATA}.{quoted(name)}" for name in self.metadata)
             projection.append(f"struct({inner}) as {_OUR_METADATA}")
         return frame.selectExpr(Bulk.of(jvm).strings(pa.array(projection, pa.string())))
+
+    def _check_name_of_metadata(self) -> None:
+        if (self._vectors or self.metadata is not None) and self.snapshot.schema.field(METADATA) is not None:
+            message = f"The table has a column {METADATA!r}, so Spark's facts about its files cannot be named."
+            raise UnsupportedFeatureError(
+                message,
+                table=self.snapshot.table_uri,
+                version=self.snapshot.version,
+                features=[METADATA],
+                next_step="rename the column, or purge the table's deletion vectors.",
+            )
 
     def _expression(self, wanted: StructField) -> str:
         if contains_void(wanted.type):

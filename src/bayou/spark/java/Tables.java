@@ -29,10 +29,18 @@ public class Tables {
     return new DeltaTable(key, refusing, schema(partitions), schema(columns), given instanceof Map ? (Map) given : options((String) given), session);
   }
 
-  public static LogicalRelation files(String key, String root, String partitions, String columns, String size, String options, BiFunction list, SESSION session) {
+  // Delta's column names do not depend on case, so neither does reading the files, whatever the session says.
+  private static SESSION reading(SESSION session) throws Exception {
+    if (!session.sessionState().conf().caseSensitiveAnalysis()) return session;
+    SESSION copy = (SESSION) session.getClass().getMethod("cloneSession", new Class[0]).invoke(session, new Object[0]);  // not public in Scala
+    copy.sessionState().conf().setConfString("spark.sql.caseSensitive", "false");
+    return copy;
+  }
+
+  public static LogicalRelation files(String key, String root, String partitions, String columns, String size, String options, BiFunction list, SESSION session) throws Exception {
     FileIndex index = new DeltaLogFiles(key, paths(root, 1), schema(partitions), size, list);
     HadoopFsRelation relation = new HadoopFsRelation(index, schema(partitions), schema(columns), scala.Option.empty(),
-        new org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat(), options(options), session);
+        new org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat(), options(options), reading(session));
     return LogicalRelation$.MODULE$.apply(relation, false);
   }
 }
