@@ -22,7 +22,7 @@ def main() -> int:
         )
         return 1
     print(f"installing bayou and its tools into {folder} (a few minutes the first time: PySpark is large)", flush=True)
-    return subprocess.run([python, "-m", "pip", "install", "-e", ".[dev]"], check=False).returncode
+    return subprocess.run([python, "-m", "pip", "install", "--quiet", "-e", ".[dev]"], check=False).returncode
 
 
 def _works(python: Path) -> bool:

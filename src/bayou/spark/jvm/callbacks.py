@@ -26,6 +26,10 @@ _KEPT_ERRORS = 64
 """How many recent errors are kept for the moment at which PySpark converts the Java exception that stands for them."""
 
 
+_UNGUESSABLE = 1 << 100
+"""Names of Python objects that the JVM may call are numbers from here on, plus as many random bits."""
+
+
 class Errors:
     """Python exceptions on their way through the JVM, by key. Bounded: the newest are kept."""
 
@@ -129,9 +133,10 @@ def start(jvm: Jvm) -> bool:
     parameters = known.get("python_parameters") or known["callback_server_parameters"]
     # A Java exception that a callback raises then reaches Spark as itself, not as text.
     parameters.propagate_java_exceptions = True
+    if gateway.gateway_property.pool.next_id < _UNGUESSABLE:
+        gateway.gateway_property.pool.next_id = _UNGUESSABLE + secrets.randbits(100)
     if known.get("_callback_server") is None:
         parameters.auth_token = gateway.gateway_parameters.auth_token
-        gateway.gateway_property.pool.next_id = secrets.randbits(100)
         _give_token(gateway)
         ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
         _give_token(gateway)  # starting replaced the client
