@@ -11,18 +11,20 @@ from weakref import WeakKeyDictionary
 from bayou import __version__
 from bayou.errors import DataFileNotFoundError, DeltaError, SessionError
 from bayou.log.delta_log import open_log
+from bayou.spark.directories import group_files
 from bayou.spark.errors import extend_conversion
 from bayou.spark.jvm import callbacks
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.bridge import Jvm
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import SparkSession
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
+    from bayou.spark.directories import FileGroups, PartitionColumn
     from bayou.spark.jvm.bridge import JavaObject
 
 PINNED_SNAPSHOTS = 16
@@ -115,6 +117,7 @@ class Application:
         extend_conversion(self._missing_data_file)
         self.provided = False
         self._workbenches: dict[str, JavaObject] = {}
+        self._groups: WeakKeyDictionary[Snapshot, dict[int, FileGroups]] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
     @classmethod
@@ -152,6 +155,21 @@ class Application:
                 made.conf().set("spark.sql.session.timeZone", zone)
                 self._workbenches[zone] = made
             return self._workbenches[zone]
+
+    def partition_groups(
+        self, snapshot: Snapshot, session: JavaObject, partitions: Callable[[], list[PartitionColumn]]
+    ) -> FileGroups:
+        """A snapshot's files by their partition values, kept while the snapshot is.
+
+        Args:
+            snapshot: the table's state.
+            session: the JVM session under whose settings partition values are cast, one of `workbench`.
+            partitions: gives the partition columns of all its files.
+        """
+        kept = self._groups.setdefault(snapshot, {})
+        if id(session) not in kept:
+            kept[id(session)] = group_files(self.jvm, session, partitions(), {}, snapshot.files(columns=["path"]).num_rows)
+        return kept[id(session)]
 
     def _missing_data_file(self, text: str) -> DeltaError | None:
         plain = text.replace("file:///", "file:/")

@@ -40,22 +40,37 @@ class PartitionColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class FileGroups:
+    """Files by the constants that they share.
+
+    Attributes:
+        ids: for each file the number of its group, from 0 on.
+        rows: the constants of each group, typed, as an array of Spark's rows in the JVM; None where there are no constants.
+    """
+
+    ids: pa.Array
+    rows: JavaObject | None
+
+    def take(self, positions: pa.Array) -> FileGroups:
+        """The groups of some of the files."""
+        return FileGroups(self.ids.take(positions), self.rows)
+
+
+@dataclass(frozen=True, slots=True)
 class ScanFiles:
-    """The files of a scan and what is constant for each of them; all arrays are aligned.
+    """The files of a scan; all arrays are aligned.
 
     Attributes:
         uris: absolute, not percent-encoded.
         sizes: bytes.
         modification_times: milliseconds since the epoch.
-        partitions: the partition columns.
-        hidden: further constants by the name of their hidden column, in the type that Spark shall see.
+        groups: which constants they share.
     """
 
     uris: pa.Array
     sizes: pa.Array
     modification_times: pa.Array
-    partitions: Sequence[PartitionColumn]
-    hidden: Mapping[str, pa.Array]
+    groups: FileGroups
 
     def take(self, positions: pa.Array) -> ScanFiles:
         """Some of the files, in the order of `positions`."""
@@ -63,8 +78,7 @@ class ScanFiles:
             self.uris.take(positions),
             self.sizes.take(positions),
             self.modification_times.take(positions),
-            [PartitionColumn(c.name, c.type, c.texts.take(positions)) for c in self.partitions],
-            {name: values.take(positions) for name, values in self.hidden.items()},
+            self.groups.take(positions),
         )
 
 
@@ -79,78 +93,67 @@ def uris(encoded: pa.Array, table_uri: str) -> pa.Array:
     return pc.replace_with_mask(plain, odd, mended)
 
 
-def list_directories(
-    jvm: Jvm, session: JavaObject, files: ScanFiles, partition_schema: str, partition_filters: Sequence[JavaObject]
-) -> JavaObject:
-    """The files that pass the partition filters, as a Scala `Seq` of `PartitionDirectory`.
+def group_files(
+    jvm: Jvm, session: JavaObject, partitions: Sequence[PartitionColumn], hidden: Mapping[str, pa.Array], count: int
+) -> FileGroups:
+    """Files by their partition values and hidden constants. Costs no job.
 
     Args:
         jvm: the JVM.
         session: the JVM session under whose settings partition values are cast.
+        partitions: the partition columns.
+        hidden: further constants of each file by the name of their column, in the type that Spark shall see.
+        count: how many files there are.
+    """
+    if not partitions and not hidden:
+        return FileGroups(pa.array(np.zeros(count, np.int64)), None)
+    ids, firsts = _distinct([c.texts for c in partitions] + [_as_key(v) for v in hidden.values()])
+    columns: dict[str, pa.Array] = {}
+    projection = []
+    for number, column in enumerate(partitions):
+        texts = column.texts.take(firsts)
+        # The empty text is NULL too (PROTOCOL.md, "Partition Value Serialization").
+        columns[f"p{number}"] = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+        projection.append(f"cast(p{number} as {column.type})")
+    for number, values in enumerate(hidden.values()):
+        columns[f"h{number}"] = values.take(firsts)
+        projection.append(f"h{number}")
+    rows = Bulk.of(jvm).rows(session, pa.table(columns), projection) if count else None
+    return FileGroups(ids, rows)
+
+
+def list_directories(jvm: Jvm, files: ScanFiles, partition_schema: str, partition_filters: Sequence[JavaObject]) -> JavaObject:
+    """The files that pass the partition filters, as a Scala `Seq` of `PartitionDirectory`.
+
+    Args:
+        jvm: the JVM.
         files: the files to list.
         partition_schema: JSON of the partition columns, without hidden ones.
         partition_filters: Catalyst conditions over partition columns.
     """
-    bulk = Bulk.of(jvm)
-    if partition_filters and files.partitions:
-        files = _passing(jvm, session, files, partition_schema, partition_filters)
+    rows = files.groups.rows
+    if partition_filters and rows is not None:
+        kept = Bulk.of(jvm).matching(rows, bound_predicate(jvm, partition_filters, partition_schema))
+        passing = pc.is_in(files.groups.ids, pa.array(kept, pa.int64()))
+        files = files.take(pc.indices_nonzero(passing))
     if len(files.uris) == 0:
         return jvm.seq([])
-    if not files.partitions and not files.hidden:
-        return bulk.directories(_group(files, [len(files.uris)]), None)
-    ids, firsts = _distinct([c.texts for c in files.partitions] + [_as_key(v) for v in files.hidden.values()])
-    order = pc.sort_indices(ids)
-    counts = pc.value_counts(ids.take(order))
-    ends = pc.cumulative_sum(counts.field("counts")).to_pylist() if len(counts) > 1 else [len(ids)]
-    representatives = firsts.take(counts.field("values"))
-    rows = bulk.rows(session, *_constants(files, representatives))
-    return bulk.directories(_group(files.take(order), ends), rows)
-
-
-def _group(files: ScanFiles, ends: list[int]) -> FileGroup:
-    return FileGroup(files.uris, files.sizes, files.modification_times, pa.array(ends, pa.int64()))
-
-
-def _passing(jvm: Jvm, session: JavaObject, files: ScanFiles, partition_schema: str, filters: Sequence[JavaObject]) -> ScanFiles:
-    ids, firsts = _distinct([column.texts for column in files.partitions])
-    only_partitions = ScanFiles(files.uris, files.sizes, files.modification_times, files.partitions, {})
-    bulk = Bulk.of(jvm)
-    rows = bulk.rows(session, *_constants(only_partitions, firsts))
-    kept = bulk.matching(rows, bound_predicate(jvm, filters, partition_schema))
-    if len(kept) == len(firsts):
-        return files
-    return files.take(pc.indices_nonzero(pc.is_in(ids, pa.array(kept, ids.type))))
-
-
-def _constants(files: ScanFiles, positions: pa.Array) -> tuple[pa.Table, list[str]]:
-    """The constants of some files as an Arrow table, and the SQL expressions that give them their types."""
-    columns: dict[str, pa.Array] = {}
-    projection = []
-    for number, column in enumerate(files.partitions):
-        texts = column.texts.take(positions)
-        columns[f"p{number}"] = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
-        projection.append(f"cast(p{number} as {column.type})")
-    for number, values in enumerate(files.hidden.values()):
-        columns[f"h{number}"] = values.take(positions)
-        projection.append(f"h{number}")
-    return pa.table(columns), projection
+    files = files.take(pc.sort_indices(files.groups.ids))
+    runs = pc.run_end_encode(files.groups.ids)
+    group = FileGroup(files.uris, files.sizes, files.modification_times, runs.run_ends, runs.values)
+    return Bulk.of(jvm).directories(group, rows)
 
 
 def _distinct(columns: Sequence[pa.Array]) -> tuple[pa.Array, pa.Array]:
     """For each row the number of its combination of values, and for each combination a row that has it."""
-    ids: pa.Array | None = None
-    for column in columns:
-        indices = _codes(column)
-        if ids is None:
-            ids = indices
-        else:
-            width = (pc.max(indices).as_py() or 0) + 1
-            ids = _codes(pc.add(pc.multiply(ids, width), indices))
-    if ids is None:
-        return pa.nulls(0, pa.int64()), pa.nulls(0, pa.int64())
-    found = pa.table({"id": ids, "row": pa.array(np.arange(len(ids)))}).group_by("id").aggregate([("row", "min")])
-    ordered = found.sort_by("id")
-    return ids, ordered["row_min"].combine_chunks()
+    ids = _codes(columns[0])
+    for column in columns[1:]:
+        codes = _codes(column)
+        width = (pc.max(codes).as_py() or 0) + 1
+        ids = _codes(pc.add(pc.multiply(ids, width), codes))
+    rows = pa.table({"id": ids, "row": pa.array(np.arange(len(ids)))})
+    first = rows.group_by("id").aggregate([("row", "min")]).sort_by("id")
+    return ids, first["row_min"].combine_chunks()
 
 
 def _codes(values: pa.Array) -> pa.Array:

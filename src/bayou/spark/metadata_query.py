@@ -107,6 +107,8 @@ def _extreme(which: Literal["min", "max"], name: str, snapshot: Snapshot) -> tup
         return None
     path = (found.physical_name,)
     partitions = snapshot.partitions()
+    if path in partitions and found.type == "timestamp":
+        return None  # a value without a zone is of the session's
     statistics = snapshot.statistics({} if path in partitions else {path: found.type})
     value = skipping.min_max_from_log(which, path, found.type, statistics, partitions, _deleted(snapshot))
     return None if value is None else (value.as_py(), value.type)

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.schema import StructField, StructType, schema_to_json
 from bayou.spark import deletion_vectors
-from bayou.spark.directories import PartitionColumn, ScanFiles, list_directories, uris
+from bayou.spark.directories import FileGroups, PartitionColumn, ScanFiles, group_files, list_directories, uris
 from bayou.spark.file_types import group_by_types, must_be_grouped
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.relation import FileRelation, dataset, logical_relation
@@ -239,22 +239,35 @@ class _Listing:
         if partition_filters is None:
             paths = scan._files(["path"])["path"].combine_chunks()  # noqa: SLF001
             return Bulk.of(jvm).strings(uris(paths, scan.snapshot.table_uri))
-        session = scan.application.workbench(scan.session)
-        return list_directories(jvm, session, self._scan_files(), self._partition_schema, jvm.list_of(partition_filters))
+        return list_directories(jvm, self._scan_files(), self._partition_schema, jvm.list_of(partition_filters))
 
     def _scan_files(self) -> ScanFiles:
         scan = self._scan
         table = scan._files(["path", "size", "modification_time"])  # noqa: SLF001
-        texts = scan.snapshot.partition_texts()
-        columns = []
-        for found in scan._partition_fields():  # noqa: SLF001
-            values = texts[found.name].combine_chunks()
-            chosen = values if scan.positions is None else values.take(scan.positions)
-            columns.append(PartitionColumn(found.name, sql_type(found.type), chosen))
         return ScanFiles(
             uris(table["path"].combine_chunks(), scan.snapshot.table_uri),
             table["size"].combine_chunks(),
             table["modification_time"].combine_chunks(),
-            columns,
-            {**scan.hidden, **scan._vectors},  # noqa: SLF001
+            self._groups(table.num_rows),
         )
+
+    def _groups(self, count: int) -> FileGroups:
+        """The files by their constants. Partition values alone are grouped once for a snapshot."""
+        scan = self._scan
+        application = scan.application
+        hidden = {**scan.hidden, **scan._vectors}  # noqa: SLF001
+        session = application.workbench(scan.session)
+        if not hidden:
+            groups = application.partition_groups(scan.snapshot, session, self._partitions)
+            return groups if scan.positions is None else groups.take(scan.positions)
+        partitions = [
+            PartitionColumn(c.name, c.type, c.texts if scan.positions is None else c.texts.take(scan.positions))
+            for c in self._partitions()
+        ]
+        return group_files(application.jvm, session, partitions, hidden, count)
+
+    def _partitions(self) -> list[PartitionColumn]:
+        """The partition columns of all files of the snapshot."""
+        texts = self._scan.snapshot.partition_texts()
+        fields = self._scan._partition_fields()  # noqa: SLF001
+        return [PartitionColumn(f.name, sql_type(f.type), texts[f.name].combine_chunks()) for f in fields]

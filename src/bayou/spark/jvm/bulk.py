@@ -52,12 +52,14 @@ class FileGroup:
         sizes: bytes.
         modification_times: milliseconds since the epoch.
         ends: for each directory, the position behind its last file.
+        rows: for each directory, which of the rows of constants is its own.
     """
 
     uris: pa.Array
     sizes: pa.Array
     modification_times: pa.Array
     ends: pa.Array
+    rows: pa.Array
 
 
 class Bulk:
@@ -153,16 +155,16 @@ class Bulk:
 
         Args:
             group: the files, by directory.
-            rows: an array of `InternalRow`s, one for each directory; None for a single one without constants.
+            rows: an array of `InternalRow`s; None where there is a single directory without constants.
         """
         statuses = self._statuses(group)
         if rows is None:
             rows = self._jvm.gateway.new_array(self._jvm.static(_INTERNAL_ROW), 1)
-            rows[0] = self._jvm.static("org.apache.spark.sql.catalyst.InternalRow").empty()
-        ends = self.ints(group.ends)
-        starts = self.ints(pa.concat_arrays([pa.array([0], pa.int64()), group.ends.cast(pa.int64())])[: len(group.ends)])
-        one = self._bind(self._directory, [rows, statuses, starts, ends])
-        made = self._map_range(len(group.ends), one)
+            rows[0] = self._jvm.static(_INTERNAL_ROW).empty()
+        ends = group.ends.cast(pa.int64())
+        starts = pa.concat_arrays([pa.array([0], pa.int64()), ends])[: len(ends)]
+        one = self._bind(self._directory, [rows, self.ints(group.rows), statuses, self.ints(starts), self.ints(ends)])
+        made = self._map_range(len(ends), one)
         return self._jvm.static("PythonUtils").toSeq(self._jvm.static("java.util.Arrays").asList(made))
 
     def _statuses(self, group: FileGroup) -> JavaObject:
@@ -208,7 +210,7 @@ class Bulk:
 
     @cached_property
     def _directory(self) -> JavaObject:
-        """(InternalRow[] rows, FileStatus[] files, int[] starts, int[] ends, int i) -> PartitionDirectory."""
+        """(InternalRow[] rows, int[] which, FileStatus[] files, int[] starts, int[] ends, int i) -> PartitionDirectory."""
         directory = self._jvm.java_class(_PARTITION_DIRECTORY)
         row, statuses = self._jvm.java_class(_INTERNAL_ROW), self._class("[Lorg.apache.hadoop.fs.FileStatus;")
         objects, rows, ints = self._class("[Ljava.lang.Object;"), self._class(f"[L{_INTERNAL_ROW};"), self._class("[I")
@@ -218,8 +220,9 @@ class Bulk:
         )
         copy = copy.asType(self._type(statuses, statuses, self._int, self._int))
         slices = self._collect(copy, [self._handles.identity(statuses), self._element(ints), self._element(ints)])
-        made = self._collect(make, [self._element(rows), slices])
-        return self._permute(made, [rows, statuses, ints, ints, self._int], [0, 4, 1, 2, 4, 3, 4])
+        constants = self._collect(self._element(rows), [self._handles.identity(rows), self._element(ints)])
+        made = self._collect(make, [constants, slices])
+        return self._permute(made, [rows, ints, statuses, ints, ints, self._int], [0, 1, 5, 2, 3, 5, 4, 5])
 
     def _collect(self, outer: JavaObject, inner: list[JavaObject]) -> JavaObject:
         """`outer(inner0(...), inner1(...), ...)` with the parameters of all inner ones in a row."""

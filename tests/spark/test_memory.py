@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading in a loop keeps nothing: no proxy, no session, no log beyond the bound."""
+
+from __future__ import annotations
+
+import gc
+import resource
+
+import pytest
+from tests.spark.tables import ids, numbers, numbers_table, without_rows
+
+import bayou
+from bayou.spark.application import Application
+from bayou.spark.jvm.callbacks import ERRORS
+
+
+def proxies(spark):
+    """The Python objects that the JVM holds, after it has let go of what it does not need."""
+    runtime = spark.sparkContext._jvm.java.lang.System
+    for _ in range(3):
+        runtime.gc()
+    gc.collect()
+    return len(spark.sparkContext._gateway.gateway_property.pool)
+
+
+def a_table(path):
+    builder = numbers_table(path, [1, 2], [3])
+    return builder.commit(numbers(path, "v.parquet", [4, 5], **without_rows([0])))
+
+
+def test_two_hundred_reads_leave_no_proxies_behind(spark, table_path):
+    a_table(table_path)
+
+    def read_often(times):
+        for number in range(times):
+            frame = bayou.read(spark, table_path) if number % 2 else spark.read.format("delta").load(table_path)
+            frame.where("id > 1")._jdf.queryExecution().executedPlan()
+
+    read_often(20)
+    before = proxies(spark)
+    read_often(180)
+    assert proxies(spark) <= before + 40
+
+
+def test_errors_on_their_way_are_bounded(spark, tmp_path):
+    for number in range(80):
+        with pytest.raises(bayou.DeltaError):
+            spark.read.format("delta").load(str(tmp_path / f"nothing{number}"))
+    assert len(ERRORS._kept) <= 64
+
+
+def test_tables_without_end_leave_logs_only_up_to_the_bound(spark, tmp_path, monkeypatch):
+    logs = Application.of(spark).logs
+    monkeypatch.setattr(logs, "_limit", 50_000)
+    for number in range(60):
+        path = str(tmp_path / str(number))
+        numbers_table(path, [number])
+        bayou.read(spark, path)._jdf.queryExecution().executedPlan()
+    kept = logs.tables()
+    assert 1 <= len(kept) < 60
+    assert kept[-1].endswith("/59")
+
+
+@pytest.mark.soak
+def test_ten_thousand_reads_keep_memory_flat(spark, table_path):
+    a_table(table_path)
+
+    def read_often(times):
+        for _ in range(times):
+            assert ids(spark.read.format("delta").load(table_path)) == [1, 2, 3, 5]
+
+    read_often(500)
+    before, held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, proxies(spark)
+    read_often(10_000)
+    assert proxies(spark) <= held + 100
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss <= before * 1.3

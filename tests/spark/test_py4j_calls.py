@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What planning asks of the JVM does not grow with the number of files: a round trip for each would cost minutes."""
+
+from __future__ import annotations
+
+import pytest
+from tests.spark.counting import jobs, py4j_calls
+from tests.spark.tables import only_log
+
+import bayou
+from bayou.protocol.deletion_vector import encode_inline
+from bayou.testing.table_builder import TableBuilder, add
+
+FEW, MANY = 10, 1_000
+
+
+def partitioned_log(path, count):
+    stats = '{"numRecords":10}'
+    files = (add(f"p={i % 100}/{i}.parquet", stats=stats, partitionValues={"p": str(i % 100)}) for i in range(count))
+    return TableBuilder(path).create({"id": "long", "p": "integer"}, partition_by=["p"]).commit(*files)
+
+
+def vectors_log(path, count):
+    return only_log(path, count, deletionVector=encode_inline([1, 3]).to_json())
+
+
+def odd_names_log(path, count):
+    return TableBuilder(path).create().commit(*(add(f"a%20b/{i}%25.parquet") for i in range(count)))
+
+
+KINDS = {"plain": only_log, "partitions": partitioned_log, "vectors": vectors_log, "odd names": odd_names_log}
+
+
+def plan_all(frame):
+    """Everything that lists files, without a job: the physical plan, its partitions, the size, and the input files."""
+    plan = frame._jdf.queryExecution()
+    plan.optimizedPlan().stats().sizeInBytes()
+    return plan.executedPlan().execute().getNumPartitions()
+
+
+ACTIONS = {
+    "plan": plan_all,
+    "filtered plan": lambda frame: plan_all(frame.where("id < 50")),
+    "inputFiles": lambda frame: frame._jdf.inputFiles(),
+    "count": lambda frame: frame.groupBy().count()._jdf.queryExecution().executedPlan(),
+    "limit": lambda frame: plan_all(frame.limit(25)),
+}
+
+
+def calls_of(spark, path, action):
+    frame = bayou.read(spark, path)
+    with py4j_calls(spark) as calls:
+        ACTIONS[action](frame)
+    return calls.value
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_number_of_calls_is_the_same_for_few_files_and_for_many(spark, tmp_path, kind, action):
+    for count in (FEW, MANY):
+        KINDS[kind](str(tmp_path / str(count)), count)
+    calls_of(spark, str(tmp_path / str(FEW)), action)  # what is looked up once is not to be counted
+    few, many = (calls_of(spark, str(tmp_path / str(count)), action) for count in (FEW, MANY))
+    assert few == many
+
+
+def test_a_partition_filter_costs_the_same_number_of_calls(spark, tmp_path):
+    for count in (FEW, MANY):
+        partitioned_log(str(tmp_path / str(count)), count)
+
+    def calls(count, condition):
+        frame = bayou.read(spark, str(tmp_path / str(count))).where(condition)
+        with py4j_calls(spark) as counted:
+            plan_all(frame)
+        return counted.value
+
+    calls(FEW, "p % 2 = 1")
+    assert calls(FEW, "p % 2 = 1") == calls(MANY, "p % 2 = 1")
+
+
+def test_a_hundred_thousand_files_cost_no_more_calls_and_no_job(spark, tmp_path):
+    few, many = str(tmp_path / "few"), str(tmp_path / "many")
+    only_log(few, FEW)
+    only_log(many, 100_000)
+    calls_of(spark, few, "inputFiles")
+    with jobs(spark) as ran:
+        assert calls_of(spark, many, "inputFiles") == calls_of(spark, few, "inputFiles")
+        assert calls_of(spark, many, "filtered plan") == calls_of(spark, few, "filtered plan")
+        assert len(bayou.read(spark, many).inputFiles()) == 100_000
+    assert ran.value == 0
+
+
+def test_a_further_query_over_one_table_costs_no_more_than_the_one_before(spark, table_path):
+    only_log(table_path, FEW)
+    frame = bayou.read(spark, table_path)
+    seen = []
+    for _ in range(3):
+        with py4j_calls(spark) as calls:
+            plan_all(frame.where("id < 50"))
+        seen.append(calls.value)
+    assert seen[1] == seen[2]
