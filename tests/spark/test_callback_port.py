@@ -53,7 +53,7 @@ def target(spark):
     function = BiFunction(application.jvm, lambda first, second: called.append((first, second)))
     holder = application.jvm.java_list([function])
     pool = spark.sparkContext._gateway.gateway_property.pool
-    identity = next(key for key, value in pool.items() if value is function)
+    identity = next(key for key, value in pool.dict.items() if value is function)
     holder.get(0).apply("legal", None)
     assert called == [("legal", None)]
     called.clear()

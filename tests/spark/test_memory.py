@@ -51,7 +51,7 @@ def test_errors_on_their_way_are_bounded(spark, tmp_path):
 
 def test_tables_without_end_leave_logs_only_up_to_the_bound(spark, tmp_path, monkeypatch):
     logs = Application.of(spark).logs
-    monkeypatch.setattr(logs, "_limit", 50_000)
+    monkeypatch.setattr(logs, "_limit", 200_000)
     for number in range(60):
         path = str(tmp_path / str(number))
         numbers_table(path, [number])
@@ -59,6 +59,10 @@ def test_tables_without_end_leave_logs_only_up_to_the_bound(spark, tmp_path, mon
     kept = logs.tables()
     assert 1 <= len(kept) < 60
     assert kept[-1].endswith("/59")
+    for number in range(60):
+        with pytest.raises(bayou.DeltaError):
+            bayou.read(spark, str(tmp_path / f"nothing{number}"))
+    assert len(logs.tables()) < 60
 
 
 @pytest.mark.soak

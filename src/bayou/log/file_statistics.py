@@ -99,10 +99,21 @@ def may_match(snapshot: Snapshot, where: Filters) -> pa.BooleanArray:
     used = columns(predicate)
     collated = {physical for _, physical, leaf in leaves(snapshot.schema) if is_collated(leaf)}
     partitions = {path: values for path, values in snapshot.partitions().items() if path in used - collated}
+    if predicate is where:  # its instants are exact, and whoever made it reads texts without a zone in a zone of his own
+        partitions = {path: values for path, values in partitions.items() if _names_its_zone(snapshot, path, values.type)}
     types = skipping_types(snapshot.schema)
     fields = {path: types[path] for path in used if path in types and path not in partitions}
     statistics = snapshot.statistics(fields) if fields else _nothing_known(snapshot.files(["path"]).num_rows)
     return skipping.may_match(predicate, statistics, partitions)
+
+
+def _names_its_zone(snapshot: Snapshot, path: ColumnPath, kind: pa.DataType) -> bool:
+    """Whether the values of a partition column mean the same to every reader: not so for timestamps without a zone."""
+    if not (pa.types.is_timestamp(kind) and kind.tz is not None):
+        return True
+    texts = snapshot.partition_texts()[path[0]]
+    zoned = pc.match_substring_regex(texts, r"(Z|[+-]\d{1,2}:?\d{2})$")
+    return pc.all(pc.fill_null(zoned, True)).as_py() is not False
 
 
 def _nothing_known(size: int) -> FileStatistics:

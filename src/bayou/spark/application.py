@@ -31,6 +31,8 @@ PINNED_SNAPSHOTS = 16
 """How many older versions are kept at hand, over all tables."""
 LOG_CACHE_BYTES = 512 << 20
 """How much memory the logs that an application keeps open may pin; the least recently used are let go first."""
+_LOG_BYTES = 4096
+"""What a log is taken to pin on its own, also one of a path where no table is."""
 
 
 class LogCache:
@@ -64,17 +66,23 @@ class LogCache:
             log = self._logs.get(key)
             if log is None:
                 log = self._logs[key] = open_log(path, storage_options or None)
+                self._sizes[key] = _LOG_BYTES
             self._logs.move_to_end(key)
+            self._let_go()
         return log
 
     def measure(self, path: str, storage_options: Mapping[str, str], snapshot: Snapshot) -> None:
         """Notes how much memory a log's newest snapshot pins, and lets go of logs above the limit."""
         key = (path, tuple(sorted(storage_options.items())))
         with self._lock:
-            self._sizes[key] = snapshot.nbytes
-            while sum(self._sizes.values()) > self._limit and len(self._logs) > 1:
-                oldest, _ = self._logs.popitem(last=False)
-                self._sizes.pop(oldest, None)
+            if key in self._logs:
+                self._sizes[key] = _LOG_BYTES + snapshot.nbytes
+            self._let_go()
+
+    def _let_go(self) -> None:
+        while sum(self._sizes.values()) > self._limit and len(self._logs) > 1:
+            oldest, _ = self._logs.popitem(last=False)
+            del self._sizes[oldest]
 
     def tables(self) -> list[str]:
         """The URIs of the tables whose logs are open."""
