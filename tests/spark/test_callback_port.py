@@ -19,7 +19,7 @@ import json, socket, sys
 port, commands = int(sys.argv[1]), json.loads(sys.argv[2])
 answers = []
 for conversation in commands:
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=3) as connection:
         stream = connection.makefile("rwb")
         got = []
         for command in conversation:
@@ -68,8 +68,8 @@ def test_a_process_without_the_token_is_refused(spark, target):
     answers = attack(
         callback_port(spark),
         [call],
-        ["A\nwrong\n", call],
-        ["A\n\n", call],
+        ["A\nwrong\ne\n", call],
+        ["A\n\ne\n", call],
         ["c\n" + identity + "\ntoString\ne\n", call],
         ["g\n" + identity + "\ne\n"],
     )
@@ -80,7 +80,7 @@ def test_a_process_without_the_token_is_refused(spark, target):
 def test_the_same_call_with_the_token_would_have_worked(spark, target):
     identity, called = target
     token = spark.sparkContext._gateway.gateway_parameters.auth_token
-    attack(callback_port(spark), [f"A\n{token}\n", f"c\n{identity}\napply\nsthe\nstoken\ne\n"])
+    attack(callback_port(spark), [f"A\n{token}\ne\n", f"c\n{identity}\napply\nsthe\nstoken\ne\n"])
     assert called == [("the", "token")]
 
 
