@@ -72,6 +72,7 @@ WAYS = {
     "format": lambda spark, path: spark.read.format("delta").load(path),
     "format in upper case": lambda spark, path: spark.read.format("DELTA").load(path),
     "option path": lambda spark, path: spark.read.format("delta").option("path", path).load(),
+    "option PATH": lambda spark, path: spark.read.format("delta").option("PATH", path).load(),
     "file uri": lambda spark, path: spark.read.format("delta").load(f"file://{path}"),
     "trailing slash": lambda spark, path: spark.read.format("delta").load(path + "/"),
     "sql by path": lambda spark, path: spark.sql(f"select * from delta.`{path}`"),

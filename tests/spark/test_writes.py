@@ -470,7 +470,7 @@ def test_statements_that_would_pass_the_log_by_are_refused(spark, table_path, tm
     before = data_files(table_path)
     try:
         for statement in statements:
-            with pytest.raises(Exception) as caught:  # noqa: PT011  (whose error it is differs between Sparks)
+            with pytest.raises(Exception) as caught:
                 spark.sql(statement).collect()
             assert "\n\tat " not in str(caught.value), statement
         assert bayou.read(spark, table_path).where("id = 1").collect() == [(1, 2)]

@@ -40,7 +40,7 @@ class Provider:
     def _read(self, options: dict[str, str], objects: Any) -> JavaObject:
         session, scala_options, schema, origin = objects
         given: dict[str, str | None] = dict(options)
-        if "path" not in given:
+        if all(name.lower() != "path" for name in given):
             given["path"] = _path_in_sql(origin)
         request = reader.TableRequest.from_options(given)
         relation = reader.relation(self._application, session, request, scala_options)

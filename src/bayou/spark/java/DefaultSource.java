@@ -4,6 +4,7 @@ package delta;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.*;
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap;
 import org.apache.spark.sql.sources.*;
 
 // The data source `delta`. Spark finds it by its name; every call goes to one Python object.
@@ -14,6 +15,8 @@ public class DefaultSource extends org.apache.spark.sql.execution.datasources.bi
 
   // What happened and the options as text, each ended by NUL, because every step through py4j costs; then the objects.
   private static Object call(String what, scala.collection.immutable.Map options, Object[] objects) {
+    // Spark's map finds an option in any case and says its name in lower case; table properties are told by the case as well.
+    if (options instanceof CaseInsensitiveMap) options = ((CaseInsensitiveMap) options).originalMap();
     StringBuilder text = new StringBuilder(what).append('\0');
     for (scala.collection.Iterator i = options.iterator(); i.hasNext();) {
       scala.Tuple2 option = (scala.Tuple2) i.next();
