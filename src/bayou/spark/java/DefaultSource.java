@@ -2,10 +2,16 @@
 package delta;
 
 import java.util.function.BiFunction;
-import org.apache.spark.sql.*;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.SQLContext;
+import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap;
-import org.apache.spark.sql.sources.*;
+import org.apache.spark.sql.sources.BaseRelation;
+import org.apache.spark.sql.sources.CreatableRelationProvider;
+import org.apache.spark.sql.sources.DataSourceRegister;
+import org.apache.spark.sql.sources.RelationProvider;
+import org.apache.spark.sql.sources.SchemaRelationProvider;
 
 // The data source `delta`. Spark finds it by its name; every call goes to one Python object.
 // A FileFormat, because SQL by path takes nothing else; the binary one, because ALTER TABLE ADD COLUMNS refuses that.

@@ -2,8 +2,10 @@
 package bayou;
 
 import java.util.function.BiConsumer;
-import org.apache.spark.sql.*;
-import org.apache.spark.sql.execution.datasources.*;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.sources.InsertableRelation;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Map;

@@ -3,7 +3,10 @@ package bayou;
 
 import java.util.function.BiFunction;
 import org.apache.hadoop.fs.Path;
-import org.apache.spark.sql.execution.datasources.*;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation$;
+import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Map;
 
