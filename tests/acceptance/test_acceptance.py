@@ -16,12 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.acceptance import reader
-from tests.spark.conftest import plain_spark, spark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-__all__ = ["plain_spark", "spark"]
 
 KINDS = {"rows": ("read", "ok"), "errors": ("read", "error"), "snapshots": ("snapshot", "ok")}
 SHOWN = 20
