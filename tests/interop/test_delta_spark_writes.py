@@ -71,12 +71,12 @@ TABLES = {
             f"create table {T} (id bigint) using delta"
             f" tblproperties ('delta.checkpointPolicy' = 'v2', 'delta.checkpointInterval' = '2')"
         ),
-        *(f"insert into {T} values ({n})" for n in range(5)),
+        *(f"insert into {T} values ({n})" for n in range(3)),
         f"delete from {T} where id = 1",
     ],
     "classic checkpoints with parsed statistics": [
         f"create table {T} (id bigint, p int) using delta partitioned by (p) {PARSED}",
-        *(f"insert into {T} values ({n}, {n % 2})" for n in range(5)),
+        *(f"insert into {T} values ({n}, {n % 2})" for n in range(3)),
     ],
     "generated, identity and default columns": [
         (

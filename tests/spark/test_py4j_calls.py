@@ -59,7 +59,8 @@ def calls_of(spark, path, action):
 def test_the_number_of_calls_is_the_same_for_few_files_and_for_many(spark, tmp_path, kind, action):
     for count in (FEW, MANY):
         KINDS[kind](str(tmp_path / str(count)), count)
-    calls_of(spark, str(tmp_path / str(FEW)), action)  # what is looked up once is not to be counted
+    for count in (FEW, MANY):  # what is looked up once, for the JVM or for a snapshot, is not to be counted
+        calls_of(spark, str(tmp_path / str(count)), action)
     few, many = (calls_of(spark, str(tmp_path / str(count)), action) for count in (FEW, MANY))
     assert few == many
 
@@ -74,7 +75,8 @@ def test_a_partition_filter_costs_the_same_number_of_calls(spark, tmp_path):
             plan_all(frame)
         return counted.value
 
-    calls(FEW, "p % 2 = 1")
+    for count in (FEW, MANY):  # what is looked up once, for the JVM or for a snapshot, is not to be counted
+        calls(count, "p % 2 = 1")
     assert calls(FEW, "p % 2 = 1") == calls(MANY, "p % 2 = 1")
 
 
