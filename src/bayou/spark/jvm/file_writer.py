@@ -26,8 +26,12 @@ if TYPE_CHECKING:
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 _DATASOURCES = "org.apache.spark.sql.execution.datasources"
-# Spark's default, INT96, has no statistics in the footer.
-_SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+# Spark's default for timestamps, INT96, has no statistics in the footer; and Spark 3.5 refuses dates before 1582 unless told that
+# they are meant as they are, which is what every reader of a Delta table takes them for.
+_SETTINGS = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+}
 
 
 @dataclass(frozen=True, slots=True)
