@@ -26,12 +26,11 @@ if TYPE_CHECKING:
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 _DATASOURCES = "org.apache.spark.sql.execution.datasources"
-# Spark's default for timestamps, INT96, has no statistics in the footer; and Spark 3.5 refuses dates before 1582 unless told that
-# they are meant as they are, which is what every reader of a Delta table takes them for.
-_SETTINGS = {
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
-}
+# Spark's default, INT96, has no statistics in the footer.
+_SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+# Spark 3.5 refuses dates before 1582 unless told that they are meant as they are, as every reader of a Delta table takes them.
+# Tasks read this one from the properties of the job's thread.
+_REBASE = ("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +82,16 @@ def _run(jvm: Jvm, frame: DataFrame, job: WriteJob, manifest: str) -> None:
     session = frame.sparkSession._jsparkSession.cloneSession()  # noqa: SLF001  (the bridge)
     for name, value in _SETTINGS.items():
         session.conf().set(name, value)
+    context = session.sparkContext()
+    given = context.getLocalProperty(_REBASE[0])
+    context.setLocalProperty(*_REBASE)
+    try:
+        _call_writer(jvm, session, frame, job, manifest)
+    finally:
+        context.setLocalProperty(_REBASE[0], given)
+
+
+def _call_writer(jvm: Jvm, session: JavaObject, frame: DataFrame, job: WriteJob, manifest: str) -> None:
     plan = frame._jdf.queryExecution().executedPlan()  # noqa: SLF001  (the bridge)
     output = plan.output()
     attributes = {attribute.name(): attribute for attribute in jvm.list_of(output)} if job.partition_by else {}
