@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import resource
+import time
 
 import pytest
 from tests.spark.tables import ids, numbers, numbers_table, without_rows
@@ -15,12 +16,20 @@ from bayou.spark.jvm.callbacks import ERRORS
 
 
 def proxies(spark):
-    """The Python objects that the JVM holds, after it has let go of what it does not need."""
+    """The Python objects that the JVM holds, after it has let go of what it does not need.
+
+    The JVM lets go in a finalizer, which runs some time after the collection, and each may free others: asked until it is quiet.
+    """
     runtime = spark.sparkContext._jvm.java.lang.System
-    for _ in range(3):
+    pool = spark.sparkContext._gateway.gateway_property.pool
+    counts = [len(pool)]
+    while len(counts) < 30 and counts[-1:] * 3 != counts[-3:]:
+        gc.collect()
         runtime.gc()
-    gc.collect()
-    return len(spark.sparkContext._gateway.gateway_property.pool)
+        runtime.runFinalization()
+        time.sleep(0.1)
+        counts.append(len(pool))
+    return counts[-1]
 
 
 def a_table(path):

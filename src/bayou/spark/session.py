@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from bayou.spark.application import Application
 from bayou.spark.errors import raised_as_pyspark
-from bayou.spark.jvm.adapters import Adapters
+from bayou.spark.jvm.adapters import Adapters, has_delta_spark
 from bayou.spark.jvm.callbacks import BiConsumer, BiFunction
-from bayou.spark.jvm.session import has_delta_spark, install_rule, java_session
+from bayou.spark.jvm.session import install_rule, java_session
 from bayou.spark.provider import Provider
 from bayou.spark.rule import RuleBody
 

@@ -7,6 +7,7 @@ and asks Python. Compiled once for a JVM, always against the Spark that is there
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
 import tempfile
@@ -16,12 +17,20 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from bayou.errors import SessionError
+from bayou.spark.jvm.adapter_cache import AdapterCache
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 _FILE_INDEX = "org.apache.spark.sql.execution.datasources.FileIndex"
 _HADOOP_FS_RELATION = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
+SINK_LOG = (
+    "org.apache.spark.sql.execution.streaming.sinks.FileStreamSinkLog",
+    "org.apache.spark.sql.execution.streaming.FileStreamSinkLog",
+)
+"""The log of Spark's file sink, by its newest name first."""
 
 
 class Adapters:
@@ -45,7 +54,7 @@ class Adapters:
             try:
                 jvm.loader.loadClass("bayou.Rule")
             except Exception:  # noqa: BLE001  (py4j has many classes for "no such class")
-                adapters._compile()
+                adapters._add_to_class_path()
             cls._instances[jvm] = adapters
         return cls._instances[jvm]
 
@@ -71,12 +80,23 @@ class Adapters:
         """The static functions of the optimizer rule."""
         return self._jvm.static("bayou.Rule")
 
-    def _compile(self) -> None:
-        folder = Path(tempfile.mkdtemp(prefix="bayou-adapters-"))
+    def _add_to_class_path(self, cache: AdapterCache | None = None) -> Path:
+        """Compiles the adapters, unless a session before this one did, and returns the folder that was added."""
+        cache = cache or AdapterCache()
         try:
-            self._compile_into(folder)
+            sources = self._sources()
+            key = cache.key([*(f"{name}\n{text}" for name, text in sources.items()), *self._compiled_against()])
+            folder = cache.get(key)
+            if folder is None:
+                made = self._compile(sources)
+                folder = cache.put(key, made)
+                if folder is None:
+                    folder = made
+                    self._delete_at_exit(made)
+                else:
+                    shutil.rmtree(made, ignore_errors=True)
+            self._jvm.loader.addURL(self._jvm.view.java.io.File(str(folder)).toURI().toURL())
         except Exception as error:
-            shutil.rmtree(folder, ignore_errors=True)
             java_exception = getattr(error, "java_exception", None)
             reason = java_exception.toString() if java_exception is not None else str(error) or type(error).__name__
             message = f"The Java adapters cannot be compiled on this session: {reason}"
@@ -84,36 +104,54 @@ class Adapters:
                 message,
                 next_step="bayou.read, bayou.write and DeltaTable still work; the source `delta` and SQL by path do not.",
             ) from error
-        # The classes are loaded at first use, so the folder stays as long as the JVM. Java deletes the last registered first.
-        for file in [folder, *sorted(folder.rglob("*"))]:
-            self._jvm.view.java.io.File(str(file)).deleteOnExit()
+        return folder
 
-    def _compile_into(self, folder: Path) -> None:
-        view = self._jvm.view
-        names = {"SEQ": self._type_of_seq(), "SESSION": self._type_of_session()}
-        sources = []
+    def _sources(self) -> dict[str, str]:
+        """The adapters' sources by file name, with the types of this Spark in the place of the placeholders."""
+        names = {
+            "SEQ": self._type_of_seq(),
+            "SESSION": self._type_of_session(),
+            "SINKLOG": self._jvm.java_class(*SINK_LOG).getName(),
+        }
+        sources = {}
         for source in sorted(resources.files("bayou.spark.java").iterdir(), key=lambda entry: entry.name):
             if source.name.endswith(".java"):
                 text = source.read_text(encoding="utf-8")
                 for placeholder, name in names.items():
                     text = re.sub(rf"\b{placeholder}\b", name, text)
-                target = folder / source.name
-                target.write_text(text, encoding="utf-8")
-                sources.append(view.java.io.File(str(target)))
-        compiler = view.org.codehaus.janino.CompilerFactory().newCompiler()
-        compiler.setDestinationDirectory(view.java.io.File(str(folder)), False)
-        compiler.compile(self._jvm.array(view.java.io.File, sources))
-        self._register_source(folder)
-        self._jvm.loader.addURL(view.java.io.File(str(folder)).toURI().toURL())
+                sources[source.name] = text
+        return sources
 
-    def _register_source(self, folder: Path) -> None:
-        """Makes the source known by its short name in any case (`USING DELTA`), unless it is delta-spark's."""
+    def _compiled_against(self) -> list[str]:
+        """What tells one Spark's classes from another's: its version, its JARs, the JVM, and whether delta-spark is there."""
+        jar = self._jvm.java_class(_FILE_INDEX).getProtectionDomain().getCodeSource().getLocation().getPath()
+        system = self._jvm.static("java.lang.System")
+        found = [self._jvm.spark_version_text, jar, system.getProperty("java.version"), str(has_delta_spark(self._jvm))]
+        with contextlib.suppress(OSError):
+            facts = Path(jar).stat()
+            found.append(f"{facts.st_size} {facts.st_mtime_ns}")
+        return found
+
+    def _compile(self, sources: Mapping[str, str]) -> Path:
+        view = self._jvm.view
+        folder = Path(tempfile.mkdtemp(prefix="bayou-adapters-"))
         try:
-            self._jvm.java_class("org.apache.spark.sql.delta.sources.DeltaDataSource")
-        except LookupError:
-            services = folder / "META-INF" / "services"
-            services.mkdir(parents=True)
-            (services / "org.apache.spark.sql.sources.DataSourceRegister").write_text("delta.DefaultSource\n", encoding="utf-8")
+            for name, text in sources.items():
+                (folder / name).write_text(text, encoding="utf-8")
+            compiler = view.org.codehaus.janino.CompilerFactory().newCompiler()
+            compiler.setDestinationDirectory(view.java.io.File(str(folder)), False)
+            compiler.compile(self._jvm.array(view.java.io.File, [view.java.io.File(str(folder / name)) for name in sources]))
+            if not has_delta_spark(self._jvm):
+                _register_source(folder)
+        except Exception:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return folder
+
+    def _delete_at_exit(self, folder: Path) -> None:
+        # The classes are loaded at first use, so the folder stays as long as the JVM. Java deletes the last registered first.
+        for file in [folder, *sorted(folder.rglob("*"))]:
+            self._jvm.view.java.io.File(str(file)).deleteOnExit()
 
     def _type_of_seq(self) -> str:
         # Scala's Seq is another class in 2.12 than in 2.13: a method that returns one tells.
@@ -124,3 +162,19 @@ class Adapters:
     def _type_of_session(self) -> str:
         name: str = self._jvm.java_class(_HADOOP_FS_RELATION).getConstructors()[0].getParameterTypes()[6].getName()
         return name
+
+
+def has_delta_spark(jvm: Jvm) -> bool:
+    """Whether delta-spark's own data source is on the class path."""
+    try:
+        jvm.java_class("org.apache.spark.sql.delta.sources.DeltaDataSource")
+    except LookupError:
+        return False
+    return True
+
+
+def _register_source(folder: Path) -> None:
+    """Makes the source known by its short name in any case (`USING DELTA`)."""
+    services = folder / "META-INF" / "services"
+    services.mkdir(parents=True)
+    (services / "org.apache.spark.sql.sources.DataSourceRegister").write_text("delta.DefaultSource\n", encoding="utf-8")

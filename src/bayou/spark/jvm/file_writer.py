@@ -7,18 +7,20 @@ wrote; `FileFormatWriter` is driven with it, inside `SQLExecution`, so that the 
 
 from __future__ import annotations
 
+import contextlib
 import json
-import shutil
 import tempfile
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bayou.errors import SessionError
+from bayou.spark.jvm.adapters import SINK_LOG, Adapters
 from bayou.spark.jvm.callbacks import Block
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -31,6 +33,8 @@ _SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 # Spark 3.5 refuses dates before 1582 unless told that they are meant as they are, as every reader of a Delta table takes them.
 # Tasks read this one from the properties of the job's thread.
 _REBASE = ("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
+# Without the `.crc` siblings, which nobody but Hadoop's local file system reads, and which cost a process each, for chmod.
+_PLAIN_LOCAL_FILES = {"fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem", "fs.file.impl.disable.cache": "true"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +71,15 @@ class WriteJob:
 
 def write_files(jvm: Jvm, frame: DataFrame, job: WriteJob) -> list[WrittenFile]:
     """Writes the rows of a DataFrame as Parquet files under a folder, in one job."""
-    manifest = tempfile.mkdtemp(prefix="bayou-manifest-")
-    try:
-        plan = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
-        block = Block(jvm, lambda: _run(jvm, frame, job, manifest))
-        execution = jvm.module("org.apache.spark.sql.execution.SQLExecution")
-        jvm.call(execution, "withNewExecutionId", plan, jvm.some("bayou write"), block)
-        return _written(manifest)
-    finally:
-        shutil.rmtree(manifest, ignore_errors=True)
+    plan = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
+    block = Block(jvm, lambda: _run(jvm, frame, job))
+    execution = jvm.module("org.apache.spark.sql.execution.SQLExecution")
+    jvm.call(execution, "withNewExecutionId", plan, jvm.some("bayou write"), block)
+    written: list[WrittenFile] = block.result
+    return written
 
 
-def _run(jvm: Jvm, frame: DataFrame, job: WriteJob, manifest: str) -> None:
+def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> list[WrittenFile]:
     session = frame.sparkSession._jsparkSession.cloneSession()  # noqa: SLF001  (the bridge)
     for name, value in _SETTINGS.items():
         session.conf().set(name, value)
@@ -86,26 +87,26 @@ def _run(jvm: Jvm, frame: DataFrame, job: WriteJob, manifest: str) -> None:
     given = context.getLocalProperty(_REBASE[0])
     context.setLocalProperty(*_REBASE)
     try:
-        _call_writer(jvm, session, frame, job, manifest)
+        with _sink_log(jvm, session) as (log, written):
+            _call_writer(jvm, session, frame, job, log)
+            return _facts(written())
     finally:
         context.setLocalProperty(_REBASE[0], given)
 
 
-def _call_writer(jvm: Jvm, session: JavaObject, frame: DataFrame, job: WriteJob, manifest: str) -> None:
+def _call_writer(jvm: Jvm, session: JavaObject, frame: DataFrame, job: WriteJob, log: JavaObject) -> None:
     plan = frame._jdf.queryExecution().executedPlan()  # noqa: SLF001  (the bridge)
     output = plan.output()
     attributes = {attribute.name(): attribute for attribute in jvm.list_of(output)} if job.partition_by else {}
     spec = jvm.java_class(f"{_DATASOURCES}.FileFormatWriter$OutputSpec")
-    configuration = session.sessionState().newHadoopConf()
-    for name, value in job.hadoop.items():
-        configuration.set(name, value)
+    configuration = _configuration(session, job)
     jvm.call(
         jvm.module(f"{_DATASOURCES}.FileFormatWriter"),
         "write",
         session,
         plan,
         jvm.view.org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat(),
-        _commit_protocol(jvm, session, job.root, manifest),
+        _commit_protocol(jvm, job.root, log),
         jvm.construct(spec, job.root, jvm.scala_map({}), output),
         configuration,
         jvm.seq(attributes[name] for name in job.partition_by),
@@ -116,19 +117,41 @@ def _call_writer(jvm: Jvm, session: JavaObject, frame: DataFrame, job: WriteJob,
     )
 
 
-def _commit_protocol(jvm: Jvm, session: JavaObject, root: str, manifest: str) -> JavaObject:
-    log_class = jvm.java_class(f"{_STREAMING}.sinks.FileStreamSinkLog", f"{_STREAMING}.FileStreamSinkLog")
-    log = jvm.construct(log_class, 1, session, f"file:{manifest}", jvm.none)
+def _configuration(session: JavaObject, job: WriteJob) -> JavaObject:
+    configuration = session.sessionState().newHadoopConf()
+    if configuration.get("fs.file.impl") is None:
+        for name, value in _PLAIN_LOCAL_FILES.items():
+            configuration.set(name, value)
+    for name, value in job.hadoop.items():
+        configuration.set(name, value)
+    return configuration
+
+
+def _commit_protocol(jvm: Jvm, root: str, log: JavaObject) -> JavaObject:
     protocol = jvm.construct(jvm.java_class(f"{_STREAMING}.ManifestFileCommitProtocol"), str(uuid.uuid4()), root)
     protocol.setupManifestOptions(log, 0)
     return protocol
 
 
-def _written(manifest: str) -> list[WrittenFile]:
-    listed = Path(manifest, "0")
-    if not listed.exists():
-        return []
-    with listed.open(encoding="utf-8") as lines:
-        next(lines)  # the format's version
-        facts = [json.loads(line) for line in lines]
+@contextlib.contextmanager
+def _sink_log(jvm: Jvm, session: JavaObject) -> Iterator[tuple[JavaObject, Callable[[], str]]]:
+    """Where the job notes what it wrote, and how to read it: in memory, or in a folder where there are no adapters."""
+    try:
+        adapters = Adapters.of(jvm)
+    except SessionError:
+        with tempfile.TemporaryDirectory(prefix="bayou-manifest-") as folder:
+            log = jvm.construct(jvm.java_class(*SINK_LOG), 1, session, f"file:{folder}", jvm.none)
+            yield log, lambda: _read_text(Path(folder, "0"))
+    else:
+        # The folder has to be there, and nothing is written to it.
+        log = adapters.new("bayou.WrittenFiles", session, f"file:{tempfile.gettempdir()}")
+        yield log, log.text
+
+
+def _read_text(file: Path) -> str:
+    return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+def _facts(text: str) -> list[WrittenFile]:
+    facts = [json.loads(line) for line in text.split("\n")[1:] if line]  # the first line is the format's version
     return [WrittenFile(fact["path"], fact["size"], fact["modificationTime"]) for fact in facts]

@@ -33,15 +33,6 @@ def install_rule(jvm: Jvm, session: JavaObject, body: Callable[..., Any]) -> Non
     getattr(methods, "extraOptimizations_$eq")(jvm.seq([*rules, rule]))
 
 
-def has_delta_spark(jvm: Jvm) -> bool:
-    """Whether delta-spark's own data source is on the class path."""
-    try:
-        jvm.java_class("org.apache.spark.sql.delta.sources.DeltaDataSource")
-    except LookupError:
-        return False
-    return True
-
-
 def changed_provider(jvm: Jvm, command: JavaObject) -> str | None:
     """The provider of the catalog table that a command is about; None where it is about none."""
     for position in range(command.productArity()):

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where compiled adapters are kept for the next session, so that only the first one on a machine waits for the compiler.
+
+Class files that a session loads are code: only a folder that belongs to this user, and that nobody else can write to, is
+trusted. Without one, every session compiles for itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_COMPLETE = "complete"
+
+
+class AdapterCache:
+    """Folders of class files by what they were compiled from and against. Processes may share one.
+
+    Attributes:
+        root: the folder that holds them.
+    """
+
+    def __init__(self, root: Path | None = None) -> None:
+        base = os.environ.get("XDG_CACHE_HOME") or Path("~", ".cache").expanduser()
+        self.root = Path(base, "bayou", "adapters") if root is None else root
+
+    @staticmethod
+    def key(facts: Iterable[str]) -> str:
+        """The name of the folder for classes that depend on these facts."""
+        return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:32]
+
+    def get(self, key: str) -> Path | None:
+        """The folder of that key, where it is complete and can be trusted."""
+        folder = self.root / key
+        with contextlib.suppress(OSError):
+            if _is_ours(self.root) and _is_ours(folder) and (folder / _COMPLETE).exists():
+                return folder
+        return None
+
+    def put(self, key: str, compiled: Path) -> Path | None:
+        """Keep a folder of class files.
+
+        Returns:
+            Where they are kept; None where nothing can be kept.
+        """
+        with contextlib.suppress(OSError):
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not _is_ours(self.root):
+                return None
+            copy = Path(tempfile.mkdtemp(prefix=".", dir=self.root))
+            try:
+                shutil.copytree(compiled, copy, dirs_exist_ok=True)
+                (copy / _COMPLETE).touch()
+                copy.rename(self.root / key)
+            except OSError:  # most often: another process was first
+                shutil.rmtree(copy, ignore_errors=True)
+        return self.get(key)
+
+
+def _is_ours(folder: Path) -> bool:
+    found = folder.lstat()
+    if os.name == "nt":  # profile folders are private there
+        return stat.S_ISDIR(found.st_mode)
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
