@@ -13,9 +13,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bayou import storage as storage
     from bayou.errors import DeltaError as DeltaError
     from bayou.log.delta_log import DeltaLog as DeltaLog
     from bayou.log.delta_log import open_log as open  # noqa: A004
+    from bayou.log.events import add_listener as add_listener
     from bayou.log.snapshot import Snapshot as Snapshot
     from bayou.spark.session import enable as enable
     from bayou.table import DeltaTable as DeltaTable
@@ -24,16 +26,31 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["DeltaError", "DeltaLog", "DeltaTable", "Snapshot", "__version__", "enable", "open", "read", "write"]
+__all__ = [
+    "DeltaError",
+    "DeltaLog",
+    "DeltaTable",
+    "Snapshot",
+    "__version__",
+    "add_listener",
+    "enable",
+    "open",
+    "read",
+    "storage",
+    "write",
+]
 
-_HOMES = {
+# The module and the name in it; no name where the module itself is meant.
+_HOMES: dict[str, tuple[str, str | None]] = {
     "DeltaError": ("bayou.errors", "DeltaError"),
     "DeltaLog": ("bayou.log.delta_log", "DeltaLog"),
     "DeltaTable": ("bayou.table", "DeltaTable"),
     "Snapshot": ("bayou.log.snapshot", "Snapshot"),
+    "add_listener": ("bayou.log.events", "add_listener"),
     "enable": ("bayou.spark.session", "enable"),
     "open": ("bayou.log.delta_log", "open_log"),
     "read": ("bayou.table", "read"),
+    "storage": ("bayou.storage", None),
     "write": ("bayou.table", "write"),
 }
 
@@ -43,7 +60,9 @@ def __getattr__(name: str) -> Any:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
     module, attribute = _HOMES[name]
-    value = getattr(import_module(module), attribute)
+    value: Any = import_module(module)
+    if attribute is not None:
+        value = getattr(value, attribute)
     globals()[name] = value
     return value
 

@@ -1,12 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a log is kept: the store contract and its stores."""
+"""Where a log is kept: the store contract, its stores, and which of them serves which scheme."""
 
 from __future__ import annotations
 
 from bayou.storage.local import LocalStore
 from bayou.storage.memory import MemoryStore
 from bayou.storage.open_store import open_store
-from bayou.storage.paths import QualifiedPath, qualify
+from bayou.storage.paths import QualifiedPath, qualify, redact_uri
+from bayou.storage.registry import StoreFactory, register, registered_schemes, unregister
+from bayou.storage.spark_log_stores import check_spark_log_store_conf
 from bayou.storage.store import FileStatus, LogStore
 
-__all__ = ["FileStatus", "LocalStore", "LogStore", "MemoryStore", "QualifiedPath", "open_store", "qualify"]
+__all__ = [
+    "FileStatus",
+    "LocalStore",
+    "LogStore",
+    "MemoryStore",
+    "QualifiedPath",
+    "StoreFactory",
+    "check_spark_log_store_conf",
+    "open_store",
+    "qualify",
+    "redact_uri",
+    "register",
+    "registered_schemes",
+    "unregister",
+]

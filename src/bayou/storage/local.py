@@ -4,22 +4,39 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
-import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from bayou.errors import StorageError
+from bayou.protocol.file_names import LOG_FOLDER
+from bayou.storage.durable_files import publish, sync_file, sync_folder, sync_folders_above, temporary_file
 from bayou.storage.store import FileStatus
+
+# A disk merges syncs that wait together; beyond this many it does not get faster.
+_SYNC_THREADS: Final = 8
+
+_NEXT_STEPS: Final = {
+    errno.ENOSPC: "Free space on that disk, and run it again.",
+    errno.EDQUOT: "Free space within the quota, and run it again.",
+    errno.EROFS: "That disk is mounted read-only: keep the table elsewhere, or mount it for writing.",
+    errno.ENOTSUP: "Keep the table on a file system with hard links: without them, two writers cannot be kept apart.",
+}
 
 
 class LocalStore:
     """A folder on a local disk, safe for any number of processes on one machine.
 
     `put_if_absent` writes a temporary file, syncs it, and links it to its name: the link fails where the name exists,
-    so no process overwrites another's commit and no reader sees a part of one. The folder is synced afterwards, so that
-    the name survives a crash. File systems without hard links raise StorageError.
+    so no process overwrites another's commit and no reader sees a part of one. The folder is synced afterwards, and the
+    folders above it that were made for it, so that the name survives a crash. On file systems without hard links an
+    exclusive rename takes the link's place; where Linux offers none, the call raises StorageError.
+
+    A put that fails before the file has its name leaves no file behind. A put that fails afterwards, while its folder is
+    synced, raises though the file is there, and it may be gone after a crash.
 
     Hadoop keeps a checksum beside a file that it wrote, `.name.crc`, and refuses the file when the two disagree; each
     write here deletes that sibling.
@@ -35,55 +52,72 @@ class LocalStore:
         """See LogStore."""
         folder, _, start = path.rpartition("/")
         prefix = f"{folder}/" if folder else ""
-        with self._errors(folder), os.scandir(self._at(folder)) as entries:
+        with self._reading(folder), os.scandir(self._at(folder)) as entries:
             found = sorted((entry for entry in entries if entry.name >= start), key=lambda entry: entry.name)
             listed = [status for entry in found if (status := _status(prefix, entry)) is not None]
         return iter(listed)
 
     def read(self, path: str) -> bytes:
         """See LogStore."""
-        with self._errors(path):
+        with self._reading(path):
             return Path(self._at(path)).read_bytes()
 
     def open(self, path: str) -> BinaryIO:
         """See LogStore."""
-        with self._errors(path):
+        with self._reading(path):
             return Path(self._at(path)).open("rb")
 
     def size(self, path: str) -> int:
         """See LogStore."""
-        with self._errors(path):
+        with self._reading(path):
             return Path(self._at(path)).stat().st_size
 
     def put_if_absent(self, path: str, data: bytes) -> bool:
         """See LogStore."""
         target = Path(self._at(path))
-        if target.exists():
-            return False
-        with self._errors(path), _temporary(target, data) as temporary:
-            try:
-                os.link(temporary, target)
-            except FileExistsError:
+        with self._writing(path):
+            if target.exists():
                 return False
-            _drop_hadoop_checksum(target)
-            _sync_folder(target.parent)
+            with temporary_file(target, data) as temporary:
+                if not publish(temporary, target):
+                    return False
+                _drop_hadoop_checksum(target)
+                sync_folder(target.parent)
         return True
 
     def put(self, path: str, data: bytes) -> None:
         """See LogStore."""
         target = Path(self._at(path))
-        with self._errors(path), _temporary(target, data) as temporary:
+        with self._writing(path), temporary_file(target, data) as temporary:
             # The sibling goes first: a file without one is read unchecked, a file with a stale one is refused.
             _drop_hadoop_checksum(target)
             temporary.replace(target)
-            _sync_folder(target.parent)
+            sync_folder(target.parent)
 
     def delete(self, path: str) -> None:
         """See LogStore."""
         target = Path(self._at(path))
-        with self._errors(path):
+        with self._reading(path):
             target.unlink(missing_ok=True)
             _drop_hadoop_checksum(target)
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """See LogStore.
+
+        Syncs each file, then each folder between it and the root, once; where there is no log yet, the folders above
+        the root too, since the table's own folder may be new. One `fsync` a file, several at a time.
+        """
+        files = dict.fromkeys(paths)
+        if not files:
+            return
+        for path in files:
+            if path.startswith("/") or ".." in path.split("/"):
+                raise StorageError("only files under the table can be synced", table=self._root, file=path)
+        _each(self._sync_file, files)
+        _each(self._sync_folder, _folders(files))
+        if not os.path.exists(self._at(LOG_FOLDER)):  # noqa: PTH110  (a text is all there is)
+            with self._writing(""):
+                sync_folders_above(Path(self._root))
 
     def local_path(self, path: str) -> str | None:
         """See LogStore."""
@@ -92,8 +126,16 @@ class LocalStore:
     def _at(self, path: str) -> str:
         return os.path.join(self._root, path) if path else self._root  # noqa: PTH118  (hot: one call per commit)
 
+    def _sync_file(self, path: str) -> None:
+        with self._reading(path):
+            sync_file(self._at(path))
+
+    def _sync_folder(self, path: str) -> None:
+        with self._reading(path):
+            sync_folder(self._at(path))
+
     @contextlib.contextmanager
-    def _errors(self, path: str) -> Iterator[None]:
+    def _reading(self, path: str) -> Iterator[None]:
         try:
             yield
         except NotADirectoryError as error:
@@ -101,12 +143,25 @@ class LocalStore:
         except FileNotFoundError:
             raise
         except (OSError, ValueError) as error:
-            raise StorageError(
-                f"the local file system failed: {error}",
-                table=self._root,
-                file=path,
-                next_step="Check the permissions and the space of that folder.",
-            ) from error
+            raise self._failed(path, error) from error
+
+    @contextlib.contextmanager
+    def _writing(self, path: str) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            raise self._failed(path, error) from error
+
+    def _failed(self, path: str, error: Exception) -> StorageError:
+        code = error.errno if isinstance(error, OSError) else None
+        failed = StorageError(
+            f"the local file system failed: {error}",
+            table=self._root,
+            file=path,
+            next_step=_NEXT_STEPS.get(code or 0, "Check the permissions and the space of that folder."),
+        )
+        failed.errno = code
+        return failed
 
 
 def _status(prefix: str, entry: os.DirEntry[str]) -> FileStatus | None:
@@ -120,30 +175,27 @@ def _status(prefix: str, entry: os.DirEntry[str]) -> FileStatus | None:
     return FileStatus(prefix + entry.name, stat.st_size, stat.st_mtime_ns // 1_000_000, etag)
 
 
-@contextlib.contextmanager
-def _temporary(target: Path, data: bytes) -> Iterator[Path]:
-    """A synced file beside the target, gone afterwards. Its name is hidden and is no log file's name."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.parent / f".{target.name}.{uuid.uuid4().hex}.tmp"
-    try:
-        with temporary.open("xb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        yield temporary
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def _drop_hadoop_checksum(target: Path) -> None:
     (target.parent / f".{target.name}.crc").unlink(missing_ok=True)
 
 
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":  # folders cannot be opened there
+def _folders(files: Iterable[str]) -> set[str]:
+    """Every folder from the files up to the root, which is the empty path."""
+    folders: set[str] = set()
+    for folder in {path.rpartition("/")[0] for path in files}:
+        at = folder
+        while at not in folders:
+            folders.add(at)
+            at = at.rpartition("/")[0]
+    return folders
+
+
+def _each(call: Callable[[str], None], paths: Iterable[str]) -> None:
+    """Make a call for each path, several at a time; the first error is raised, and what has not begun is left out."""
+    todo = list(paths)
+    if len(todo) == 1:
+        call(todo[0])
         return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with ThreadPoolExecutor(min(_SYNC_THREADS, len(todo)), thread_name_prefix="bayou-sync") as pool:
+        for _ in pool.map(call, todo):
+            pass

@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from bayou.storage.store import FileStatus
@@ -66,6 +66,9 @@ class MemoryStore:
         """See LogStore."""
         with self._lock:
             self._files.pop(path, None)
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """See LogStore. Nothing here survives a crash, so there is nothing to do."""
 
     def local_path(self, path: str) -> str | None:  # noqa: ARG002  (the contract's signature)
         """See LogStore."""

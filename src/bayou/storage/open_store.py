@@ -4,28 +4,64 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from bayou.errors import StorageError
-from bayou.storage.local import LocalStore
-from bayou.storage.paths import QualifiedPath
+from bayou.storage.paths import QualifiedPath, redact_uri
+from bayou.storage.registry import make_store
 from bayou.storage.store import LogStore
+
+# Hadoop's file systems with an atomic rename that does not replace; every other one is left out.
+SCHEMES_OF_A_SESSION: Final = frozenset({"abfs", "abfss", "hdfs", "viewfs"})
+
+OBJECT_STORES: Final[Mapping[str, str]] = {
+    "adl": "Azure Data Lake Storage Gen1",
+    "az": "Azure Blob Storage",
+    "azure": "Azure Blob Storage",
+    "cos": "IBM Cloud Object Storage",
+    "cosn": "Tencent Cloud Object Storage",
+    "gcs": "Google Cloud Storage",
+    "gs": "Google Cloud Storage",
+    "obs": "Huawei Cloud Object Storage",
+    "oci": "Oracle Cloud Object Storage",
+    "oss": "Alibaba Cloud Object Storage",
+    "r2": "Cloudflare R2",
+    "s3": "Amazon S3",
+    "s3a": "Amazon S3",
+    "s3n": "Amazon S3",
+    "wasb": "Azure Blob Storage",
+    "wasbs": "Azure Blob Storage",
+}
 
 
 def open_store(place: QualifiedPath, storage_options: Mapping[str, str] | None = None) -> LogStore:
-    """The store that holds a table.
+    """The store that holds a table; nothing is read yet.
 
     Args:
         place: where the table is.
-        storage_options: credentials and settings; the local store has none.
+        storage_options: credentials and settings for the store; the local store has none.
 
     Raises:
-        StorageError: no store serves the scheme.
+        StorageError: no store serves the scheme, or its store cannot be made.
     """
-    del storage_options
-    if place.local is not None:
-        return LocalStore(place.local)
-    raise StorageError(
-        f"no log store serves the scheme {place.scheme!r}",
-        table=place.uri,
-        next_step="Use a local path or a file: URI; object stores are not supported yet.",
+    store = make_store(place, {} if storage_options is None else storage_options)
+    if store is None:
+        raise _unserved(place)
+    return store
+
+
+def _unserved(place: QualifiedPath) -> StorageError:
+    scheme = place.scheme
+    if scheme in SCHEMES_OF_A_SESSION:
+        return StorageError(
+            f"the scheme {scheme!r} is served through a Spark session, and there is none here",
+            table=redact_uri(place.uri),
+            next_step="Call bayou.enable(spark) first, or open the table with bayou.read(spark, path).",
+        )
+    system = OBJECT_STORES.get(scheme)
+    named = f"{scheme!r} ({system}) yet" if system is not None else f"{scheme!r}"
+    return StorageError(
+        f"no log store serves the scheme {named}",
+        table=redact_uri(place.uri),
+        next_step=f"Use a local path or a file: URI, or bring a store: bayou.storage.register({scheme!r}, factory).",
     )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol, runtime_checkable
 
@@ -45,6 +45,8 @@ class LogStore(Protocol):
     A store that cannot keep one of these raises StorageError instead of weakening it. A call that fails raises
     StorageError, and FileNotFoundError where the file is missing; a put that raises may or may not have written, and
     the caller finds out by reading. Stores are safe to use from several threads.
+
+    The store keeps the log; data files and deletion vectors are written by others, and `sync` makes those durable.
 
     Implement this protocol to bring your own store (do not subclass), and run
     `bayou.testing.log_store_conformance.LogStoreConformance` on it.
@@ -101,6 +103,22 @@ class LogStore(Protocol):
 
     def delete(self, path: str) -> None:
         """Delete a file; a missing one is no error."""
+        ...
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Make files durable that were not written through this store, before a commit names them.
+
+        Once the call has returned, each file and its name survive a crash of the machine, as far as the medium allows.
+        A store whose files are durable as soon as their writer has closed them does nothing: object stores are such.
+        After an error the files must be written again: an operating system may drop what it failed to bring to the disk.
+
+        Args:
+            paths: relative to the table's root, with forward slashes, not percent-encoded.
+
+        Raises:
+            FileNotFoundError: a file is missing, on stores that have something to do.
+            StorageError: a file could not be made durable.
+        """
         ...
 
     def local_path(self, path: str) -> str | None:

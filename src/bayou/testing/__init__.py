@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of Delta tables need: a table builder, and the conformance suite of log stores."""
+"""What tests of Delta tables need: a table builder, a store that fails on purpose, the conformance suite of log stores."""

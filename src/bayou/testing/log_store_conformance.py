@@ -6,10 +6,17 @@ Example:
         @pytest.fixture
         def store(self, tmp_path):
             return MyStore(tmp_path)
+
+        def in_another_process(self, store):  # where other processes see the same files
+            return f"from my_package import MyStore; store = MyStore({store.root!r})"
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -20,9 +27,29 @@ from bayou.storage.store import LogStore
 # A mix-in for pytest: each method is a test, its name says what holds, and it fails by an assertion.
 # ruff: noqa: S101, D102, PLR2004
 
+_THREADS = 16
+_PROCESSES = 4
+_VERSIONS = 100
+
+# What a process does that races for every version: it waits for a line, and says which ones it created.
+_RACE = """
+import sys
+name, versions = sys.argv[1].encode(), int(sys.argv[2])
+print("ready", flush=True)
+sys.stdin.readline()
+print(*[each for each in range(versions) if store.put_if_absent(f"_delta_log/{each:020d}.json", name)])
+"""
+
 
 class LogStoreConformance:
     """The guarantees of `bayou.storage.LogStore`. Provide a fixture `store` that gives an empty store each time."""
+
+    def in_another_process(self, store: LogStore) -> str | None:  # noqa: ARG002  (for those who override it)
+        """Python statements that make `store` anew in a fresh process, with the same files.
+
+        None, unless overridden, where no other process can see the files: what concerns several processes is skipped then.
+        """
+        return None
 
     def test_a_file_reads_back_as_it_was_put(self, store: LogStore) -> None:
         data = bytes(range(256)) * 1000
@@ -47,6 +74,30 @@ class LogStoreConformance:
                 won = list(pool.map(lambda writer, path=path: store.put_if_absent(path, b"%d" % writer), range(8)))
             assert won.count(True) == 1
             assert store.read(path) == b"%d" % won.index(True)
+
+    def test_of_many_writers_on_one_path_at_one_moment_exactly_one_creates_it(self, store: LogStore) -> None:
+        path = "_delta_log/00000000000000000000.json"
+        start = threading.Barrier(_THREADS, timeout=60)
+
+        def write(writer: int) -> bool:
+            start.wait()
+            return store.put_if_absent(path, b"%d" % writer * 10_000)
+
+        with ThreadPoolExecutor(_THREADS) as pool:
+            won = list(pool.map(write, range(_THREADS)))
+        assert won.count(True) == 1
+        assert store.read(path) == b"%d" % won.index(True) * 10_000
+        assert [each.path for each in store.list_from(path)] == [path]
+
+    def test_of_many_processes_exactly_one_creates_each_file(self, store: LogStore) -> None:
+        source = self.in_another_process(store)
+        if source is None:
+            pytest.skip("the store does not say how another process opens it")
+        for writer, versions in enumerate(_race(source)):
+            for version in versions:
+                assert store.read(f"_delta_log/{version:020d}.json") == b"%d" % writer
+        listed = [each.name for each in store.list_from("_delta_log/0")]
+        assert listed == [f"{version:020d}.json" for version in range(_VERSIONS)]
 
     def test_put_replaces_a_file(self, store: LogStore) -> None:
         store.put("_delta_log/_last_checkpoint", b"first")
@@ -138,5 +189,89 @@ class LogStoreConformance:
         for status in store.list_from("_delta_log/"):
             assert store.read(status.path) == status.name.encode()
 
+    def test_a_file_is_not_changed_through_the_bytes_that_were_put(self, store: LogStore) -> None:
+        data = bytearray(b"12345")
+        store.put_if_absent("_delta_log/a", bytes(data))
+        data[0] = 0
+        assert store.read("_delta_log/a") == b"12345"
+
+    def test_a_listing_is_not_disturbed_by_what_happens_after_it(self, store: LogStore) -> None:
+        for name in "abc":
+            store.put_if_absent(f"_delta_log/{name}", b"x")
+        listing = store.list_from("_delta_log/")
+        first = next(listing)
+        store.delete("_delta_log/a")
+        store.put_if_absent("_delta_log/d", b"x")
+        rest = [each.name for each in listing]
+        assert first.name == "a"
+        assert rest[:2] == ["b", "c"]
+        assert set(rest) <= {"b", "c", "d"}
+
+    def test_sync_changes_no_file(self, store: LogStore) -> None:
+        for path in ("_delta_log/a", "part-0.parquet", "day=1/hour=2/part-1.parquet"):
+            store.put(path, path.encode())
+        store.sync([])
+        store.sync(["part-0.parquet", "day=1/hour=2/part-1.parquet", "part-0.parquet"])
+        store.sync(iter(["_delta_log/a"]))
+        assert store.read("part-0.parquet") == b"part-0.parquet"
+        assert store.read("day=1/hour=2/part-1.parquet") == b"day=1/hour=2/part-1.parquet"
+        assert [each.path for each in store.list_from("")] == ["part-0.parquet"]
+
+    def test_sync_of_a_missing_file_says_so_or_does_nothing(self, store: LogStore) -> None:
+        store.put("a", b"x")
+        try:
+            store.sync(["a", "b"])
+        except FileNotFoundError:
+            return
+
+    def test_threads_may_share_a_store(self, store: LogStore) -> None:
+        def work(number: int) -> None:
+            path = f"_delta_log/{number:02d}"
+            assert store.put_if_absent(path, b"x")
+            store.put(path, b"y" * number)
+            assert store.read(path) == b"y" * number
+            assert path in [each.path for each in store.list_from("_delta_log/")]
+            store.sync([path])
+            if number % 2:
+                store.delete(path)
+
+        with ThreadPoolExecutor(_THREADS) as pool:
+            list(pool.map(work, range(_THREADS)))
+        assert [each.name for each in store.list_from("_delta_log/")] == [f"{number:02d}" for number in range(0, _THREADS, 2)]
+
     def test_a_store_is_a_log_store(self, store: LogStore) -> None:
         assert isinstance(store, LogStore)
+
+
+def _race(source: str) -> list[list[int]]:
+    """The versions that each of several processes created, all of which began at the same moment."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    writers = [
+        subprocess.Popen(  # noqa: S603  (the source is the test's own)
+            [sys.executable, "-c", source + _RACE, str(number), str(_VERSIONS)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        for number in range(_PROCESSES)
+    ]
+    try:
+        for writer in writers:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == "ready\n"
+        for writer in writers:
+            assert writer.stdin is not None
+            writer.stdin.write("go\n")
+            writer.stdin.flush()
+        return [_created(writer) for writer in writers]
+    finally:
+        for writer in writers:
+            writer.kill()
+            writer.communicate()
+
+
+def _created(writer: subprocess.Popen[str]) -> list[int]:
+    answer, _ = writer.communicate(timeout=60)
+    assert writer.returncode == 0
+    return [int(version) for version in answer.split()]

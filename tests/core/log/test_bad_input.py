@@ -181,7 +181,7 @@ def test_a_log_that_may_not_be_read_is_a_storage_error(tmp_path, monkeypatch):
     builder = TableBuilder(tmp_path).create()
 
     def denied(self, path):
-        with self._errors(path):
+        with self._reading(path):
             raise PermissionError(13, "Permission denied", path)
 
     monkeypatch.setattr(LocalStore, "read", denied)

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,44 +9,14 @@ from bayou.errors import StorageError
 from bayou.storage import LocalStore
 from bayou.testing.log_store_conformance import LogStoreConformance
 
-RACE = """
-import sys
-from bayou.storage import LocalStore
-store = LocalStore(sys.argv[1])
-sys.stdin.readline()
-name = sys.argv[2].encode()
-won = [str(version) for version in range(200) if store.put_if_absent(f"_delta_log/{version:020d}.json", name)]
-print(",".join(won))
-"""
-
 
 class TestLocalStore(LogStoreConformance):
     @pytest.fixture
     def store(self, tmp_path):
         return LocalStore(tmp_path / "table")
 
-
-def test_processes_that_race_create_each_file_once(tmp_path):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", RACE, str(tmp_path), str(number)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
-        for number in range(4)
-    ]
-    for writer in writers:
-        writer.stdin.write("go\n")
-        writer.stdin.flush()
-    won = [[int(each) for each in writer.communicate(timeout=60)[0].split(",") if each.strip()] for writer in writers]
-    assert sorted(version for each in won for version in each) == list(range(200))
-    store = LocalStore(tmp_path)
-    for number, versions in enumerate(won):
-        for version in versions:
-            assert store.read(f"_delta_log/{version:020d}.json") == str(number).encode()
+    def in_another_process(self, store):
+        return f"from bayou.storage import LocalStore; store = {store!r}"
 
 
 def test_no_temporary_file_is_left_behind(tmp_path):

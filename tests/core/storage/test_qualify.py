@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bayou.errors import StorageError
-from bayou.storage import LocalStore, open_store, qualify
+from bayou.storage import qualify
 
 
 @pytest.mark.parametrize(
@@ -44,12 +43,3 @@ def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
 def test_other_schemes_are_kept(path):
     place = qualify(f"{path}/")
     assert (place.uri, place.local) == (path, None)
-
-
-def test_the_store_of_a_local_path_is_the_local_one(tmp_path):
-    assert isinstance(open_store(qualify(tmp_path)), LocalStore)
-
-
-def test_a_scheme_without_a_store_is_refused_by_name():
-    with pytest.raises(StorageError, match="'s3'"):
-        open_store(qualify("s3://bucket/t"))

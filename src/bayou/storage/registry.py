@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which log store serves which scheme."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, Final, TypeAlias
+
+from bayou.errors import InvalidOptionError, StorageError
+from bayou.storage.local import LocalStore
+from bayou.storage.paths import QualifiedPath, redact_uri
+from bayou.storage.store import LogStore
+
+StoreFactory: TypeAlias = Callable[[QualifiedPath, Mapping[str, str]], LogStore]
+"""Makes the store of a table from its place and the storage options that the user gave."""
+
+# As in `qualify`: a single letter is a drive.
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.\-]+", re.ASCII)
+_FACTORY_NAME: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+_lock: Final = threading.Lock()
+_registered: Final[dict[str, StoreFactory | str]] = {}
+
+
+def register(scheme: str, factory: StoreFactory | str, *, replace: bool = False) -> None:
+    """Let a log store serve a scheme, in this process.
+
+    The store must keep the guarantees of `bayou.storage.LogStore`; `bayou.testing.log_store_conformance` checks them.
+
+    Args:
+        scheme: the scheme of a table's URI without the colon, in any case. `file` serves paths without a scheme too.
+        factory: makes a store from the table's place and the storage options; or the name of such a callable as
+            `package.module:Name`, which is imported when the first table with that scheme is opened.
+        replace: whether the factory takes the place of one that serves the scheme; `file` is served from the beginning.
+
+    Raises:
+        InvalidOptionError: the scheme or the factory's name is not well-formed, or the scheme is served already.
+    """
+    name = scheme.lower()
+    if _SCHEME.fullmatch(name) is None:
+        raise InvalidOptionError(f"{scheme!r} is no scheme of a URI", next_step="Give two or more letters, without a colon.")
+    if isinstance(factory, str) and _FACTORY_NAME.fullmatch(factory) is None:
+        raise InvalidOptionError(f"{factory!r} names no factory of log stores", next_step="Name it as 'package.module:Name'.")
+    with _lock:
+        if not replace and (name in _registered or name == "file"):
+            raise InvalidOptionError(
+                f"the scheme {name!r} is served already, by {_name(_registered.get(name, _local_store))}",
+                next_step="Pass replace=True to put this factory in its place.",
+            )
+        _registered[name] = factory
+
+
+def unregister(scheme: str) -> None:
+    """Undo `register`; `file` is then served by the local store again. A scheme that nobody registered is no error."""
+    with _lock:
+        _registered.pop(scheme.lower(), None)
+
+
+def registered_schemes() -> tuple[str, ...]:
+    """The schemes that a log store serves, in order."""
+    with _lock:
+        return tuple(sorted({"file", *_registered}))
+
+
+def registered_name(scheme: str) -> str | None:
+    """What was registered for a scheme, as `package.module:Name`; None where nothing was."""
+    with _lock:
+        found = _registered.get(scheme.lower())
+    return None if found is None else _name(found)
+
+
+def make_store(place: QualifiedPath, storage_options: Mapping[str, str]) -> LogStore | None:
+    """The store of a place, from the factory that serves its scheme; None where none does.
+
+    Raises:
+        StorageError: the factory cannot be imported, or what it made is no log store.
+    """
+    with _lock:
+        found = _registered.get(place.scheme, _local_store if place.scheme == "file" else None)
+    if found is None:
+        return None
+    store: Any = _load(found, place)(place, storage_options)
+    if not isinstance(store, LogStore):
+        missing = [name for name in _methods() if not callable(getattr(store, name, None))]
+        raise StorageError(
+            f"{_name(found)} made a {type(store).__name__}, which is no log store: it lacks {', '.join(missing)}",
+            table=redact_uri(place.uri),
+            next_step="Implement every method of bayou.storage.LogStore.",
+        )
+    return store
+
+
+def _local_store(place: QualifiedPath, storage_options: Mapping[str, str]) -> LogStore:
+    del storage_options  # a local folder has none
+    return LocalStore(place.local or "/")
+
+
+def _load(factory: StoreFactory | str, place: QualifiedPath) -> Any:
+    if not isinstance(factory, str):
+        return factory
+    module, _, name = factory.partition(":")
+    try:
+        found: Any = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise StorageError(
+            f"the log store {factory} for the scheme {place.scheme!r} cannot be imported: {error}",
+            table=redact_uri(place.uri),
+            next_step="Install the package that it is in, or register another one.",
+        ) from error
+    return found
+
+
+def _name(factory: StoreFactory | str) -> str:
+    if isinstance(factory, str):
+        return factory
+    qualified = getattr(factory, "__qualname__", type(factory).__qualname__)
+    return f"{getattr(factory, '__module__', '?')}:{qualified}"
+
+
+def _methods() -> list[str]:
+    return [name for name in vars(LogStore) if not name.startswith("_")]

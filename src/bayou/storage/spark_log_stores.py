@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What delta-spark's settings for log stores mean to bayou.
+
+bayou loads no log store of the JVM. A setting is honored where bayou's own store for the scheme excludes the writers that
+the named class excludes, and works beside them; it is refused where bayou's commits and theirs could replace each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from bayou.errors import StorageError
+from bayou.storage.registry import registered_name
+
+_PREFIXES: Final = ("spark.delta.logStore.", "delta.logStore.")
+_CLASS: Final = "class"
+_IMPL: Final = ".impl"
+
+# The default of `delta.logStore.class`: it chooses by scheme.
+_BY_SCHEME: Final = "DelegatingLogStore"
+
+# delta-spark's classes whose commits bayou's store for the scheme can share a table with.
+_HONORED: Final[Mapping[str, Mapping[str, str]]] = {
+    "HDFSLogStore": {"file": "LocalStore", "hdfs": "HadoopStore", "viewfs": "HadoopStore"},
+    "LocalLogStore": {"file": "LocalStore"},
+    "AzureLogStore": {"abfs": "HadoopStore", "abfss": "HadoopStore"},
+}
+_REFUSED: Final[Mapping[str, str]] = {
+    "S3SingleDriverLogStore": "it keeps writers apart inside one JVM only, so that no other program may write beside it",
+    "S3DynamoDBLogStore": "its writers agree through a table in DynamoDB, which bayou does not use",
+    "S3LogStore": "bayou has no store for Amazon S3 yet",
+    "GCSLogStore": "bayou has no store for Google Cloud Storage yet",
+    "IBMCOSLogStore": "bayou has no store for IBM Cloud Object Storage yet",
+    "OracleCloudLogStore": "bayou has no store for Oracle Cloud Object Storage yet",
+}
+
+
+def check_spark_log_store_conf(conf: Mapping[str, str], *, scheme: str | None = None) -> dict[str, str]:
+    """What the settings `spark.delta.logStore.*` of a session come to.
+
+    The same keys without `spark.` count too, as in delta-spark. A store that was registered in Python for a scheme which bayou
+    does not serve itself stands for whatever class is named.
+
+    Args:
+        conf: the session's settings; other keys are passed over.
+        scheme: the one scheme that matters, so that settings for other schemes are not refused; None for all of them.
+
+    Returns:
+        The store in bayou for each scheme that a setting names and that is honored: `LocalStore`, `HadoopStore`, or the
+        `package.module:Name` that was registered. Empty where nothing is set.
+
+    Raises:
+        StorageError: with DELTA_INVALID_LOGSTORE_CONF where a class for all schemes and one for some are both set, with
+            DELTA_INCONSISTENT_LOGSTORE_CONFS where a key has another value with `spark.` than without, and with
+            DELTA_INCORRECT_LOG_STORE_IMPLEMENTATION where the class is refused.
+
+    Source: delta-spark's LogStoreProvider and DelegatingLogStore.
+    """
+    settings = _settings(conf)
+    by_scheme = {name.removesuffix(_IMPL).lower(): value for name, value in settings.items() if name.endswith(_IMPL)}
+    for_all = settings.get(_CLASS)
+    if for_all is not None and by_scheme:
+        raise StorageError(
+            "a log store for all schemes and log stores for single schemes are both set: "
+            + ", ".join(f"spark.delta.logStore.{name}" for name in sorted(settings)),
+            error_class="DELTA_INVALID_LOGSTORE_CONF",
+            sql_state="F0000",
+            next_step="Set only one of the two kinds.",
+        )
+    wanted = None if scheme is None else scheme.lower()
+    if for_all is not None:
+        return _for_all(for_all, wanted)
+    return {name: _store(name, value) for name, value in by_scheme.items() if wanted in {None, name}}
+
+
+def _settings(conf: Mapping[str, str]) -> dict[str, str]:
+    """The settings by what follows the prefix: `class`, `hdfs.impl`."""
+    settings: dict[str, str] = {}
+    for prefix in _PREFIXES:
+        for key, value in conf.items():
+            name = key.removeprefix(prefix)
+            if not key.startswith(prefix) or not (name == _CLASS or name.endswith(_IMPL)):
+                continue
+            if settings.setdefault(name, value.strip()) != value.strip():
+                raise StorageError(
+                    f"spark.{_PREFIXES[1]}{name} = {settings[name]} and {key} = {value} contradict each other",
+                    error_class="DELTA_INCONSISTENT_LOGSTORE_CONFS",
+                    sql_state="F0000",
+                    next_step="Set one of them, or both to the same value.",
+                )
+    return settings
+
+
+def _for_all(class_name: str, wanted: str | None) -> dict[str, str]:
+    known = _simple_name(class_name)
+    if known == _BY_SCHEME:
+        return {}
+    if wanted is not None:
+        return {wanted: _store(wanted, class_name)}
+    honored = _HONORED.get(known)
+    if honored is None:
+        raise _refused(class_name, None)
+    return dict(honored)
+
+
+def _store(scheme: str, class_name: str) -> str:
+    known = _simple_name(class_name)
+    honored = _HONORED.get(known, {}).get(scheme)
+    if honored is not None:
+        return honored
+    registered = None if scheme in _served_schemes() else registered_name(scheme)
+    if registered is None:
+        raise _refused(class_name, scheme)
+    return registered
+
+
+def _served_schemes() -> Iterable[str]:
+    return {scheme for honored in _HONORED.values() for scheme in honored}
+
+
+def _simple_name(class_name: str) -> str:
+    """The class's own name where it is delta-spark's, from the current package or the one before it; else empty."""
+    package, _, name = class_name.rpartition(".")
+    is_scala = package.startswith("org.apache.") and package.endswith(".spark.sql.delta.storage")
+    return name if package == "io.delta.storage" or is_scala else ""
+
+
+def _refused(class_name: str, scheme: str | None) -> StorageError:
+    known = _simple_name(class_name)
+    if known in _REFUSED:
+        why = _REFUSED[known]
+    elif known in _HONORED:
+        why = f"it is for {', '.join(sorted(_HONORED[known]))}"
+    else:
+        why = "bayou loads no class of the JVM for this, and cannot know which writers it keeps apart"
+    key = _CLASS if scheme is None else f"{scheme}{_IMPL}"
+    return StorageError(
+        f"the log store {class_name} is not honored{'' if scheme is None else f' for the scheme {scheme!r}'}: {why}",
+        error_class="DELTA_INCORRECT_LOG_STORE_IMPLEMENTATION",
+        sql_state="0AKDC",
+        next_step=f"Unset spark.delta.logStore.{key}, or write with delta-spark only."
+        if scheme is None
+        else f"Bring a store that works beside it, bayou.storage.register({scheme!r}, factory), or write with delta-spark only.",
+    )
