@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pyarrow as pa
@@ -32,6 +32,10 @@ class Part(Protocol):
 
     def load(self, names: Iterable[str]) -> Mapping[str, pa.ChunkedArray]:
         """Columns of the live files, by the names of ADD_SCHEMA."""
+        ...
+
+    def batches(self, rows: int) -> Iterator[pa.Table]:
+        """The live files in tables of at most so many rows: ADD_SCHEMA, and `stats_parsed` where the part has it."""
         ...
 
     def removes(self) -> pa.Table:
@@ -115,6 +119,15 @@ class Checkpoint:
                 self._statistics = StatisticsCache(lambda wanted: concat([part_statistics(part, wanted) for part in self.parts()]))
             cache = self._statistics
         return self._guard(lambda: cache.get(fields))
+
+    def batches(self, rows: int) -> Iterator[pa.Table]:
+        """The live files in the order of `columns`, in tables of at most so many rows; read anew, and not kept.
+
+        A table has the columns of ADD_SCHEMA, and `stats_parsed` where its part of the checkpoint holds that.
+        """
+        batches = (batch for part in self.parts() for batch in part.batches(rows))
+        while (batch := self._guard(lambda: next(batches, None))) is not None:
+            yield batch
 
     def removes(self) -> pa.Table:
         """The tombstones, REMOVE_SCHEMA; read anew at each call."""
@@ -214,6 +227,11 @@ class ManifestPart:
     def load(self, names: Iterable[str]) -> Mapping[str, pa.ChunkedArray]:
         """Columns of the adds."""
         return {name: self._actions.adds[name] for name in names}
+
+    def batches(self, rows: int) -> Iterator[pa.Table]:
+        """The adds in slices."""
+        adds = self._actions.adds
+        return (adds.slice(start, rows) for start in range(0, adds.num_rows, rows))
 
     def removes(self) -> pa.Table:
         """The tombstones."""

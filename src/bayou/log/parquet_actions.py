@@ -8,7 +8,7 @@ are asked for are read, and each is brought to the types of `columns`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,11 @@ from bayou.log.selection import Selection
 from bayou.storage.store import LogStore
 
 _BATCH_ROWS = 65_536
+# A nested array holds 2 GB of text at most.
+_BATCH_BYTES = 512 << 20
+
+STATS_PARSED = "stats_parsed"
+"""The column that `ParquetActions.batches` adds to those of ADD_SCHEMA where the file has it."""
 
 
 class ParquetActions:
@@ -74,6 +79,29 @@ class ParquetActions:
         found = self._read(present, self._add_groups) if present else None
         return None if found is None else self._adds.apply(found["add"])
 
+    def batches(self, rows: int) -> Iterator[pa.Table]:
+        """The live files in tables of at most so many rows: ADD_SCHEMA, and `stats_parsed` where the file has it.
+
+        The file is read from its beginning to its end, and nothing is kept.
+        """
+        if not self._add_groups:
+            return
+        columns = [column for name in ADD_SCHEMA.names if self.has(column := self._source(name))]
+        extra = [f"add.{STATS_PARSED}"] if self.has(f"add.{STATS_PARSED}") else []
+        # In nanoseconds, as INT96 is read otherwise, years before 1678 and after 2261 would wrap around.
+        options = {"metadata": self._metadata, "coerce_int96_timestamp_unit": "us"}
+        with self._open() as source, pq.ParquetFile(source, **options) as file:
+            batches = file.iter_batches(self._fitting(rows), row_groups=self._add_groups, columns=columns + extra)
+            for batch in batches:
+                structs = pa.chunked_array([batch["add"]])
+                selection = Selection.of(pc.is_valid(pc.struct_field(structs, "path")))
+                arrays = [
+                    self._column(structs, name, selection) if self.has(self._source(name)) else _nulls(name, selection.length)
+                    for name in ADD_SCHEMA.names
+                ]
+                arrays += [selection.apply(pc.struct_field(structs, STATS_PARSED)) for _ in extra]
+                yield pa.Table.from_arrays(arrays, names=[*ADD_SCHEMA.names, *(STATS_PARSED for _ in extra)])
+
     def removes(self) -> pa.Table:
         """The tombstones, REMOVE_SCHEMA."""
         if "remove.path" not in self._leaves:
@@ -115,6 +143,13 @@ class ParquetActions:
         field = self._source(name).removeprefix("add.")
         values = selection.apply(pc.struct_field(structs, field))
         return _texts_of_typed(values) if field.endswith("_parsed") else _canonical(values, wanted)
+
+    def _fitting(self, rows: int) -> int:
+        """How many rows to read at once, so that rows with long texts stay within bounds."""
+        groups = [self._metadata.row_group(group) for group in self._add_groups]
+        group_bytes: int = sum(group.total_byte_size for group in groups)
+        group_rows: int = sum(group.num_rows for group in groups)
+        return max(1, min(rows, _BATCH_BYTES * group_rows // max(1, group_bytes)))
 
     def _groups_with(self, leaf: str) -> list[int]:
         """The row groups that can hold a value of a leaf column, by their statistics."""

@@ -7,7 +7,7 @@ Source: PROTOCOL.md, "Action Reconciliation".
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -111,6 +111,22 @@ class FileState:
                 tail = self.adds[name]
                 self._columns[name] = tail if kept is None else _concat(kept.apply(base[name]), tail)
             return self._columns
+
+    def batches(self, rows: int) -> Iterator[pa.Table]:
+        """The live files in their order, in tables of at most so many rows; what is read for it is not kept.
+
+        A table has the columns of ADD_SCHEMA, and `stats_parsed` where its part of the checkpoint holds that.
+        """
+        if self.checkpoint is not None:
+            mask = None if self._kept is None or self._kept.is_everything else self._kept.to_mask()
+            start = 0
+            for batch in self.checkpoint.batches(rows):
+                live = batch if mask is None else batch.filter(mask.slice(start, batch.num_rows))
+                start += batch.num_rows
+                if live.num_rows:
+                    yield live
+        for start in range(0, self.adds.num_rows, rows):
+            yield self.adds.slice(start, rows)
 
     def statistics(self, fields: Fields) -> FileStatistics:
         """Column statistics of the live files, by physical path; each column is read once."""

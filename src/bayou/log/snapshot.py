@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import ChecksumMismatchError, DeltaError, InvalidOptionError
-from bayou.log.columns import ADD_SCHEMA
+from bayou.log.columns import ADD_SCHEMA, TEXT_MAP
 from bayou.log.derived_files import DerivedFileError
+from bayou.log.partition_columns import partition_texts, physical_names, typed_partitions
 from bayou.log.segment import LogSegment
 from bayou.log.snapshot_source import SnapshotSource
 from bayou.protocol import properties
@@ -175,23 +176,18 @@ class Snapshot:
         """The partition values as in the log, by physical name, aligned with `files()`."""
         with self._lock:
             if self._partition_texts is None:
-                maps = self._columns(["partition_values"])["partition_values"] if self.partition_columns else None
-                self._partition_texts = {
-                    name: _lookup(maps, name, logical)
-                    for logical, name in zip(self.partition_columns, self._physical_partition_columns(), strict=True)
-                }
+                names = physical_names(self.schema, self.partition_columns)
+                maps = self._columns(["partition_values"])["partition_values"] if names else pa.chunked_array([], TEXT_MAP)
+                self._partition_texts = partition_texts(maps, names)
             return self._partition_texts
 
     _partition_texts: dict[str, pa.ChunkedArray] | None = None
 
     @cached_property
     def _partitions(self) -> Mapping[ColumnPath, pa.Array]:
-        from bayou.plan.partition_values import to_arrow  # noqa: PLC0415  (not needed to open a table)
-
-        types = {found.physical_name: found.type for found in self.schema.fields}
         texts = self.partition_texts()
         with self._placed():
-            return {(name,): to_arrow(text, str(types.get(name, "string"))) for name, text in texts.items()}
+            return typed_partitions(self.schema, texts)
 
     def partitions(self) -> Mapping[ColumnPath, pa.Array]:
         """The partition values typed, by physical path, aligned with `files()`."""
@@ -208,6 +204,10 @@ class Snapshot:
     def tombstones(self) -> pa.Table:
         """The files that are no longer live and not yet forgotten, as the log's `remove` actions."""
         return self._read(lambda source: source.state().tombstones(self.table_uri))
+
+    def read_source(self, read: Callable[[SnapshotSource], T]) -> T:
+        """Call a function with what the snapshot reads from; again, where a checkpoint turns out to be unreadable."""
+        return self._read(read)
 
     @property
     def nbytes(self) -> int:
@@ -226,15 +226,9 @@ class Snapshot:
         known = self._source.checksum
         if known is None:
             return False
-        protocol, metadata = self._read(lambda source: source.replayed_header())
-        size = pc.sum(self._columns(["size"])["size"]).as_py() or 0
-        facts = (
-            ("numFiles", known.num_files, self._read(lambda source: source.state().num_files)),
-            ("tableSizeBytes", known.size_bytes, size),
-            ("protocol", known.protocol and _comparable(known.protocol), protocol and _comparable(protocol)),
-            ("metadata", known.metadata, metadata),
-        )
-        wrong = {name: (noted, found) for name, noted, found in facts if noted is not None and noted != found}
+        from bayou.log.checksum_state import mismatches  # noqa: PLC0415  (not needed to read a table)
+
+        wrong = mismatches(self, known)
         if not wrong:
             return True
         shown = "; ".join(f"{name} is {noted!r:.100}, the log says {found!r:.100}" for name, (noted, found) in wrong.items())
@@ -246,12 +240,6 @@ class Snapshot:
             next_step="Check the log for lost or edited files; if it is sound, delete the checksum file.",
             mismatches=wrong,
         )
-
-    def _physical_partition_columns(self) -> list[str]:
-        fields = [self.schema.field(name) for name in self.partition_columns]
-        return [
-            found.physical_name if found is not None else name for found, name in zip(fields, self.partition_columns, strict=True)
-        ]
 
     @contextlib.contextmanager
     def _placed(self) -> Iterator[None]:
@@ -288,22 +276,3 @@ class Snapshot:
                             self._source = source.without(error.file)
                         except DeltaError:
                             raise error from None
-
-
-def _comparable(protocol: Protocol) -> tuple[int, int, frozenset[str], frozenset[str]]:
-    return (
-        protocol.min_reader_version,
-        protocol.min_writer_version,
-        frozenset(protocol.reader_features or ()),
-        frozenset(protocol.writer_features or ()),
-    )
-
-
-def _lookup(maps: pa.ChunkedArray | None, name: str, logical: str) -> pa.ChunkedArray:
-    if maps is None:
-        return pa.chunked_array([], pa.string())
-    found = pc.map_lookup(maps, pa.scalar(name), "first")
-    if name != logical and found.null_count:
-        # Files from before column mapping was enabled carry the logical name.
-        found = pc.coalesce(found, pc.map_lookup(maps, pa.scalar(logical), "first"))
-    return found

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The statistics of checkpointed files: `stats_parsed` from JSON or from an older `stats_parsed`, and JSON back from it.
+
+Whatever cannot be read becomes null for its file or its value alone: a checkpoint never fails for a statistic.
+
+Source: delta-spark's `StatisticsCollection` (`statsSchema`) for which members the struct has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import InvalidSchemaError
+from bayou.log.stats_texts import Path, to_texts
+from bayou.plan.partition_values import arrow_type, parse_distinct
+from bayou.plan.stats_json import read_rows
+from bayou.protocol import instants
+from bayou.protocol.stats import IndexedLeaf
+
+_NUM_RECORDS: Final = "numRecords"
+_JSON_DECIMAL_DIGITS: Final = 38
+
+_TEXT_PARSERS: Final[dict[pa.DataType, Callable[[str], int | None]]] = {
+    pa.date32(): instants.parse_date,
+    # A bound without a zone could be in any zone, so it says nothing.
+    pa.timestamp("us", "UTC"): lambda text: instants.parse_timestamp(text, None),
+    pa.timestamp("us"): instants.parse_timestamp_ntz,
+}
+
+
+def stats_type(leaves: Iterable[IndexedLeaf], *, tight_bounds: bool) -> pa.StructType:
+    """The type of `stats_parsed`.
+
+    Args:
+        leaves: the columns that get statistics.
+        tight_bounds: whether the table may have deletion vectors, so that bounds may be wide.
+    """
+    bounds: dict[str, object] = {}
+    counts: dict[str, object] = {}
+    for leaf in leaves:
+        bound = _bound_type(leaf)
+        if bound is not None:
+            _put(bounds, leaf.path, bound)
+        _put(counts, leaf.path, pa.int64())
+    members = [(_NUM_RECORDS, pa.int64())]
+    if bounds:
+        members += [("minValues", _struct(bounds)), ("maxValues", _struct(bounds))]
+    if counts:
+        members.append(("nullCount", _struct(counts)))
+    if tight_bounds:
+        members.append(("tightBounds", pa.bool_()))
+    return pa.struct(members)
+
+
+def parsed_stats(texts: pa.Array, parsed: pa.Array | None, target: pa.StructType) -> pa.Array:
+    """The `stats_parsed` of some files; null where nothing is known.
+
+    Args:
+        texts: their statistics in JSON.
+        parsed: their statistics as the base checkpoint holds them, or None where it does not.
+        target: what `stats_type` gave.
+    """
+    if parsed is None:
+        return _from_texts(texts, target)
+    known = _conformed(parsed, target, len(texts))
+    wanted = pc.is_valid(texts)
+    if _has_all(parsed.type, target):
+        # The struct repeats the text; files that have only the text are the exception.
+        wanted = pc.and_(wanted, pc.is_null(pc.struct_field(known, _NUM_RECORDS)))
+    if not pc.any(wanted).as_py():
+        return known
+    from_texts = _from_texts(pc.if_else(wanted, texts, None), target)
+    return pc.if_else(pc.is_valid(from_texts), from_texts, known)
+
+
+def stats_texts(texts: pa.Array, parsed: pa.Array | None, wall_clocks: frozenset[Path]) -> pa.Array:
+    """The statistics of some files in JSON: as they are, and made from `stats_parsed` where there is nothing else.
+
+    Args:
+        texts: their statistics in JSON.
+        parsed: their statistics as the base checkpoint holds them, or None where it does not.
+        wall_clocks: the physical paths of the columns of type timestamp_ntz.
+    """
+    if parsed is None or not texts.null_count:
+        return texts
+    missing = pc.is_null(texts)
+    return pc.replace_with_mask(texts, missing, to_texts(parsed.filter(missing), wall_clocks))
+
+
+def _bound_type(leaf: IndexedLeaf) -> pa.DataType | None:
+    if not leaf.has_bounds or not isinstance(leaf.field.type, str):
+        return None
+    try:
+        return arrow_type(leaf.field.type)
+    except InvalidSchemaError:
+        return None
+
+
+def _put(tree: dict[str, object], path: Path, leaf: pa.DataType) -> None:
+    for name in path[:-1]:
+        child = tree.setdefault(name, {})
+        if not isinstance(child, dict):
+            return
+        tree = child
+    tree.setdefault(path[-1], leaf)
+
+
+def _struct(tree: dict[str, object]) -> pa.StructType:
+    return pa.struct([(name, _struct(child) if isinstance(child, dict) else child) for name, child in tree.items()])
+
+
+def _from_texts(texts: pa.Array, target: pa.StructType) -> pa.Array:
+    rows = read_rows(pa.chunked_array([texts]), pa.schema([(each.name, _json_type(each.type)) for each in target]))
+    arrays = [_one_array(column) for column in rows.columns]
+    members = [_conformed(array, each.type, len(texts)) for array, each in zip(arrays, target, strict=True)]
+    return pa.StructArray.from_arrays(members, fields=list(target), mask=_all_null(arrays))
+
+
+def _all_null(arrays: list[pa.Array]) -> pa.Array:
+    mask = pc.is_null(arrays[0])
+    for array in arrays[1:]:
+        mask = pc.and_(mask, pc.is_null(array))
+    return mask
+
+
+def _json_type(target: pa.DataType) -> pa.DataType:
+    """The type as which Arrow's JSON reader takes a value; wide enough that a value beyond its own type is seen."""
+    if pa.types.is_struct(target):
+        return pa.struct([(each.name, _json_type(each.type)) for each in target])
+    if pa.types.is_integer(target):
+        return pa.int64()
+    if pa.types.is_floating(target):
+        return pa.float64()
+    if pa.types.is_decimal(target):
+        return pa.decimal128(_JSON_DECIMAL_DIGITS, target.scale)
+    return pa.bool_() if pa.types.is_boolean(target) else pa.string()
+
+
+def _has_all(source: pa.DataType, target: pa.DataType) -> bool:
+    """Whether a type has every leaf of another, of the same type; INT96 has no zone, and means UTC."""
+    if pa.types.is_timestamp(target):
+        return source in (target, pa.timestamp("us"))
+    if not pa.types.is_struct(target):
+        return bool(source == target)
+    if not pa.types.is_struct(source):
+        return False
+    found = {each.name: each.type for each in source}
+    return all(each.name in found and _has_all(found[each.name], each.type) for each in target)
+
+
+def _conformed(values: pa.Array | None, target: pa.DataType, size: int) -> pa.Array:
+    """Values brought to a type; null where they are missing or do not fit."""
+    if values is None:
+        return pa.nulls(size, target)
+    if values.type == target:
+        return values
+    if pa.types.is_struct(target):
+        return _conformed_struct(values, target, size)
+    if pa.types.is_string(values.type) and target in _TEXT_PARSERS:
+        return _parsed_texts(values, target)
+    return _cast(values, target)
+
+
+def _conformed_struct(values: pa.Array, target: pa.StructType, size: int) -> pa.Array:
+    if not pa.types.is_struct(values.type):
+        return pa.nulls(size, target)
+    places = {each.name: place for place, each in enumerate(values.type)}
+    members = [
+        _conformed(pc.struct_field(values, [places[each.name]]) if each.name in places else None, each.type, size)
+        for each in target
+    ]
+    return pa.StructArray.from_arrays(members, fields=list(target), mask=pc.is_null(values))
+
+
+def _parsed_texts(texts: pa.Array, target: pa.DataType) -> pa.Array:
+    try:
+        return texts.cast(target)
+    except pa.ArrowInvalid:
+        return parse_distinct(texts, target, _TEXT_PARSERS[target])
+
+
+def _cast(values: pa.Array, target: pa.DataType) -> pa.Array:
+    try:
+        # A double is rounded to the nearest float: the digits in the log are those of the float.
+        return values.cast(target, safe=not pa.types.is_floating(target))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return _cast_fitting(values, target)
+
+
+def _cast_fitting(values: pa.Array, target: pa.DataType) -> pa.Array:
+    """Cast value by value, each distinct one once; only what does not fit is lost."""
+
+    def fitted(value: pa.Array) -> pa.Array:
+        try:
+            return value.cast(target)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return pa.nulls(1, target)
+
+    try:
+        encoded = values.dictionary_encode()
+    except pa.ArrowNotImplementedError:
+        return pa.nulls(len(values), target)
+    distinct = [fitted(encoded.dictionary.slice(place, 1)) for place in range(len(encoded.dictionary))]
+    return pa.concat_arrays([*distinct, pa.array([], target)]).take(encoded.indices)
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays([*column.chunks, pa.array([], column.type)])

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writing checkpoints: the state of a snapshot as a few files, so that readers need no commit before it.
+
+Sources: PROTOCOL.md, "Checkpoints", "Sidecar Files", "V2 Spec"; delta-spark's `Checkpoints` for what is optional.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bayou.errors import InvalidOptionError, UnsupportedFeatureError, UnsupportedProtocolError
+from bayou.log.checkpoint_columns import CheckpointColumns, spark_schema
+from bayou.log.checkpoint_contents import CheckpointContents
+from bayou.log.checkpoint_file import CheckpointFile
+from bayou.log.last_checkpoint import MOST_SCHEMA_CHARACTERS, LastCheckpoint, V2Hint, compact_json, write_last_checkpoint
+from bayou.log.part_hash import part_of_others
+from bayou.log.snapshot import Snapshot
+from bayou.protocol import properties
+from bayou.protocol.features import FEATURES, MAX_WRITER_VERSION, writer_features
+from bayou.protocol.file_names import SIDECAR_FOLDER, checkpoint_part_path, checkpoint_path, version_prefix
+
+SIDECAR_ACTIONS: Final = 50_000
+"""How many file actions a sidecar holds at most, as at delta-spark."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCheckpoint:
+    """A checkpoint that is in the log.
+
+    Attributes:
+        version: the version that it holds.
+        files: its files, relative to the table; the top-level file of a V2 checkpoint first.
+        size: the number of actions in it.
+        num_adds: the number of live files.
+        size_in_bytes: the size of its files.
+    """
+
+    version: int
+    files: tuple[str, ...]
+    size: int
+    num_adds: int
+    size_in_bytes: int
+
+
+def write_checkpoint(
+    snapshot: Snapshot,
+    *,
+    now_ms: int | None = None,
+    part_size: int | None = None,
+    sidecar_actions: int = SIDECAR_ACTIONS,
+) -> WrittenCheckpoint:
+    """Write the checkpoint of a snapshot, and `_last_checkpoint` unless that names a later one.
+
+    The table's properties choose: `delta.checkpointPolicy` the kind (V2 where the protocol has the feature, else
+    classic), `delta.checkpoint.writeStatsAsJson` and `delta.checkpoint.writeStatsAsStruct` what is said of statistics,
+    `delta.deletedFileRetentionDuration` and `delta.setTransactionRetentionDuration` what is forgotten. Files whose
+    statistics the log holds as structs alone get them as JSON too, where JSON is asked for. Writing a checkpoint again
+    does no harm.
+
+    Memory: some row groups, and one finished file.
+
+    Args:
+        snapshot: the state to write.
+        now_ms: the time in ms since the epoch, against which expiry is reckoned; the clock's where None.
+        part_size: split a classic checkpoint into parts of about so many file actions. The protocol deprecates it.
+        sidecar_actions: how many file actions a sidecar of a V2 checkpoint holds.
+
+    Raises:
+        InvalidOptionError: parts are asked for and the table has V2 checkpoints, or a number is not positive.
+        UnsupportedFeatureError: the table has writer features that are not known, so that something could be lost.
+        CorruptLogError: the log cannot be read.
+        StorageError: the store failed; there may be files without a meaning.
+    """
+    _check_protocol(snapshot)
+    _check_sizes(snapshot, part_size, sidecar_actions)
+    now = int(time.time() * 1000) if now_ms is None else now_ms
+    columns = CheckpointColumns.of(snapshot)
+
+    def write(contents: CheckpointContents) -> tuple[LastCheckpoint, tuple[str, ...]]:
+        if _wants_v2(snapshot):
+            return _write_v2(contents, sidecar_actions)
+        parts = 1 if part_size is None else max(1, -(-contents.num_file_actions // part_size))
+        return _write_classic(contents) if parts == 1 else _write_parts(contents, parts)
+
+    hint, files = snapshot.read_source(lambda source: write(CheckpointContents.of(snapshot, source, columns, now)))
+    write_last_checkpoint(snapshot.source.store, hint)
+    return WrittenCheckpoint(hint.version, files, hint.size, hint.num_adds, hint.size_in_bytes)
+
+
+def _check_protocol(snapshot: Snapshot) -> None:
+    version = snapshot.protocol.min_writer_version
+    if version > MAX_WRITER_VERSION:
+        raise UnsupportedProtocolError(
+            f"the table needs writer version {version}; bayou knows up to {MAX_WRITER_VERSION}",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            next_step="Write the checkpoint with the engine that created the table.",
+            features=(),
+            required=version,
+            supported=MAX_WRITER_VERSION,
+        )
+    unknown = tuple(sorted(writer_features(snapshot.protocol) - FEATURES.keys()))
+    if unknown:
+        raise UnsupportedFeatureError(
+            f"a checkpoint could lose what these features put into the log: {', '.join(unknown)}",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
+            next_step="Write the checkpoint with an engine that supports all of these.",
+            features=unknown,
+        )
+
+
+def _check_sizes(snapshot: Snapshot, part_size: int | None, sidecar_actions: int) -> None:
+    for name, size in (("part_size", part_size), ("sidecar_actions", sidecar_actions)):
+        if size is not None and size < 1:
+            raise InvalidOptionError(f"{name} is {size}", table=snapshot.table_uri, next_step="Give a positive number.")
+    if part_size is not None and _has_v2(snapshot):
+        raise InvalidOptionError(
+            "a table with the feature v2Checkpoint must not have multi-part checkpoints",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            next_step="Leave part_size out, or set delta.checkpointPolicy to v2 for a checkpoint with sidecars.",
+        )
+
+
+def _has_v2(snapshot: Snapshot) -> bool:
+    return "v2Checkpoint" in writer_features(snapshot.protocol)
+
+
+def _wants_v2(snapshot: Snapshot) -> bool:
+    policy = properties.CHECKPOINT_POLICY.read(snapshot.metadata.configuration)
+    return policy.strip().lower() == "v2" and _has_v2(snapshot)
+
+
+def _write_classic(contents: CheckpointContents) -> tuple[LastCheckpoint, tuple[str, ...]]:
+    file = CheckpointFile(contents.columns.schema)
+    file.write(contents.head_table())
+    for table in contents.file_tables(file.schema):
+        file.write(table)
+    path = checkpoint_path(contents.version)
+    data = file.finish()
+    contents.store.put(path, data)
+    return _hint(contents, file.rows, len(data)), (path,)
+
+
+def _write_parts(contents: CheckpointContents, parts: int) -> tuple[LastCheckpoint, tuple[str, ...]]:
+    schema = contents.columns.schema
+    files = [CheckpointFile(schema) for _ in range(parts)]
+    files[part_of_others(parts)].write(contents.head_table())
+    for part, table in contents.partitioned_tables(schema, parts):
+        files[part].write(table)
+    size = 0
+    for number, file in enumerate(files, 1):
+        data = file.finish()
+        contents.store.put(checkpoint_part_path(contents.version, number, parts), data)
+        size += len(data)
+    paths = tuple(checkpoint_part_path(contents.version, number + 1, parts) for number in range(parts))
+    return _hint(contents, sum(file.rows for file in files), size, parts=parts), paths
+
+
+def _hint(contents: CheckpointContents, size: int, size_in_bytes: int, *, parts: int | None = None) -> LastCheckpoint:
+    schema = spark_schema(contents.columns.schema)
+    return LastCheckpoint(contents.version, size, size_in_bytes, contents.files.num_files, parts=parts, schema=schema)
+
+
+def _write_v2(contents: CheckpointContents, sidecar_actions: int) -> tuple[LastCheckpoint, tuple[str, ...]]:
+    sidecars = _write_sidecars(contents, sidecar_actions)
+    sidecar_bytes = sum(each["sizeInBytes"] for each in sidecars)
+    tags = {
+        "sidecarNumActions": str(contents.num_file_actions),
+        "sidecarSizeInBytes": str(sidecar_bytes),
+        "numOfAddFiles": str(contents.files.num_files),
+    }
+    schema = compact_json(spark_schema(contents.columns.file_schema))
+    if len(schema) <= MOST_SCHEMA_CHARACTERS:
+        tags["sidecarFileSchema"] = schema
+    own = {"checkpointMetadata": {"version": contents.version, "tags": tags}}
+    actions = (own, *({"sidecar": each} for each in sidecars), *contents.heads)
+    data = "".join(f"{compact_json(action)}\n" for action in actions).encode("utf-8")
+    path = f"{version_prefix(contents.version)}.checkpoint.{uuid.uuid4()}.json"
+    contents.store.put_if_absent(path, data)
+    v2 = V2Hint(path.rsplit("/", 1)[-1], len(data), contents.now_ms, (*contents.heads, own), sidecars)
+    size = len(actions) + contents.num_file_actions
+    hint = LastCheckpoint(contents.version, size, sidecar_bytes + len(data), contents.files.num_files, v2=v2)
+    return hint, (path, *(f"{SIDECAR_FOLDER}/{each['path']}" for each in sidecars))
+
+
+def _write_sidecars(contents: CheckpointContents, most: int) -> tuple[Mapping[str, Any], ...]:
+    """Write the file actions into sidecars of so many each.
+
+    Returns:
+        The values of the `sidecar` actions.
+    """
+    total = -(-contents.num_file_actions // most)
+    sidecars: list[Mapping[str, Any]] = []
+    file = CheckpointFile(contents.columns.file_schema)
+
+    def finish() -> None:
+        number = len(sidecars) + 1
+        name = f"{contents.version:020d}.checkpoint.{number:010d}.{total:010d}.{uuid.uuid4()}.parquet"
+        data = file.finish()
+        contents.store.put_if_absent(f"{SIDECAR_FOLDER}/{name}", data)
+        sidecars.append({"path": name, "sizeInBytes": len(data), "modificationTime": contents.now_ms})
+
+    for table in contents.file_tables(file.schema):
+        rest = table
+        while rest.num_rows:
+            taken = rest.slice(0, most - file.rows)
+            file.write(taken)
+            rest = rest.slice(taken.num_rows)
+            if file.rows == most:
+                finish()
+                file = CheckpointFile(file.schema)
+    if file.rows:
+        finish()
+    return tuple(sidecars)

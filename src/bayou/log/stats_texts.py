@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JSON texts of many statistics structs at once, for logs whose checkpoint holds `stats_parsed` alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.protocol import instants
+
+Path: TypeAlias = tuple[str, ...]
+
+_EMPTY: Final = "{}"
+# JSON has no such characters inside of a string.
+_TO_ESCAPE: Final = r'[\x00-\x1f"\\]'
+# Arrow writes years from 0 to 9999; the log knows more of them.
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
+_MILLIS_PER_DAY: Final = 86_400_000
+_MICROS_PER_MILLISECOND: Final = 1_000
+
+
+def to_texts(structs: pa.Array, wall_clocks: frozenset[Path]) -> pa.Array:
+    """The JSON object of each struct, members that are null left out; null where there is nothing to say.
+
+    Timestamps are cut to milliseconds, as all writers cut them; members of a type that statistics do not have are left
+    out.
+
+    Args:
+        structs: the values of `stats_parsed`.
+        wall_clocks: the physical paths of the columns of type timestamp_ntz; every other timestamp is in UTC, whether
+            its own type says so (INT96 does not).
+    """
+    texts = _object(structs, (), wall_clocks)
+    return pc.if_else(pc.equal(texts, _EMPTY), None, texts)
+
+
+def _object(structs: pa.Array, path: Path, wall_clocks: frozenset[Path]) -> pa.Array:
+    members = []
+    for place, each in enumerate(structs.type):
+        text = _value(pc.struct_field(structs, [place]), (*path, each.name), wall_clocks)
+        if text is not None:
+            # Arrow loses count of the rows where it skips nulls, and every value is one; so each member brings its comma.
+            members.append(pc.fill_null(_joined(f",{json.dumps(each.name, ensure_ascii=False)}:", text), ""))
+    whole = _joined("{", pc.replace_substring_regex(_joined(*members), "^,", ""), "}") if members else _EMPTY
+    return pc.if_else(pc.is_valid(structs), whole, pa.scalar(None, pa.string()))
+
+
+def _joined(*parts: Any) -> pa.Array:
+    return pc.binary_join_element_wise(*parts, "")
+
+
+def _value(values: pa.Array, path: Path, wall_clocks: frozenset[Path]) -> pa.Array | None:
+    kind = values.type
+    if pa.types.is_struct(kind):
+        return _object(values, path, wall_clocks)
+    if pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_boolean(kind):
+        return values.cast(pa.string())
+    if pa.types.is_floating(kind):
+        return _float_texts(values)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _string_texts(values.cast(pa.string()))
+    # Above the column's path stands "minValues" or "maxValues".
+    return _instant_texts(values, "" if path[1:] in wall_clocks else "Z")
+
+
+def _float_texts(values: pa.Array) -> pa.Array:
+    texts = values.cast(pa.string())
+    if pc.all(pc.is_finite(values)).as_py() is not False:
+        return texts
+    infinite = pc.if_else(pc.greater(values, 0), '"Infinity"', '"-Infinity"')
+    return pc.if_else(pc.is_finite(values), texts, pc.if_else(pc.is_nan(values), '"NaN"', infinite))
+
+
+def _string_texts(values: pa.Array) -> pa.Array:
+    quoted = _joined('"', values, '"')
+    odd = pc.fill_null(pc.match_substring_regex(values, _TO_ESCAPE), False)
+    return _replaced(quoted, odd, values, lambda text: json.dumps(text, ensure_ascii=False))
+
+
+def _instant_texts(values: pa.Array, zone: str) -> pa.Array | None:
+    if values.type == pa.date32():
+        return _joined('"', _date_texts(values), '"')
+    if pa.types.is_timestamp(values.type) and values.type.unit != "ns":
+        return _joined('"', _timestamp_texts(values), zone, '"')
+    return None
+
+
+def _date_texts(values: pa.Array) -> pa.Array:
+    days = values.view(pa.int32())
+    odd = pc.fill_null(pc.or_(pc.less(days, _FIRST_DAY), pc.greater(days, _LAST_DAY)), False)
+    texts = pc.if_else(odd, 0, days).cast(pa.int32()).view(pa.date32()).cast(pa.string())
+    return _replaced(texts, odd, days, instants.format_date)
+
+
+def _timestamp_texts(values: pa.Array) -> pa.Array:
+    """ISO 8601 without a zone, the fraction cut down to milliseconds."""
+    micros = values.cast(pa.timestamp("us", values.type.tz)).view(pa.int64())
+    millis = pc.divide(pc.subtract(micros, _positive_rest(micros)), _MICROS_PER_MILLISECOND)
+    odd = pc.or_(pc.less(millis, _FIRST_DAY * _MILLIS_PER_DAY), pc.greater_equal(millis, (_LAST_DAY + 1) * _MILLIS_PER_DAY))
+    odd = pc.fill_null(odd, False)
+    texts = pc.if_else(odd, 0, millis).view(pa.timestamp("ms")).cast(pa.string())
+    texts = pc.replace_substring(texts, " ", "T")
+    return _replaced(texts, odd, micros, lambda value: instants.format_timestamp(value, fraction_digits=3))
+
+
+def _positive_rest(micros: pa.Array) -> pa.Array:
+    """What is above the whole millisecond; division cuts towards zero, a bound has to go down."""
+    rest = pc.subtract(micros, pc.multiply(pc.divide(micros, _MICROS_PER_MILLISECOND), _MICROS_PER_MILLISECOND))
+    return pc.if_else(pc.less(rest, 0), pc.add(rest, _MICROS_PER_MILLISECOND), rest)
+
+
+def _replaced(texts: pa.Array, odd: pa.Array, values: pa.Array, write: Callable[[Any], str]) -> pa.Array:
+    """The texts, with those of odd values written one by one."""
+    if not pc.any(odd).as_py():
+        return texts
+    return pc.replace_with_mask(texts, odd, pa.array([write(value) for value in values.filter(odd).to_pylist()], pa.string()))
