@@ -202,10 +202,77 @@ class SchemaChangedError(DeltaError, RuntimeError):
 
 
 class ConcurrentModificationError(DeltaError, RuntimeError):
-    """Another writer committed something that this commit cannot go on top of."""
+    """Another writer committed something that this commit cannot go on top of. The subclasses say what.
+
+    Attributes:
+        conflicting_version: the version of that commit, or None where no single one is to blame.
+        conflicting_operation: its operation.
+        conflicting_timestamp: when it was committed, in ms since the epoch.
+        conflicting_commit: its `commitInfo`.
+        files: up to five of the files that both are about.
+        num_files: how many there are.
+    """
 
     error_class = "DELTA_CONCURRENT_WRITE"
     sql_state = "2D521"
+
+
+class ConcurrentWriteException(ConcurrentModificationError):
+    """A version was committed, and this operation goes on top of none."""
+
+
+class ProtocolChangedException(ConcurrentModificationError):
+    """The table's protocol was changed."""
+
+    error_class = "DELTA_PROTOCOL_CHANGED"
+
+
+class MetadataChangedException(ConcurrentModificationError):
+    """The table's metadata was changed: its schema, its partition columns, or its properties."""
+
+    error_class = "DELTA_METADATA_CHANGED"
+
+
+class ConcurrentTransactionException(ConcurrentModificationError):
+    """The same application, or the same domain, was written for."""
+
+    error_class = "DELTA_CONCURRENT_TRANSACTION"
+
+
+class ConcurrentAppendException(ConcurrentModificationError):
+    """Files were added that this operation should have read."""
+
+    error_class = "DELTA_CONCURRENT_APPEND.WITHOUT_HINT"
+
+
+class ConcurrentDeleteReadException(ConcurrentModificationError):
+    """A file was removed that this operation read."""
+
+    error_class = "DELTA_CONCURRENT_DELETE_READ.WITHOUT_HINT"
+
+
+class ConcurrentDeleteDeleteException(ConcurrentModificationError):
+    """A file was removed that this operation removes too."""
+
+    error_class = "DELTA_CONCURRENT_DELETE_DELETE.WITHOUT_HINT"
+
+
+class InvalidCommitError(DeltaError, ValueError):
+    """The actions of a commit contradict each other, or the table."""
+
+    error_class = "DELTA_DUPLICATE_ACTIONS_FOUND"
+    sql_state = "2D521"
+
+
+class TransactionStateError(DeltaError, RuntimeError):
+    """The transaction is over: it was committed, it failed, or it was left."""
+
+
+class AppendOnlyError(DeltaError, RuntimeError):
+    """The table only takes appends, and the commit removes rows."""
+
+    error_class = "DELTA_CANNOT_MODIFY_APPEND_ONLY"
+    sql_state = "42809"
 
 
 class StorageError(DeltaError, OSError):

@@ -100,7 +100,7 @@ class ActionFile:
         self.version = version
         self._derived = derived
         self._table = table
-        self._path = path
+        self.path = path
         self._size = len(data)
         self._lines = data.split(b"\n")
         if not data.strip():
@@ -215,7 +215,7 @@ class ActionFile:
             f"a file of the log cannot be read: {message}",
             table=self._table,
             version=self.version,
-            file=self._path,
+            file=self.path,
             next_step="Restore that file from a backup; a reader may not skip it, because its changes would be lost.",
         )
 

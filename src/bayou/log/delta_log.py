@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidOptionError, PathNotFoundError, TableNotFoundError
 from bayou.log.derived_files import DerivedFileError
@@ -18,6 +19,9 @@ from bayou.log.time_travel import Timestamp, to_milliseconds
 from bayou.log.timestamps import CommitTimes, InCommitTimestamps
 from bayou.protocol.file_names import LOG_FOLDER, version_prefix
 from bayou.storage import LogStore, open_store, qualify
+
+if TYPE_CHECKING:
+    from bayou.log.transaction import Transaction
 
 
 class DeltaLog:
@@ -134,6 +138,34 @@ class DeltaLog:
         listing = self._listing()
         times = self._commit_times(listing, latest)
         return list(read_changes(self._store, listing, times, self._table_uri, start=start, end=end))
+
+    def transaction(
+        self,
+        operation: str = "Manual Update",
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        snapshot: Snapshot | None = None,
+        **options: Any,
+    ) -> Transaction:
+        """Begin a transaction on the latest version; where there is no table, its commit creates one.
+
+        Args:
+            operation: the operation's name, for the history.
+            parameters: its parameters; each value is put into the log as JSON text.
+            snapshot: the state that the commit is made from, where it is not the latest.
+            options: `engine_info`, `user_metadata`, `txn`, `max_attempts` and `clock`, as `Transaction` takes them.
+
+        Raises:
+            UnsupportedFeatureError: the table asks its writers for what bayou does not do.
+        """
+        from bayou.log.transaction import Transaction  # noqa: PLC0415  (most users of a log only read)
+
+        if snapshot is None:
+            try:
+                snapshot = self.update()
+            except TableNotFoundError:
+                snapshot = None
+        return Transaction(self, snapshot, operation, parameters, **options)
 
     def _commit_times(self, listing: LogListing, latest: Snapshot) -> CommitTimes:
         ict = InCommitTimestamps.of(latest.metadata.configuration)

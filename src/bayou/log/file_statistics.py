@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,12 +14,13 @@ from bayou.log.parquet_actions import ParquetActions
 from bayou.plan import skipping
 from bayou.plan.predicate import columns, from_dnf
 from bayou.plan.statistics import FileStatistics, coalesce, concat, from_json, from_struct
-from bayou.protocol.schema import DataType, leaves
+from bayou.protocol.schema import DataType, StructType, leaves
 from bayou.protocol.stats import is_collated, skipping_types
 
 if TYPE_CHECKING:
     from bayou.log.checkpoint import Part
-    from bayou.log.snapshot import Filters, Snapshot
+    from bayou.log.snapshot import Filters
+    from bayou.plan.predicate import Predicate
 
 ColumnPath: TypeAlias = tuple[str, ...]
 Fields: TypeAlias = Mapping[ColumnPath, DataType]
@@ -89,13 +90,38 @@ def merge_statistics(base: FileStatistics | None, kept: pa.ChunkedArray | None, 
     return concat([base, from_json(adds["stats"], fields)]) if adds.num_rows else base
 
 
-def may_match(snapshot: Snapshot, where: Filters) -> pa.BooleanArray:
+class PrunableFiles(Protocol):
+    """Files of a table that skipping can decide about: a snapshot's, or those that a commit added. All columns are aligned."""
+
+    @property
+    def schema(self) -> StructType:
+        """The table's schema."""
+        ...
+
+    def files(self, columns: Iterable[str] | None = None) -> pa.Table:
+        """The files, one row each."""
+        ...
+
+    def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:
+        """The partition values as in the log, by physical name."""
+        ...
+
+    def partitions(self) -> Mapping[ColumnPath, pa.Array]:
+        """The partition values typed, by physical path."""
+        ...
+
+    def statistics(self, fields: Fields) -> FileStatistics:
+        """Statistics of some columns, by physical path."""
+        ...
+
+
+def may_match(snapshot: PrunableFiles, where: Filters) -> pa.BooleanArray:
     """For each file of a snapshot, whether it may hold a row that a filter keeps.
 
     Raises:
         InvalidOptionError: the filter cannot be understood.
     """
-    predicate = from_dnf(where, snapshot.schema) if isinstance(where, Sequence) else where
+    predicate = to_predicate(where, snapshot.schema)
     used = columns(predicate)
     collated = {physical for _, physical, leaf in leaves(snapshot.schema) if is_collated(leaf)}
     partitions = {path: values for path, values in snapshot.partitions().items() if path in used - collated}
@@ -107,7 +133,16 @@ def may_match(snapshot: Snapshot, where: Filters) -> pa.BooleanArray:
     return skipping.may_match(predicate, statistics, partitions)
 
 
-def _names_its_zone(snapshot: Snapshot, path: ColumnPath, kind: pa.DataType) -> bool:
+def to_predicate(where: Filters, schema: StructType) -> Predicate:
+    """A filter as a predicate over physical paths.
+
+    Raises:
+        InvalidOptionError: the filter cannot be understood.
+    """
+    return from_dnf(where, schema) if isinstance(where, Sequence) else where
+
+
+def _names_its_zone(snapshot: PrunableFiles, path: ColumnPath, kind: pa.DataType) -> bool:
     """Whether the values of a partition column mean the same to every reader: not so for timestamps without a zone."""
     if not (pa.types.is_timestamp(kind) and kind.tz is not None):
         return True

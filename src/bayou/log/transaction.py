@@ -1,255 +1,235 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimistic commits: write the next version if nobody else has, and see what to do if somebody has."""
+"""Optimistic transactions: read a snapshot, stage actions, write the next version if nothing that matters has changed."""
 
 from __future__ import annotations
 
-import json
+import contextlib
+import enum
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import ConcurrentModificationError, CorruptLogError, StorageError
-from bayou.log.commits import ActionFile
-from bayou.log.delta_log import DeltaLog
-from bayou.log.snapshot import Snapshot
-from bayou.protocol.actions import AddFile, CommitInfo, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
+import pyarrow as pa
+
+from bayou.errors import InvalidOptionError, TransactionStateError
+from bayou.log.active import inside
+from bayou.log.commit_loop import CommitLoop, Provenance
+from bayou.log.file_statistics import to_predicate
+from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
+from bayou.log.post_commit import CommittedVersion, run_hooks
+from bayou.log.reads import ReadSet
+from bayou.log.staged import Action, StagedActions, encode_commit
+from bayou.protocol.actions import SetTransaction
 from bayou.protocol.features import check_writable
-from bayou.protocol.file_names import commit_path
 
-Action: TypeAlias = AddFile | RemoveFile | Metadata | Protocol | SetTransaction | DomainMetadata
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
-_NAMES: Final[Mapping[type, str]] = {
-    AddFile: "add",
-    RemoveFile: "remove",
-    Metadata: "metaData",
-    Protocol: "protocol",
-    SetTransaction: "txn",
-    DomainMetadata: "domainMetadata",
-}
+    from bayou.log.delta_log import DeltaLog
+    from bayou.log.snapshot import Filters, Snapshot
 
+__all__ = ["MAX_ATTEMPTS", "Action", "Committed", "Conflicted", "Transaction", "Unchanged", "Unknown", "encode_commit"]
 
-@dataclass(frozen=True, slots=True)
-class Committed:
-    """The commit is in the log.
-
-    Attributes:
-        version: the version that it made.
-        attempts: how many versions were tried.
-    """
-
-    version: int
-    attempts: int
+MAX_ATTEMPTS: Final = 10_000
+"""How many versions a commit tries by default before it gives up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Conflicted:
-    """The commit is not in the log: another writer's commit excludes it. Its data files may be deleted."""
-
-    error: ConcurrentModificationError
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """The store failed, and the log cannot be read either: the commit may be there. Its data files must stay."""
-
-    error: StorageError
+class _State(enum.Enum):
+    OPEN = "open"
+    COMMITTED = "committed"
+    FAILED = "failed"
+    LEFT = "left"
 
 
-CommitOutcome: TypeAlias = Committed | Conflicted | Unknown
-
-
-@dataclass(frozen=True, slots=True)
 class Transaction:
     """One commit in the making, on top of a snapshot.
 
-    Construction refuses a table that bayou cannot write to yet.
+    Reads that the commit depends on go through the transaction, so that another writer's commit is noticed where it
+    matters and nowhere else. A transaction commits once. Used as a context manager it is over when the block is left.
 
-    Attributes:
-        log: the table's log.
-        snapshot: the state that the commit is made from; None where it creates the table.
-        operation: the operation's name, for the history.
-        parameters: its parameters; each value is put into the log as JSON text.
-        engine_info: who writes.
-        user_metadata: the user's own note.
-        max_attempts: how many versions to try before giving up.
-        clock: the time in seconds since the epoch.
-        txn_id: the commit's unique name, by which it is found again.
+    Example:
+        with log.transaction("DELETE") as transaction:
+            files = transaction.files(where=[("day", "==", "2024-01-01")])
+            transaction.commit(removals_of(files))
     """
 
-    log: DeltaLog
-    snapshot: Snapshot | None
-    operation: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    engine_info: str = "bayou"
-    user_metadata: str | None = None
-    max_attempts: int = 1_000
-    clock: Callable[[], float] = time.time
-    txn_id: str = field(default_factory=lambda: str(uuid.uuid4()))
-
-    def __post_init__(self) -> None:
-        if self.snapshot is not None:
-            found = self.snapshot
-            check_writable(found.protocol, found.metadata, found.table_uri, found.version)
-
-    def commit(
-        self, actions: Sequence[Action], *, is_blind_append: bool = False, metrics: Mapping[str, object] | None = None
-    ) -> Committed:
-        """Put the actions into the log as one version.
+    def __init__(
+        self,
+        log: DeltaLog,
+        snapshot: Snapshot | None,
+        operation: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        engine_info: str = "bayou",
+        user_metadata: str | None = None,
+        txn: tuple[str, int] | None = None,
+        max_attempts: int = MAX_ATTEMPTS,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Begin a transaction; see `DeltaLog.transaction`.
 
         Args:
-            actions: the actions, in the order in which they are written.
-            is_blind_append: whether they only add files and depend on nothing that the table holds; a blind append goes
-                on top of any commit that leaves protocol and metadata alone.
+            log: the table's log.
+            snapshot: the state that the commit is made from; None where it creates the table.
+            operation: the operation's name, for the history.
+            parameters: its parameters; each value is put into the log as JSON text.
+            engine_info: who writes.
+            user_metadata: the user's own note.
+            txn: an application's id and a version of its own; the commit is made once for them.
+            max_attempts: how many versions to try before giving up.
+            clock: the time in seconds since the epoch.
+
+        Raises:
+            UnsupportedFeatureError: the table asks its writers for what bayou does not do.
+            InvalidOptionError: the number of attempts is not positive, or `txn` is no id and number.
+        """
+        if snapshot is not None:
+            check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
+        if max_attempts < 1:
+            raise InvalidOptionError(f"max_attempts is {max_attempts}, and a commit needs one attempt", table=log.table_uri)
+        self.log = log
+        self.snapshot = snapshot
+        self.operation = operation
+        self.txn_id = str(uuid.uuid4())
+        self.reads = ReadSet(log.table_uri)
+        self._provenance = Provenance(
+            operation, dict(parameters or {}), engine_info=engine_info, user_metadata=user_metadata, txn_id=self.txn_id
+        )
+        self._max_attempts = max_attempts
+        self._clock = clock
+        self._staged: list[Action] = []
+        self._state = _State.OPEN
+        self._txn = _checked_txn(txn, log.table_uri)
+        self._inside = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        """The transaction itself; until the block is left, Spark reads its table through it, too."""
+        self._check_open()
+        self._inside.enter_context(inside(self))
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """The end of the transaction: what was not committed is dropped."""
+        self._inside.close()
+        if self._state is _State.OPEN:
+            self._state = _State.FAILED if kind is not None else _State.LEFT
+
+    @property
+    def read_version(self) -> int:
+        """The version that the transaction reads; -1 where it creates the table."""
+        return -1 if self.snapshot is None else self.snapshot.version
+
+    @property
+    def is_replay(self) -> bool:
+        """Whether the application of `txn` has committed this version of its own, or a later one, before."""
+        if self._txn is None:
+            return False
+        done = self.application_version(self._txn[0])
+        return done is not None and done >= self._txn[1]
+
+    def files(self, columns: Iterable[str] | None = None, where: Filters | None = None) -> pa.Table:
+        """The snapshot's files, as `Snapshot.files` gives them; the commit depends on them from now on."""
+        self._check_open()
+        if self.snapshot is None:
+            self.reads.note_whole_table()
+            return pa.table({})
+        names = None if columns is None else list(columns)
+        if where is None:
+            found = self.snapshot.files(names)
+            self.reads.note_whole_table()
+            return found
+        mask = self.snapshot.may_match(where)
+        self.reads.note_scan(to_predicate(where, self.snapshot.schema), self.snapshot.files(["path"])["path"].filter(mask))
+        return self.snapshot.files(names).filter(mask)
+
+    def read_whole_table(self) -> None:
+        """Note that the commit depends on every row that the table has, and on there being no others."""
+        self._check_open()
+        self.reads.note_whole_table()
+
+    def application_version(self, app_id: str) -> int | None:
+        """The version of its own that an application committed last; the commit depends on it from now on."""
+        self.reads.app_ids.add(app_id)
+        if self.snapshot is None:
+            return None
+        found = self.snapshot.transactions.get(app_id)
+        return None if found is None else found.version
+
+    def stage(self, *actions: Action) -> None:
+        """Add actions to the commit."""
+        self._check_open()
+        self._staged.extend(actions)
+
+    def commit(self, actions: Iterable[Action] = (), *, metrics: Mapping[str, object] | None = None) -> Committed | Unchanged:
+        """Put the staged actions, and these, into the log as one version.
+
+        Args:
+            actions: more actions.
             metrics: what the operation counted.
+
+        Returns:
+            The version that was made; or that nothing was, where there is nothing to commit or `txn` was committed before.
 
         Raises:
             ConcurrentModificationError: another writer's commit excludes this one; `conflicting_version` names it.
             StorageError: the store failed; `outcome` is "unknown" where the commit may be in the log all the same.
-            UnsupportedFeatureError: the actions' own metadata ask for rules that are not enforced yet.
+            InvalidCommitError: the actions contradict each other, or do not fit the table.
+            UnsupportedFeatureError: the actions' own metadata ask for what bayou does not do.
+            TransactionStateError: the transaction is over.
         """
-        outcome = self.try_commit(actions, is_blind_append=is_blind_append, metrics=metrics)
-        if isinstance(outcome, Committed):
+        outcome = self.try_commit(actions, metrics=metrics)
+        if isinstance(outcome, (Committed, Unchanged)):
             return outcome
         raise outcome.error
 
-    def try_commit(
-        self, actions: Sequence[Action], *, is_blind_append: bool = False, metrics: Mapping[str, object] | None = None
-    ) -> CommitOutcome:
-        """Like `commit`, with the outcome as a value."""
-        self._check_own_metadata(actions)
-        read_version = -1 if self.snapshot is None else self.snapshot.version
-        body = [{_NAMES[type(action)]: action.to_json()} for action in actions]
-        for attempt in range(1, self.max_attempts + 1):
-            version = read_version + attempt
-            info = self._commit_info(is_blind_append=is_blind_append, metrics=metrics)
-            path = commit_path(version)
-            try:
-                won = self.log.store.put_if_absent(path, encode_commit([{"commitInfo": info}, *body]))
-                winner = None if won else self._read(version)
-            except StorageError as error:
-                found = self._after_failure(version, error)
-                if isinstance(found, Unknown):
-                    return found
-                winner = found
-            if winner is None or _txn_id(winner) == self.txn_id:
-                return Committed(version, attempt)
-            conflict = self._conflict(version, winner, actions, is_blind_append=is_blind_append)
-            if conflict is not None:
-                return Conflicted(conflict)
-        return Conflicted(self._too_many())
+    def try_commit(self, actions: Iterable[Action] = (), *, metrics: Mapping[str, object] | None = None) -> CommitOutcome:
+        """Like `commit`, with conflicts and unknown outcomes as values."""
+        self._check_open()
+        self._state = _State.FAILED
+        if self.is_replay:
+            self._state = _State.COMMITTED
+            return Unchanged(self.read_version, "replayed")
+        staged = StagedActions.of([*self._own_transaction(), *self._staged, *actions], self.log.table_uri)
+        if staged.is_empty:
+            self._state = _State.COMMITTED
+            return Unchanged(self.read_version, "empty")
+        loop = CommitLoop(self.log, self.snapshot, self.reads, staged, self._provenance, clock=self._clock, txn=self._txn)
+        outcome = loop.run(self._max_attempts, metrics)
+        if isinstance(outcome, (Committed, Unchanged)):
+            self._state = _State.COMMITTED
+        if isinstance(outcome, Committed):
+            run_hooks(CommittedVersion(self.log, outcome.version, loop.staged, loop.commit_info))
+        return outcome
 
-    def _check_own_metadata(self, actions: Iterable[Action]) -> None:
-        metadata = next((each for each in actions if isinstance(each, Metadata)), None)
-        protocol = next((each for each in actions if isinstance(each, Protocol)), None)
-        if self.snapshot is not None:
-            metadata = metadata or self.snapshot.metadata
-            protocol = protocol or self.snapshot.protocol
-        if metadata is None or protocol is None:
-            raise ConcurrentModificationError(
-                "the first commit of a table must set its protocol and its metadata",
+    def _own_transaction(self) -> list[Action]:
+        if self._txn is None:
+            return []
+        return [SetTransaction(*self._txn, last_updated=int(self._clock() * 1000))]
+
+    def _check_open(self) -> None:
+        if self._state is not _State.OPEN:
+            raise TransactionStateError(
+                f"the transaction is over: it was {self._state.value}",
                 table=self.log.table_uri,
-                version=0,
-                error_class="DELTA_METADATA_ABSENT",
-                next_step="Add both actions to the commit.",
-            )
-        version = None if self.snapshot is None else self.snapshot.version
-        check_writable(protocol, metadata, self.log.table_uri, version)
-
-    def _commit_info(self, *, is_blind_append: bool, metrics: Mapping[str, object] | None) -> dict[str, Any]:
-        info: dict[str, Any] = {
-            "timestamp": int(self.clock() * 1000),
-            "operation": self.operation,
-            "operationParameters": {name: _parameter(value) for name, value in self.parameters.items()},
-        }
-        if self.snapshot is not None:
-            info["readVersion"] = self.snapshot.version
-        info["isolationLevel"] = "Serializable"
-        info["isBlindAppend"] = is_blind_append
-        if metrics is not None:
-            info["operationMetrics"] = {name: str(value) for name, value in metrics.items()}
-        if self.user_metadata is not None:
-            info["userMetadata"] = self.user_metadata
-        return {**info, "engineInfo": self.engine_info, "txnId": self.txn_id}
-
-    def _read(self, version: int) -> ActionFile:
-        path = commit_path(version)
-        return ActionFile(self.log.store.read(path), table=self.log.table_uri, path=path, version=version)
-
-    def _after_failure(self, version: int, error: StorageError) -> ActionFile | Unknown:
-        """What the log says after a put that raised: a commit, ours or another's, or nothing that can be relied on."""
-        try:
-            return self._read(version)
-        except (OSError, CorruptLogError):
-            unknown = StorageError(
-                f"the store failed while writing version {version}, and whether it was written is not known: {error.message}",
-                table=self.log.table_uri,
-                version=version,
-                file=commit_path(version),
-                next_step=f"Look for txnId {self.txn_id} in the history; if it is there, the commit succeeded.",
-                outcome="unknown",
+                version=self.read_version if self.snapshot is not None else None,
+                next_step="Begin another one, which reads the table as it is now.",
                 txn_id=self.txn_id,
             )
-            unknown.__cause__ = error
-            return Unknown(unknown)
 
-    def _conflict(
-        self, version: int, winner: ActionFile, actions: Sequence[Action], *, is_blind_append: bool
-    ) -> ConcurrentModificationError | None:
-        header = winner.header()
-        if header.protocol is not None:
-            return self._lost(version, winner, "changed the table's protocol", "DELTA_PROTOCOL_CHANGED")
-        if header.metadata is not None:
-            return self._lost(version, winner, "changed the table's metadata", "DELTA_METADATA_CHANGED")
-        applications = {each.app_id for each in actions if isinstance(each, SetTransaction)}
-        if applications & set(header.transactions):
-            why = "committed for the same application id"
-            return self._lost(version, winner, why, "DELTA_CONCURRENT_TRANSACTION")
-        domains = {each.domain for each in actions if isinstance(each, DomainMetadata)}
-        if domains & set(header.domains):
-            why = "changed the same domain metadata"
-            return self._lost(version, winner, why, "DELTA_CONCURRENT_TRANSACTION")
-        if is_blind_append:
-            return None
-        why = "changed the table after it was read, and this operation depends on what it read"
-        return self._lost(version, winner, why, "DELTA_CONCURRENT_WRITE")
 
-    def _lost(self, version: int, winner: ActionFile, why: str, error_class: str) -> ConcurrentModificationError:
-        info = winner.commit_info() or CommitInfo({})
-        operation = info.operation or "an operation without a name"
-        return ConcurrentModificationError(
-            f"{self.operation} lost to a concurrent {operation}, version {version}, which {why}",
-            table=self.log.table_uri,
-            version=version,
-            file=commit_path(version),
-            error_class=error_class,
-            next_step="Run the operation again on the new version.",
-            conflicting_version=version,
-            conflicting_operation=info.operation,
-            conflicting_commit=dict(info.raw),
+def _checked_txn(txn: tuple[str, int] | None, table: str) -> tuple[str, int] | None:
+    if txn is None:
+        return None
+    try:
+        app_id, version = txn
+    except (TypeError, ValueError):
+        app_id, version = "", -1
+    if type(app_id) is not str or not app_id or type(version) is not int or version < 0:
+        raise InvalidOptionError(
+            f"txn is {txn!r}, and should be an application's id and a number from 0 on",
+            table=table,
+            next_step="Give for example txn=('nightly-load', 17), and a higher number for each run.",
         )
-
-    def _too_many(self) -> ConcurrentModificationError:
-        return ConcurrentModificationError(
-            f"{self.operation} lost {self.max_attempts} races for the next version",
-            table=self.log.table_uri,
-            error_class="DELTA_MAX_COMMIT_RETRIES_EXCEEDED",
-            next_step="Run it again when fewer writers are at work.",
-            conflicting_version=None,
-        )
-
-
-def encode_commit(actions: Iterable[Mapping[str, Any]]) -> bytes:
-    """A commit file: one action a line."""
-    lines = (json.dumps(action, separators=(",", ":"), ensure_ascii=False, allow_nan=False) for action in actions)
-    return ("\n".join(lines) + "\n").encode("utf-8")
-
-
-def _parameter(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
-
-
-def _txn_id(commit: ActionFile) -> str | None:
-    info = commit.commit_info()
-    return info.txn_id if info is not None else None
+    return app_id, version

@@ -80,12 +80,11 @@ def _reader(name: str, write_blocked: Rule = _never, *, read: bool = True) -> Fe
 
 
 _change_feed = _enabled(properties.ENABLE_CHANGE_DATA_FEED, properties.ENABLE_CHANGE_DATA_CAPTURE)
-_ict = _enabled(properties.ENABLE_IN_COMMIT_TIMESTAMPS)
 
 FEATURES: Final[Mapping[str, Feature]] = {
     feature.name: feature
     for feature in (
-        _writer("appendOnly", _enabled(properties.APPEND_ONLY), legacy=2),
+        _writer("appendOnly", legacy=2),
         _writer("invariants", _has_invariants, legacy=2),
         _writer("checkConstraints", _has_constraints, legacy=3),
         _writer("changeDataFeed", _change_feed, legacy=4),
@@ -96,8 +95,8 @@ FEATURES: Final[Mapping[str, Feature]] = {
         _writer("domainMetadata"),
         _writer("rowTracking", _always),
         _writer("clustering", _always),
-        _writer("inCommitTimestamp", _ict),
-        _writer("inCommitTimestamp-preview", _ict),
+        _writer("inCommitTimestamp"),
+        _writer("inCommitTimestamp-preview"),
         _writer("icebergCompatV1", _always),
         _writer("icebergCompatV2", _always),
         _writer("icebergCompatV3", _always),
@@ -240,7 +239,6 @@ _OBSTACLE_PROPERTIES: Final = (
 
 # Rules that the metadata can ask for whatever the protocol lists: a writer that ignored one would break the table.
 _RULES_OF_METADATA: Final = (
-    "appendOnly",
     "invariants",
     "checkConstraints",
     "changeDataFeed",
@@ -248,7 +246,6 @@ _RULES_OF_METADATA: Final = (
     "columnMapping",
     "identityColumns",
     "allowColumnDefaults",
-    "inCommitTimestamp",
 )
 
 

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from bayou import __version__
 from bayou.errors import DataFileNotFoundError, DeltaError, SessionError
+from bayou.log.active import active_transaction
 from bayou.log.delta_log import open_log
 from bayou.spark.directories import group_files
 from bayou.spark.errors import extend_conversion
@@ -137,7 +138,13 @@ class Application:
         return cls._instances[jvm]
 
     def snapshot(self, path: str, storage_options: Mapping[str, str], version: int | None = None) -> Snapshot:
-        """A table's state: the latest, or the one asked for. Costs one listing where the version was read before."""
+        """A table's state: the latest, or the one asked for. Costs one listing where the version was read before.
+
+        Inside of a transaction on the table, the latest is what the transaction reads.
+        """
+        transaction = active_transaction(path)
+        if transaction is not None and transaction.snapshot is not None and version in (None, transaction.read_version):
+            return transaction.snapshot
         latest = self.logs.get(path, storage_options).update()
         self.logs.measure(path, storage_options, latest)
         if version is None or version == latest.version:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 
 from bayou.errors import InvalidOptionError, TableNotFoundError, UnsupportedFeatureError
+from bayou.log.active import active_transaction
 from bayou.log.delta_log import open_log
 from bayou.log.time_travel import split_path
 from bayou.protocol.features import check_readable
@@ -193,6 +194,9 @@ def read(application: Application, spark: SparkSession, request: TableRequest) -
     if application.native:
         return DataFrame(session.baseRelationToDataFrame(relation(application, session, request)), spark)
     _, snapshot = resolve(application, session, request)
+    transaction = active_transaction(snapshot.table_uri)
+    if transaction is not None and request.version is None:
+        transaction.read_whole_table()
     return scan_frame(Scan(application, session, snapshot, readable_schema(snapshot.schema).fields), spark)
 
 

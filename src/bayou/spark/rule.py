@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import SchemaChangedError, UnsupportedFeatureError
+from bayou.log.active import active_transaction
 from bayou.plan.predicate import Predicate, columns
 from bayou.protocol.schema import StructType, parse_schema
 from bayou.protocol.stats import is_collated
@@ -81,6 +82,9 @@ class RuleBody:
         wanted = [f for f in fields if not is_file_metadata(f)]
         metadata = next((f.type for f in fields if is_file_metadata(f)), None)
         _check_schema(wanted, snapshot)
+        predicate = from_catalyst([found.condition], _by_logical_name(snapshot.schema)) if found.condition else None
+        if table["version"] is None:
+            _note_read(snapshot, predicate)
         plans = Adapters.of(self._application.jvm).rule()
         if "Aggregate" in kinds:
             answered = metadata_query.answer(self._application, session, snapshot, list(objects[0]), kinds[:-1])
@@ -92,17 +96,17 @@ class RuleBody:
             snapshot,
             wanted,
             metadata=[f.name for f in metadata.fields] if isinstance(metadata, StructType) else None,
-            positions=self._positions(snapshot, found, kinds, objects),
+            positions=self._positions(snapshot, predicate, kinds, objects),
             options=table["options"],
         ).planned()
         given = iter(planned.columns)
         names = "\0".join(planned.columns[-1] if is_file_metadata(f) else next(given) for f in fields)
         return plans.answer(len(kinds) - 1, planned.plan, names, str(snapshot.version), planned.is_union)
 
-    def _positions(self, snapshot: Snapshot, found: _Found, kinds: list[str], objects: Any) -> pa.Array | None:
+    def _positions(self, snapshot: Snapshot, predicate: Predicate | None, kinds: list[str], objects: Any) -> pa.Array | None:
         """The files that the filter on the table and a limit above it leave, or None for all."""
-        if found.condition:
-            return choose(snapshot, from_catalyst([found.condition], _by_logical_name(snapshot.schema)))
+        if predicate is not None:
+            return choose(snapshot, predicate)
         if "LocalLimit" in kinds:
             limit = metadata_query.limit(list(objects[0]), kinds[:-1])
             return metadata_query.take_until(snapshot, limit) if limit is not None else None
@@ -121,6 +125,16 @@ class RuleBody:
                 next_step="Spark's own statement would change the catalog entry or the files, and not the table.",
             )
         return plan
+
+
+def _note_read(snapshot: Snapshot, predicate: Predicate | None) -> None:
+    """Tell the transaction that the query runs inside of what it reads, if there is one on this table."""
+    transaction = active_transaction(snapshot.table_uri)
+    if transaction is None or transaction.read_version != snapshot.version:
+        return
+    paths = snapshot.files(["path"])["path"]
+    chosen = None if predicate is None else choose(snapshot, predicate)
+    transaction.reads.note_scan(predicate, paths if chosen is None else paths.take(chosen))
 
 
 def _check_schema(wanted: list[StructField], snapshot: Snapshot) -> None:

@@ -8,7 +8,8 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bayou.errors import SchemaMismatchError
+from bayou.errors import AppendOnlyError, SchemaMismatchError
+from bayou.protocol import properties
 from bayou.protocol.actions import Metadata, Protocol
 from bayou.protocol.features import check_writable
 from bayou.protocol.new_table import check_schema, differences, protocol_for
@@ -57,6 +58,7 @@ def write_target(request: WriteRequest, given: StructType, log: DeltaLog, snapsh
     Raises:
         InvalidSchemaError: no table can have this schema or these partition columns.
         SchemaMismatchError: the rows do not have the table's columns, or other partition columns were asked for.
+        AppendOnlyError: the mode is `overwrite` and the table only takes appends.
         UnsupportedFeatureError: the table needs a rule that is not enforced yet; it is named.
     """
     return _new(request, given, log) if snapshot is None else _existing(request, given, log, snapshot)
@@ -80,6 +82,13 @@ def _new(request: WriteRequest, given: StructType, log: DeltaLog) -> WriteTarget
 
 def _existing(request: WriteRequest, given: StructType, log: DeltaLog, snapshot: Snapshot) -> WriteTarget:
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
+    if request.mode == "overwrite" and properties.APPEND_ONLY.read(snapshot.metadata.configuration):
+        raise AppendOnlyError(
+            "The table only takes appends (delta.appendOnly), and an overwrite removes its rows.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            next_step="append, or set delta.appendOnly to false first.",
+        )
     wanted = request.partition_by
     existing = snapshot.partition_columns
     if wanted is not None and [n.lower() for n in wanted] != [n.lower() for n in existing]:

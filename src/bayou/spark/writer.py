@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, Any
 from bayou.errors import (
     DeltaError,
     InvalidOptionError,
+    ProtocolChangedException,
     StorageError,
     TableExistsError,
     TableNotFoundError,
     UnsupportedFeatureError,
 )
-from bayou.log.transaction import Committed, Transaction
+from bayou.log.transaction import Committed, Conflicted, Transaction, Unchanged, Unknown
+from bayou.protocol import paths
 from bayou.protocol.actions import RemoveFile
 from bayou.protocol.deletion_vector import DeletionVectorDescriptor
 from bayou.protocol.schema import parse_schema
 from bayou.spark.jvm.session import refresh_caches
 from bayou.spark.new_files import delete_files, write_new_files
 from bayou.spark.types import readable_schema
-from bayou.spark.write_target import WriteTarget, write_target
+from bayou.spark.write_target import write_target
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -31,8 +33,12 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
+    from bayou.protocol.schema import StructType
     from bayou.spark.application import Application
+    from bayou.spark.new_files import NewFiles
+    from bayou.spark.write_target import WriteTarget
 
 PARTITION_COLUMNS_OPTION = "__partition_columns"
 """Where Spark's `DataFrameWriter` puts the columns of `partitionBy`, as a JSON array."""
@@ -43,8 +49,6 @@ _NOT_YET = {
     "replacewhere": None,
     "replaceon": None,
     "replaceusing": None,
-    "txnappid": None,
-    "txnversion": None,
     "clusterby": None,
     "overwriteschema": "true",
     "mergeschema": "true",
@@ -67,6 +71,7 @@ class WriteRequest:
         writer_options: options for Spark's Parquet writer.
         properties: table properties, for a table that this write creates.
         user_metadata: a note for the history.
+        txn: an application's id and a version of its own, for which the rows are written once.
     """
 
     path: str
@@ -76,6 +81,7 @@ class WriteRequest:
     writer_options: Mapping[str, str] = field(default_factory=dict)
     properties: Mapping[str, str] = field(default_factory=dict)
     user_metadata: str | None = None
+    txn: tuple[str, int] | None = None
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], mode: str, partition_by: str | Sequence[str] | None = None) -> WriteRequest:
@@ -114,7 +120,28 @@ class WriteRequest:
             {name: value for name, value in given.items() if name.lower().startswith(_WRITER_OPTIONS)},
             {name: value for name, value in given.items() if name.lower().startswith("delta.")},
             lower.get("usermetadata"),
+            txn_of(lower.get("txnappid"), lower.get("txnversion"), lower["path"]),
         )
+
+
+def txn_of(app_id: str | None, version: str | None, table: str) -> tuple[str, int] | None:
+    """An application's id and version from the texts of options or settings; None where neither is given.
+
+    Raises:
+        InvalidOptionError: one of them is missing, or the version is no number from 0 on.
+    """
+    if app_id is None and version is None:
+        return None
+    if not app_id or version is None or not version.strip().isdecimal():
+        raise InvalidOptionError(
+            f"txnAppId is {app_id!r} and txnVersion is {version!r}; an idempotent write needs an id and a number from 0 on.",
+            table=table,
+            error_class="DELTA_INVALID_IDEMPOTENT_WRITES_OPTIONS",
+            sql_state="42616",
+            option="txnVersion",
+            next_step="give both, with a higher version for each run.",
+        )
+    return app_id, int(version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +155,7 @@ class WriteResult:
         num_rows: the rows in them.
         num_bytes: their size.
         num_removed_files: the files that an overwrite removed.
+        reason: why nothing was committed: `empty`, `exists` (mode `ignore`), or `replayed`; empty where something was.
     """
 
     version: int
@@ -136,6 +164,7 @@ class WriteResult:
     num_rows: int = 0
     num_bytes: int = 0
     num_removed_files: int = 0
+    reason: str = ""
 
 
 def write(application: Application, frame: DataFrame, request: WriteRequest) -> WriteResult:
@@ -144,6 +173,7 @@ def write(application: Application, frame: DataFrame, request: WriteRequest) -> 
     Raises:
         TableExistsError: the mode is `error` and there is a table.
         SchemaMismatchError: the rows do not have the table's columns, or other partition columns were asked for.
+        AppendOnlyError: the mode is `overwrite` and the table only takes appends.
         UnsupportedFeatureError: the table needs a rule that is not enforced yet; it is named.
         ConcurrentModificationError: another writer won in a way that this write cannot go on top of.
     """
@@ -152,47 +182,93 @@ def write(application: Application, frame: DataFrame, request: WriteRequest) -> 
         snapshot = log.update()
     except TableNotFoundError:
         snapshot = None
-    if snapshot is not None and request.mode == "error":
-        raise TableExistsError(
-            "There is a table already, and the save mode is `error`.",
-            table=log.table_uri,
-            version=snapshot.version,
-            next_step="use the mode append, overwrite or ignore.",
-        )
-    if snapshot is not None and request.mode == "ignore":
-        return WriteResult(snapshot.version, committed=False)
-    target = write_target(request, readable_schema(parse_schema(frame.schema.json())), log, snapshot)
-    return _write_and_commit(application, frame, request, target)
+    given = readable_schema(parse_schema(frame.schema.json()))
+    with _transaction(application, request, log, snapshot) as transaction:
+        if transaction.is_replay:
+            return WriteResult(transaction.read_version, committed=False, reason="replayed")
+        if snapshot is not None and request.mode == "error":
+            raise TableExistsError(
+                "There is a table already, and the save mode is `error`.",
+                table=log.table_uri,
+                version=snapshot.version,
+                next_step="use the mode append, overwrite or ignore.",
+            )
+        if snapshot is not None and request.mode == "ignore":
+            return WriteResult(snapshot.version, committed=False, reason="exists")
+        target = write_target(request, given, log, snapshot)
+        added = write_new_files(application, frame, request, target)
+        try:
+            result = _commit(transaction, request, target, added)
+        except ProtocolChangedException:
+            if not _lost_creation(request, target):
+                raise
+            result = _append_to_new_table(application, request, log, given, added)
+    if result.committed:
+        refresh_caches(frame.sparkSession, log.table_uri, application.jvm)
+    return result
 
 
-def _write_and_commit(application: Application, frame: DataFrame, request: WriteRequest, target: WriteTarget) -> WriteResult:
-    snapshot = target.snapshot
-    overwrite = request.mode == "overwrite" and snapshot is not None
-    added = write_new_files(application, frame, request, target)
+def _transaction(application: Application, request: WriteRequest, log: DeltaLog, snapshot: Snapshot | None) -> Transaction:
+    columns = request.partition_by or (() if snapshot is None else snapshot.partition_columns)
+    return Transaction(
+        log,
+        snapshot,
+        "WRITE",
+        {"mode": _MODE_NAMES[request.mode], "partitionBy": json.dumps(list(columns))},
+        engine_info=application.engine_info,
+        user_metadata=request.user_metadata,
+        txn=request.txn,
+    )
+
+
+def _lost_creation(request: WriteRequest, target: WriteTarget) -> bool:
+    """Whether a lost commit would have created the table, and can be an append to the one that another writer created."""
+    return target.snapshot is None and request.mode == "append"
+
+
+def _append_to_new_table(
+    application: Application, request: WriteRequest, log: DeltaLog, given: StructType, added: NewFiles
+) -> WriteResult:
+    snapshot = log.update()
     try:
-        removed = _removals(snapshot) if overwrite and snapshot is not None else []
-        if not added.files and not removed and not target.head and snapshot is not None:
-            return WriteResult(snapshot.version, committed=False)
-        metrics = {"numFiles": len(added.files), "numOutputRows": added.num_rows, "numOutputBytes": added.num_bytes}
-        if overwrite:
-            metrics |= {"numRemovedFiles": len(removed), "numRemovedBytes": sum(r.size or 0 for r in removed)}
-        outcome = Transaction(
-            target.log,
-            snapshot,
-            "WRITE",
-            {"mode": _MODE_NAMES[request.mode], "partitionBy": json.dumps(list(target.partition_by))},
-            engine_info=application.engine_info,
-            user_metadata=request.user_metadata,
-        ).try_commit([*target.head, *removed, *added.files], is_blind_append=not overwrite, metrics=metrics)
+        target = write_target(request, given, log, snapshot)
     except DeltaError:
         delete_files(request.path, added.files)
         raise
-    if not isinstance(outcome, Committed):
-        if not isinstance(outcome.error, StorageError):  # it is certain that the commit is not in the log
+    with _transaction(application, request, log, snapshot) as transaction:
+        return _commit(transaction, request, target, added)
+
+
+def _commit(transaction: Transaction, request: WriteRequest, target: WriteTarget, added: NewFiles) -> WriteResult:
+    """Commits new files; they are deleted again where it is certain that they are not in the log."""
+    overwrite = request.mode == "overwrite" and target.snapshot is not None
+    try:
+        removed: list[RemoveFile] = []
+        if overwrite and target.snapshot is not None:
+            transaction.read_whole_table()
+            removed = _removals(target.snapshot)
+        metrics = {"numFiles": len(added.files), "numOutputRows": added.num_rows, "numOutputBytes": added.num_bytes}
+        if overwrite:
+            metrics |= {"numRemovedFiles": len(removed), "numRemovedBytes": sum(r.size or 0 for r in removed)}
+        target.log.store.sync([paths.decode(file.path) for file in added.files])
+        outcome = transaction.try_commit([*target.head, *removed, *added.files], metrics=metrics)
+    except StorageError:
+        raise  # it may be after the commit that the store failed
+    except DeltaError:
+        delete_files(request.path, added.files)
+        raise
+    match outcome:
+        case Committed(version):
+            return WriteResult(version, True, len(added.files), added.num_rows, added.num_bytes, len(removed))
+        case Unchanged(version, reason):
             delete_files(request.path, added.files)
-        raise outcome.error
-    refresh_caches(frame.sparkSession, target.log.table_uri, application.jvm)
-    return WriteResult(outcome.version, True, len(added.files), added.num_rows, added.num_bytes, len(removed))
+            return WriteResult(version, committed=False, reason=reason)
+        case Conflicted(error):
+            if not (isinstance(error, ProtocolChangedException) and _lost_creation(request, target)):
+                delete_files(request.path, added.files)
+            raise error
+        case Unknown(failure):
+            raise failure
 
 
 _MODE_NAMES = {"append": "Append", "overwrite": "Overwrite", "error": "ErrorIfExists", "ignore": "Ignore"}

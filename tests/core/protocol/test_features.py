@@ -86,6 +86,17 @@ def test_a_table_without_an_active_rule_is_writable(protocol):
     check_writable(protocol, table(), "t")
 
 
+@pytest.mark.parametrize(
+    ("protocol", "metadata"),
+    [
+        (Protocol(1, 2), table(delta__appendOnly="true")),
+        (features("inCommitTimestamp", reader=False), table(delta__enableInCommitTimestamps="true")),
+    ],
+)
+def test_a_rule_that_the_transaction_keeps_is_no_obstacle(protocol, metadata):
+    assert list(write_obstacles(protocol, metadata)) == []
+
+
 NOT_NULL = StructType((StructField("id", "long", nullable=False),))
 NESTED = StructType((StructField("s", StructType((StructField("x", "long", nullable=False),))),))
 
@@ -93,7 +104,6 @@ NESTED = StructType((StructField("s", StructType((StructField("x", "long", nulla
 @pytest.mark.parametrize(
     ("protocol", "metadata", "reason"),
     [
-        (Protocol(1, 2), table(delta__appendOnly="true"), "appendOnly"),
         (Protocol(1, 2), table(NOT_NULL), "invariants"),
         (Protocol(1, 2), table(NESTED), "invariants"),
         (
@@ -122,11 +132,6 @@ NESTED = StructType((StructField("s", StructType((StructField("x", "long", nulla
         ),
         (features("rowTracking", "domainMetadata", reader=False), table(), "rowTracking"),
         (features("clustering", "domainMetadata", reader=False), table(), "clustering"),
-        (
-            features("inCommitTimestamp", reader=False),
-            table(delta__enableInCommitTimestamps="true"),
-            "inCommitTimestamp",
-        ),
         (features("icebergCompatV2", reader=False), table(), "icebergCompatV2"),
         (features("somethingNew", reader=False), table(), "somethingNew"),
         (features("variantType"), table(), "variantType"),
@@ -152,8 +157,10 @@ def test_a_table_that_needs_a_rule_is_refused_for_writing_by_name(protocol, meta
 
 
 def test_all_reasons_are_named_at_once():
-    metadata = table(NOT_NULL, delta__appendOnly="true", delta__constraints__c="id > 0")
-    assert {"appendOnly", "invariants", "checkConstraints", "writer version 3"} <= set(write_obstacles(Protocol(1, 3), metadata))
+    metadata = table(NOT_NULL, delta__enableChangeDataFeed="true", delta__constraints__c="id > 0")
+    assert {"changeDataFeed", "invariants", "checkConstraints", "writer version 3"} <= set(
+        write_obstacles(Protocol(1, 3), metadata)
+    )
 
 
 def test_a_writer_version_above_every_known_one_is_refused():

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loop of a commit: prepare, put if absent, on a loss read the winners and decide, until there is an outcome."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from bayou.errors import ConcurrentModificationError, ConcurrentWriteException, CorruptLogError, StorageError
+from bayou.log.commit_checks import check_staged
+from bayou.log.commit_report import CommitReport
+from bayou.log.conflict import CommitIntent, TableState, resolve
+from bayou.log.isolation import IsolationLevel
+from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
+from bayou.log.staged import StagedActions, encode_line
+from bayou.log.timestamps import InCommitTimestamps
+from bayou.log.winners import Winner, read_winners
+from bayou.protocol.file_names import commit_path
+from bayou.protocol.paths import canonical
+
+if TYPE_CHECKING:
+    from bayou.log.delta_log import DeltaLog
+    from bayou.log.reads import ReadSet
+    from bayou.log.snapshot import Snapshot
+
+_STORE_ATTEMPTS: Final = 3
+"""How often a put is tried again that failed and did not land."""
+_FIRST_PAUSE: Final = 0.001
+_LONGEST_PAUSE: Final = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Who commits what, for the history.
+
+    Attributes:
+        operation: the operation's name.
+        parameters: its parameters.
+        engine_info: who writes.
+        user_metadata: the user's own note.
+        txn_id: the commit's unique name, by which it is found again.
+    """
+
+    operation: str
+    parameters: Mapping[str, Any]
+    engine_info: str
+    user_metadata: str | None
+    txn_id: str
+
+
+class CommitLoop:
+    """The attempts of one commit.
+
+    Attributes:
+        staged: its actions, as the last attempt wrote them.
+        commit_info: its provenance, as the last attempt wrote it.
+    """
+
+    def __init__(
+        self,
+        log: DeltaLog,
+        snapshot: Snapshot | None,
+        reads: ReadSet,
+        staged: StagedActions,
+        provenance: Provenance,
+        *,
+        clock: Callable[[], float],
+        txn: tuple[str, int] | None,
+    ) -> None:
+        self.staged = staged
+        self.commit_info: dict[str, Any] = {}
+        self._log = log
+        self._snapshot = snapshot
+        self._reads = reads
+        self._staged = staged
+        self._provenance = provenance
+        self._clock = clock
+        self._txn = txn
+        self._base = TableState(-1, None, None) if snapshot is None else _state_of(snapshot, staged)
+        check_staged(staged, self._base, log.table_uri)
+        self._intent = self._made_intent()
+        self._file_lines = staged.file_lines()
+        read_version = None if snapshot is None else snapshot.version
+        self._report = CommitReport(log.table_uri, provenance.operation, provenance.txn_id, read_version)
+
+    def run(self, max_attempts: int, metrics: Mapping[str, object] | None) -> CommitOutcome:
+        """Try until there is an outcome."""
+        state = self._base
+        for attempt in range(1, max_attempts + 1):
+            version = state.version + 1
+            data = self._encode(state, version, metrics)
+            try:
+                won = self._put(version, data)
+                winners = [] if won else self._winners(version)
+            except StorageError as error:
+                return self._unknown(version, error, attempt)
+            ours = next((each.version for each in winners if each.info.txn_id == self._provenance.txn_id), None)
+            if won or ours is not None:
+                return self._committed(version if ours is None else ours, attempt, data)
+            self._report.lost(winners[0], attempt)
+            try:
+                state = resolve(self._intent, state, winners)
+            except ConcurrentModificationError as error:
+                if self._is_replay(winners):
+                    return Unchanged(winners[-1].version, "replayed")
+                return self._conflicted(error, attempt)
+            if attempt < max_attempts:
+                self._pause(state.version + 1, attempt, "nothing that matters was changed")
+        return self._conflicted(self._too_many(max_attempts), max_attempts)
+
+    def _made_intent(self) -> CommitIntent:
+        staged, table = self._staged, self._log.table_uri
+        metadata = staged.metadata or self._base.metadata
+        level = IsolationLevel.of(metadata.configuration if metadata is not None else {})
+        return CommitIntent(
+            table=table,
+            operation=self._provenance.operation,
+            reads=self._reads,
+            isolation=IsolationLevel.SNAPSHOT if staged.changes_no_data else level,
+            changes_protocol=staged.protocol is not None,
+            changes_metadata=staged.metadata is not None,
+            app_ids=frozenset(self._reads.app_ids).union(each.app_id for each in staged.transactions),
+            domains=frozenset(each.domain for each in staged.domains),
+            removed=pa.chunked_array([[canonical(each.path, table) for each in staged.removes]], pa.string()),
+        )
+
+    def _encode(self, state: TableState, version: int, metrics: Mapping[str, object] | None) -> bytes:
+        now = int(self._clock() * 1000)
+        current = self._staged.metadata or state.metadata
+        carries = current is not None and InCommitTimestamps.of(current.configuration).enabled
+        stamp = max(now, (state.timestamp or 0) + 1) if carries else None
+        if stamp is not None:
+            self.staged = self._staged.enabling_timestamps(self._base, version, stamp)
+        self.commit_info = self._info(now, stamp, metrics)
+        lines = [encode_line({"commitInfo": self.commit_info}), *self.staged.header_lines(), *self._file_lines]
+        return b"\n".join([*lines, b""])
+
+    def _info(self, now: int, stamp: int | None, metrics: Mapping[str, object] | None) -> dict[str, Any]:
+        provenance = self._provenance
+        info: dict[str, Any] = {} if stamp is None else {"inCommitTimestamp": stamp}
+        info["timestamp"] = now
+        info["operation"] = provenance.operation
+        info["operationParameters"] = {name: _parameter(value) for name, value in provenance.parameters.items()}
+        if self._snapshot is not None:
+            info["readVersion"] = self._snapshot.version
+        info["isolationLevel"] = self._intent.isolation.value
+        info["isBlindAppend"] = self._staged.only_adds and not self._reads.has_read_files
+        if metrics is not None:
+            info["operationMetrics"] = {name: str(value) for name, value in metrics.items()}
+        if provenance.user_metadata is not None:
+            info["userMetadata"] = provenance.user_metadata
+        return {**info, "engineInfo": provenance.engine_info, "txnId": provenance.txn_id}
+
+    def _put(self, version: int, data: bytes) -> bool:
+        """Put the commit if its version is free; a put that failed is looked for in the log, and tried again if it is not there.
+
+        Raises:
+            StorageError: it keeps failing.
+        """
+        failures = 0
+        while True:
+            try:
+                return self._log.store.put_if_absent(commit_path(version), data)
+            except StorageError as error:
+                failures += 1
+                try:
+                    # A version that is there is won or lost; reading it tells.
+                    self._log.store.size(commit_path(version))
+                except FileNotFoundError:
+                    if failures >= _STORE_ATTEMPTS:
+                        raise error from None
+                    self._pause(version, failures, "the store failed")
+                else:
+                    return False
+
+    def _winners(self, version: int) -> list[Winner]:
+        try:
+            winners = read_winners(self._log, version)
+        except (CorruptLogError, FileNotFoundError) as error:
+            raise StorageError(
+                f"the commits from version {version} on cannot be read: {error}", table=self._log.table_uri
+            ) from error
+        if not winners:
+            raise StorageError(
+                f"the store says that version {version} exists, and does not list it",
+                table=self._log.table_uri,
+                version=version,
+                file=commit_path(version),
+            )
+        return winners
+
+    def _check_listed(self, version: int) -> None:
+        latest = self._log.update().version
+        if latest < version:
+            raise StorageError(
+                f"version {version} was committed, and the listing ends at version {latest}",
+                table=self._log.table_uri,
+                version=version,
+                file=commit_path(version),
+                error_class="DELTA_INVALID_COMMITTED_VERSION",
+                sql_state="XXKDS",
+                next_step="The commit stands. Find out why the store lists old contents before writing again.",
+                outcome="committed",
+                txn_id=self._provenance.txn_id,
+            )
+
+    def _is_replay(self, winners: list[Winner]) -> bool:
+        """Whether one of the winners is the same application's commit of the same version, or of a later one."""
+        if self._txn is None:
+            return False
+        app_id, version = self._txn
+        done = (winner.header.transactions.get(app_id) for winner in winners)
+        return any(each is not None and each.version >= version for each in done)
+
+    def _committed(self, version: int, attempt: int, data: bytes) -> Committed:
+        self._report.committed(version, attempt, data.count(b"\n") - 1, len(data))
+        self._check_listed(version)
+        return Committed(version, attempt)
+
+    def _conflicted(self, error: ConcurrentModificationError, attempts: int) -> Conflicted:
+        self._report.conflicted(error, attempts)
+        return Conflicted(error)
+
+    def _unknown(self, version: int, error: StorageError, attempts: int) -> Unknown:
+        self._report.unknown(version, error, attempts)
+        unknown = StorageError(
+            f"the store failed while writing version {version}, and whether it was written is not known: {error.message}",
+            table=self._log.table_uri,
+            version=version,
+            file=commit_path(version),
+            next_step=f"Look for txnId {self._provenance.txn_id} in the history; if it is there, the commit succeeded.",
+            outcome="unknown",
+            txn_id=self._provenance.txn_id,
+        )
+        unknown.__cause__ = error
+        return Unknown(unknown)
+
+    def _too_many(self, attempts: int) -> ConcurrentModificationError:
+        return ConcurrentWriteException(
+            f"{self._provenance.operation} lost {attempts} races for the next version",
+            table=self._log.table_uri,
+            error_class="DELTA_MAX_COMMIT_RETRIES_EXCEEDED",
+            sql_state="40000",
+            next_step="Run it again when fewer writers are at work, or allow more attempts (max_attempts).",
+            conflicting_version=None,
+        )
+
+    def _pause(self, version: int, attempt: int, reason: str) -> None:
+        wait = random.uniform(0, min(_FIRST_PAUSE * 2 ** min(attempt, 16), _LONGEST_PAUSE))  # noqa: S311  (jitter is no secret)
+        self._report.retried(version, attempt + 1, wait, reason)
+        time.sleep(wait)
+
+
+def _state_of(snapshot: Snapshot, staged: StagedActions) -> TableState:
+    configurations = [each.configuration for each in (snapshot.metadata, staged.metadata) if each is not None]
+    carries = any(InCommitTimestamps.of(each).enabled for each in configurations)
+    timestamp = snapshot.timestamp if carries else None
+    return TableState(snapshot.version, snapshot.protocol, snapshot.metadata, timestamp)
+
+
+def _parameter(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))

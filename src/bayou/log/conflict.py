@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a commit may go on top of commits that it did not see: the ordered rules, all winners in one pass.
+
+Source: delta-spark, `ConflictChecker.scala`. Where it looks at the partition part of a read's filter only, the statistics of
+the added files count here too: files that cannot hold a row of the filter were not missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import (
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentModificationError,
+    ConcurrentTransactionException,
+    DeltaError,
+    MetadataChangedException,
+    ProtocolChangedException,
+)
+from bayou.log.added_files import AddedFiles
+from bayou.log.file_statistics import may_match
+from bayou.log.isolation import IsolationLevel
+from bayou.log.keys import canonical_paths
+from bayou.log.time_travel import format_timestamp
+from bayou.log.winners import Winner, WinningFiles, winning_files
+from bayou.protocol import properties
+from bayou.protocol.actions import Metadata, Protocol
+from bayou.protocol.features import check_writable, reader_features, writer_features
+
+if TYPE_CHECKING:
+    from bayou.log.reads import ReadSet
+
+_SAMPLE: Final = 5
+
+_HARMLESS: Final = frozenset(
+    key.key.lower()
+    for key in (
+        properties.ENABLE_DELETION_VECTORS,
+        properties.CHECKPOINT_POLICY,
+        properties.ENABLE_IN_COMMIT_TIMESTAMPS,
+        properties.ICT_ENABLEMENT_VERSION,
+        properties.ICT_ENABLEMENT_TIMESTAMP,
+    )
+)
+"""Properties that another commit may turn on under a running one, which then obeys them."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """What a commit goes on top of.
+
+    Attributes:
+        version: the table version; -1 before the first.
+        protocol: the table's protocol, None before the first version.
+        metadata: the table's metadata, None before the first version.
+        timestamp: the version's in-commit timestamp in ms, where it is known.
+    """
+
+    version: int
+    protocol: Protocol | None
+    metadata: Metadata | None
+    timestamp: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommitIntent:
+    """What a commit has read and is about to do, as far as the rules look at it.
+
+    Attributes:
+        table: the table's URI.
+        operation: the operation's name.
+        reads: what it read.
+        isolation: the level that it is checked at.
+        changes_protocol: whether it sets the protocol.
+        changes_metadata: whether it sets the metadata.
+        app_ids: the applications whose transactions it read or sets.
+        domains: the domains whose metadata it sets.
+        removed: the canonical paths of the files that it removes.
+    """
+
+    table: str
+    operation: str
+    reads: ReadSet
+    isolation: IsolationLevel
+    changes_protocol: bool
+    changes_metadata: bool
+    app_ids: frozenset[str]
+    domains: frozenset[str]
+    removed: pa.ChunkedArray
+
+
+def resolve(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -> TableState:
+    """The state that the commit may go on top of next.
+
+    Args:
+        intent: the commit.
+        base: what it was prepared for.
+        winners: the commits after that, in order.
+
+    Raises:
+        ConcurrentModificationError: one of them excludes it; of several, the first is named.
+    """
+    state = base
+    passed: list[Winner] = []
+    excluded: ConcurrentModificationError | None = None
+    for winner in winners:
+        try:
+            state = _check_header(intent, state, winner)
+        except ConcurrentModificationError as error:
+            excluded = error
+            break
+        passed.append(winner)
+    _check_files(intent, base, passed)
+    if excluded is not None:
+        raise excluded
+    return state
+
+
+def _check_header(intent: CommitIntent, state: TableState, winner: Winner) -> TableState:
+    after = _checked_protocol(intent, state, winner)
+    after = _checked_metadata(intent, after, winner)
+    if (winner.header.protocol or winner.header.metadata) and after.protocol and after.metadata:
+        try:
+            check_writable(after.protocol, after.metadata, intent.table, winner.version)
+        except DeltaError as error:
+            kind = ProtocolChangedException if winner.header.protocol else MetadataChangedException
+            raise lost(kind, intent, winner, f"asks for what this writer does not do ({error.message})") from error
+    shared = intent.domains.intersection(winner.header.domains)
+    if shared:
+        raise lost(ConcurrentTransactionException, intent, winner, f"set the domain metadata {min(shared)!r} too")
+    again = intent.app_ids.intersection(winner.header.transactions)
+    if again:
+        why = f"committed a transaction of the application {min(again)!r}, whose last one this operation relied on"
+        raise lost(ConcurrentTransactionException, intent, winner, why)
+    return replace(after, version=winner.version, timestamp=winner.info.in_commit_timestamp)
+
+
+def _checked_protocol(intent: CommitIntent, state: TableState, winner: Winner) -> TableState:
+    protocol = winner.header.protocol
+    if protocol is None:
+        return state
+    if intent.changes_protocol:
+        raise lost(ProtocolChangedException, intent, winner, "set the table's protocol, as this operation does")
+    before = state.protocol
+    if before is not None:
+        dropped = _features(before) - _features(protocol)
+        if dropped:
+            raise lost(ProtocolChangedException, intent, winner, f"dropped the table feature {min(dropped)}")
+    return replace(state, protocol=protocol)
+
+
+def _features(protocol: Protocol) -> frozenset[str]:
+    return reader_features(protocol) | writer_features(protocol)
+
+
+def _checked_metadata(intent: CommitIntent, state: TableState, winner: Winner) -> TableState:
+    metadata = winner.header.metadata
+    if metadata is None:
+        return state
+    if intent.changes_metadata or state.metadata is None or _essence(metadata) != _essence(state.metadata):
+        raise lost(MetadataChangedException, intent, winner, "changed the table's metadata")
+    return replace(state, metadata=metadata)
+
+
+def _essence(metadata: Metadata) -> Metadata:
+    kept = {key: value for key, value in metadata.configuration.items() if key.lower() not in _HARMLESS}
+    return replace(metadata, configuration=kept)
+
+
+def _check_files(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -> None:
+    """The rules about files; the first winner that breaks one is named, by the first rule that it breaks."""
+    if not winners or not (intent.reads.has_read_files or len(intent.removed)):
+        return
+    files = winning_files(winners)
+    found = min(_file_conflicts(intent, base, winners, files), key=lambda each: (each.winner, each.rule), default=None)
+    if found is not None:
+        raise found.error(intent, winners[found.winner], partitioned=bool(base.metadata and base.metadata.partition_columns))
+
+
+@dataclass(frozen=True, slots=True)
+class _FileConflict:
+    rule: int
+    winner: int
+    kind: type[ConcurrentModificationError]
+    why: str
+    paths: pa.ChunkedArray
+
+    def error(self, intent: CommitIntent, winner: Winner, *, partitioned: bool) -> ConcurrentModificationError:
+        named = (self.kind.error_class or "").partition(".")[0]
+        hint = "WITH_PARTITION_HINT" if partitioned else "WITHOUT_HINT"
+        return lost(self.kind, intent, winner, self.why, paths=self.paths, error_class=f"{named}.{hint}")
+
+
+def _file_conflicts(
+    intent: CommitIntent, base: TableState, winners: Sequence[Winner], files: WinningFiles
+) -> Iterator[_FileConflict]:
+    missed = _missed_adds(intent, base, winners, files)
+    yield from _first(1, ConcurrentAppendException, "added files that this operation should have read", missed, files.adds, files)
+    removed = canonical_paths(files.removes["path"], intent.table)
+    if intent.reads.whole_table:
+        was_read = pa.chunked_array([pa.repeat(pa.scalar(value=True), files.removes.num_rows)])
+    else:
+        was_read = intent.reads.has_read(removed)
+    why = "removed files that this operation has read"
+    yield from _first(2, ConcurrentDeleteReadException, why, was_read, files.removes, files)
+    twice = pc.is_in(removed, value_set=pa.concat_arrays([pa.array([], pa.string()), *intent.removed.chunks]))
+    why = "removed files that this operation removes too"
+    yield from _first(3, ConcurrentDeleteDeleteException, why, twice, files.removes, files)
+
+
+def _first(
+    rule: int,
+    kind: type[ConcurrentModificationError],
+    why: str,
+    mask: pa.ChunkedArray | pa.Array,
+    table: pa.Table,
+    files: WinningFiles,
+) -> Iterator[_FileConflict]:
+    """The conflict with the first winner of which a file action is marked, if there is one."""
+    owners = files.add_winner if table is files.adds else files.remove_winner
+    mask = pa.concat_arrays(mask.chunks) if isinstance(mask, pa.ChunkedArray) and mask.num_chunks else mask
+    if not len(mask) or not pc.any(mask).as_py():
+        return
+    winner = pc.min(owners.filter(mask)).as_py()
+    paths = table["path"].filter(pc.and_(mask, pc.equal(owners, winner)))
+    yield _FileConflict(rule, winner, kind, why, paths)
+
+
+def _missed_adds(intent: CommitIntent, base: TableState, winners: Sequence[Winner], files: WinningFiles) -> pa.Array:
+    """For each file that a winner added, whether the commit would have had to read it."""
+    if intent.isolation is IsolationLevel.SNAPSHOT or not intent.reads.has_read_files:
+        return pa.repeat(pa.scalar(value=False), files.adds.num_rows)
+    counted = pa.concat_arrays([pa.array([], pa.bool_()), *files.adds["data_change"].chunks])
+    if intent.isolation is IsolationLevel.WRITE_SERIALIZABLE and not intent.changes_metadata:
+        blind = pa.array([position for position, winner in enumerate(winners) if winner.is_blind_append], pa.int32())
+        counted = pc.and_(counted, pc.invert(pc.is_in(files.add_winner, value_set=blind)))
+    if intent.reads.whole_table or base.metadata is None or not files.adds.num_rows:
+        return counted
+    matched = pa.repeat(pa.scalar(value=False), files.adds.num_rows)
+    added = AddedFiles(files.adds, base.metadata)
+    for predicate in intent.reads.predicates:
+        matched = pc.or_(matched, may_match(added, predicate))
+    return pc.and_(counted, matched)
+
+
+def lost(
+    kind: type[ConcurrentModificationError],
+    intent: CommitIntent,
+    winner: Winner,
+    why: str,
+    *,
+    paths: pa.ChunkedArray | None = None,
+    error_class: str | None = None,
+) -> ConcurrentModificationError:
+    """The error for a commit that another one excludes."""
+    info = winner.info
+    when = info.in_commit_timestamp or info.timestamp
+    at = f" of {format_timestamp(when)}" if when is not None else ""
+    sample = tuple(paths.slice(0, _SAMPLE).to_pylist()) if paths is not None else ()
+    total = 0 if paths is None else len(paths)
+    shown = f": {', '.join(sample)}{f' and {total - _SAMPLE} more' if total > _SAMPLE else ''}" if sample else ""
+    return kind(
+        f"{intent.operation} was not committed: version {winner.version}, a concurrent {info.operation or 'operation'}{at}, "
+        f"{why}{shown}",
+        table=intent.table,
+        version=winner.version,
+        file=winner.file.path,
+        error_class=error_class,
+        next_step="Run the operation again: it will see that version.",
+        conflicting_version=winner.version,
+        conflicting_operation=info.operation,
+        conflicting_timestamp=when,
+        conflicting_commit=dict(info.raw),
+        files=sample,
+        num_files=total,
+    )

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What follows a commit: a short, ordered list of hooks. The commit stands whatever becomes of them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from bayou.errors import InvalidOptionError
+from bayou.log import events
+from bayou.protocol import properties
+from bayou.protocol.file_names import checksum_path
+
+if TYPE_CHECKING:
+    from bayou.log.delta_log import DeltaLog
+    from bayou.log.snapshot import Snapshot
+    from bayou.log.staged import StagedActions
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedVersion:
+    """A version that was just committed.
+
+    Attributes:
+        log: the table's log.
+        version: the version.
+        staged: its actions.
+        commit_info: its provenance.
+    """
+
+    log: DeltaLog
+    version: int
+    staged: StagedActions
+    commit_info: Mapping[str, Any]
+
+    def snapshot(self) -> Snapshot:
+        """The table at that version."""
+        return self.log.snapshot(version=self.version)
+
+
+Hook: TypeAlias = Callable[[CommittedVersion], object]
+
+
+def write_version_checksum(committed: CommittedVersion) -> None:
+    """The version's checksum from its predecessor's; none where that has none, so that nothing has to be loaded."""
+    from bayou.log.checksum_writer import next_checksum, write_checksum  # noqa: PLC0415  (readers of a log need none)
+
+    log, info = committed.log, committed.commit_info
+    previous = None
+    if committed.version > 0:
+        try:
+            previous = json.loads(log.store.read(checksum_path(committed.version - 1)))
+        except (FileNotFoundError, ValueError):
+            return
+    document = next_checksum(
+        previous,
+        [{"commitInfo": info}, *committed.staged.documents()],
+        version=committed.version,
+        txn_id=info["txnId"],
+        in_commit_timestamp=info.get("inCommitTimestamp"),
+        table=log.table_uri,
+    )
+    if document is not None:
+        _put_checksum(write_checksum, log, committed.version, document)
+
+
+def write_due_checkpoint(committed: CommittedVersion) -> None:
+    """A checkpoint after every `delta.checkpointInterval` commits, and the checksum, where the chain of them was broken."""
+    from bayou.log.checksum_writer import checksum_of, write_checksum  # noqa: PLC0415  (most commits need none)
+
+    if not _is_due(committed):
+        return
+    snapshot = committed.snapshot()
+    checkpoint(snapshot)
+    if snapshot.segment.checksum is None and not _exists(committed.log, checksum_path(committed.version)):
+        document = checksum_of(snapshot, txn_id=committed.commit_info["txnId"])
+        _put_checksum(write_checksum, committed.log, committed.version, document)
+
+
+def clean_up_log(committed: CommittedVersion) -> None:
+    """Expired files of the log are deleted, after a checkpoint, unless `delta.enableExpiredLogCleanup` is false."""
+    from bayou.log.cleanup import clean_up  # noqa: PLC0415  (most commits need none)
+
+    if not _is_due(committed):
+        return
+    snapshot = committed.log.update()
+    if not properties.ENABLE_EXPIRED_LOG_CLEANUP.read(snapshot.metadata.configuration):
+        return
+    started = time.monotonic()
+    found = clean_up(snapshot)
+    if found.files:
+        events.emit(
+            events.LogCleanupEvent(
+                table=committed.log.table_uri,
+                version=snapshot.version if found.first_kept is None else found.first_kept,
+                num_deleted=len(found.files),
+                size_bytes=found.size_bytes,
+                duration_seconds=time.monotonic() - started,
+            )
+        )
+
+
+_HOOKS: Final[dict[str, Hook]] = {
+    "checksum": write_version_checksum,
+    "checkpoint": write_due_checkpoint,
+    "cleanup": clean_up_log,
+}
+
+
+def register_hook(name: str, hook: Hook) -> Callable[[], None]:
+    """Have a function called after every commit of this process, behind the hooks that are there.
+
+    Args:
+        name: the hook's name, for events.
+        hook: takes the version that was committed.
+
+    Returns:
+        A function that removes the hook.
+
+    Raises:
+        InvalidOptionError: there is a hook of that name.
+    """
+    if name in _HOOKS:
+        raise InvalidOptionError(f"there is a hook {name!r} already", next_step="Choose another name, or remove that one.")
+    _HOOKS[name] = hook
+    return lambda: _HOOKS.pop(name, None) and None
+
+
+def run_hooks(committed: CommittedVersion) -> None:
+    """Run the hooks in their order. One that fails is reported as an event; the others run all the same."""
+    for name, hook in list(_HOOKS.items()):
+        started = time.monotonic()
+        try:
+            hook(committed)
+        except Exception as error:  # noqa: BLE001  (the commit stands, and its writer must hear so)
+            events.emit(
+                events.HookFailedEvent(
+                    table=committed.log.table_uri,
+                    version=committed.version,
+                    hook=name,
+                    error=f"{type(error).__name__}: {error}",
+                    duration_seconds=time.monotonic() - started,
+                )
+            )
+
+
+def checkpoint(snapshot: Snapshot, *, part_size: int | None = None) -> None:
+    """Write a snapshot's checkpoint, and tell so."""
+    from bayou.log.checkpoint_writer import write_checkpoint  # noqa: PLC0415  (readers of a log need none)
+
+    started = time.monotonic()
+    written = write_checkpoint(snapshot, part_size=part_size)
+    events.emit(
+        events.CheckpointEvent(
+            table=snapshot.table_uri,
+            version=written.version,
+            kind="multipart" if part_size is not None else ("classic" if len(written.files) == 1 else "v2"),
+            num_actions=written.size,
+            num_parts=len(written.files),
+            size_bytes=written.size_in_bytes,
+            duration_seconds=time.monotonic() - started,
+        )
+    )
+
+
+def _is_due(committed: CommittedVersion) -> bool:
+    metadata = committed.staged.metadata
+    configuration = (metadata or committed.log.update().metadata).configuration
+    interval = properties.CHECKPOINT_INTERVAL.read(configuration)
+    return committed.version > 0 and interval > 0 and committed.version % interval == 0
+
+
+def _exists(log: DeltaLog, path: str) -> bool:
+    try:
+        log.store.size(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _put_checksum(
+    write: Callable[[Any, str, int, Mapping[str, Any]], bool], log: DeltaLog, version: int, document: Mapping[str, Any]
+) -> None:
+    started = time.monotonic()
+    if write(log.store, log.table_uri, version, document):
+        seconds = time.monotonic() - started
+        events.emit(events.ChecksumEvent(table=log.table_uri, version=version, duration_seconds=seconds))

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The actions of a commit in the making, sorted by kind, and their lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeAlias
+
+from bayou.errors import InvalidCommitError
+from bayou.log.conflict import TableState
+from bayou.protocol import properties
+from bayou.protocol.actions import AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
+
+Action: TypeAlias = AddFile | RemoveFile | Metadata | Protocol | SetTransaction | DomainMetadata
+
+_NAMES: Final[Mapping[type, str]] = {
+    Protocol: "protocol",
+    Metadata: "metaData",
+    DomainMetadata: "domainMetadata",
+    SetTransaction: "txn",
+    RemoveFile: "remove",
+    AddFile: "add",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StagedActions:
+    """What a commit consists of, by kind.
+
+    Attributes:
+        protocol: the protocol that it sets.
+        metadata: the metadata that it sets.
+        domains: the domain metadata that it sets.
+        transactions: the application transactions that it sets.
+        removes: the files that it removes.
+        adds: the files that it adds; those without rows are left out.
+    """
+
+    protocol: Protocol | None = None
+    metadata: Metadata | None = None
+    domains: tuple[DomainMetadata, ...] = ()
+    transactions: tuple[SetTransaction, ...] = ()
+    removes: Sequence[RemoveFile] = field(default=())
+    adds: Sequence[AddFile] = field(default=())
+
+    @classmethod
+    def of(cls, actions: Iterable[Action], table: str) -> StagedActions:
+        """Sort actions by kind.
+
+        Raises:
+            InvalidCommitError: protocol or metadata are set twice.
+        """
+        kinds: dict[type, list[Any]] = {kind: [] for kind in _NAMES}
+        for action in actions:
+            kinds[type(action)].append(action)
+        for kind in (Protocol, Metadata):
+            if len(kinds[kind]) > 1:
+                raise InvalidCommitError(f"the commit sets {_NAMES[kind]} {len(kinds[kind])} times", table=table)
+        return cls(
+            next(iter(kinds[Protocol]), None),
+            next(iter(kinds[Metadata]), None),
+            tuple(kinds[DomainMetadata]),
+            tuple(kinds[SetTransaction]),
+            kinds[RemoveFile],
+            [add for add in kinds[AddFile] if not _has_no_rows(add)],
+        )
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to commit."""
+        return not (self.protocol or self.metadata or self.domains or self.transactions or self.removes or self.adds)
+
+    @property
+    def only_adds(self) -> bool:
+        """Whether no file is removed."""
+        return not self.removes
+
+    @property
+    def changes_no_data(self) -> bool:
+        """Whether only files are moved about: no row is added or removed, and nothing else is set."""
+        if self.protocol or self.metadata or self.domains or self.transactions:
+            return False
+        return not (any(each.data_change for each in self.removes) or any(each.data_change for each in self.adds))
+
+    def documents(self) -> Iterator[dict[str, Any]]:
+        """The actions as JSON objects, in the order of the commit."""
+        for group in (self._header(), self.removes, self.adds):
+            for action in group:
+                yield {_NAMES[type(action)]: action.to_json()}
+
+    def header_lines(self) -> list[bytes]:
+        """The lines of the actions that are not about files."""
+        return [_line(each) for each in self._header()]
+
+    def file_lines(self) -> list[bytes]:
+        """The lines of the file actions."""
+        return [*map(_line, self.removes), *map(_line, self.adds)]
+
+    def _header(self) -> list[Action]:
+        found: list[Action] = [each for each in (self.protocol, self.metadata) if each is not None]
+        return [*found, *self.domains, *self.transactions]
+
+    def enabling_timestamps(self, base: TableState, version: int, timestamp: int) -> StagedActions:
+        """The actions, with metadata that say since when commits carry their own timestamps, where this commit enables that.
+
+        Source: PROTOCOL.md, "In-Commit Timestamps": both properties are set when a table that exists is enabled.
+        """
+        if self.metadata is None or base.metadata is None:
+            return self
+        enabled = properties.ENABLE_IN_COMMIT_TIMESTAMPS
+        configuration = self.metadata.configuration
+        if not enabled.read(configuration) or enabled.read(base.metadata.configuration):
+            return self
+        since = {properties.ICT_ENABLEMENT_VERSION.key: str(version), properties.ICT_ENABLEMENT_TIMESTAMP.key: str(timestamp)}
+        return replace(self, metadata=replace(self.metadata, configuration={**configuration, **since}))
+
+
+def encode_line(action: Mapping[str, Any]) -> bytes:
+    """One action as a line of a commit, without the line's end."""
+    return json.dumps(action, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode("utf-8")
+
+
+def encode_commit(actions: Iterable[Mapping[str, Any]]) -> bytes:
+    """A commit file: one action a line."""
+    return b"\n".join([*(encode_line(action) for action in actions), b""])
+
+
+def _line(action: Action) -> bytes:
+    return encode_line({_NAMES[type(action)]: action.to_json()})
+
+
+def _has_no_rows(add: AddFile) -> bool:
+    if add.stats is None or '"numRecords":0' not in add.stats.replace(" ", ""):
+        return False
+    try:
+        return bool(json.loads(add.stats).get("numRecords") == 0)
+    except (ValueError, AttributeError):
+        return False

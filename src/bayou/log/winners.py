@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commits that came first: read once, their file actions as columns that know which commit they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from bayou.log.columns import ADD_SCHEMA, BROKEN_ACTION, REMOVE_SCHEMA, actions_table
+from bayou.log.commits import ActionFile, Header
+from bayou.log.listing import list_log, sort_listing
+from bayou.protocol.actions import CommitInfo
+from bayou.protocol.file_names import commit_path, version_prefix
+
+if TYPE_CHECKING:
+    from bayou.log.delta_log import DeltaLog
+
+_READERS: Final = 16
+_FEW: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Winner:
+    """One commit that came first.
+
+    Attributes:
+        file: the commit.
+        header: its actions that are not about files.
+        info: its provenance; empty where its writer left it out.
+    """
+
+    file: ActionFile
+    header: Header
+    info: CommitInfo
+
+    @classmethod
+    def of(cls, file: ActionFile) -> Winner:
+        """The winner in a commit file.
+
+        Raises:
+            CorruptLogError: the file is no commit.
+        """
+        return cls(file, file.header(), file.commit_info() or CommitInfo({}))
+
+    @property
+    def version(self) -> int:
+        """The version that it made."""
+        return self.file.version
+
+    @property
+    def is_blind_append(self) -> bool:
+        """Whether its writer says that it only added files, and read none."""
+        return self.info.is_blind_append is True
+
+
+@dataclass(frozen=True, slots=True)
+class WinningFiles:
+    """The file actions of some winners.
+
+    Attributes:
+        adds: their `add` actions, ADD_SCHEMA.
+        removes: their `remove` actions, REMOVE_SCHEMA.
+        add_winner: the position of each add's winner.
+        remove_winner: the same for removes.
+    """
+
+    adds: pa.Table
+    removes: pa.Table
+    add_winner: pa.Array
+    remove_winner: pa.Array
+
+
+def read_winners(log: DeltaLog, first: int) -> list[Winner]:
+    """Every commit from a version on, in order; one listing, and one read each."""
+    listing = sort_listing(list_log(log.store, version_prefix(first)))
+    versions: list[int] = []
+    while first + len(versions) in listing.commits:
+        versions.append(first + len(versions))
+
+    def read(version: int) -> Winner:
+        path = commit_path(version)
+        return Winner.of(ActionFile(log.store.read(path), table=log.table_uri, path=path, version=version))
+
+    if len(versions) <= _FEW:
+        return [read(version) for version in versions]
+    with ThreadPoolExecutor(_READERS) as pool:
+        return list(pool.map(read, versions))
+
+
+def winning_files(winners: Sequence[Winner]) -> WinningFiles:
+    """The file actions of some winners.
+
+    Raises:
+        CorruptLogError: a file action has a field of a wrong type.
+    """
+    adds: list[Mapping[str, Any]] = []
+    removes: list[Mapping[str, Any]] = []
+    add_winner: list[int] = []
+    remove_winner: list[int] = []
+    for position, winner in enumerate(winners):
+        for action in winner.file.actions():
+            if (value := action.get("add")) is not None:
+                adds.append(value)
+                add_winner.append(position)
+            elif (value := action.get("remove")) is not None:
+                removes.append(value)
+                remove_winner.append(position)
+    return WinningFiles(
+        _table(adds, "add", add_winner, winners, ADD_SCHEMA),
+        _table(removes, "remove", remove_winner, winners, REMOVE_SCHEMA),
+        pa.array(add_winner, pa.int32()),
+        pa.array(remove_winner, pa.int32()),
+    )
+
+
+def _table(
+    values: Sequence[Mapping[str, Any]], kind: str, owners: Iterable[int], winners: Sequence[Winner], schema: pa.Schema
+) -> pa.Table:
+    try:
+        return actions_table(values, schema)
+    except BROKEN_ACTION:
+        for place, (value, owner) in enumerate(zip(values, owners, strict=True), 1):
+            winners[owner].file.check_action(value, kind, place, schema)
+        raise
