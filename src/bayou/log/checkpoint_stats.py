@@ -9,6 +9,7 @@ Source: delta-spark's `StatisticsCollection` (`statsSchema`) for which members t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from typing import Final
 
 import pyarrow as pa
@@ -156,10 +157,12 @@ def _conformed(values: pa.Array | None, target: pa.DataType, size: int) -> pa.Ar
     """Values brought to a type; null where they are missing or do not fit."""
     if values is None:
         return pa.nulls(size, target)
-    if values.type == target:
-        return values
     if pa.types.is_struct(target):
         return _conformed_struct(values, target, size)
+    if pa.types.is_decimal(values.type) and pa.types.is_decimal(target) and values.type.scale == target.scale:
+        return _within_precision(values, min(values.type.precision, target.precision)).cast(target)
+    if values.type == target:
+        return values
     if pa.types.is_string(values.type) and target in _TEXT_PARSERS:
         return _parsed_texts(values, target)
     return _cast(values, target)
@@ -174,6 +177,13 @@ def _conformed_struct(values: pa.Array, target: pa.StructType, size: int) -> pa.
         for each in target
     ]
     return pa.StructArray.from_arrays(members, fields=list(target), mask=pc.is_null(values))
+
+
+def _within_precision(values: pa.Array, digits: int) -> pa.Array:
+    """Decimals of so many digits; Arrow's JSON reader lets through whatever 128 bits hold."""
+    nines = (9,) * digits
+    low, high = (pa.scalar(Decimal((sign, nines, -values.type.scale)), values.type) for sign in (1, 0))
+    return pc.if_else(pc.and_(pc.greater_equal(values, low), pc.less_equal(values, high)), values, None)
 
 
 def _parsed_texts(texts: pa.Array, target: pa.DataType) -> pa.Array:

@@ -2,7 +2,8 @@
 """Version checksums of our own commits: each from the one before it and the commit, without the file list.
 
 Fields, their limits and when each is there are delta-spark's, because delta-spark trusts a checksum that it finds. What
-cannot be known for certain is left out, and a checksum whose numbers cannot be known is not written.
+cannot be known for certain is left out, and a checksum whose numbers cannot be known is not written. Where a file list or
+a count is missing, delta-spark reads the whole state; here it is missing until `checksum_of` is asked, at a checkpoint.
 
 Source: PROTOCOL.md, "Version Checksum File"; delta-spark, Checksum.scala.
 """
@@ -149,8 +150,13 @@ class _Commit:
 
     @classmethod
     def of(cls, actions: Iterable[Mapping[str, Any]]) -> _Commit:
-        pairs = [(name, value) for action in actions for name, value in action.items() if value is not None]
-        found = {kind: [value for name, value in pairs if name == kind] for kind in _KINDS}
+        found: dict[str, list[Mapping[str, Any]]] = {kind: [] for kind in _KINDS}
+        files = []
+        for name, value in (pair for action in actions for pair in action.items()):
+            if name in found and value is not None:
+                found[name].append(value)
+                if name in {"add", "remove"}:
+                    files.append((name, value))
         operation = found["commitInfo"][-1].get("operation") if found["commitInfo"] else None
         if operation in _MAY_DO_ANYTHING:
             raise _UnknownError
@@ -159,7 +165,7 @@ class _Commit:
             Metadata.from_json(found["metaData"][-1]) if found["metaData"] else None,
             [SetTransaction.from_json(value) for value in found["txn"]],
             [DomainMetadata.from_json(value) for value in found["domainMetadata"]],
-            [pair for pair in pairs if pair[0] in {"add", "remove"}],
+            files,
             _numbers([] if operation in _ADDS_CHANGE_NOTHING else found["add"]),
             _numbers([] if operation in _REMOVES_CHANGE_NOTHING else found["remove"]),
         )

@@ -21,7 +21,7 @@ from bayou.log.derived_files import DerivedFileError
 from bayou.log.listing import CheckpointFiles, LogListing, list_log, read_last_checkpoint, sort_listing
 from bayou.log.timestamps import CommitTimes, InCommitTimestamps, adjusted_times
 from bayou.protocol import properties
-from bayou.protocol.features import writer_features
+from bayou.protocol.features import FEATURES, writer_features
 from bayou.protocol.file_names import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOLDER, LogFileKind, parse_log_file_name
 from bayou.storage.store import FileStatus, LogStore
 
@@ -63,7 +63,8 @@ class ExpiredFiles:
 def expired_files(snapshot: Snapshot, *, now_ms: int) -> ExpiredFiles:
     """What a cleanup would delete; nothing is changed.
 
-    The cutoff is midnight UTC of the day that lies delta.logRetentionDuration back. The version that was the latest at
+    That is nothing where delta.enableExpiredLogCleanup is false, or where the table has writer features that bayou does
+    not know. The cutoff is midnight UTC of the day that lies delta.logRetentionDuration back. The version that was the latest at
     the cutoff can still be read afterwards, and so can every later one; the log is cut at the newest checkpoint at or
     before that version. A checkpoint is passed over where it cannot be opened, and where file times of the commits after
     it were adjusted because of commits before it: cutting there would move versions in time.
@@ -79,8 +80,9 @@ def expired_files(snapshot: Snapshot, *, now_ms: int) -> ExpiredFiles:
     """
     configuration = snapshot.metadata.configuration
     cutoff = _midnight(now_ms - properties.LOG_RETENTION_MS.read(configuration))
-    if not properties.ENABLE_EXPIRED_LOG_CLEANUP.read(configuration):
-        return ExpiredFiles((), cutoff, None, f"{properties.ENABLE_EXPIRED_LOG_CLEANUP.key} is false")
+    forbidden = _forbidden(snapshot)
+    if forbidden:
+        return ExpiredFiles((), cutoff, None, forbidden)
     store = snapshot.source.store
     statuses = list(list_log(store, f"{LOG_FOLDER}/"))
     listing = sort_listing(statuses)
@@ -101,7 +103,7 @@ def expired_files(snapshot: Snapshot, *, now_ms: int) -> ExpiredFiles:
 
 
 def clean_up(snapshot: Snapshot, *, now_ms: int | None = None) -> ExpiredFiles:
-    """Delete what has expired, see `expired_files`; does nothing where delta.enableExpiredLogCleanup is false.
+    """Delete what has expired, see `expired_files`.
 
     The order of deletion: compacted files, commits and checksums, checkpoints, sidecars, each from the oldest on. Nothing
     is deleted before what relies on it: a reader that meets the log half-way finds that history begins later, and each
@@ -121,6 +123,15 @@ def clean_up(snapshot: Snapshot, *, now_ms: int | None = None) -> ExpiredFiles:
     for status in found.files:
         snapshot.source.store.delete(status.path)
     return found
+
+
+def _forbidden(snapshot: Snapshot) -> str:
+    """Why the table's log may not be cleaned up at all; empty where it may."""
+    if not properties.ENABLE_EXPIRED_LOG_CLEANUP.read(snapshot.metadata.configuration):
+        return f"{properties.ENABLE_EXPIRED_LOG_CLEANUP.key} is false"
+    # Such a feature can be about the log itself, as checkpointProtection is.
+    unknown = sorted(writer_features(snapshot.protocol) - FEATURES.keys())
+    return f"the table has writer features that bayou does not know: {', '.join(unknown)}" if unknown else ""
 
 
 def _midnight(timestamp: int) -> int:

@@ -46,7 +46,7 @@ def compact_log(log: DeltaLog, start: int, end: int) -> str:
         The file's path, relative to the table.
 
     Raises:
-        InvalidOptionError: the range is not made of two versions in ascending order.
+        InvalidOptionError: the range is not made of two versions in ascending order, or holds nothing to compact.
         VersionNotFoundError: a commit of the range is not in the log.
         CorruptLogError: a commit cannot be read.
         UnsupportedFeatureError: bayou cannot read the table, or a commit holds actions of an unknown kind.
@@ -61,8 +61,15 @@ def compact_log(log: DeltaLog, start: int, end: int) -> str:
     log.update()
     listing = sort_listing(list_log(log.store, f"{LOG_FOLDER}/"))
     files = [_read(log, listing, version) for version in range(start, end + 1)]
+    actions = list(_reconciled(files, log.table_uri))
+    if not actions:
+        raise InvalidOptionError(
+            f"the commits of versions {start} to {end} hold no action that a compacted file could keep",
+            table=log.table_uri,
+            next_step="Choose another range, or leave these commits as they are.",
+        )
     path = compacted_path(start, end)
-    log.store.put_if_absent(path, encode_commit(_reconciled(files, log.table_uri)))
+    log.store.put_if_absent(path, encode_commit(actions))
     return path
 
 

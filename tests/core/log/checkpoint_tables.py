@@ -20,6 +20,8 @@ NOW = 1_700_000_000_000
 DAY = 86_400_000
 V2 = Protocol(3, 7, ("v2Checkpoint",), ("v2Checkpoint",))
 EVERYTHING = ("deletionVectors", "timestampNtz", "v2Checkpoint", "columnMapping")
+# What a decimal(38,10) becomes that another writer sends through a double: more digits than a checkpoint may hold.
+BEYOND_PRECISION = "1e+28"
 V2_POLICY = {"delta.checkpointPolicy": "v2"}
 STATS = {"numRecords": 3, "minValues": {"id": 1}, "maxValues": {"id": 5}, "nullCount": {"id": 0}}
 

@@ -12,9 +12,10 @@ from random import Random
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.core.log.checkpoint_tables import (
+    BEYOND_PRECISION,
     EVERYTHING,
     STATS,
     actions,
@@ -212,6 +213,7 @@ def test_features_are_written_as_the_protocol_lists_them():
 @given(st.integers(0, 10**9), st.sampled_from([(True, True), (True, False), (False, True)]), st.booleans())
 def test_statistics_and_partition_values_of_any_type_are_the_same_after_a_checkpoint(seed, formats, in_two_steps):
     random = any_table(Random(seed))
+    assume(not any(BEYOND_PRECISION in str(file.stats) for file in random.files))
     kinds = random.types
     inner = StructType(
         (StructField("x", kinds["s", "x"]), StructField("t", StructType((StructField("y.z", kinds["s", "t", "y.z"]),))))

@@ -121,6 +121,11 @@ def test_nothing_is_deleted_where_the_table_says_so():
     assert (names(cleaned(found)), expired(found).reason) == ([], "delta.enableExpiredLogCleanup is false")
 
 
+def test_nothing_is_deleted_where_a_feature_is_unknown_that_may_forbid_it():
+    found = table([1, 2, 3], checkpoints=[2], protocol=Protocol(1, 7, None, ("eternalLog",)))
+    assert (names(cleaned(found)), "eternalLog" in expired(found).reason) == ([], True)
+
+
 def test_nothing_is_deleted_without_a_checkpoint():
     found = table([1, 2, 3])
     assert (names(cleaned(found)), expired(found).reason) == ([], "no checkpoint is old enough")
@@ -402,7 +407,7 @@ def at_times(found, days):
     return answers
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(st.data())
 def test_after_a_cleanup_every_kept_version_reads_as_before_wherever_it_was_interrupted(data):
     drawn = Histories(data.draw)
