@@ -58,7 +58,15 @@ def read(
 
 
 @raised_as_pyspark
-def write(frame: DataFrame, path: str, *, mode: str = "error", partition_by: Sequence[str] = (), **options: Any) -> WriteResult:
+def write(
+    frame: DataFrame,
+    path: str,
+    *,
+    mode: str = "error",
+    partition_by: Sequence[str] = (),
+    txn: tuple[str, int] | None = None,
+    **options: Any,
+) -> WriteResult:
     """Writes a DataFrame into the table at a path, creating the table where there is none.
 
     Args:
@@ -66,15 +74,19 @@ def write(frame: DataFrame, path: str, *, mode: str = "error", partition_by: Seq
         path: the table's path.
         mode: `error`, `append`, `overwrite` or `ignore`.
         partition_by: the partition columns of a new table.
+        txn: an application's id and a version of its own. Its rows are written once: where the table has them already,
+            nothing is committed, and the result says `replayed`.
         options: options of the writer: `userMetadata`, `compression`, `maxRecordsPerFile`, `delta.*` properties of a new table.
 
     Raises:
         TableExistsError: the mode is `error` and there is a table.
         SchemaMismatchError: the rows do not have the table's columns.
+        ConcurrentModificationError: another writer's commit excludes this one; the error names it.
         UnsupportedFeatureError: the table needs a rule that is not enforced yet; it is named.
     """
     enable(frame.sparkSession)
-    request = WriteRequest.from_options({**options, "path": path}, mode, list(partition_by))
+    named = {} if txn is None else {"txnAppId": txn[0], "txnVersion": txn[1]}
+    request = WriteRequest.from_options({**options, **named, "path": path}, mode, list(partition_by))
     return write_request(Application.of(frame.sparkSession), frame, request)
 
 

@@ -14,6 +14,8 @@ from tests.spark.tables import file_of, ids, numbers, numbers_table
 
 import bayou
 from bayou.errors import (
+    AppendOnlyError,
+    ConcurrentAppendException,
     ConcurrentModificationError,
     InvalidOptionError,
     InvalidSchemaError,
@@ -22,10 +24,10 @@ from bayou.errors import (
     UnsupportedFeatureError,
 )
 from bayou.log.transaction import Transaction
-from bayou.protocol.actions import Protocol
+from bayou.protocol.actions import AddFile, Protocol
 from bayou.protocol.file_names import commit_path
 from bayou.protocol.schema import StructField, StructType
-from bayou.testing.table_builder import TableBuilder, metadata
+from bayou.testing.table_builder import TableBuilder, add, metadata
 
 
 def commit_of(path, version):
@@ -247,8 +249,6 @@ OPTIONS = {
     "mergeSchema": "true",
     "overwriteSchema": "TRUE",
     "partitionOverwriteMode": "dynamic",
-    "txnAppId": "app",
-    "txnVersion": "1",
     "optimizeWrite": "true",
     "dataChange": "false",
 }
@@ -292,7 +292,6 @@ REFUSED = {
     "an unknown reader feature": ("alsoNew", {"protocol": Protocol(3, 7, ("alsoNew",), ("alsoNew",))}),
     "NOT NULL": ("invariants", {"schema": column(nullable=False)}),
     "an invariant": ("invariants", {"schema": column(**{"delta.invariants": '{"expression":{"expression":"id > 0"}}'})}),
-    "appendOnly": ("appendOnly", {"configuration": {"delta.appendOnly": "true"}}),
     "CHECK": ("checkConstraints", {"configuration": {"delta.constraints.c": "id > 0"}}),
     "a generated column": ("generatedColumns", {"schema": column(**{"delta.generationExpression": "1"})}),
     "an identity column": ("identityColumns", {"schema": column(**{"delta.identity.start": 1, "delta.identity.step": 1})}),
@@ -301,7 +300,6 @@ REFUSED = {
     "row tracking": ("rowTracking", {"configuration": {"delta.enableRowTracking": "true"}}),
     "the row tracking feature": ("rowTracking", feature("rowTracking")),
     "column mapping": ("columnMapping", {"configuration": {"delta.columnMapping.mode": "name"}}),
-    "in-commit timestamps": ("inCommitTimestamp", {"configuration": {"delta.enableInCommitTimestamps": "true"}}),
     "symlink manifests": (
         "symlinkFormatManifest",
         {"configuration": {"delta.compatibility.symlinkFormatManifest.enabled": "true"}},
@@ -326,8 +324,8 @@ def test_a_table_with_a_rule_that_is_not_enforced_is_refused_by_name(spark, tabl
 
 
 def test_a_new_table_that_asks_for_such_a_rule_is_refused(spark, table_path):
-    with pytest.raises(UnsupportedFeatureError, match="appendOnly"):
-        bayou.write(spark.range(3), table_path, **{"delta.appendOnly": "true"})
+    with pytest.raises(UnsupportedFeatureError, match="changeDataFeed"):
+        bayou.write(spark.range(3), table_path, **{"delta.enableChangeDataFeed": "true"})
     assert not Path(table_path).exists() or data_files(table_path) == []
 
 
@@ -345,6 +343,121 @@ def test_a_table_whose_features_ask_nothing_of_an_append_is_written(spark, table
     TableBuilder(table_path).create(**WRITABLE[table])
     bayou.write(spark.range(3), table_path, mode="append")
     assert ids(bayou.read(spark, table_path)) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "feature", "reader"),
+    [
+        ("delta.enableDeletionVectors", "true", "deletionVectors", 3),
+        ("delta.enableInCommitTimestamps", "true", "inCommitTimestamp", 1),
+        ("delta.checkpointPolicy", "v2", "v2Checkpoint", 3),
+    ],
+)
+def test_a_property_of_a_new_table_brings_the_feature_that_it_needs(spark, table_path, key, value, feature, reader):
+    bayou.write(spark.range(3), table_path, **{key: value})
+    bayou.write(spark.range(3, 6), table_path, mode="append")
+    snapshot = bayou.open(table_path).snapshot()
+    assert feature in snapshot.protocol.writer_features
+    assert snapshot.protocol.min_reader_version == reader
+    assert ids(bayou.read(spark, table_path)) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_table_that_only_takes_appends_is_appended_to_and_not_overwritten(spark, table_path, write):
+    write(spark.range(3), table_path, "error", **{"delta.appendOnly": "true"})
+    write(spark.range(3, 6), table_path, "append")
+    before = data_files(table_path)
+    with pytest.raises(AppendOnlyError) as caught:
+        write(spark.range(3), table_path, "overwrite")
+    assert caught.value.getErrorClass() == "DELTA_CANNOT_MODIFY_APPEND_ONLY"
+    assert data_files(table_path) == before
+    assert ids(bayou.read(spark, table_path)) == [0, 1, 2, 3, 4, 5]
+
+
+def test_rows_of_one_batch_are_written_once(spark, table_path, write):
+    for version, rows in ((1, spark.range(3)), (1, spark.range(3)), (0, spark.range(9)), (2, spark.range(3, 5))):
+        write(rows, table_path, "append", txnAppId="nightly", txnVersion=str(version))
+    assert ids(bayou.read(spark, table_path)) == [0, 1, 2, 3, 4]
+    snapshot = bayou.open(table_path).snapshot()
+    assert snapshot.version == 1
+    assert snapshot.transactions["nightly"].version == 2
+    assert len(data_files(table_path)) == snapshot.num_files
+
+
+def test_a_replay_says_so(spark, table_path):
+    assert bayou.write(spark.range(3), table_path, txn=("nightly", 1)).reason == ""
+    replay = bayou.write(spark.range(3), table_path, txn=("nightly", 1))
+    assert (replay.committed, replay.reason, replay.version) == (False, "replayed", 0)
+
+
+def test_the_session_can_say_which_batch_is_written(spark, table_path):
+    app, version, reset = (
+        f"spark.databricks.delta.write.{name}" for name in ("txnAppId", "txnVersion", "txnVersion.autoReset.enabled")
+    )
+    try:
+        spark.conf.set(app, "nightly")
+        spark.conf.set(version, "5")
+        spark.conf.set(reset, "true")
+        bayou.write(spark.range(3), table_path)
+        assert spark.conf.get(version, None) is None
+        spark.conf.set(version, "5")
+        assert bayou.write(spark.range(3), table_path, mode="append").reason == "replayed"
+        spark.conf.set(version, "many")
+        with pytest.raises(InvalidOptionError, match="txnVersion"):
+            bayou.write(spark.range(3), table_path, mode="append")
+    finally:
+        for name in (app, version, reset):
+            spark.conf.unset(name)
+    assert bayou.open(table_path).version() == 0
+
+
+@pytest.mark.parametrize("options", [{"txnAppId": "a"}, {"txnVersion": "1"}, {"txnAppId": "a", "txnVersion": "-1"}])
+def test_half_a_batch_id_is_refused(spark, table_path, write, options):
+    with pytest.raises(InvalidOptionError) as caught:
+        write(spark.range(3), table_path, "append", **options)
+    assert caught.value.getErrorClass() == "DELTA_INVALID_IDEMPOTENT_WRITES_OPTIONS"
+    assert not Path(table_path).exists()
+
+
+def rival_commit(path, *actions):
+    builder = TableBuilder(path)
+    builder.version = bayou.open(path).version()
+    builder.commit(*actions, info={"operation": "WRITE", "isBlindAppend": True})
+
+
+def test_rows_that_were_read_from_the_table_itself_are_no_blind_append(spark, table_path):
+    rows = spark.range(10).selectExpr("id", "cast(id % 2 as int) part")
+    bayou.write(rows, table_path, partition_by=["part"])
+    bayou.write(bayou.read(spark, table_path).where("part = 0"), table_path, mode="append")
+    assert actions(table_path, 1, "commitInfo")[0]["isBlindAppend"] is False
+    bayou.write(rows, table_path, mode="append")
+    assert actions(table_path, 2, "commitInfo")[0]["isBlindAppend"] is True
+
+
+@pytest.mark.parametrize(("part", "conflicts"), [(0, True), (1, False)])
+def test_a_write_that_reads_its_table_conflicts_with_what_it_would_have_read(spark, table_path, monkeypatch, part, conflicts):
+    rows = spark.range(10).selectExpr("id", "cast(id % 2 as int) part")
+    bayou.write(rows, table_path, partition_by=["part"])
+    rival = add("rival.parquet", partitionValues={"part": str(part)})
+    race(monkeypatch, table_path, [rival])
+    source = bayou.read(spark, table_path).where("part = 0")
+    if conflicts:
+        with pytest.raises(ConcurrentAppendException):
+            bayou.write(source, table_path, mode="append")
+    else:
+        assert bayou.write(source, table_path, mode="append").version == 2
+
+
+def test_reads_inside_a_transaction_see_its_snapshot_and_count_as_its_reads(spark, table_path):
+    bayou.write(spark.range(10), table_path)
+    log = bayou.open(table_path)
+    with log.transaction("TEST") as transaction:
+        frame = bayou.read(spark, table_path)
+        rival_commit(table_path, add("rival.parquet", stats='{"numRecords": 1}'))
+        assert frame.count() == 10
+        assert spark.read.format("delta").load(table_path).count() == 10
+        with pytest.raises(ConcurrentAppendException):
+            transaction.commit([AddFile("new.parquet", {}, 1, 1)])
+    assert bayou.open(table_path).snapshot().num_files == len(data_files(table_path)) + 1
 
 
 @pytest.mark.smoke
@@ -405,6 +518,15 @@ def test_a_write_that_lost_raises_and_leaves_no_file(spark, table_path, monkeypa
     assert caught.value.conflicting_version == 2
     assert data_files(table_path) == before
     assert bayou.open(table_path).version() == 2
+
+
+def test_of_two_first_appends_at_once_both_land(spark, table_path, monkeypatch):
+    race(monkeypatch, table_path, [{"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}, metadata()])
+    original = Transaction.try_commit
+    monkeypatch.setattr(Transaction, "try_commit", lambda self, *a, **o: original(self, *a, **o))
+    done = bayou.write(spark.range(3), table_path, mode="append")
+    assert done.version >= 1
+    assert ids(bayou.read(spark, table_path)) == [0, 1, 2]
 
 
 def test_two_creations_at_once_leave_one_table(spark, table_path, monkeypatch):

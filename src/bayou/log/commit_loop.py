@@ -60,6 +60,7 @@ class CommitLoop:
     Attributes:
         staged: its actions, as the last attempt wrote them.
         commit_info: its provenance, as the last attempt wrote it.
+        configuration: the table's properties, as the last attempt found or set them.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class CommitLoop:
     ) -> None:
         self.staged = staged
         self.commit_info: dict[str, Any] = {}
+        self.configuration: Mapping[str, str] = {}
         self._log = log
         self._snapshot = snapshot
         self._reads = reads
@@ -138,6 +140,7 @@ class CommitLoop:
         if stamp is not None:
             self.staged = self._staged.enabling_timestamps(self._base, version, stamp)
         self.commit_info = self._info(now, stamp, metrics)
+        self.configuration = {} if current is None else current.configuration
         lines = [encode_line({"commitInfo": self.commit_info}), *self.staged.header_lines(), *self._file_lines]
         return b"\n".join([*lines, b""])
 

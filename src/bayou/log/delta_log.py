@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidOptionError, PathNotFoundError, TableNotFoundError
@@ -18,9 +19,13 @@ from bayou.log.snapshot_source import SnapshotSource
 from bayou.log.time_travel import Timestamp, to_milliseconds
 from bayou.log.timestamps import CommitTimes, InCommitTimestamps
 from bayou.protocol.file_names import LOG_FOLDER, version_prefix
+from bayou.protocol.schema import StructType, parse_schema
 from bayou.storage import LogStore, open_store, qualify
 
 if TYPE_CHECKING:
+    from bayou.log.checkpoint_writer import WrittenCheckpoint
+    from bayou.log.cleanup import ExpiredFiles
+    from bayou.log.outcomes import Committed, Unchanged
     from bayou.log.transaction import Transaction
 
 
@@ -166,6 +171,89 @@ class DeltaLog:
             except TableNotFoundError:
                 snapshot = None
         return Transaction(self, snapshot, operation, parameters, **options)
+
+    def create(
+        self,
+        schema: StructType | str,
+        *,
+        partition_by: Sequence[str] = (),
+        properties: Mapping[str, str] | None = None,
+        description: str | None = None,
+    ) -> Snapshot:
+        """Create a table without rows.
+
+        Args:
+            schema: its schema, or the schema's JSON as Spark and the log spell it.
+            partition_by: its partition columns.
+            properties: its properties.
+            description: what it is for.
+
+        Raises:
+            TableExistsError: there is a table.
+            InvalidSchemaError: no table can have this schema or these partition columns.
+            UnsupportedFeatureError: a property asks for what bayou does not do.
+        """
+        from bayou.log.create import create_table  # noqa: PLC0415  (most users of a log only read)
+
+        wanted = parse_schema(schema) if isinstance(schema, str) else schema
+        create_table(self, wanted, tuple(partition_by), dict(properties or {}), description)
+        return self.update()
+
+    def append(
+        self, paths: Sequence[str], partition_values: Mapping[str, Mapping[str, Any]] | None = None, **options: Any
+    ) -> Committed | Unchanged:
+        """Commit Parquet files that another program wrote into the table's folder; see `Transaction.add_files`.
+
+        Args:
+            paths: the files, relative to the table, not percent-encoded.
+            partition_values: the partition values by path and column; from the path's folders where left out.
+            options: `engine_info`, `user_metadata`, `txn` and `max_attempts`, as `Transaction` takes them.
+        """
+        with self.transaction("WRITE", {"mode": "Append", "partitionBy": "[]"}, **options) as transaction:
+            adds = transaction.add_files(paths, partition_values)
+            return transaction.commit(metrics={"numFiles": len(adds), "numOutputBytes": sum(each.size for each in adds)})
+
+    def checkpoint(self, *, part_size: int | None = None) -> WrittenCheckpoint:
+        """Write a checkpoint of the latest version now; commits write one by themselves after every few versions.
+
+        Args:
+            part_size: split it into parts of about so many file actions. The protocol deprecates that.
+
+        Raises:
+            InvalidOptionError: parts are asked for, and the table has V2 checkpoints.
+            StorageError: the store failed; the log is as sound as before.
+        """
+        from bayou.log.post_commit import checkpoint  # noqa: PLC0415  (most users of a log only read)
+
+        return checkpoint(self.update(), part_size=part_size)
+
+    def compact(self, start: int, end: int) -> str:
+        """Write a log compaction file: the commits of a range as one file, for readers between checkpoints.
+
+        Returns:
+            Its path, relative to the table.
+
+        Raises:
+            InvalidOptionError: the range holds nothing to compact.
+            VersionNotFoundError: a version of the range is not in the log.
+        """
+        from bayou.log.compaction import compact_log  # noqa: PLC0415  (most users of a log only read)
+
+        return compact_log(self, start, end)
+
+    def clean_up(self, *, dry_run: bool = False) -> ExpiredFiles:
+        """Delete the files of the log that `delta.logRetentionDuration` lets go of; commits do it by themselves, too.
+
+        Args:
+            dry_run: list them, and delete nothing.
+
+        Raises:
+            StorageError: the store failed; some files are deleted, and every version that is kept can be read.
+        """
+        from bayou.log.cleanup import clean_up, expired_files  # noqa: PLC0415  (most users of a log only read)
+
+        latest = self.update()
+        return expired_files(latest, now_ms=int(time.time() * 1000)) if dry_run else clean_up(latest)
 
     def _commit_times(self, listing: LogListing, latest: Snapshot) -> CommitTimes:
         ict = InCommitTimestamps.of(latest.metadata.configuration)

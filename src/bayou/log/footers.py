@@ -36,7 +36,16 @@ def read_facts(path: str, leaves: Sequence[IndexedLeaf]) -> FileFacts:
         path: the file.
         leaves: the columns that get statistics.
     """
-    footer = pq.read_metadata(path)
+    return facts_of(pq.read_metadata(path), leaves)
+
+
+def facts_of(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> FileFacts:
+    """The facts that a footer holds.
+
+    Args:
+        footer: the footer.
+        leaves: the columns that get statistics, by their physical names.
+    """
     positions = _positions(footer)
     found = [_leaf(footer, leaf, positions.get(".".join(leaf.path))) for leaf in leaves]
     return FileFacts(footer.num_rows, to_json(footer.num_rows, found))

@@ -15,6 +15,7 @@ from bayou.protocol import properties
 from bayou.protocol.file_names import checksum_path
 
 if TYPE_CHECKING:
+    from bayou.log.checkpoint_writer import WrittenCheckpoint
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
     from bayou.log.staged import StagedActions
@@ -29,12 +30,20 @@ class CommittedVersion:
         version: the version.
         staged: its actions.
         commit_info: its provenance.
+        configuration: the table's properties.
     """
 
     log: DeltaLog
     version: int
     staged: StagedActions
     commit_info: Mapping[str, Any]
+    configuration: Mapping[str, str]
+
+    @property
+    def is_checkpoint_due(self) -> bool:
+        """Whether a checkpoint follows, by `delta.checkpointInterval`."""
+        interval = properties.CHECKPOINT_INTERVAL.read(self.configuration)
+        return self.version > 0 and interval > 0 and self.version % interval == 0
 
     def snapshot(self) -> Snapshot:
         """The table at that version."""
@@ -45,9 +54,14 @@ Hook: TypeAlias = Callable[[CommittedVersion], object]
 
 
 def write_version_checksum(committed: CommittedVersion) -> None:
-    """The version's checksum from its predecessor's; none where that has none, so that nothing has to be loaded."""
+    """The version's checksum from its predecessor's; none where that has none, so that nothing has to be loaded.
+
+    Where a checkpoint is due, the state is loaded anyway, and the checksum is made from that.
+    """
     from bayou.log.checksum_writer import next_checksum, write_checksum  # noqa: PLC0415  (readers of a log need none)
 
+    if committed.is_checkpoint_due:
+        return
     log, info = committed.log, committed.commit_info
     previous = None
     if committed.version > 0:
@@ -68,27 +82,26 @@ def write_version_checksum(committed: CommittedVersion) -> None:
 
 
 def write_due_checkpoint(committed: CommittedVersion) -> None:
-    """A checkpoint after every `delta.checkpointInterval` commits, and the checksum, where the chain of them was broken."""
+    """A checkpoint after every `delta.checkpointInterval` commits, and the version's checksum from its whole state."""
     from bayou.log.checksum_writer import checksum_of, write_checksum  # noqa: PLC0415  (most commits need none)
 
-    if not _is_due(committed):
+    if not committed.is_checkpoint_due:
         return
     snapshot = committed.snapshot()
+    document = checksum_of(snapshot, txn_id=committed.commit_info["txnId"])
+    _put_checksum(write_checksum, committed.log, committed.version, document)
     checkpoint(snapshot)
-    if snapshot.segment.checksum is None and not _exists(committed.log, checksum_path(committed.version)):
-        document = checksum_of(snapshot, txn_id=committed.commit_info["txnId"])
-        _put_checksum(write_checksum, committed.log, committed.version, document)
 
 
 def clean_up_log(committed: CommittedVersion) -> None:
     """Expired files of the log are deleted, after a checkpoint, unless `delta.enableExpiredLogCleanup` is false."""
     from bayou.log.cleanup import clean_up  # noqa: PLC0415  (most commits need none)
 
-    if not _is_due(committed):
+    if not committed.is_checkpoint_due:
+        return
+    if not properties.ENABLE_EXPIRED_LOG_CLEANUP.read(committed.configuration):
         return
     snapshot = committed.log.update()
-    if not properties.ENABLE_EXPIRED_LOG_CLEANUP.read(snapshot.metadata.configuration):
-        return
     started = time.monotonic()
     found = clean_up(snapshot)
     if found.files:
@@ -147,7 +160,7 @@ def run_hooks(committed: CommittedVersion) -> None:
             )
 
 
-def checkpoint(snapshot: Snapshot, *, part_size: int | None = None) -> None:
+def checkpoint(snapshot: Snapshot, *, part_size: int | None = None) -> WrittenCheckpoint:
     """Write a snapshot's checkpoint, and tell so."""
     from bayou.log.checkpoint_writer import write_checkpoint  # noqa: PLC0415  (readers of a log need none)
 
@@ -164,21 +177,7 @@ def checkpoint(snapshot: Snapshot, *, part_size: int | None = None) -> None:
             duration_seconds=time.monotonic() - started,
         )
     )
-
-
-def _is_due(committed: CommittedVersion) -> bool:
-    metadata = committed.staged.metadata
-    configuration = (metadata or committed.log.update().metadata).configuration
-    interval = properties.CHECKPOINT_INTERVAL.read(configuration)
-    return committed.version > 0 and interval > 0 and committed.version % interval == 0
-
-
-def _exists(log: DeltaLog, path: str) -> bool:
-    try:
-        log.store.size(path)
-    except FileNotFoundError:
-        return False
-    return True
+    return written
 
 
 def _put_checksum(

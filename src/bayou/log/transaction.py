@@ -7,21 +7,22 @@ import contextlib
 import enum
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from bayou.errors import InvalidOptionError, TransactionStateError
+from bayou.errors import InvalidCommitError, InvalidOptionError, TransactionStateError
 from bayou.log.active import inside
 from bayou.log.commit_loop import CommitLoop, Provenance
+from bayou.log.data_files import describe_files
 from bayou.log.file_statistics import to_predicate
 from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
 from bayou.log.post_commit import CommittedVersion, run_hooks
 from bayou.log.reads import ReadSet
 from bayou.log.staged import Action, StagedActions, encode_commit
-from bayou.protocol.actions import SetTransaction
+from bayou.protocol.actions import AddFile, Metadata, SetTransaction
 from bayou.protocol.features import check_writable
 
 if TYPE_CHECKING:
@@ -162,6 +163,40 @@ class Transaction:
         self._check_open()
         self._staged.extend(actions)
 
+    def add_files(self, paths: Sequence[str], partition_values: Mapping[str, Mapping[str, Any]] | None = None) -> list[AddFile]:
+        """Add Parquet files that are in the table's folder already, with statistics from their footers.
+
+        The files are synced to the disk before the commit, where the store is a local disk.
+
+        Args:
+            paths: the files, relative to the table, not percent-encoded.
+            partition_values: the partition values by path and column, typed or as the log's texts; where they are left
+                out, the path's folders (`day=2024-01-01/`) say them.
+
+        Returns:
+            The staged actions.
+
+        Raises:
+            DataFileNotFoundError: a file is not there.
+            InvalidCommitError: a file is no Parquet file, or its partition values are not known.
+            SchemaMismatchError: a file's columns are not the table's.
+        """
+        self._check_open()
+        staged = next((each for each in self._staged if isinstance(each, Metadata)), None)
+        metadata = staged if staged is not None or self.snapshot is None else self.snapshot.metadata
+        if metadata is None:
+            raise InvalidCommitError(
+                "the table does not exist, and the transaction has not staged its metadata",
+                table=self.log.table_uri,
+                error_class="DELTA_METADATA_ABSENT",
+                sql_state="XXKDS",
+                next_step="Create the table first (DeltaLog.create), or stage its protocol and metadata.",
+            )
+        adds = describe_files(self.log.store, self.log.table_uri, metadata, paths, partition_values)
+        self.log.store.sync(paths)
+        self._staged.extend(adds)
+        return adds
+
     def commit(self, actions: Iterable[Action] = (), *, metrics: Mapping[str, object] | None = None) -> Committed | Unchanged:
         """Put the staged actions, and these, into the log as one version.
 
@@ -200,7 +235,7 @@ class Transaction:
         if isinstance(outcome, (Committed, Unchanged)):
             self._state = _State.COMMITTED
         if isinstance(outcome, Committed):
-            run_hooks(CommittedVersion(self.log, outcome.version, loop.staged, loop.commit_info))
+            run_hooks(CommittedVersion(self.log, outcome.version, loop.staged, loop.commit_info, loop.configuration))
         return outcome
 
     def _own_transaction(self) -> list[Action]:

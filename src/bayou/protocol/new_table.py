@@ -9,11 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayou.errors import InvalidSchemaError
+from bayou.protocol import properties
 from bayou.protocol.actions import Protocol
+from bayou.protocol.features import FEATURES
 from bayou.protocol.schema import ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from bayou.protocol.schema import DataType
 
@@ -39,6 +41,13 @@ _PRIMITIVES = frozenset(
 )
 # The types that need a table feature, by what the feature is called.
 _TYPE_FEATURES = {"timestamp_ntz": "timestampNtz", "variant": "variantType"}
+# The properties that need one, where they are on.
+_PROPERTY_FEATURES: tuple[tuple[Callable[[Mapping[str, str]], bool], str], ...] = (
+    (properties.ENABLE_DELETION_VECTORS.read, "deletionVectors"),
+    (properties.ENABLE_IN_COMMIT_TIMESTAMPS.read, "inCommitTimestamp"),
+    (properties.ENABLE_TYPE_WIDENING.read, "typeWidening"),
+    (lambda configuration: properties.CHECKPOINT_POLICY.read(configuration).lower() == "v2", "v2Checkpoint"),
+)
 _DEFAULT_PROTOCOL = Protocol(1, 2)
 _IMPLIED_BY_DEFAULT = ("appendOnly", "invariants")
 _NO_PARTITION_TYPES = ("variant", "void", "null")
@@ -93,12 +102,20 @@ def _check_partitions(schema: StructType, partition_columns: Sequence[str], tabl
         raise _invalid(message, table, "DELTA_CANNOT_USE_ALL_COLUMNS_FOR_PARTITION", "428FT")
 
 
-def protocol_for(schema: StructType) -> Protocol:
-    """The lowest protocol that a new table with this schema can have; (1, 2) where no type needs a feature."""
-    needed = sorted({_TYPE_FEATURES[kind] for _, kind in _primitives(schema, ()) if kind in _TYPE_FEATURES})
+def protocol_for(schema: StructType, configuration: Mapping[str, str] | None = None) -> Protocol:
+    """The lowest protocol that a new table can have; (1, 2) where neither a type nor a property needs a feature.
+
+    Args:
+        schema: the table's schema.
+        configuration: its properties.
+    """
+    needed = {_TYPE_FEATURES[kind] for _, kind in _primitives(schema, ()) if kind in _TYPE_FEATURES}
+    needed |= {feature for wanted, feature in _PROPERTY_FEATURES if wanted(configuration or {})}
     if not needed:
         return _DEFAULT_PROTOCOL
-    return Protocol(3, 7, tuple(needed), (*_IMPLIED_BY_DEFAULT, *needed))
+    names = tuple(sorted(needed))
+    readers = tuple(name for name in names if FEATURES[name].reader_writer)
+    return Protocol(3 if readers else 1, 7, readers or None, (*_IMPLIED_BY_DEFAULT, *names))
 
 
 def differences(table: StructType, given: StructType) -> Iterator[str]:

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from py4j.protocol import Py4JError
+
 from bayou import __version__
 from bayou.errors import DataFileNotFoundError, DeltaError, SessionError
-from bayou.log.active import active_transaction
+from bayou.log.active import active_transaction, watch
 from bayou.log.delta_log import open_log
 from bayou.spark.directories import group_files
 from bayou.spark.errors import extend_conversion
@@ -34,6 +37,10 @@ LOG_CACHE_BYTES = 512 << 20
 """How much memory the logs that an application keeps open may pin; the least recently used are let go first."""
 _LOG_BYTES = 4096
 """What a log is taken to pin on its own, also one of a path where no table is."""
+
+
+TRANSACTIONS_PROPERTY = "bayou.transaction"
+"""The local property of Spark's threads that `bayou.Rule` reads: the ids of the transactions that a query runs inside of."""
 
 
 class LogCache:
@@ -128,6 +135,7 @@ class Application:
         self._workbenches: dict[str, JavaObject] = {}
         self._groups: WeakKeyDictionary[Snapshot, dict[int, FileGroups]] = WeakKeyDictionary()
         self._lock = threading.Lock()
+        _tell_transactions(jvm)
 
     @classmethod
     def of(cls, spark: SparkSession) -> Application:
@@ -137,12 +145,20 @@ class Application:
             cls._instances[jvm] = cls(jvm)
         return cls._instances[jvm]
 
-    def snapshot(self, path: str, storage_options: Mapping[str, str], version: int | None = None) -> Snapshot:
+    def snapshot(
+        self, path: str, storage_options: Mapping[str, str], version: int | None = None, transactions: str = ""
+    ) -> Snapshot:
         """A table's state: the latest, or the one asked for. Costs one listing where the version was read before.
 
         Inside of a transaction on the table, the latest is what the transaction reads.
+
+        Args:
+            path: the table's URI.
+            storage_options: options for the file system.
+            version: the version asked for; the latest where None.
+            transactions: the ids of the transactions that the query runs inside of, where Spark told them.
         """
-        transaction = active_transaction(path)
+        transaction = active_transaction(path, transactions)
         if transaction is not None and transaction.snapshot is not None and version in (None, transaction.read_version):
             return transaction.snapshot
         latest = self.logs.get(path, storage_options).update()
@@ -200,3 +216,21 @@ class Application:
                     next_step="the file was deleted by VACUUM or by hand: restore it, or read a version that does not need it.",
                 )
         return None
+
+
+def _tell_transactions(jvm: Jvm) -> None:
+    """Tells the JVM's threads which transactions they run inside of: Spark calls back on other threads than Python's own."""
+    known = weakref.ref(jvm)
+
+    def tell(ids: str) -> None:
+        found = known()
+        try:
+            context = None if found is None else found.context
+            if context is not None:
+                context.setLocalProperty(TRANSACTIONS_PROPERTY, ids or None)
+        except Py4JError:
+            context = None  # the application was stopped
+        if context is None:
+            end()
+
+    end = watch(tell)

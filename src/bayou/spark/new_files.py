@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from bayou.errors import StorageError
+from bayou.log.footers import read_facts
 from bayou.protocol import paths
 from bayou.protocol.actions import AddFile
 from bayou.protocol.stats import indexed_leaves
-from bayou.spark.footers import read_facts
 from bayou.spark.jvm.file_writer import WriteJob, write_files
 from bayou.spark.partitioning import folder_text, values_of
 from bayou.spark.types import contains_void, quoted

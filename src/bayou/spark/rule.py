@@ -36,6 +36,7 @@ class _Found:
     """What the rule found: a table, and the nodes above it that its scan may look at.
 
     Attributes:
+        transactions: the ids of the transactions that the query runs inside of.
         kinds: the names of the nodes, from the top down to the table's.
         table: the request that the table's relation stands for, as JSON.
         version: the version that the query reads of this table already; empty where that is not settled.
@@ -43,6 +44,7 @@ class _Found:
         condition: JSON of the filter directly above the table; empty where there is none.
     """
 
+    transactions: str
     kinds: str
     table: str
     version: str
@@ -76,7 +78,7 @@ class RuleBody:
         table = json.loads(found.table)
         session = objects[1]
         version = int(found.version) if found.version else table["version"]
-        snapshot = self._application.snapshot(table["path"], table["options"], version)
+        snapshot = self._application.snapshot(table["path"], table["options"], version, found.transactions)
         kinds = found.kinds.split(" ")
         fields = parse_schema(found.schema).fields
         wanted = [f for f in fields if not is_file_metadata(f)]
@@ -84,7 +86,7 @@ class RuleBody:
         _check_schema(wanted, snapshot)
         predicate = from_catalyst([found.condition], _by_logical_name(snapshot.schema)) if found.condition else None
         if table["version"] is None:
-            _note_read(snapshot, predicate)
+            _note_read(snapshot, predicate, found.transactions)
         plans = Adapters.of(self._application.jvm).rule()
         if "Aggregate" in kinds:
             answered = metadata_query.answer(self._application, session, snapshot, list(objects[0]), kinds[:-1])
@@ -127,9 +129,9 @@ class RuleBody:
         return plan
 
 
-def _note_read(snapshot: Snapshot, predicate: Predicate | None) -> None:
+def _note_read(snapshot: Snapshot, predicate: Predicate | None, transactions: str) -> None:
     """Tell the transaction that the query runs inside of what it reads, if there is one on this table."""
-    transaction = active_transaction(snapshot.table_uri)
+    transaction = active_transaction(snapshot.table_uri, transactions)
     if transaction is None or transaction.read_version != snapshot.version:
         return
     paths = snapshot.files(["path"])["path"]

@@ -67,7 +67,7 @@ def write_target(request: WriteRequest, given: StructType, log: DeltaLog, snapsh
 def _new(request: WriteRequest, given: StructType, log: DeltaLog) -> WriteTarget:
     check_schema(given, request.partition_by or (), log.table_uri)
     schema = as_nullable(given)
-    protocol = protocol_for(schema)
+    protocol = protocol_for(schema, request.properties)
     partitions = [schema.field(name) for name in request.partition_by or ()]
     metadata = Metadata(
         id=str(uuid.uuid4()),

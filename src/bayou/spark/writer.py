@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bayou.errors import (
@@ -31,7 +31,7 @@ from bayou.storage import qualify
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 PARTITION_COLUMNS_OPTION = "__partition_columns"
 """Where Spark's `DataFrameWriter` puts the columns of `partitionBy`, as a JSON array."""
 MODES = ("append", "overwrite", "error", "errorifexists", "ignore")
+_TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
+_TXN_VERSION = "spark.databricks.delta.write.txnVersion"
+_TXN_AUTO_RESET = "spark.databricks.delta.write.txnVersion.autoReset.enabled"
 _HADOOP_PREFIXES = ("fs.", "dfs.")
 _WRITER_OPTIONS = ("compression", "maxrecordsperfile", "parquet.", "parquetoutputtimestamptype")
 _NOT_YET = {
@@ -177,6 +180,7 @@ def write(application: Application, frame: DataFrame, request: WriteRequest) -> 
         UnsupportedFeatureError: the table needs a rule that is not enforced yet; it is named.
         ConcurrentModificationError: another writer won in a way that this write cannot go on top of.
     """
+    request = _with_batch_of_session(frame.sparkSession, request)
     log = application.logs.get(request.path, request.storage_options)
     try:
         snapshot = log.update()
@@ -205,7 +209,22 @@ def write(application: Application, frame: DataFrame, request: WriteRequest) -> 
             result = _append_to_new_table(application, request, log, given, added)
     if result.committed:
         refresh_caches(frame.sparkSession, log.table_uri, application.jvm)
+        _reset_batch_of_session(frame.sparkSession, request)
     return result
+
+
+def _with_batch_of_session(spark: SparkSession, request: WriteRequest) -> WriteRequest:
+    """The request with the application's id and version that the session's settings name, unless it names its own."""
+    if request.txn is not None:
+        return request
+    app_id = spark.conf.get(_TXN_APP_ID, None)
+    return request if app_id is None else replace(request, txn=txn_of(app_id, spark.conf.get(_TXN_VERSION, None), request.path))
+
+
+def _reset_batch_of_session(spark: SparkSession, request: WriteRequest) -> None:
+    """The session's version is spent, where its settings say so: without that a further write would be taken for a replay."""
+    if request.txn is not None and (spark.conf.get(_TXN_AUTO_RESET, "false") or "").lower() == "true":
+        spark.conf.unset(_TXN_VERSION)
 
 
 def _transaction(application: Application, request: WriteRequest, log: DeltaLog, snapshot: Snapshot | None) -> Transaction:

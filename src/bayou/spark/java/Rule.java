@@ -120,7 +120,8 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     String table = ((Refusing) relation.location()).table();
     String version = query.containsKey(table) ? (String) query.get(table) : "";
     String condition = last > 0 && chain.get(last - 1) instanceof Filter ? Plans.describe(((Filter) chain.get(last - 1)).condition()) : "";
-    String facts = "scan\0" + String.join(" ", names) + "\0" + table + "\0" + version + "\0" + leaf.schema().json() + "\0" + condition;
+    String transaction = relation.sparkSession().sparkContext().getLocalProperty("bayou.transaction");
+    String facts = "scan\0" + (transaction == null ? "" : transaction) + "\0" + String.join(" ", names) + "\0" + table + "\0" + version + "\0" + leaf.schema().json() + "\0" + condition;
     Object[] answer = (Object[]) body.apply(facts, new Object[] {chain.toArray(), relation.sparkSession()});
     query.put(table, answer[3]);
     if (answer[4].equals(Boolean.TRUE)) query.put(PUSH_DOWN, Boolean.TRUE);

@@ -11,6 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from pyspark import SparkContext
+
 from bayou.errors import SessionError
 
 if TYPE_CHECKING:
@@ -55,6 +57,14 @@ class Jvm:
         if gateway not in cls._instances:
             cls._instances[gateway] = cls(gateway, context._jvm)  # noqa: SLF001
         return cls._instances[gateway]
+
+    @property
+    def context(self) -> JavaObject | None:
+        """The running `SparkContext` of this JVM; None where there is none."""
+        running = SparkContext._active_spark_context  # noqa: SLF001  (there is no public way to ask without making one)
+        if running is None or running._gateway is not self.gateway:  # noqa: SLF001
+            return None
+        return running._jsc.sc()  # noqa: SLF001
 
     @cached_property
     def loader(self) -> JavaObject:

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package bayou;
+
+import java.io.ByteArrayOutputStream;
+import java.io.DataOutputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.io.IOUtils;
+
+// Many files in one call, on several threads. The answers are those of `HadoopFiles`, in order, each behind its length.
+public class HadoopReads {
+  private static final int TAIL = 65536;
+
+  // Does one thing for each item, until the answers are `enough` bytes: the caller asks again for the rest.
+  public static byte[] each(final HadoopFiles files, final String what, String items, int threads, int enough) throws Exception {
+    ArrayList calls = new ArrayList();
+    String[] texts = items.split("\0");
+    for (int i = 0; i < texts.length; i++) {
+      final String item = texts[i];
+      calls.add(new Callable() { public Object call() { return one(files, what, item); } });
+    }
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    DataOutputStream data = new DataOutputStream(out);
+    ExecutorService pool = Executors.newFixedThreadPool(Math.min(threads, calls.size()));
+    try {
+      for (int from = 0; from < calls.size() && out.size() < enough; from += 4 * threads) {
+        List answers = pool.invokeAll(calls.subList(from, Math.min(calls.size(), from + 4 * threads)));
+        for (int i = 0; i < answers.size(); i++) {
+          byte[] answer = (byte[]) ((Future) answers.get(i)).get();
+          data.writeInt(answer.length);
+          data.write(answer);
+        }
+      }
+    } finally { pool.shutdown(); }
+    return out.toByteArray();
+  }
+
+  public static byte[] one(HadoopFiles files, String what, String item) {
+    try {
+      if (what.equals("delete")) return HadoopFiles.done(String.valueOf(files.system().delete(new Path(item), false)));
+      if (what.equals("read")) return whole(files.system().open(new Path(item)));
+      int space = item.indexOf(' ');  // a footer: the file's size, and where it is
+      return footer(files.system().open(new Path(item.substring(space + 1))), Long.parseLong(item.substring(0, space)));
+    } catch (Throwable error) { return HadoopFiles.failed(error); }
+  }
+
+  private static byte[] whole(FSDataInputStream in) throws Exception {
+    ByteArrayOutputStream out = new ByteArrayOutputStream();
+    out.write(0);
+    IOUtils.copyBytes(in, out, TAIL, true);
+    return out.toByteArray();
+  }
+
+  // The footer of a Parquet file, its length and the closing mark. What is none, Python's reader says.
+  private static byte[] footer(FSDataInputStream in, long size) throws Exception {
+    try {
+      byte[] tail = part(in, Math.max(0L, size - TAIL), (int) Math.min(size, (long) TAIL));
+      long length = size < 8 ? -1L : 8L + ByteBuffer.wrap(tail).order(ByteOrder.LITTLE_ENDIAN).getInt(tail.length - 8);
+      if (length > tail.length - 1 && length <= size) return part(in, size - length, (int) length);
+      byte[] found = length < 8 || length > size ? tail : Arrays.copyOfRange(tail, tail.length - 1 - (int) length, tail.length);
+      found[0] = 0;
+      return found;
+    } finally { in.close(); }
+  }
+
+  // A file to read parts of, or bytes that say why not.
+  public static Object open(HadoopFiles files, String file) {
+    try { return files.system().open(new Path(file)); } catch (Throwable error) { return HadoopFiles.failed(error); }
+  }
+
+  public static byte[] part(FSDataInputStream in, long position, int length) {
+    try {
+      byte[] out = new byte[1 + length];
+      in.readFully(position, out, 1, length);
+      return out;
+    } catch (Throwable error) { return HadoopFiles.failed(error); }
+  }
+}
