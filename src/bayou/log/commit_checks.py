@@ -8,6 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from bayou.errors import AppendOnlyError, InvalidCommitError
 from bayou.protocol import properties
 from bayou.protocol.actions import AddFile, Metadata, RemoveFile
@@ -44,7 +47,7 @@ def check_staged(staged: StagedActions, base: TableState, table: str) -> None:
     if staged.metadata is not None:
         _check_metadata(staged.metadata, base, table)
     check_writable(protocol, metadata, table, version)
-    if properties.APPEND_ONLY.read(metadata.configuration) and any(each.data_change for each in staged.removes):
+    if properties.APPEND_ONLY.read(metadata.configuration) and staged.removes_data:
         raise AppendOnlyError(
             "the table only takes appends (delta.appendOnly), and the commit removes rows",
             table=table,
@@ -88,6 +91,7 @@ def _check_metadata(metadata: Metadata, base: TableState, table: str) -> None:
 def _check_unique(staged: StagedActions, table: str) -> None:
     added = [_key(each, table) for each in staged.adds]
     removed = [_key(each, table) for each in staged.removes]
+    _check_many(staged, [*added, *removed], table)
     for name, values in (
         ("txn", [each.app_id for each in staged.transactions]),
         ("domainMetadata", [each.domain for each in staged.domains]),
@@ -96,12 +100,27 @@ def _check_unique(staged: StagedActions, table: str) -> None:
         ("add and remove", [*added, *removed]),
     ):
         if len(set(values)) < len(values):
-            twice = next(value for value, count in Counter(values).items() if count > 1)
-            raise InvalidCommitError(
-                f"the commit has the action {name} more than once for {str(twice).partition(chr(0))[0]}",
-                table=table,
-                next_step="Commit each file, application and domain once.",
-            )
+            raise _twice(name, next(value for value, count in Counter(values).items() if count > 1), table)
+
+
+def _check_many(staged: StagedActions, others: Sequence[str], table: str) -> None:
+    if staged.removed_files is None:
+        return
+    keys = staged.removed_files.keys(table)
+    if pc.count_distinct(keys).as_py() < len(keys):
+        counted = pc.value_counts(keys)
+        raise _twice("remove", counted.filter(pc.greater(counted.field("counts"), 1))[0]["values"].as_py(), table)
+    shared = pc.is_in(pa.array(others, pa.string()), value_set=pa.concat_arrays([pa.array([], pa.string()), *keys.chunks]))
+    if pc.any(shared).as_py():
+        raise _twice("add and remove", others[pc.index(shared, True).as_py()], table)
+
+
+def _twice(name: str, key: str, table: str) -> InvalidCommitError:
+    return InvalidCommitError(
+        f"the commit has the action {name} more than once for {key.partition(chr(0))[0]}",
+        table=table,
+        next_step="Commit each file, application and domain once.",
+    )
 
 
 def _check_partitions(adds: Sequence[AddFile], metadata: Metadata, table: str) -> None:

@@ -8,8 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
+import pyarrow as pa
+
 from bayou.errors import InvalidCommitError
 from bayou.log.conflict import TableState
+from bayou.log.keys import canonical_paths
+from bayou.log.removed_files import RemovedFiles
 from bayou.protocol import properties
 from bayou.protocol.actions import AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
 
@@ -36,6 +40,7 @@ class StagedActions:
         transactions: the application transactions that it sets.
         removes: the files that it removes.
         adds: the files that it adds; those without rows are left out.
+        removed_files: further files that it removes, as columns.
     """
 
     protocol: Protocol | None = None
@@ -44,9 +49,10 @@ class StagedActions:
     transactions: tuple[SetTransaction, ...] = ()
     removes: Sequence[RemoveFile] = field(default=())
     adds: Sequence[AddFile] = field(default=())
+    removed_files: RemovedFiles | None = None
 
     @classmethod
-    def of(cls, actions: Iterable[Action], table: str) -> StagedActions:
+    def of(cls, actions: Iterable[Action], table: str, removed_files: RemovedFiles | None = None) -> StagedActions:
         """Sort actions by kind.
 
         Raises:
@@ -65,38 +71,56 @@ class StagedActions:
             tuple(kinds[SetTransaction]),
             kinds[RemoveFile],
             [add for add in kinds[AddFile] if not _has_no_rows(add)],
+            removed_files or None,
         )
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to commit."""
-        return not (self.protocol or self.metadata or self.domains or self.transactions or self.removes or self.adds)
+        header = self.protocol or self.metadata or self.domains or self.transactions
+        return not (header or self.removes or self.adds or self.removed_files)
 
     @property
     def only_adds(self) -> bool:
         """Whether no file is removed."""
-        return not self.removes
+        return not (self.removes or self.removed_files)
 
     @property
     def changes_no_data(self) -> bool:
         """Whether only files are moved about: no row is added or removed, and nothing else is set."""
         if self.protocol or self.metadata or self.domains or self.transactions:
             return False
-        return not (any(each.data_change for each in self.removes) or any(each.data_change for each in self.adds))
+        return not (self.removes_data or any(each.data_change for each in self.adds))
+
+    @property
+    def removes_data(self) -> bool:
+        """Whether rows leave the table."""
+        many = self.removed_files is not None and self.removed_files.data_change
+        return many or any(each.data_change for each in self.removes)
+
+    def removed_paths(self, table: str) -> pa.ChunkedArray:
+        """The canonical paths of the files that are removed."""
+        paths = pa.chunked_array([[each.path for each in self.removes]], pa.string())
+        if self.removed_files is not None:
+            paths = pa.chunked_array([*paths.chunks, *self.removed_files.files["path"].chunks], pa.string())
+        return canonical_paths(paths, table)
 
     def documents(self) -> Iterator[dict[str, Any]]:
         """The actions as JSON objects, in the order of the commit."""
         for group in (self._header(), self.removes, self.adds):
             for action in group:
                 yield {_NAMES[type(action)]: action.to_json()}
+        if self.removed_files is not None:
+            yield from self.removed_files.documents()
 
     def header_lines(self) -> list[bytes]:
         """The lines of the actions that are not about files."""
         return [_line(each) for each in self._header()]
 
     def file_lines(self) -> list[bytes]:
-        """The lines of the file actions."""
-        return [*map(_line, self.removes), *map(_line, self.adds)]
+        """The lines of the file actions; a piece may hold several."""
+        many = () if self.removed_files is None else self.removed_files.lines()
+        return [*map(_line, self.removes), *many, *map(_line, self.adds)]
 
     def _header(self) -> list[Action]:
         found: list[Action] = [each for each in (self.protocol, self.metadata) if each is not None]

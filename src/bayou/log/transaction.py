@@ -21,6 +21,8 @@ from bayou.log.file_statistics import to_predicate
 from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
 from bayou.log.post_commit import CommittedVersion, run_hooks
 from bayou.log.reads import ReadSet
+from bayou.log.removed_files import COLUMNS as REMOVED_COLUMNS
+from bayou.log.removed_files import RemovedFiles
 from bayou.log.staged import Action, StagedActions, encode_commit
 from bayou.protocol.actions import AddFile, Metadata, SetTransaction
 from bayou.protocol.features import check_writable
@@ -101,6 +103,7 @@ class Transaction:
         self._max_attempts = max_attempts
         self._clock = clock
         self._staged: list[Action] = []
+        self._removed: RemovedFiles | None = None
         self._state = _State.OPEN
         self._txn = _checked_txn(txn, log.table_uri)
         self._inside = contextlib.ExitStack()
@@ -162,6 +165,25 @@ class Transaction:
         """Add actions to the commit."""
         self._check_open()
         self._staged.extend(actions)
+
+    def remove_files(self, files: pa.Table, *, data_change: bool = True) -> RemovedFiles:
+        """Remove many files of the snapshot at once, without an object for each.
+
+        Args:
+            files: rows of `Transaction.files()`, with all columns, or at least those of `removed_files.COLUMNS`.
+            data_change: whether their rows leave the table with them.
+
+        Returns:
+            What is removed.
+
+        Raises:
+            InvalidCommitError: files were removed this way before.
+        """
+        self._check_open()
+        if self._removed is not None:
+            raise InvalidCommitError("remove_files was called twice", table=self.log.table_uri, next_step="Give all files at once.")
+        self._removed = RemovedFiles(files.select(list(REMOVED_COLUMNS)), int(self._clock() * 1000), data_change)
+        return self._removed
 
     def add_files(self, paths: Sequence[str], partition_values: Mapping[str, Mapping[str, Any]] | None = None) -> list[AddFile]:
         """Add Parquet files that are in the table's folder already, with statistics from their footers.
@@ -226,7 +248,7 @@ class Transaction:
         if self.is_replay:
             self._state = _State.COMMITTED
             return Unchanged(self.read_version, "replayed")
-        staged = StagedActions.of([*self._own_transaction(), *self._staged, *actions], self.log.table_uri)
+        staged = StagedActions.of([*self._own_transaction(), *self._staged, *actions], self.log.table_uri, self._removed)
         if staged.is_empty:
             self._state = _State.COMMITTED
             return Unchanged(self.read_version, "empty")
