@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,22 +25,42 @@ class DeltaSpark:
 
     def sql(self, *statements: str) -> list[list[str | None]]:
         """Runs some statements; the rows of the last one, as texts."""
-        self._process.stdin.write(json.dumps(statements) + "\n")
+        answer = self._ask(statements)
+        assert "error" not in answer, answer["error"]
+        return answer["rows"]
+
+    def begin(self, path: str, where: str | None) -> None:
+        """Begins a transaction that has read the files of a filter; None reads nothing."""
+        answer = self._ask({"begin": path, "where": where})
+        assert "error" not in answer, answer["error"]
+
+    def commit(self, *actions: str) -> str:
+        """Commits the transaction with these actions in JSON; the version, or the error."""
+        answer = self._ask({"commit": actions})
+        return answer["error"] if "error" in answer else answer["rows"][0][0]
+
+    def _ask(self, what: object) -> dict[str, Any]:
+        self._process.stdin.write(json.dumps(what) + "\n")
         self._process.stdin.flush()
         for line in self._process.stdout:
             if line.startswith(MARK):
-                answer = json.loads(line.removeprefix(MARK))
-                assert "error" not in answer, answer["error"]
-                return answer["rows"]
+                return json.loads(line.removeprefix(MARK))
         pytest.fail("delta-spark's process ended")
 
 
 @pytest.fixture(scope="session")
-def delta_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeltaSpark]:
-    """delta-spark; skips the test where `make matrix` has not provided it."""
+def provided() -> tuple[str, str]:
+    """The Python that runs delta-spark, and the folder of its JARs; skips the test where `make matrix` has not provided them."""
     python, jars = os.environ.get("BAYOU_ORACLE_PYTHON"), os.environ.get("BAYOU_ORACLE_JARS")
     if not python or not jars:
         pytest.skip("delta-spark is not provided (BAYOU_ORACLE_PYTHON, BAYOU_ORACLE_JARS): `make oracle` provides it")
+    return python, jars
+
+
+@pytest.fixture(scope="session")
+def delta_spark(provided: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeltaSpark]:
+    """delta-spark in a process of its own."""
+    python, jars = provided
     environment = {**os.environ, "PYSPARK_PYTHON": python}
     environment.pop("PYTHONPATH", None)
     environment.pop("SPARK_HOME", None)

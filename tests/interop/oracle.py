@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""delta-spark in a process of its own: `oracle.py JARS` runs lists of SQL statements from stdin, a line of JSON each.
+"""delta-spark in a process of its own: `oracle.py JARS` takes a line of JSON from stdin, and answers with one on stdout.
 
-It answers with a line of JSON on stdout: the rows of the last statement as lists of texts, or the error.
+A list holds SQL statements: the answer is the rows of the last one as lists of texts, or the error. `{"begin": path, "where":
+filter}` begins a transaction of delta-spark's that has read the files of that filter, and `{"commit": actions}` commits it.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ from pyspark.sql import SparkSession
 MARK = "ORACLE "
 
 
-def main() -> None:
-    jars = ",".join(str(jar) for jar in sorted(Path(sys.argv[1]).glob("*.jar")))
+def session(jars: str) -> SparkSession:
+    """A session as delta-spark's documentation asks for it, with the JARs of a folder."""
+    found = ",".join(str(jar) for jar in sorted(Path(jars).glob("*.jar")))
     spark = (
         SparkSession.builder.master("local[2]")
-        .config("spark.jars", jars)
+        .config("spark.jars", found)
         .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
         .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
         .config("spark.databricks.delta.snapshotPartitions", "2")
         .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.memory", "2g")
         .config("spark.sql.session.timeZone", "UTC")
@@ -33,9 +36,51 @@ def main() -> None:
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def main() -> None:
+    spark = session(sys.argv[1])
+    transactions = Transactions(spark)
     for line in sys.stdin:
-        sys.stdout.write(MARK + json.dumps(answer(spark, json.loads(line))) + "\n")
+        given = json.loads(line)
+        found = transactions.answer(given) if isinstance(given, dict) else answer(spark, given)
+        sys.stdout.write(MARK + json.dumps(found) + "\n")
         sys.stdout.flush()
+
+
+class Transactions:
+    """One transaction of delta-spark's at a time, by its own Scala classes."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._delta = spark._jvm.org.apache.spark.sql.delta
+        self._current = None
+
+    def answer(self, given: dict[str, object]) -> dict[str, object]:
+        try:
+            if "begin" in given:
+                self._begin(given["begin"], given["where"])
+                return {"rows": []}
+            return {"rows": [[self._commit(given["commit"])]]}
+        except Exception as error:  # noqa: BLE001  (told to the test)
+            return {"error": f"{type(error).__name__}: {str(error)[:1000]}"}
+
+    def _begin(self, path: str, where: str | None) -> None:
+        session, none = self._spark._jsparkSession, self._spark._jvm.scala.Option.empty()
+        log = self._delta.DeltaLog.forTable(session, path)
+        log.update(False, none, none)
+        self._current = log.startTransaction(none, none)
+        if where is not None:
+            self._current.filterFiles(self._seq([session.sessionState().sqlParser().parseExpression(where)]), False)
+
+    def _commit(self, actions: list[str]) -> str:
+        made = [self._delta.actions.Action.fromJson(action) for action in actions]
+        operation = getattr(getattr(self._delta, "DeltaOperations$ManualUpdate$"), "MODULE$")
+        return str(self._current.commit(self._seq(made), operation))
+
+    def _seq(self, items: list[object]) -> object:
+        return self._spark._jvm.PythonUtils.toSeq(items)
 
 
 def answer(spark: SparkSession, statements: list[str]) -> dict[str, object]:

@@ -19,7 +19,7 @@ from bayou.errors import (
 )
 from bayou.log.checksum_writer import next_checksum
 from bayou.log.transaction import Committed, Conflicted
-from bayou.protocol.actions import AddFile, RemoveFile
+from bayou.protocol.actions import AddFile, Protocol, RemoveFile
 from bayou.protocol.file_names import checksum_path, commit_path
 from bayou.protocol.schema import StructField, StructType
 
@@ -214,3 +214,53 @@ def test_the_matrix_when_delta_spark_wins(delta_spark, tmp_path, winner):
         else:
             assert isinstance(outcome, Conflicted), (operation, outcome)
             assert type(outcome.error) is expected
+
+
+OUR_COMMITS = {
+    "insert": lambda log, path: log.append([file(path, "w.parquet", [50])]),
+    "insert elsewhere": lambda log, path: log.append([file(path, "w.parquet", [50], "sun")]),
+    "update": lambda log, path: rewrite(log, path, data_change=True),
+    "optimize": lambda log, path: rewrite(log, path, data_change=False),
+    "alter": lambda log, _: log.transaction("SET TBLPROPERTIES").commit(alter(log.transaction())),
+    "upgrade": lambda log, _: log.transaction("UPGRADE PROTOCOL").commit(
+        [Protocol(1, 7, None, ("appendOnly", "invariants", "domainMetadata"))]
+    ),
+}
+THEIR_OUTCOMES = {
+    None: {"alter": "DELTA_METADATA_CHANGED"},
+    "day = 'mon'": {
+        "insert": "DELTA_CONCURRENT_APPEND",
+        "update": "DELTA_CONCURRENT_APPEND",
+        "optimize": "DELTA_CONCURRENT_",  # delta-spark counts files that only hold moved rows as added
+        "alter": "DELTA_METADATA_CHANGED",
+    },
+}
+
+
+def rewrite(log, path, *, data_change):
+    with log.transaction("UPDATE" if data_change else "OPTIMIZE") as transaction:
+        old = transaction.files(where=[("day", "==", "mon")])["path"][0].as_py()
+        transaction.stage(RemoveFile(old, 1, data_change=data_change, partition_values={"day": "mon"}, size=1))
+        new = transaction.add_files([file(path, "rewritten.parquet", [1])])
+        if not data_change:
+            transaction._staged[-len(new) :] = [replace(each, data_change=False) for each in new]
+        transaction.commit()
+
+
+@pytest.mark.parametrize("winner", OUR_COMMITS)
+def test_the_matrix_when_we_win(delta_spark, tmp_path, winner):
+    for where, outcomes in THEIR_OUTCOMES.items():
+        path = str(tmp_path / ("blind" if where is None else "reader"))
+        table(path, 4)
+        delta_spark.begin(path, where)
+        OUR_COMMITS[winner](bayou.open(path), path)
+        add = {
+            "path": "day=mon/theirs.parquet",
+            "partitionValues": {"day": "mon"},
+            "size": 1,
+            "modificationTime": 1,
+            "dataChange": True,
+        }
+        answer = delta_spark.commit(json.dumps({"add": add}))
+        expected = outcomes.get(winner)
+        assert (expected in answer) if expected else (answer == "6"), (where, answer)
