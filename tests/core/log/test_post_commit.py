@@ -9,7 +9,7 @@ import logging
 import pytest
 
 import bayou
-from bayou.errors import ChecksumMismatchError, InvalidOptionError, StorageError
+from bayou.errors import ChecksumMismatchError, InvalidOptionError
 from bayou.log import events, post_commit
 from bayou.log.transaction import Transaction
 from bayou.protocol.actions import AddFile, Metadata, Protocol, RemoveFile
@@ -208,6 +208,5 @@ def test_a_store_that_fails_after_the_commit_does_not_undo_it():
     builder = table()
     transaction = builder.log().transaction()
     builder.store.add(Fault("list_from", "", "before", nth=1))
-    with pytest.raises(StorageError):
-        transaction.commit([AddFile("a", {}, 1, 1)])
+    assert transaction.commit([AddFile("a", {}, 1, 1)]).version == 1
     assert builder.log().snapshot().num_files == 1
