@@ -137,7 +137,9 @@ class CheckpointColumns:
             files: ADD_SCHEMA, and `stats_parsed` where the base checkpoint has it.
         """
         kind = self.add_type
-        return pa.chunked_array([self._add_chunk(batch, kind) for batch in files.to_batches()], kind)
+        # The files of small commits come in as many small pieces, and statistics in JSON are parsed by the piece.
+        whole = files.combine_chunks()
+        return pa.chunked_array([self._add_chunk(batch, kind) for batch in whole.to_batches()], kind)
 
     def _add_chunk(self, files: pa.RecordBatch, kind: pa.StructType) -> pa.Array:
         parsed = files[STATS_PARSED] if STATS_PARSED in files.schema.names else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -61,12 +62,15 @@ class TableState:
         protocol: the table's protocol, None before the first version.
         metadata: the table's metadata, None before the first version.
         timestamp: the version's in-commit timestamp in ms, where it is known.
+        overlooked: the first version of which the commit has overlooked an append, though it would have read it; None
+            where there is none.
     """
 
     version: int
     protocol: Protocol | None
     metadata: Metadata | None
     timestamp: int | None = None
+    overlooked: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +121,10 @@ def resolve(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -
             excluded = error
             break
         passed.append(winner)
-    _check_files(intent, base, passed)
+    overlooked = _check_files(intent, base, passed)
     if excluded is not None:
         raise excluded
-    return state
+    return replace(state, overlooked=overlooked)
 
 
 def _check_header(intent: CommitIntent, state: TableState, winner: Winner) -> TableState:
@@ -174,14 +178,24 @@ def _essence(metadata: Metadata) -> Metadata:
     return replace(metadata, configuration=kept)
 
 
-def _check_files(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -> None:
-    """The rules about files; the first winner that breaks one is named, by the first rule that it breaks."""
+def _check_files(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -> int | None:
+    """The rules about files; the first winner that breaks one is named, by the first rule that it breaks.
+
+    Returns:
+        The first version of which an append was overlooked.
+    """
     if not winners or not (intent.reads.has_read_files or len(intent.removed)):
-        return
+        return base.overlooked
     files = winning_files(winners)
-    found = min(_file_conflicts(intent, base, winners, files), key=lambda each: (each.winner, each.rule), default=None)
+    matching = _matching_adds(intent, base, files)
+    may_wait = _may_wait(intent, winners, files)
+    overlooked = _first_overlooked(base, winners, files, pc.and_(matching, may_wait))
+    missed = pc.and_(matching, pc.invert(may_wait))
+    conflicts = chain(_file_conflicts(intent, files, missed), _readers_of(overlooked, winners, files))
+    found = min(conflicts, key=lambda each: (each.winner, each.rule), default=None)
     if found is not None:
         raise found.error(intent, winners[found.winner], partitioned=bool(base.metadata and base.metadata.partition_columns))
+    return overlooked
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +212,7 @@ class _FileConflict:
         return lost(self.kind, intent, winner, self.why, paths=self.paths, error_class=f"{named}.{hint}")
 
 
-def _file_conflicts(
-    intent: CommitIntent, base: TableState, winners: Sequence[Winner], files: WinningFiles
-) -> Iterator[_FileConflict]:
-    missed = _missed_adds(intent, base, winners, files)
+def _file_conflicts(intent: CommitIntent, files: WinningFiles, missed: pa.Array) -> Iterator[_FileConflict]:
     yield from _first(1, ConcurrentAppendException, "added files that this operation should have read", missed, files.adds, files)
     removed = canonical_paths(files.removes["path"], intent.table)
     if intent.reads.whole_table:
@@ -233,14 +244,11 @@ def _first(
     yield _FileConflict(rule, winner, kind, why, paths)
 
 
-def _missed_adds(intent: CommitIntent, base: TableState, winners: Sequence[Winner], files: WinningFiles) -> pa.Array:
-    """For each file that a winner added, whether the commit would have had to read it."""
+def _matching_adds(intent: CommitIntent, base: TableState, files: WinningFiles) -> pa.Array:
+    """For each file that a winner added, whether the commit would have read it, had it begun later."""
     if intent.isolation is IsolationLevel.SNAPSHOT or not intent.reads.has_read_files:
         return pa.repeat(pa.scalar(value=False), files.adds.num_rows)
-    counted = pa.concat_arrays([pa.array([], pa.bool_()), *files.adds["data_change"].chunks])
-    if intent.isolation is IsolationLevel.WRITE_SERIALIZABLE and not intent.changes_metadata:
-        blind = pa.array([position for position, winner in enumerate(winners) if winner.is_blind_append], pa.int32())
-        counted = pc.and_(counted, pc.invert(pc.is_in(files.add_winner, value_set=blind)))
+    counted = _plain(files.adds["data_change"])
     if intent.reads.whole_table or base.metadata is None or not files.adds.num_rows:
         return counted
     matched = pa.repeat(pa.scalar(value=False), files.adds.num_rows)
@@ -248,6 +256,45 @@ def _missed_adds(intent: CommitIntent, base: TableState, winners: Sequence[Winne
     for predicate in intent.reads.predicates:
         matched = pc.or_(matched, may_match(added, predicate))
     return pc.and_(counted, matched)
+
+
+def _may_wait(intent: CommitIntent, winners: Sequence[Winner], files: WinningFiles) -> pa.Array:
+    """For each file that a winner added, whether it may count as added after the commit."""
+    if intent.isolation is not IsolationLevel.WRITE_SERIALIZABLE or intent.changes_metadata:
+        return pa.repeat(pa.scalar(value=False), files.adds.num_rows)
+    blind = pa.array([position for position, winner in enumerate(winners) if winner.is_blind_append], pa.int32())
+    return pc.is_in(files.add_winner, value_set=blind)
+
+
+def _first_overlooked(base: TableState, winners: Sequence[Winner], files: WinningFiles, mask: pa.Array) -> int | None:
+    if base.overlooked is not None or not pc.any(mask).as_py():
+        return base.overlooked
+    first: int = pc.min(files.add_winner.filter(mask)).as_py()
+    return winners[first].version
+
+
+def _readers_of(overlooked: int | None, winners: Sequence[Winner], files: WinningFiles) -> Iterator[_FileConflict]:
+    """The conflict with the first winner that changed rows and may have read an append that the commit has overlooked.
+
+    An append can only count as added after the commit while nothing that read it counts as done before the commit. What
+    a winner read the log does not say, but at which version. delta-spark does not look at this.
+    """
+    if overlooked is None:
+        return
+    changed = {
+        *files.add_winner.filter(_plain(files.adds["data_change"])).to_pylist(),
+        *files.remove_winner.filter(_plain(files.removes["data_change"])).to_pylist(),
+    }
+    for position, winner in enumerate(winners):
+        if position in changed and not winner.is_blind_append and winner.may_have_read(overlooked):
+            why = f"may have read the append of version {overlooked}, which this operation has not"
+            yield _FileConflict(4, position, ConcurrentAppendException, why, pa.chunked_array([], pa.string()))
+            return
+
+
+def _plain(column: pa.ChunkedArray) -> pa.Array:
+    # A writer that leaves the field out may have changed rows.
+    return pc.fill_null(pa.concat_arrays([pa.array([], pa.bool_()), *column.chunks]), True)
 
 
 def lost(

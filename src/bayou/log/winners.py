@@ -56,6 +56,11 @@ class Winner:
         """Whether its writer says that it only added files, and read none."""
         return self.info.is_blind_append is True
 
+    def may_have_read(self, version: int) -> bool:
+        """Whether its writer had seen a version of the table, or does not say what it had seen."""
+        seen = self.info.read_version
+        return self.version > version and (seen is None or seen >= version)
+
 
 @dataclass(frozen=True, slots=True)
 class WinningFiles:

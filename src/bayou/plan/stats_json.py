@@ -90,9 +90,12 @@ def _read_bulk(texts: pa.Array, schema: pa.Schema) -> pa.Table | None:
     try:
         lines = pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(texts)], pa.int32()), texts), "\n")
         longest = pc.max(pc.binary_length(texts)).as_py() or 0
+        block = max(_BLOCK_BYTES, 2 * longest)
+        data = lines[0].as_buffer()
         table = pj.read_json(
-            pa.BufferReader(lines[0].as_buffer()),
-            read_options=pj.ReadOptions(block_size=max(_BLOCK_BYTES, 2 * longest)),
+            pa.BufferReader(data),
+            # One block is one thread's work, and other threads can be long in coming.
+            read_options=pj.ReadOptions(use_threads=data.size > block, block_size=block),
             parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
     except pa.ArrowException:

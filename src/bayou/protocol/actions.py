@@ -283,6 +283,11 @@ class CommitInfo:
         return self._typed("txnId", str)
 
     @property
+    def read_version(self) -> int | None:
+        """The version that the writer read, or None where it does not say."""
+        return self._typed("readVersion", int)
+
+    @property
     def is_blind_append(self) -> bool | None:
         """Whether the commit only added files and read none."""
         return self._typed("isBlindAppend", bool)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many writers of one table at once, in threads or in processes; as a program it forks them, one process each.
+
+The program takes `{"folder": ..., "writers": ..., "commits": ..., "task": ...}` on standard input and prints what each
+writer reports, as a list.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
+
+from bayou.errors import MetadataChangedException
+from bayou.log import checkpoint_writer, checksum_writer, file_statistics  # noqa: F401  (loaded once, before the forks)
+from bayou.log.delta_log import DeltaLog, open_log
+from bayou.log.outcomes import Committed
+from bayou.log.transaction import Action, Transaction
+from bayou.protocol.actions import AddFile, RemoveFile
+
+
+@dataclass
+class Report:
+    """What one writer did.
+
+    Attributes:
+        versions: the versions that it made, in order.
+        attempts: how many versions it tried for that.
+        conflicts: the errors that made it begin again, by the name of their class.
+        files: the files of its own that must be live.
+        failure: why it stopped, if it did.
+    """
+
+    versions: list[int] = field(default_factory=list)
+    attempts: int = 0
+    conflicts: dict[str, int] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+    failure: str = ""
+
+
+class Writer:
+    """Commits so many times; each writer has a partition of its own."""
+
+    def __init__(self, log: DeltaLog, number: int, task: str) -> None:
+        self.report = Report()
+        self._log = log
+        self._number = number
+        self._act = _TASKS[task][number % len(_TASKS[task])]
+
+    def run(self, commits: int) -> Report:
+        try:
+            for serial in range(commits):
+                while not self._commit(serial):
+                    pass
+        except Exception:  # noqa: BLE001  (it is reported)
+            self.report.failure = traceback.format_exc()
+        return self.report
+
+    def _commit(self, serial: int) -> bool:
+        with self._log.transaction("WRITE") as transaction:
+            path = f"writer={self._number}/{serial}.parquet"
+            actions, files = self._act(transaction, str(self._number), path, self.report.files)
+            outcome = transaction.try_commit(actions)
+        if isinstance(outcome, Committed):
+            self.report.versions.append(outcome.version)
+            self.report.attempts += outcome.attempts
+            self.report.files = files
+            return True
+        name = type(outcome.error).__name__ if hasattr(outcome, "error") else repr(outcome)
+        self.report.conflicts[name] = self.report.conflicts.get(name, 0) + 1
+        # A change of the metadata excludes whatever runs at the same time; nothing else of what these writers do should.
+        if name != MetadataChangedException.__name__:
+            raise AssertionError(name)
+        return False
+
+
+Act = Callable[[Transaction, str, str, list[str]], tuple[list[Action], list[str]]]
+
+
+def append(_: Transaction, writer: str, path: str, live: list[str]) -> tuple[list[Action], list[str]]:
+    return [_file(writer, path)], [*live, path]
+
+
+def overwrite(transaction: Transaction, writer: str, path: str, live: list[str]) -> tuple[list[Action], list[str]]:
+    """The writer's partition becomes one new file."""
+    found = transaction.files(["path"], where=[("writer", "==", writer)])["path"].to_pylist()
+    assert sorted(found) == sorted(live), "what another writer did shows in this one's partition"
+    return [*(RemoveFile(each, size=1) for each in found), _file(writer, path)], [path]
+
+
+def remove(transaction: Transaction, writer: str, path: str, live: list[str]) -> tuple[list[Action], list[str]]:
+    """The writer's partition is emptied, if there is something in it."""
+    if not live:
+        return append(transaction, writer, path, live)
+    found = transaction.files(["path"], where=[("writer", "==", writer)])["path"].to_pylist()
+    assert sorted(found) == sorted(live), "what another writer did shows in this one's partition"
+    return [RemoveFile(each, size=1) for each in found], []
+
+
+def annotate(transaction: Transaction, writer: str, path: str, live: list[str]) -> tuple[list[Action], list[str]]:
+    """A property of the table is set."""
+    assert transaction.snapshot is not None
+    metadata = transaction.snapshot.metadata
+    return [replace(metadata, configuration={**metadata.configuration, f"note.{writer}": path})], live
+
+
+def _file(writer: str, path: str) -> AddFile:
+    return AddFile(path, {"writer": writer}, 1, 1, stats='{"numRecords":1}')
+
+
+_TASKS: Final[dict[str, tuple[Act, ...]]] = {
+    "append": (append,),
+    "disjoint": (overwrite, remove, append),
+    "annotate": (annotate, *(append, overwrite, remove) * 5),
+}
+
+
+def main() -> None:
+    order = json.load(sys.stdin)
+    ready, go = os.pipe()
+    pipes = [_fork(order, number, ready, go) for number in range(order["writers"])]
+    os.close(ready)
+    os.close(go)
+    reports: list[Any] = []
+    for pipe in pipes:
+        with open(pipe, encoding="utf-8") as answer:  # noqa: PTH123  (a descriptor)
+            text = answer.read()
+        reports.append(json.loads(text) if text else asdict(Report(failure="it ended without a word")))
+    for _ in pipes:
+        os.wait()
+    json.dump(reports, sys.stdout)
+
+
+def _fork(order: dict[str, Any], number: int, ready: int, go: int) -> int:
+    reading, writing = os.pipe()
+    if os.fork():
+        os.close(writing)
+        return reading
+    os.close(go)
+    os.read(ready, 1)  # all writers are there once nobody can write into it
+    report = Writer(open_log(order["folder"]), number, order["task"]).run(order["commits"])
+    os.write(writing, json.dumps(asdict(report)).encode())
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever calls of the store fail: what a transaction reports is what the log holds."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayou.errors import DeltaError
+from bayou.log import commit_loop
+from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
+from bayou.log.transaction import Action, Transaction
+from bayou.protocol.actions import AddFile, Protocol, RemoveFile
+from bayou.protocol.file_names import commit_path
+from bayou.storage import MemoryStore
+from bayou.testing.faulty_store import Fault, FaultyStore
+from bayou.testing.table_builder import TableBuilder, add
+
+faults = st.builds(
+    Fault,
+    call=st.sampled_from([None, "put_if_absent", "put_if_absent", "read", "list_from", "size", "put", "open", "delete"]),
+    path=st.sampled_from(["", r"/\d{20}\.json$", r"\.crc$", "checkpoint"]),
+    kind=st.sampled_from(["before", "after"]),
+    nth=st.integers(1, 12),
+    times=st.sampled_from([1, 1, 2, 4, None]),
+)
+
+
+@dataclass(eq=False)
+class Attempt:
+    """A transaction, and what became of it: an outcome, an error that was raised, or nothing yet."""
+
+    transaction: Transaction
+    actions: list[Action]
+    outcome: CommitOutcome | DeltaError | None = None
+
+
+class Run:
+    """Transactions that overlap, on a store that fails as planned."""
+
+    def __init__(self, plan):
+        self.store = FaultyStore(MemoryStore())
+        self.builder = TableBuilder(store=self.store)
+        self.builder.create(configuration={"delta.checkpointInterval": "3"}).commit(add("first", size=1))
+        self.logs = [self.builder.log() for _ in range(3)]
+        self.attempts = []
+        for fault in plan:
+            self.store.add(fault)
+
+    def begin(self, number, kind):
+        batch = ("app", number // 2) if kind == "batch" else None
+        try:
+            transaction = self.logs[number % 3].transaction("WRITE", txn=batch)
+            actions = [AddFile(f"file{number}", {}, 1, 1, stats='{"numRecords":1}')]
+            if kind == "replace":
+                actions += [RemoveFile(path, size=1) for path in transaction.files(["path"])["path"].to_pylist()]
+        except DeltaError:
+            return
+        self.attempts.append(Attempt(transaction, actions))
+
+    def commit(self, choice):
+        todo = [each for each in self.attempts if each.outcome is None]
+        if todo:
+            attempt = todo[choice % len(todo)]
+            try:
+                attempt.outcome = attempt.transaction.try_commit(attempt.actions)
+            except DeltaError as error:
+                attempt.outcome = error
+
+    def check(self):
+        names, live = self._logged()
+        for attempt in self.attempts:
+            times = names[attempt.transaction.txn_id]
+            match attempt.outcome:
+                case Committed(version):
+                    assert (times, self._name_of(version)) == (1, attempt.transaction.txn_id)
+                case Conflicted() | Unchanged() | DeltaError() | None:
+                    assert times == 0, attempt.outcome
+                case Unknown(error):
+                    assert times <= 1
+                    assert error.txn_id == attempt.transaction.txn_id
+        self.store.reset()
+        snapshot = self.builder.log().snapshot()
+        assert sorted(snapshot.files(["path"])["path"].to_pylist()) == sorted(live)
+        snapshot.verify_checksum()
+
+    def _logged(self):
+        """How often each commit is in the log by its unique name, and the live files, without bayou's reader."""
+        names, live = Counter(), set()
+        for actions in self._commits():
+            for action in actions:
+                names[action.get("commitInfo", {}).get("txnId")] += 1
+                if "remove" in action:
+                    live.remove(action["remove"]["path"])
+                elif "add" in action:
+                    assert action["add"]["path"] not in live
+                    live.add(action["add"]["path"])
+        return names, live
+
+    def _commits(self):
+        version = 0
+        while True:
+            try:
+                yield [json.loads(line) for line in self.store.inner.read(commit_path(version)).splitlines()]
+            except FileNotFoundError:
+                return
+            version += 1
+
+    def _name_of(self, version):
+        return json.loads(self.store.inner.read(commit_path(version)).splitlines()[0])["commitInfo"]["txnId"]
+
+
+kinds = st.sampled_from(["append", "append", "batch", "replace"])
+steps = st.lists(st.one_of(kinds, st.integers(0, 5)), min_size=4, max_size=24)
+
+
+def run(plan, chosen):
+    found = Run(plan)
+    for number, step in enumerate(chosen):
+        if isinstance(step, str):
+            found.begin(number, step)
+        else:
+            found.commit(step)
+    for _ in range(len(found.attempts)):
+        found.commit(0)
+    found.check()
+    return found
+
+
+@pytest.fixture(autouse=True)
+def without_waiting(monkeypatch):
+    monkeypatch.setattr(commit_loop, "_LONGEST_PAUSE", 0.0)
+
+
+@given(st.lists(faults, max_size=4), steps)
+def test_what_is_reported_is_what_is_in_the_log(plan, chosen):
+    run(plan, chosen)
+
+
+@pytest.mark.soak
+@settings(max_examples=20_000)
+@given(st.lists(faults, max_size=8), steps)
+def test_what_is_reported_is_what_is_in_the_log_in_a_long_run(plan, chosen):
+    run(plan, chosen)
+
+
+# What follows is what the random plans found, and what is like it.
+
+
+def ready_to_append():
+    found = Run([])
+    found.begin(0, "append")
+    return found
+
+
+@pytest.mark.parametrize("call", ["list_from", "read"])
+def test_a_commit_stands_though_the_store_fails_right_after_it(call):
+    found = ready_to_append()
+
+    def fail():
+        found.store.add(Fault(call, times=None))
+
+    found.store.add(Fault("put_if_absent", r"2\.json$", "hook_after", hook=fail))
+    found.commit(0)
+    assert found.attempts[0].outcome == Committed(2, 1)
+    found.check()
+
+
+@pytest.mark.parametrize(
+    "theirs", [{"protocol": Protocol(3, 7, ("fromTheFuture",), ("fromTheFuture",)).to_json()}, {"add": {"path": 5}}]
+)
+def test_a_commit_stands_though_another_writer_made_the_log_unreadable_right_after_it(theirs):
+    found = ready_to_append()
+    found.builder.version = 2
+    found.store.add(Fault("put_if_absent", r"2\.json$", "hook_after", hook=lambda: found.builder.commit(theirs)))
+    found.commit(0)
+    assert found.attempts[0].outcome == Committed(2, 1)
