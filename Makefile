@@ -12,6 +12,8 @@ ARGS ?=
 
 # Runs what follows with a Java that Spark runs on: found, else installed.
 WITH_JAVA := JAVA_HOME=$$($(BIN)/python scripts/java_home.py) && export JAVA_HOME &&
+# Runs what follows with Hadoop's test cluster, where its JAR is at hand or can be fetched.
+WITH_HDFS := BAYOU_MINICLUSTER_JAR=$${BAYOU_MINICLUSTER_JAR-$$($(BIN)/python scripts/minicluster_jar.py)} && export BAYOU_MINICLUSTER_JAR &&
 PYTEST := $(BIN)/python -m pytest
 
 export PYSPARK_PYTHON := $(abspath $(BIN)/python)
@@ -27,13 +29,13 @@ demo: setup ## The flights of 2013 become a Delta table, are queried, travel in 
 	@$(WITH_JAVA) $(BIN)/python examples/demo.py
 
 test: setup ## All tests but the long ones, on the newest PySpark
-	@$(WITH_JAVA) $(PYTEST) $(ARGS)
+	@$(WITH_JAVA) $(WITH_HDFS) $(PYTEST) $(ARGS)
 
 test-core: setup ## The tests that need no JVM
 	@$(PYTEST) tests/core $(ARGS)
 
 test-spark: setup ## The tests on a Spark session
-	@$(WITH_JAVA) $(PYTEST) tests/spark $(ARGS)
+	@$(WITH_JAVA) $(WITH_HDFS) $(PYTEST) tests/spark tests/hadoop $(ARGS)
 
 soak: setup ## Thousands of random sequences, hundreds of kills: takes long
 	@$(WITH_JAVA) $(PYTEST) -m soak --hypothesis-profile=soak $(ARGS)

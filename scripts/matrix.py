@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import oracle_jars
+from cache_folder import cache
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -88,12 +89,6 @@ def _run_suite(name: str, python: Path, suite: tuple[str, ...], environment: dic
     if code == NO_TESTS:
         print(f"== matrix {name}: no test is there for `{' '.join(suite)}`", flush=True)
     return code in {0, NO_TESTS}
-
-
-def cache() -> Path:
-    """The folder that keeps environments and JARs between runs."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(os.environ.get("BAYOU_CACHE") or Path(base) / "bayou")
 
 
 def _dependencies() -> tuple[str, ...]:

@@ -36,13 +36,12 @@ def provide(cache: Path) -> Path:
 
 
 def _fetch(folder: Path) -> None:
-    maven = _maven()
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as work:
         project, chosen = Path(work), Path(work) / "chosen"
         (project / "pom.xml").write_text(POM.format(*COORDINATES), encoding="utf-8")
         chosen.mkdir()
-        copy = [maven, "-B", "-q", COPY, "-DoutputDirectory=all", "-DincludeScope=runtime"]
+        copy = [maven(), "-B", "-q", COPY, "-DoutputDirectory=all", "-DincludeScope=runtime"]
         subprocess.run(copy, cwd=project, check=True)
         for pattern in NEEDED:
             for jar in (project / "all").glob(pattern):
@@ -50,10 +49,11 @@ def _fetch(folder: Path) -> None:
         chosen.rename(folder)
 
 
-def _maven() -> str:
+def maven() -> str:
+    """Maven's program, installed where it is not there and the system's package manager does so without a human."""
     packages = {manager: ["maven"] for manager in system_packages.MANAGERS}
     found = shutil.which("mvn") or (system_packages.install(packages) and shutil.which("mvn"))
     if not found:
-        message = "the comparison with delta-spark needs Maven for its JARs: install it so that `mvn` is on PATH"
+        message = "Maven fetches the JARs that some tests need, and it is not here: install it so that `mvn` is on PATH"
         raise SystemExit(message)
     return found

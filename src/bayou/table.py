@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bayou.errors import DeltaError, TableNotFoundError
+from bayou.errors import DeltaError, StorageError, TableNotFoundError
 from bayou.log.delta_log import open_log
 from bayou.spark.application import Application
 from bayou.spark.describe import detail_frame, history_frame
 from bayou.spark.errors import raised_as_pyspark
+from bayou.spark.jvm.hadoop import host_of
 from bayou.spark.reader import TableRequest
 from bayou.spark.reader import read as read_request
 from bayou.spark.session import enable
@@ -132,16 +133,20 @@ class DeltaTable:
         """Whether there is a Delta table at a path, or at a folder above it.
 
         Args:
-            spark: any session; not used.
+            spark: any session; a classic one reaches what is not on the local disk.
             identifier: a path.
         """
-        del spark
-        parts = qualify(identifier).uri
-        while "/" in parts.partition(":///")[2] or parts.partition(":///")[2]:
+        place = qualify(identifier)
+        if place.local is None:
+            enable(spark)
+        parts = place.uri
+        while len(parts) > len(host_of(parts)):
             try:
                 open_log(parts).version()
             except TableNotFoundError:
                 parts = parts.rpartition("/")[0]
+            except StorageError:
+                raise
             except DeltaError:
                 return True
             else:

@@ -17,6 +17,7 @@ from bayou.log.active import active_transaction, watch
 from bayou.log.delta_log import open_log
 from bayou.spark.directories import group_files
 from bayou.spark.errors import extend_conversion
+from bayou.spark.hadoop_store import check_log_store_settings, register_hadoop_stores
 from bayou.spark.jvm import callbacks
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.bridge import Jvm
@@ -46,8 +47,9 @@ TRANSACTIONS_PROPERTY = "bayou.transaction"
 class LogCache:
     """The logs that were opened, the most recently used last. A log that is used again costs one listing."""
 
-    def __init__(self, limit_bytes: int = LOG_CACHE_BYTES) -> None:
+    def __init__(self, limit_bytes: int = LOG_CACHE_BYTES, check: Callable[[str], None] = lambda _: None) -> None:
         self._limit = limit_bytes
+        self._check = check
         self._logs: OrderedDict[tuple[str, tuple[tuple[str, str], ...]], DeltaLog] = OrderedDict()
         self._sizes: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
         self._pinned: OrderedDict[tuple[str, int, str], Snapshot] = OrderedDict()
@@ -72,9 +74,12 @@ class LogCache:
         key = (path, tuple(sorted(storage_options.items())))
         with self._lock:
             log = self._logs.get(key)
-            if log is None:
-                log = self._logs[key] = open_log(path, storage_options or None)
-                self._sizes[key] = _LOG_BYTES
+        if log is None:  # opening may ask the JVM, which asks servers: nobody waits for that
+            self._check(path.partition(":")[0])
+            log = open_log(path, storage_options or None)
+        with self._lock:
+            log = self._logs.setdefault(key, log)
+            self._sizes.setdefault(key, _LOG_BYTES)
             self._logs.move_to_end(key)
             self._let_go()
         return log
@@ -121,7 +126,8 @@ class Application:
 
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
-        self.logs = LogCache()
+        self.logs = LogCache(check=lambda scheme: check_log_store_settings(jvm, scheme))
+        register_hadoop_stores()
         self.authenticated = callbacks.start(jvm)
         self.native = True
         self.why_not_native = ""

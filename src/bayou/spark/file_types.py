@@ -12,18 +12,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from bayou.errors import UnsupportedFeatureError
 from bayou.protocol import paths
 from bayou.protocol.schema import ArrayType, MapType, StructType
-from bayou.storage import qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import TypeAlias
+
+    import pyarrow.parquet as pq
 
     from bayou.log.snapshot import Snapshot
     from bayou.protocol.schema import DataType, StructField
+
+    FooterReader: TypeAlias = Callable[[Sequence[tuple[str, int]]], list[pq.FileMetaData | OSError]]
 
 _FIRST_SPARK_THAT_WIDENS = (4, 0)
 _DIGITS = {"byte": 10, "short": 10, "integer": 10, "long": 20}
@@ -72,7 +74,7 @@ def _changes_within(kind: DataType) -> Iterator[tuple[str, str]]:
 
 
 def group_by_types(
-    snapshot: Snapshot, positions: pa.Array, fields: Sequence[StructField]
+    snapshot: Snapshot, positions: pa.Array, fields: Sequence[StructField], read_footers: FooterReader
 ) -> list[tuple[pa.Array, tuple[StructField, ...]]]:
     """Files by the types that they hold: the positions of each group, and the columns as its files have them.
 
@@ -82,33 +84,26 @@ def group_by_types(
         snapshot: the state that the files belong to.
         positions: the files.
         fields: the columns to read, physical.
+        read_footers: gives the footers of files, or the errors, by URI and size.
 
     Raises:
-        UnsupportedFeatureError: the files are not on the local disk.
+        StorageError: a footer that is there cannot be read.
     """
-    encoded = snapshot.files(columns=["path"])["path"].take(positions).to_pylist()
+    chosen = snapshot.files(columns=["path", "size"]).take(positions)
+    places = [paths.to_uri(path, snapshot.table_uri) for path in chosen["path"].to_pylist()]
+    footers = read_footers(list(zip(places, chosen["size"].to_pylist(), strict=True)))
     groups: defaultdict[tuple[StructField, ...], list[int]] = defaultdict(list)
-    for position, path in zip(positions.to_pylist(), encoded, strict=True):
-        local = qualify(paths.to_uri(path, snapshot.table_uri)).local
-        if local is None:
-            message = "Files of a table with widened types are read from the local disk only on this Spark."
-            raise UnsupportedFeatureError(
-                message,
-                table=snapshot.table_uri,
-                version=snapshot.version,
-                features=["typeWidening"],
-                next_step="read the table on Spark 4.0 or later.",
-            )
-        groups[_stored(fields, local)].append(position)
+    for position, footer in zip(positions.to_pylist(), footers, strict=True):
+        groups[_stored(fields, footer)].append(position)
     return [(pa.array(found, pa.int64()), stored) for stored, found in groups.items()]
 
 
-def _stored(fields: Sequence[StructField], path: str) -> tuple[StructField, ...]:
-    try:
-        schema = pq.read_schema(path)
-    except OSError:  # the scan itself says that the file is missing
+def _stored(fields: Sequence[StructField], footer: pq.FileMetaData | OSError) -> tuple[StructField, ...]:
+    if isinstance(footer, FileNotFoundError):  # the scan itself says that the file is missing
         return tuple(fields)
-    kinds = {found.name: found.type for found in schema}
+    if isinstance(footer, OSError):
+        raise footer
+    kinds = {found.name: found.type for found in footer.schema.to_arrow_schema()}
     return tuple(replace(f, type=_narrowed(f.type, kinds[f.name])) if f.name in kinds else f for f in fields)
 
 

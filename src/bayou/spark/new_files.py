@@ -9,19 +9,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from bayou.errors import StorageError
-from bayou.log.footers import read_facts
+from bayou.errors import SessionError
+from bayou.log.footers import facts_of
 from bayou.protocol import paths
 from bayou.protocol.actions import AddFile
 from bayou.protocol.stats import indexed_leaves
+from bayou.spark.footers import read_footers
+from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.file_writer import WriteJob, write_files
+from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles, host_of
 from bayou.spark.partitioning import folder_text, values_of
 from bayou.spark.types import contains_void, quoted
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    import pyarrow.parquet as pq
     from pyspark.sql import DataFrame
 
     from bayou.protocol.schema import StructField
@@ -56,8 +60,6 @@ def write_new_files(application: Application, frame: DataFrame, request: WriteRe
         target: the table.
     """
     root = qualify(request.path)
-    if root.local is None:
-        raise StorageError(f"Writing to {root.scheme}: is not supported yet.", table=request.path)
     projected = _projected(frame, target)
     written = write_files(
         application.jvm,
@@ -65,13 +67,12 @@ def write_new_files(application: Application, frame: DataFrame, request: WriteRe
         WriteJob(root.uri, target.partition_by, request.writer_options, request.storage_options),
     )
     leaves = indexed_leaves(target.schema, target.properties, target.partition_by)
-    files, rows = [], 0
-    for file in written:
-        relative = _relative(file, root.uri)
-        local = os.path.join(root.local, relative)  # noqa: PTH118  (the parts are no paths of their own)
-        facts = read_facts(local, leaves)
+    relatives = [_relative(file, root.uri) for file in written]
+    files, empty, rows = [], [], 0
+    for file, relative, footer in zip(written, relatives, _footers(application, request, relatives, written), strict=True):
+        facts = facts_of(footer, leaves)
         if facts.num_records == 0:
-            os.remove(local)  # noqa: PTH107
+            empty.append(relative)
             continue
         rows += facts.num_records
         values = values_of(relative.rpartition("/")[0], target.partition_by)
@@ -85,14 +86,30 @@ def write_new_files(application: Application, frame: DataFrame, request: WriteRe
                 stats=facts.stats,
             )
         )
+    _delete(request, empty)
     return NewFiles(files, rows, sum(file.size for file in files))
 
 
+def _footers(
+    application: Application, request: WriteRequest, relatives: Sequence[str], written: Sequence[WrittenFile]
+) -> list[pq.FileMetaData]:
+    places = [(f"{request.path}/{relative}", file.size) for relative, file in zip(relatives, written, strict=True)]
+    footers = read_footers(application.jvm, places, request.storage_options)
+    for footer in footers:
+        if isinstance(footer, OSError):
+            _delete(request, relatives)
+            raise footer
+    return footers
+
+
 def _relative(file: WrittenFile, root_uri: str) -> str:
-    """A file's path under the table's root, decoded."""
-    absolute = "/" + unquote(file.uri).partition(":")[2].lstrip("/")
-    root = "/" + root_uri.partition(":")[2].lstrip("/")
+    """A file's path under the table's root, decoded. Hadoop adds the host where the root names none."""
+    absolute, root = _without_host(unquote(file.uri)), _without_host(root_uri)
     return absolute[len(root) + 1 :]
+
+
+def _without_host(uri: str) -> str:
+    return "/" + uri[len(host_of(uri)) :].lstrip("/")
 
 
 def _projected(frame: DataFrame, target: WriteTarget) -> DataFrame:
@@ -114,10 +131,19 @@ def _kind(column: StructField) -> str:
     return column.type if isinstance(column.type, str) else "string"
 
 
-def delete_files(table_uri: str, files: Iterable[AddFile]) -> None:
-    """Deletes files whose commit is certainly not in the log."""
-    root = qualify(table_uri).local
-    for file in files:
-        if root is not None:
-            with contextlib.suppress(OSError):
-                os.remove(os.path.join(root, paths.decode(file.path)))  # noqa: PTH107, PTH118
+def delete_files(request: WriteRequest, files: Iterable[AddFile]) -> None:
+    """Deletes files whose commit is certainly not in the log; what cannot be deleted stays, and VACUUM finds it."""
+    _delete(request, [paths.decode(file.path) for file in files])
+
+
+def _delete(request: WriteRequest, relatives: Sequence[str]) -> None:
+    root = qualify(request.path)
+    if root.local is None:
+        jvm = Jvm.running()
+        if relatives and jvm is not None:
+            with contextlib.suppress(HadoopError, SessionError):
+                HadoopFiles.of(jvm, root.uri, request.storage_options).delete_all([f"{root.uri}/{each}" for each in relatives])
+        return
+    for relative in relatives:
+        with contextlib.suppress(OSError):
+            os.remove(os.path.join(root.local, relative))  # noqa: PTH107, PTH118  (the parts are no paths of their own)

@@ -21,6 +21,7 @@ from bayou.protocol.schema import StructField, StructType, schema_to_json
 from bayou.spark import deletion_vectors
 from bayou.spark.directories import FileGroups, PartitionColumn, ScanFiles, group_files, list_directories, uris
 from bayou.spark.file_types import group_by_types, must_be_grouped
+from bayou.spark.footers import read_footers
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.relation import FileRelation, dataset, logical_relation
 from bayou.spark.types import contains_void, physical_field, quoted, sql_type
@@ -28,6 +29,8 @@ from bayou.spark.vectors import load_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import pyarrow.parquet as pq
 
     from bayou.log.snapshot import Snapshot
     from bayou.spark.application import Application
@@ -146,7 +149,7 @@ class Scan:
         positions = every if self.positions is None else self.positions
         partitions = set(self.snapshot.partition_columns)
         fields = [f for f, wanted in zip(self._physical_fields(), self.fields, strict=True) if wanted.name not in partitions]
-        groups = group_by_types(self.snapshot, positions, fields) or [(positions, tuple(fields))]
+        groups = group_by_types(self.snapshot, positions, fields, self._footers) or [(positions, tuple(fields))]
         order = {position: row for row, position in enumerate(positions.to_pylist())}
         scans = []
         for chosen, stored in groups:
@@ -187,11 +190,14 @@ class Scan:
         descriptors = self._files(["deletion_vector"])["deletion_vector"].combine_chunks()
         if descriptors.null_count == len(descriptors):
             return {}
-        return deletion_vectors.to_arrow(load_vectors(self.snapshot, descriptors))
+        return deletion_vectors.to_arrow(load_vectors(self.snapshot, descriptors, self.options))
 
     def _files(self, columns: list[str]) -> pa.Table:
         files = self.snapshot.files(columns=columns)
         return files if self.positions is None else files.take(self.positions)
+
+    def _footers(self, files: Sequence[tuple[str, int]]) -> list[pq.FileMetaData | OSError]:
+        return read_footers(self.application.jvm, files, self.options)
 
     def _relation(self) -> JavaObject:
         stored = self.stored or {}

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +16,9 @@ from bayou.errors import (
     TableNotFoundError,
     UnsupportedFeatureError,
 )
+from bayou.log.removed_files import RemovedFiles
 from bayou.log.transaction import Committed, Conflicted, Transaction, Unchanged, Unknown
 from bayou.protocol import paths
-from bayou.protocol.actions import RemoveFile
-from bayou.protocol.deletion_vector import DeletionVectorDescriptor
 from bayou.protocol.schema import parse_schema
 from bayou.spark.jvm.session import refresh_caches
 from bayou.spark.new_files import delete_files, write_new_files
@@ -252,7 +250,7 @@ def _append_to_new_table(
     try:
         target = write_target(request, given, log, snapshot)
     except DeltaError:
-        delete_files(request.path, added.files)
+        delete_files(request, added.files)
         raise
     with _transaction(application, request, log, snapshot) as transaction:
         return _commit(transaction, request, target, added)
@@ -262,62 +260,29 @@ def _commit(transaction: Transaction, request: WriteRequest, target: WriteTarget
     """Commits new files; they are deleted again where it is certain that they are not in the log."""
     overwrite = request.mode == "overwrite" and target.snapshot is not None
     try:
-        removed: list[RemoveFile] = []
-        if overwrite and target.snapshot is not None:
-            transaction.read_whole_table()
-            removed = _removals(target.snapshot)
+        removed = transaction.remove_files(transaction.files()) if overwrite else ()
         metrics = {"numFiles": len(added.files), "numOutputRows": added.num_rows, "numOutputBytes": added.num_bytes}
-        if overwrite:
-            metrics |= {"numRemovedFiles": len(removed), "numRemovedBytes": sum(r.size or 0 for r in removed)}
+        if isinstance(removed, RemovedFiles):
+            metrics |= {"numRemovedFiles": len(removed), "numRemovedBytes": removed.size_bytes}
         target.log.store.sync([paths.decode(file.path) for file in added.files])
-        outcome = transaction.try_commit([*target.head, *removed, *added.files], metrics=metrics)
+        outcome = transaction.try_commit([*target.head, *added.files], metrics=metrics)
     except StorageError:
         raise  # it may be after the commit that the store failed
     except DeltaError:
-        delete_files(request.path, added.files)
+        delete_files(request, added.files)
         raise
     match outcome:
         case Committed(version):
             return WriteResult(version, True, len(added.files), added.num_rows, added.num_bytes, len(removed))
         case Unchanged(version, reason):
-            delete_files(request.path, added.files)
+            delete_files(request, added.files)
             return WriteResult(version, committed=False, reason=reason)
         case Conflicted(error):
             if not (isinstance(error, ProtocolChangedException) and _lost_creation(request, target)):
-                delete_files(request.path, added.files)
+                delete_files(request, added.files)
             raise error
         case Unknown(failure):
             raise failure
 
 
 _MODE_NAMES = {"append": "Append", "overwrite": "Overwrite", "error": "ErrorIfExists", "ignore": "Ignore"}
-
-
-def _removals(snapshot: Snapshot) -> list[RemoveFile]:
-    now = int(time.time() * 1000)
-    files = snapshot.files(
-        columns=[
-            "path",
-            "partition_values",
-            "size",
-            "deletion_vector",
-            "base_row_id",
-            "default_row_commit_version",
-            "tags",
-        ]
-    )
-    return [
-        RemoveFile(
-            path=row["path"],
-            deletion_timestamp=now,
-            data_change=True,
-            extended_file_metadata=True,
-            partition_values=dict(row["partition_values"] or ()),
-            size=row["size"],
-            tags=dict(row["tags"]) if row["tags"] is not None else None,
-            deletion_vector=DeletionVectorDescriptor(**row["deletion_vector"]) if row["deletion_vector"] else None,
-            base_row_id=row["base_row_id"],
-            default_row_commit_version=row["default_row_commit_version"],
-        )
-        for row in files.to_pylist()
-    ]

@@ -19,14 +19,19 @@ import org.apache.hadoop.io.IOUtils;
 // Many files in one call, on several threads. The answers are those of `HadoopFiles`, in order, each behind its length.
 public class HadoopReads {
   private static final int TAIL = 65536;
+  private static final int MOST = 16 << 20;  // of a whole file
+
+  private final HadoopFiles files;
+
+  public HadoopReads(HadoopFiles files) { this.files = files; }
 
   // Does one thing for each item, until the answers are `enough` bytes: the caller asks again for the rest.
-  public static byte[] each(final HadoopFiles files, final String what, String items, int threads, int enough) throws Exception {
+  public String each(final String what, String items, int threads, int enough) throws Exception {
     ArrayList calls = new ArrayList();
     String[] texts = items.split("\0");
     for (int i = 0; i < texts.length; i++) {
       final String item = texts[i];
-      calls.add(new Callable() { public Object call() { return one(files, what, item); } });
+      calls.add(new Callable() { public Object call() { return one(what, item); } });
     }
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     DataOutputStream data = new DataOutputStream(out);
@@ -41,10 +46,12 @@ public class HadoopReads {
         }
       }
     } finally { pool.shutdown(); }
-    return out.toByteArray();
+    return HadoopFiles.sent(out.toByteArray());
   }
 
-  public static byte[] one(HadoopFiles files, String what, String item) {
+  public String whole(String file) { return HadoopFiles.sent(one("read", file)); }
+
+  private byte[] one(String what, String item) {
     try {
       if (what.equals("delete")) return HadoopFiles.done(String.valueOf(files.system().delete(new Path(item), false)));
       if (what.equals("read")) return whole(files.system().open(new Path(item)));
@@ -54,16 +61,19 @@ public class HadoopReads {
   }
 
   private static byte[] whole(FSDataInputStream in) throws Exception {
-    ByteArrayOutputStream out = new ByteArrayOutputStream();
-    out.write(0);
-    IOUtils.copyBytes(in, out, TAIL, true);
-    return out.toByteArray();
+    try {
+      ByteArrayOutputStream out = new ByteArrayOutputStream();
+      out.write(0);
+      IOUtils.copyBytes(in, out, (long) MOST, false);
+      return in.read() < 0 ? out.toByteArray() : new byte[] {4};
+    } finally { in.close(); }
   }
 
   // The footer of a Parquet file, its length and the closing mark. What is none, Python's reader says.
   private static byte[] footer(FSDataInputStream in, long size) throws Exception {
     try {
       byte[] tail = part(in, Math.max(0L, size - TAIL), (int) Math.min(size, (long) TAIL));
+      if (tail[0] != 0) return tail;
       long length = size < 8 ? -1L : 8L + ByteBuffer.wrap(tail).order(ByteOrder.LITTLE_ENDIAN).getInt(tail.length - 8);
       if (length > tail.length - 1 && length <= size) return part(in, size - length, (int) length);
       byte[] found = length < 8 || length > size ? tail : Arrays.copyOfRange(tail, tail.length - 1 - (int) length, tail.length);
@@ -73,11 +83,13 @@ public class HadoopReads {
   }
 
   // A file to read parts of, or bytes that say why not.
-  public static Object open(HadoopFiles files, String file) {
-    try { return files.system().open(new Path(file)); } catch (Throwable error) { return HadoopFiles.failed(error); }
+  public Object open(String file) {
+    try { return files.system().open(new Path(file)); } catch (Throwable error) { return HadoopFiles.sent(HadoopFiles.failed(error)); }
   }
 
-  public static byte[] part(FSDataInputStream in, long position, int length) {
+  public String read(FSDataInputStream in, long position, int length) { return HadoopFiles.sent(part(in, position, length)); }
+
+  private static byte[] part(FSDataInputStream in, long position, int length) {
     try {
       byte[] out = new byte[1 + length];
       in.readFully(position, out, 1, length);

@@ -52,7 +52,16 @@ class Jvm:
         if not hasattr(spark, "_jsparkSession"):
             message = "This is a Spark Connect session: it has no JVM in this process, and bayou needs one."
             raise SessionError(message, next_step="use a classic session; bayou's log functions (bayou.open, the CLI) need none.")
-        context = spark.sparkContext
+        return cls._of_context(spark.sparkContext)
+
+    @classmethod
+    def running(cls) -> Jvm | None:
+        """The bridge into the JVM of the application that runs in this process; None where none does."""
+        context = SparkContext._active_spark_context  # noqa: SLF001  (there is no public way to ask without making one)
+        return None if context is None else cls._of_context(context)
+
+    @classmethod
+    def _of_context(cls, context: SparkContext) -> Jvm:
         gateway = context._gateway  # noqa: SLF001  (the gateway has no public name)
         if gateway not in cls._instances:
             cls._instances[gateway] = cls(gateway, context._jvm)  # noqa: SLF001

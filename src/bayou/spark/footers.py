@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The footers of data files, wherever they are: on the local disk read by Arrow, elsewhere by the session's JVM, many at a time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bayou.errors import SessionError, StorageError
+from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles, host_of
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bayou.spark.jvm.bridge import Jvm
+
+
+def read_footers(jvm: Jvm, files: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[pq.FileMetaData | OSError]:
+    """The footers of Parquet files.
+
+    Costs one call into the JVM for each host that is not this one, and for each 64 MB of footers.
+
+    Args:
+        jvm: the JVM that reaches what is not on the local disk.
+        files: the URI of each file, not percent-encoded, and its size in bytes.
+        storage_options: settings for the file system.
+
+    Returns:
+        The footer of each, or the error: FileNotFoundError, StorageError, or another OSError where the file is no Parquet.
+    """
+    found: dict[int, pq.FileMetaData | OSError] = {}
+    elsewhere: defaultdict[str, list[int]] = defaultdict(list)
+    for position, (uri, _) in enumerate(files):
+        local = qualify(uri).local
+        if local is None:
+            elsewhere[host_of(uri)].append(position)
+        else:
+            found[position] = _parsed(local, uri)
+    for positions in elsewhere.values():
+        chosen = [files[position] for position in positions]
+        for position, (uri, _), answer in zip(positions, chosen, _ask(jvm, chosen, storage_options), strict=True):
+            found[position] = answer if isinstance(answer, OSError) else _parsed(pa.BufferReader(answer), uri)
+    return [found[position] for position in range(len(files))]
+
+
+def _ask(jvm: Jvm, files: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[bytes | OSError]:
+    first = files[0][0]
+    try:
+        answers = HadoopFiles.of(jvm, first, storage_options).footers(files)
+    except (HadoopError, SessionError) as error:
+        raise StorageError(f"The footers of {len(files)} files cannot be read: {error}", file=first) from error
+    return [_as_os_error(answer, uri) for answer, (uri, _) in zip(answers, files, strict=True)]
+
+
+def _as_os_error(answer: bytes | Exception, uri: str) -> bytes | OSError:
+    if isinstance(answer, bytes | OSError):
+        return answer
+    return StorageError(f"The footer cannot be read: {answer}", file=uri)
+
+
+def _parsed(source: str | pa.BufferReader, uri: str) -> pq.FileMetaData | OSError:
+    try:
+        return pq.read_metadata(source)
+    except FileNotFoundError as error:
+        return error
+    except (OSError, pa.ArrowInvalid) as error:
+        return StorageError(f"The file's footer cannot be read: {error}", file=uri)

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The log store on Hadoop's file systems whose rename is atomic and replaces nothing, through a running session's JVM."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from typing import TYPE_CHECKING, BinaryIO, Final, cast
+
+from bayou.errors import SessionError, StorageError
+from bayou.protocol.file_names import LOG_FOLDER
+from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles
+from bayou.storage import FileStatus, check_spark_log_store_conf, redact_uri, register
+from bayou.storage.open_store import SCHEMES_OF_A_SESSION
+from bayou.storage.registry import registered_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from bayou.storage import QualifiedPath
+
+# By scheme, the classes that may serve it: what reads and writes, and what renames. A subclass may do anything, so the
+# names are compared as they are.
+_HADOOP: Final = "org.apache.hadoop"
+_ALLOWED: Final[Mapping[str, tuple[str, str]]] = {
+    "abfs": (f"{_HADOOP}.fs.azurebfs.AzureBlobFileSystem", f"{_HADOOP}.fs.azurebfs.Abfs"),
+    "abfss": (f"{_HADOOP}.fs.azurebfs.SecureAzureBlobFileSystem", f"{_HADOOP}.fs.azurebfs.Abfss"),
+    "hdfs": (f"{_HADOOP}.hdfs.DistributedFileSystem", f"{_HADOOP}.fs.Hdfs"),
+    "viewfs": (f"{_HADOOP}.fs.viewfs.ViewFileSystem", f"{_HADOOP}.fs.viewfs.ViewFs"),
+}
+# An account with a hierarchical namespace has access lists; one without copies and deletes where it should rename.
+_HAS_NAMESPACE: Final = "fs.capability.paths.acls"
+
+_NEXT_STEPS: Final[Mapping[str, str]] = {
+    "AccessControlException": "Let this user read and write the table's folder.",
+    "ClassNotFoundException": "Put the file system's JAR on the session's class path.",
+    "ConnectException": "Start the file system, or correct the host and the port in the table's URI.",
+    "DSQuotaExceededException": "Free space within the quota, or raise it.",
+    "NSQuotaExceededException": "Delete files within the quota, or raise it.",
+    "SafeModeException": "Wait until the name node has left its safe mode.",
+    "UnknownHostException": "Correct the host in the table's URI.",
+    "UnsupportedFileSystemException": "Put the file system's JAR on the session's class path.",
+}
+
+
+class HadoopStore:
+    """A folder on HDFS, on a view of HDFS, or on Azure Data Lake Storage Gen2 with a hierarchical namespace.
+
+    `put_if_absent` writes a hidden temporary file beside the target, has the servers bring it to their disks (`hsync`), and
+    renames it without leave to replace. The rename is one step of the name node or the storage service, so any number of
+    programs on any number of machines are kept apart, delta-spark's with HDFSLogStore or AzureLogStore among them. Where the
+    rename fails otherwise, deleting the temporary file tells whether it can still take place: if the file was there, it
+    never will. `put` renames with leave to replace; on Azure the target is missing for a moment.
+
+    Listings are the whole folder's and are consistent. A file is durable once a put has returned, on as many servers as
+    the file system's settings ask for. Data files are as durable as their writer left them when it closed them: HDFS has them
+    on the servers of its pipeline then, in memory at first unless `dfs.datanode.synconclose` is set, so `sync` does nothing.
+
+    Each operation is one call into the JVM, a put two or three, with one more for each 8 MB. The session's Hadoop configuration
+    holds, and the storage options on top of it.
+    """
+
+    def __init__(self, root: str, files: HadoopFiles) -> None:
+        self._root = root
+        self._files = files
+
+    def __repr__(self) -> str:
+        return f"HadoopStore({redact_uri(self._root)!r})"
+
+    def list_from(self, path: str) -> Iterator[FileStatus]:
+        """See LogStore."""
+        folder, _, start = path.rpartition("/")
+        prefix = f"{folder}/" if folder else ""
+        with self._failing(path):
+            found = self._files.list_from(self._at(folder), start)
+        found.sort(key=lambda file: file.name)
+        return iter([FileStatus(prefix + file.name, file.size, file.modification_time) for file in found])
+
+    def read(self, path: str) -> bytes:
+        """See LogStore."""
+        with self._failing(path):
+            return self._files.read(self._at(path))
+
+    def read_all(self, paths: Sequence[str]) -> list[bytes | Exception]:
+        """Whole files in one call; for one that cannot be read the exception that `read` would raise."""
+        with self._failing(""):
+            found = self._files.read_all([self._at(path) for path in paths])
+        named = zip(paths, found, strict=True)
+        return [self._failed(path, each) if isinstance(each, HadoopError) else each for path, each in named]
+
+    def open(self, path: str) -> BinaryIO:
+        """See LogStore."""
+        with self._failing(path):
+            return cast("BinaryIO", self._files.open(self._at(path)))
+
+    def size(self, path: str) -> int:
+        """See LogStore."""
+        with self._failing(path):
+            return self._files.size(self._at(path))
+
+    def put_if_absent(self, path: str, data: bytes) -> bool:
+        """See LogStore."""
+        with self._failing(path):
+            return not self._is_there(path) and self._publish(path, data, replace=False)
+
+    def put(self, path: str, data: bytes) -> None:
+        """See LogStore."""
+        with self._failing(path):
+            self._publish(path, data, replace=True)
+
+    def delete(self, path: str) -> None:
+        """See LogStore."""
+        with self._failing(path):
+            self._files.delete(self._at(path))
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """See LogStore. Does nothing."""
+
+    def local_path(self, path: str) -> None:
+        """See LogStore."""
+
+    def _at(self, path: str) -> str:
+        return f"{self._root}/{path}"
+
+    def _is_there(self, path: str) -> bool:
+        try:
+            self._files.size(self._at(path))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _publish(self, path: str, data: bytes, *, replace: bool) -> bool:
+        """Writes a temporary file and gives it its name; tells whether it has it."""
+        folder, slash, name = path.rpartition("/")
+        temporary = self._at(f"{folder}{slash}.{name}.{uuid.uuid4().hex}.tmp")
+        try:
+            self._files.write(temporary, data)
+            self._files.rename(temporary, self._at(path), replace=replace)
+        except (HadoopError, OSError) as error:
+            # What was still there to be deleted has not been renamed, and will not be by a call that is on its way.
+            is_lost = self._discard(temporary) and not replace
+            if is_lost and (isinstance(error, FileExistsError) or self._is_there(path)):
+                return False
+            if isinstance(error, HadoopError):
+                raise
+            raise HadoopError(type(error).__name__, error.strerror or "") from error
+        return True
+
+    def _discard(self, temporary: str) -> bool:
+        """Deletes a temporary file; tells whether it is certain that it was there. What remains is hidden and harmless."""
+        with contextlib.suppress(HadoopError):
+            return self._files.delete(temporary)
+        return False
+
+    @contextlib.contextmanager
+    def _failing(self, path: str) -> Iterator[None]:
+        try:
+            yield
+        except HadoopError as error:
+            raise self._failed(path, error) from None
+
+    def _failed(self, path: str, error: HadoopError) -> StorageError:
+        return failed(error, self._root, path)
+
+
+def failed(error: HadoopError, table: str, file: str | None = None) -> StorageError:
+    """What Hadoop answered, as the error that a store raises."""
+    return StorageError(
+        f"Hadoop's file system failed: {error}",
+        table=redact_uri(table),
+        file=file or None,
+        next_step=_NEXT_STEPS.get(error.kind, "Check that the file system is up and the table's folder can be written to."),
+    )
+
+
+def open_hadoop_store(place: QualifiedPath, storage_options: Mapping[str, str]) -> HadoopStore:
+    """The store of a table, through the session that runs in this process.
+
+    Raises:
+        StorageError: no session runs, the file system is none of those that are allowed, or a setting of the session asks for
+            a log store that bayou does not honor.
+    """
+    jvm = Jvm.running()
+    if jvm is None:
+        raise StorageError(
+            f"the scheme {place.scheme!r} is served through a Spark session, and none is running",
+            table=redact_uri(place.uri),
+            next_step="Call bayou.enable(spark) with a session that runs.",
+        )
+    check_log_store_settings(jvm, place.scheme)
+    return connect(jvm, place, storage_options)
+
+
+def connect(jvm: Jvm, place: QualifiedPath, storage_options: Mapping[str, str]) -> HadoopStore:
+    """The store of a table, through a JVM, after checking that the file system is one of those that are allowed."""
+    try:
+        files = HadoopFiles.of(jvm, place.uri, storage_options)
+        _check_allowed(jvm, files, place)
+    except HadoopError as error:
+        raise failed(error, place.uri) from None
+    except SessionError as error:
+        raise StorageError(
+            f"the scheme {place.scheme!r} is served by the Java adapters: {error.message}", table=redact_uri(place.uri)
+        ) from error
+    return HadoopStore(place.uri, files)
+
+
+def check_log_store_settings(jvm: Jvm, scheme: str) -> None:
+    """Refuses a session's `spark.delta.logStore.*` settings for a scheme, where bayou does not honor them.
+
+    Source: delta-spark reads them from the application's configuration, not from a session's.
+    """
+    context = jvm.context
+    if context is None:
+        return
+    lines = context.getConf().toDebugString().split("\n")
+    settings = dict(line.split("=", 1) for line in lines if "delta.logStore." in line and "=" in line)
+    check_spark_log_store_conf(settings, scheme=scheme)
+
+
+def register_hadoop_stores() -> None:
+    """Lets this store serve Hadoop's schemes, but for those that the program has registered another store for."""
+    for scheme in SCHEMES_OF_A_SESSION:
+        if registered_name(scheme) in {None, _NAME}:
+            register(scheme, _NAME, replace=True)
+
+
+_NAME: Final = f"{__name__}:{open_hadoop_store.__name__}"
+
+
+def _check_allowed(jvm: Jvm, files: HadoopFiles, place: QualifiedPath) -> None:
+    """Refuses every file system but those that are known to rename atomically without replacing.
+
+    Raises:
+        StorageError: it is none of them.
+    """
+    scheme = place.scheme
+    allowed = _ALLOWED.get(scheme, ("", ""))
+    for name, wanted in zip((files.file_system_class, files.file_context_class), allowed, strict=True):
+        if name != wanted:
+            raise _refused(place, name)
+    if scheme == "viewfs":
+        uri, name = files.target(f"{place.uri}/{LOG_FOLDER}")
+        behind = uri.partition(":")[0].lower()
+        if behind == "viewfs" or _ALLOWED.get(behind, ("", ""))[0] != name:
+            raise _refused(place, f"{name} behind the view")
+    if scheme in {"abfs", "abfss"} and not files.has_capability(jvm, place.uri, _HAS_NAMESPACE):
+        raise _refused(place, "an Azure account without a hierarchical namespace")
+
+
+def _refused(place: QualifiedPath, name: str) -> StorageError:
+    return StorageError(
+        f"the scheme {place.scheme!r} is served by {name} here, which is not known to rename atomically without replacing a file: "
+        "two writers could overwrite each other's commits",
+        table=redact_uri(place.uri),
+        next_step="Keep the table on HDFS or on Azure Data Lake Storage Gen2 with a hierarchical namespace, or bring a store: "
+        f"bayou.storage.register({place.scheme!r}, factory, replace=True).",
+    )

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A store on HDFS in a process without Spark: Hadoop's client runs in a small JVM of the process's own."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+
+from tests.hadoop.cluster import HADOOP, JARS, gateway
+
+from bayou.spark.hadoop_store import HadoopStore, connect
+from bayou.spark.jvm.bridge import Jvm
+from bayou.storage import qualify
+
+
+def store_at(uri: str, adapters: str) -> HadoopStore:
+    """The store of a folder.
+
+    Args:
+        uri: the folder.
+        adapters: where the compiled adapters are, from a session that has them.
+    """
+    stack = contextlib.ExitStack()
+    atexit.register(stack.close)
+    connection = stack.enter_context(gateway([adapters, *HADOOP, f"{JARS}/*"], "128m"))
+    return connect(Jvm(connection, connection.jvm), qualify(uri), {})
