@@ -1,22 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""delta-spark sees in our tables what we wrote: rows, what filters leave, and the same statistics."""
+"""delta-spark sees in our tables what we wrote: rows, and what filters leave."""
 
 from __future__ import annotations
-
-import json
-from decimal import Decimal
-from pathlib import Path
 
 import pytest
 from tests.interop import written_tables
 from tests.interop.written_tables import TABLES, TEXT, filters, matching
 
 import bayou
-from bayou.protocol.file_names import commit_path
 
 pytestmark = pytest.mark.oracle
-
-TOP = "\U0010ffff"
 
 
 def texts(frame):
@@ -77,45 +70,3 @@ def test_delta_spark_shows_our_history_and_detail(spark, delta_spark, table_path
     names = list(found.asDict())
     for name in ("format", "id", "location", "numFiles", "sizeInBytes", "minReaderVersion", "minWriterVersion"):
         assert shown[names.index(name)] == detail[names.index(name)], name
-
-
-def stats_of(path):
-    lines = Path(path, commit_path(0)).read_text(encoding="utf-8").splitlines()
-    (stats,) = [json.loads(line)["add"]["stats"] for line in lines if line.startswith('{"add"')]
-    return json.loads(stats, parse_float=Decimal)
-
-
-def leaves(value, path=()):
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from leaves(inner, (*path, name))
-    else:
-        yield path, value
-
-
-@pytest.mark.parametrize("table", ["types", "nested"])
-def test_our_statistics_are_delta_sparks_for_the_same_rows(spark, delta_spark, tmp_path, table):
-    ours, theirs, source = (str(tmp_path / name) for name in ("ours", "theirs", "source"))
-    rows = written_tables.rows(spark, table).coalesce(1)
-    rows.write.parquet(source)
-    bayou.write(spark.read.parquet(source).coalesce(1), ours)
-    delta_spark.sql(f"create table delta.`{theirs}` using delta as select /*+ coalesce(1) */ * from parquet.`{source}`")
-    mine, other = dict(leaves(stats_of(ours))), dict(leaves(stats_of(theirs)))
-    differences = {
-        ".".join(path): (mine.get(path), other.get(path)) for path in {**mine, **other} if mine.get(path) != other.get(path)
-    }
-    listed = {name for name in differences if is_listed(name, *differences[name])}
-    assert {name: differences[name] for name in differences.keys() - listed} == {}
-
-
-def is_listed(name, mine, other):
-    """Whether docs/differences.md lists the difference."""
-    kind, _, column = name.partition(".")
-    match kind:
-        case "nullCount":
-            return mine is None and column.split(".")[0] in {"l", "m", "ls"}
-        case "minValues" | "maxValues" if column in {"c_float", "c_double", "s.b.d"}:
-            return mine is None  # the values hold NaN
-        case "maxValues" if column == "c_string":
-            return other is None and mine == TOP * 33
-    return False

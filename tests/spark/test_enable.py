@@ -6,7 +6,7 @@ from pyspark.errors import PySparkException
 from tests.spark.tables import ids, numbers_table
 
 import bayou
-from bayou.errors import DeltaError, SessionError
+from bayou.errors import SessionError
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.session import enable
 
@@ -134,9 +134,3 @@ def test_an_insert_goes_through_the_log_on_a_session_without_the_rule(session_wi
 def test_enabling_a_new_session_makes_it_work(session_without_rule, table_path):
     numbers_table(table_path, [1, 2])
     assert ids(enable(session_without_rule).read.format("delta").load(table_path)) == [1, 2]
-
-
-def test_a_spark_connect_session_is_refused_by_a_clear_error():
-    with pytest.raises(SessionError, match="Spark Connect"):
-        enable(object())
-    assert issubclass(SessionError, DeltaError)
