@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from bayou.errors import InvalidOptionError
 from bayou.log import events
+from bayou.log.commits import ActionFile
 from bayou.protocol import properties
-from bayou.protocol.file_names import checksum_path
+from bayou.protocol.file_names import checksum_path, commit_path
 
 if TYPE_CHECKING:
     from bayou.log.checkpoint_writer import WrittenCheckpoint
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
     from bayou.log.staged import StagedActions
+
+_MOST_STEPS: Final = 30
+"""How many versions back the last checksum may lie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +66,44 @@ def write_version_checksum(committed: CommittedVersion) -> None:
 
     if committed.is_checkpoint_due:
         return
-    log, info = committed.log, committed.commit_info
-    previous = None
-    if committed.version > 0:
-        try:
-            previous = json.loads(log.store.read(checksum_path(committed.version - 1)))
-        except (FileNotFoundError, ValueError):
-            return
-    document = next_checksum(
-        previous,
-        [{"commitInfo": info}, *committed.staged.documents()],
-        version=committed.version,
-        txn_id=info["txnId"],
-        in_commit_timestamp=info.get("inCommitTimestamp"),
-        table=log.table_uri,
-    )
+    log, document = committed.log, None
+    for version, actions in _since_last_checksum(committed):
+        if actions is None:
+            document = json.loads(log.store.read(checksum_path(version)))
+            continue
+        info = actions[0].get("commitInfo", {})
+        document = next_checksum(
+            document,
+            actions,
+            version=version,
+            txn_id=info.get("txnId"),
+            in_commit_timestamp=info.get("inCommitTimestamp"),
+            table=log.table_uri,
+        )
     if document is not None:
         _put_checksum(write_checksum, log, committed.version, document)
+
+
+def _since_last_checksum(committed: CommittedVersion) -> list[tuple[int, list[dict[str, Any]] | None]]:
+    """The last version with a checksum, without actions, then the commits up to this one; empty where that is too far.
+
+    Writers that commit at once come to their checksums in any order. Only bayou's commits are gone through: of others
+    it is not known whether they add files that are live already.
+    """
+    own: list[dict[str, Any]] = [{"commitInfo": dict(committed.commit_info)}, *committed.staged.documents()]
+    found: list[tuple[int, list[dict[str, Any]] | None]] = [(committed.version, own)]
+    for version in range(committed.version - 1, committed.version - _MOST_STEPS, -1):
+        if version < 0:
+            return found[::-1]
+        if _exists(committed.log, checksum_path(version)):
+            return [(version, None), *found[::-1]]
+        path = commit_path(version)
+        file = ActionFile(committed.log.store.read(path), table=committed.log.table_uri, path=path, version=version)
+        info = file.commit_info()
+        if info is None or "bayou" not in str(info.raw.get("engineInfo")):
+            return []
+        found.append((version, [{"commitInfo": dict(info.raw)}, *(each for each in file.actions() if "commitInfo" not in each)]))
+    return []
 
 
 def write_due_checkpoint(committed: CommittedVersion) -> None:
@@ -178,6 +203,14 @@ def checkpoint(snapshot: Snapshot, *, part_size: int | None = None) -> WrittenCh
         )
     )
     return written
+
+
+def _exists(log: DeltaLog, path: str) -> bool:
+    try:
+        log.store.size(path)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _put_checksum(

@@ -69,6 +69,17 @@ def test_after_another_writers_commit_there_is_no_checksum_until_the_next_checkp
     assert builder.log().snapshot().verify_checksum() is True
 
 
+def test_a_checksum_that_a_concurrent_writer_has_not_written_yet_is_gone_without():
+    builder = table()
+    for number in range(6):
+        append(builder, f"f{number}")
+    for version in (3, 4, 5, 6):
+        builder.store.delete(checksum_path(version))
+    append(builder, "g")
+    assert [int(name[:20]) for name in names_in_log(builder, ".crc")] == [0, 1, 2, 7]
+    assert builder.log().snapshot().verify_checksum() is True
+
+
 def test_a_checksum_that_is_wrong_is_reported_and_not_repaired():
     builder = table()
     append(builder, "a")
