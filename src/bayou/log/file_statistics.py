@@ -26,6 +26,7 @@ ColumnPath: TypeAlias = tuple[str, ...]
 Fields: TypeAlias = Mapping[ColumnPath, DataType]
 
 _PARSED = "add.stats_parsed"
+_FLOAT_CHARACTERS = 12
 _SIDES = ("minValues", "maxValues", "nullCount")
 
 
@@ -124,7 +125,8 @@ def may_match(snapshot: PrunableFiles, where: Filters) -> pa.BooleanArray:
     predicate = to_predicate(where, snapshot.schema)
     used = columns(predicate)
     collated = {physical for _, physical, leaf in leaves(snapshot.schema) if is_collated(leaf)}
-    partitions = {path: values for path, values in snapshot.partitions().items() if path in used - collated}
+    wanted = {path: values for path, values in snapshot.partitions().items() if path in used - collated}
+    partitions = {path: values for path, values in wanted.items() if _is_certain(snapshot.partition_texts()[path[0]], values)}
     if predicate is where:  # its instants are exact, and whoever made it reads texts without a zone in a zone of his own
         partitions = {path: values for path, values in partitions.items() if _names_its_zone(snapshot, path, values.type)}
     types = skipping_types(snapshot.schema)
@@ -147,8 +149,20 @@ def _names_its_zone(snapshot: PrunableFiles, path: ColumnPath, kind: pa.DataType
     if not (pa.types.is_timestamp(kind) and kind.tz is not None):
         return True
     texts = snapshot.partition_texts()[path[0]]
-    zoned = pc.match_substring_regex(texts, r"(Z|[+-]\d{1,2}:?\d{2})$")
+    zoned = pc.match_substring_regex(texts, r"^\d{4}-\d{1,2}-\d{1,2}[T ]\d{1,2}:\d{1,2}(:\d{1,2}(\.\d*)?)?(Z|[+-]\d{1,2}:?\d{2})$")
     return pc.all(pc.fill_null(zoned, True)).as_py() is not False
+
+
+def _is_certain(texts: pa.ChunkedArray, values: pa.Array) -> bool:
+    """Whether every engine reads the texts of a partition column as these values.
+
+    A text that Python reads as nothing may be something to Spark; and a float of many digits depends on how often it is
+    rounded. No writer makes such texts, so that the whole column is given up for one.
+    """
+    if pa.types.is_float32(values.type):
+        return pc.any(pc.greater(pc.utf8_length(texts), _FLOAT_CHARACTERS)).as_py() is not True
+    said = pc.greater(pc.binary_length(pc.fill_null(texts, "")), 0)
+    return pc.any(pc.and_(said, pc.is_null(values))).as_py() is not True
 
 
 def _nothing_known(size: int) -> FileStatistics:

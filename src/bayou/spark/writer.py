@@ -206,7 +206,7 @@ def write(application: Application, frame: DataFrame, request: WriteRequest) -> 
                 raise
             result = _append_to_new_table(application, request, log, given, added)
     if result.committed:
-        refresh_caches(frame.sparkSession, log.table_uri, application.jvm)
+        refresh_caches(frame.sparkSession, log.table_uri, application.jvm, request.storage_options)
         _reset_batch_of_session(frame.sparkSession, request)
     return result
 

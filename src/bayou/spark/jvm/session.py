@@ -3,18 +3,23 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JJavaError
 
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.callbacks import BiFunction
+from bayou.storage.paths import redact_uri
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import SparkSession
 
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
+_logger = logging.getLogger("bayou")
 _RULE = "bayou.Rule"
 
 
@@ -46,9 +51,27 @@ def changed_provider(jvm: Jvm, command: JavaObject) -> str | None:
     return None
 
 
-def refresh_caches(spark: SparkSession, table_uri: str, jvm: Jvm) -> None:
-    """Computes the cached DataFrames that read a table anew, when they are next used."""
+def refresh_caches(spark: SparkSession, table_uri: str, jvm: Jvm, options: Mapping[str, str]) -> None:
+    """Computes the cached DataFrames that read a table anew, when they are next used.
+
+    The rows are committed by then: where Spark cannot do it, that is a warning, and no error of the write.
+
+    Args:
+        spark: the session.
+        table_uri: the table.
+        jvm: the bridge.
+        options: settings of the file system.
+    """
     session = java_session(spark)
     manager = session.sharedState().cacheManager()
-    if not manager.isEmpty():
-        jvm.call(manager, "recacheByPath", session, table_uri)
+    if manager.isEmpty():
+        return
+    try:
+        configuration = session.sessionState().newHadoopConf()
+        for name, value in options.items():
+            configuration.set(name, value)
+        path = jvm.static("org.apache.hadoop.fs.Path")(table_uri)
+        jvm.call(manager, "recacheByPath", session, path, path.getFileSystem(configuration))
+    except Py4JJavaError as error:
+        reason = error.java_exception.toString()
+        _logger.warning("cached DataFrames of %s may be old, unpersist them: %s", redact_uri(table_uri), reason)
