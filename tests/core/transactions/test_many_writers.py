@@ -59,7 +59,7 @@ def check(builder, reports, commits, task):
 @pytest.mark.parametrize("task", TASKS)
 def test_processes_are_not_in_each_others_way(tmp_path, task):
     builder = table(tmp_path)
-    check(builder, in_processes(builder, tmp_path, 8, 12, task), 12, task)
+    check(builder, in_processes(builder, tmp_path, 8, 25, task), 25, task)
 
 
 @pytest.mark.parametrize("task", TASKS)
