@@ -43,9 +43,11 @@ def delta_rs_writer(folder: str) -> Callable[[str], object]:
     schema = pa.schema([("x", pa.int64())])
     patient = CommitProperties(max_commit_retries=1_000_000)
 
-    def commit(path: str) -> object:
+    def commit(path: str) -> None:
         action = AddAction(path, 1000, {}, 1, data_change=True, stats=STATS)
-        return table.create_write_transaction([action], "append", schema, commit_properties=patient)
+        table.create_write_transaction([action], "append", schema, commit_properties=patient)
+        # The commit leaves the object at its old version, and the next one would read all commits since.
+        table.update_incremental()
 
     return commit
 
