@@ -88,7 +88,8 @@ def write(
     enable(frame.sparkSession)
     named = {} if txn is None else {"txnAppId": txn[0], "txnVersion": txn[1]}
     request = WriteRequest.from_options({**options, **named, "path": path}, mode, list(partition_by))
-    return write_request(Application.of(frame.sparkSession), frame, request)
+    # Each write plans anew, as each action of Spark does: a plan that ran once keeps its metrics.
+    return write_request(Application.of(frame.sparkSession), frame.select("*"), request)
 
 
 class DeltaTable:

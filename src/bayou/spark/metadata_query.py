@@ -40,7 +40,7 @@ def answer(
     position = len(kinds) - 1 - kinds[::-1].index("Aggregate")
     if any(kind != "Project" for kind in kinds[position + 1 :]):
         return None
-    plans = Adapters.of(application.jvm).plans()
+    plans = Adapters.of(application.jvm).static("bayou.Plans")
     if not all(_is_plain(plans, project) for project in nodes[position + 1 : -1]):
         return None
     values = []

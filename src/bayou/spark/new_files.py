@@ -113,7 +113,13 @@ def _without_host(uri: str) -> str:
 
 
 def _projected(frame: DataFrame, target: WriteTarget) -> DataFrame:
-    """The rows with the table's columns in the table's order, partition values as the texts of their folders."""
+    """The rows with the table's columns in the table's order, partition values as the texts of their folders.
+
+    Rows that have them so already are written as they are: another plan would take longer than writing one row.
+    """
+    kept = [column.name for column in target.schema.fields if not contains_void(column.type)]
+    if kept == frame.columns and not target.partition_by:
+        return frame
     partitioned = {name.lower() for name in target.partition_by}
     given = {name.lower(): name for name in frame.columns}
     expressions = []

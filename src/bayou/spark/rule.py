@@ -87,7 +87,7 @@ class RuleBody:
         predicate = from_catalyst([found.condition], _by_logical_name(snapshot.schema)) if found.condition else None
         if table["version"] is None:
             _note_read(snapshot, predicate, found.transactions)
-        plans = Adapters.of(self._application.jvm).rule()
+        plans = Adapters.of(self._application.jvm).static("bayou.Rule")
         if "Aggregate" in kinds:
             answered = metadata_query.answer(self._application, session, snapshot, list(objects[0]), kinds[:-1])
             if answered is not None:

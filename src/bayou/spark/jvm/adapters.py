@@ -72,13 +72,9 @@ class Adapters:
         """Sets a static field of an adapter: the Python object that it asks."""
         self.load(name).getField(field).set(None, value)
 
-    def plans(self) -> JavaObject:
-        """The static functions over plans."""
-        return self._jvm.static("bayou.Plans")
-
-    def rule(self) -> JavaObject:
-        """The static functions of the optimizer rule."""
-        return self._jvm.static("bayou.Rule")
+    def static(self, name: str) -> JavaObject:
+        """An adapter of which static functions are called, by its full name."""
+        return self._jvm.static(name)
 
     def _add_to_class_path(self, cache: AdapterCache | None = None) -> Path:
         """Compiles the adapters, unless a session before this one did, and returns the folder that was added."""

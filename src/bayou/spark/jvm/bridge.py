@@ -41,6 +41,8 @@ class Jvm:
         self._classes: dict[tuple[str, ...], JavaObject] = {}
         self._statics: dict[str, JavaObject] = {}
         self._arity: dict[tuple[str, str, int], int] = {}
+        self._module_names: dict[str, str] = {}
+        self._constructors: dict[str, JavaObject] = {}
 
     @classmethod
     def of(cls, spark: SparkSession) -> Jvm:
@@ -106,7 +108,9 @@ class Jvm:
             LookupError: it has none of them.
         """
         if names not in self._modules:
-            self._modules[names] = self._first(names, lambda name: self.loader.loadClass(f"{name}$").getField("MODULE$").get(None))
+            found = self._first(names, lambda name: self.loader.loadClass(f"{name}$").getField("MODULE$").get(None))
+            self._module_names[found._target_id] = names[0]  # noqa: SLF001  (py4j never uses one again)
+            self._modules[names] = found
         return self._modules[names]
 
     @staticmethod
@@ -119,15 +123,24 @@ class Jvm:
         raise LookupError(names) from missing
 
     def construct(self, java_class: JavaObject, *arguments: Any) -> JavaObject:
-        """A new object by the class's first constructor; works for classes that the JVM view cannot name."""
-        return java_class.getConstructors()[0].newInstance(self.objects(arguments))
+        """A new object by the class's first constructor; works for classes that the JVM view cannot name.
+
+        Args:
+            java_class: the class, from `java_class`.
+            *arguments: what the constructor takes.
+        """
+        handle = java_class._target_id  # noqa: SLF001  (py4j never uses one again)
+        if handle not in self._constructors:
+            self._constructors[handle] = java_class.getConstructors()[0]
+        return self._constructors[handle].newInstance(self.objects(arguments))
 
     def call(self, target: JavaObject, method: str, *arguments: Any) -> JavaObject:
         """Calls a Scala method, with the defaults of the parameters that newer Spark versions appended.
 
         Scala keeps the default of parameter N of a method `write` as a method `write$default$N`.
         """
-        key = (target.getClass().getName(), method, len(arguments))
+        handle = target._target_id  # noqa: SLF001  (py4j never uses one again)
+        key = (self._module_names.get(handle) or target.getClass().getName(), method, len(arguments))
         if key not in self._arity:
             counts = [m.getParameterCount() for m in target.getClass().getMethods() if m.getName() == method]
             self._arity[key] = min(count for count in counts if count >= len(arguments))

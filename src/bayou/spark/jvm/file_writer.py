@@ -33,8 +33,6 @@ _SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 # Spark 3.5 refuses dates before 1582 unless told that they are meant as they are, as every reader of a Delta table takes them.
 # Tasks read this one from the properties of the job's thread.
 _REBASE = ("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
-# Without the `.crc` siblings, which nobody but Hadoop's local file system reads, and which cost a process each, for chmod.
-_PLAIN_LOCAL_FILES = {"fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem", "fs.file.impl.disable.cache": "true"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +78,7 @@ def write_files(jvm: Jvm, frame: DataFrame, job: WriteJob) -> list[WrittenFile]:
 
 
 def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> list[WrittenFile]:
-    session = frame.sparkSession._jsparkSession.cloneSession()  # noqa: SLF001  (the bridge)
-    for name, value in _SETTINGS.items():
-        session.conf().set(name, value)
+    session = _with_settings(frame.sparkSession._jsparkSession)  # noqa: SLF001  (the bridge)
     context = session.sparkContext()
     given = context.getLocalProperty(_REBASE[0])
     context.setLocalProperty(*_REBASE)
@@ -94,18 +90,30 @@ def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> list[WrittenFile]:
         context.setLocalProperty(_REBASE[0], given)
 
 
+def _with_settings(session: JavaObject) -> JavaObject:
+    """The session, or a copy of it where its own settings are others than the writer's."""
+    settings = session.conf()
+    wrong = {name: value for name, value in _SETTINGS.items() if settings.get(name, None) != value}
+    if not wrong:
+        return session
+    copy = session.cloneSession()
+    for name, value in wrong.items():
+        copy.conf().set(name, value)
+    return copy
+
+
 def _call_writer(jvm: Jvm, session: JavaObject, frame: DataFrame, job: WriteJob, log: JavaObject) -> None:
     plan = frame._jdf.queryExecution().executedPlan()  # noqa: SLF001  (the bridge)
     output = plan.output()
     attributes = {attribute.name(): attribute for attribute in jvm.list_of(output)} if job.partition_by else {}
     spec = jvm.java_class(f"{_DATASOURCES}.FileFormatWriter$OutputSpec")
-    configuration = _configuration(session, job)
+    configuration = _configuration(jvm, session, job)
     jvm.call(
         jvm.module(f"{_DATASOURCES}.FileFormatWriter"),
         "write",
         session,
         plan,
-        jvm.view.org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat(),
+        jvm.static(f"{_DATASOURCES}.parquet.ParquetFileFormat")(),
         _commit_protocol(jvm, job.root, log),
         jvm.construct(spec, job.root, jvm.scala_map({}), output),
         configuration,
@@ -117,11 +125,11 @@ def _call_writer(jvm: Jvm, session: JavaObject, frame: DataFrame, job: WriteJob,
     )
 
 
-def _configuration(session: JavaObject, job: WriteJob) -> JavaObject:
+def _configuration(jvm: Jvm, session: JavaObject, job: WriteJob) -> JavaObject:
     configuration = session.sessionState().newHadoopConf()
-    if configuration.get("fs.file.impl") is None:
-        for name, value in _PLAIN_LOCAL_FILES.items():
-            configuration.set(name, value)
+    if job.root.startswith("file:"):
+        with contextlib.suppress(SessionError):  # without the adapters, the same files take longer
+            configuration = Adapters.of(jvm).static("bayou.LocalSettings").of(configuration)
     for name, value in job.hadoop.items():
         configuration.set(name, value)
     return configuration

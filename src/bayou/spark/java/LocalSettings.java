@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+package bayou;
+
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+
+// The settings of a job that writes to the local disk. A job carries its settings to each of its tasks; a thousand of them are
+// Hadoop's defaults, which writing a local file never asks for, and which cost more than the file of one row.
+public class LocalSettings {
+  private static final String[] DEFAULTS = {"core-default.xml", "hdfs-default.xml", "mapred-default.xml", "yarn-default.xml"};
+
+  // Without Hadoop's checksum siblings, which nobody but Hadoop's local file system reads, and which cost a process each, for
+  // chmod; unless somebody chose another class for local files.
+  public static Configuration of(Configuration given) {
+    Configuration chosen = new Configuration(false);
+    for (java.util.Iterator i = given.iterator(); i.hasNext();) {
+      String name = (String) ((Map.Entry) i.next()).getKey();
+      if (!isDefault(given.getPropertySources(name))) chosen.set(name, given.get(name));
+    }
+    if (chosen.get("fs.file.impl") == null) {
+      chosen.set("fs.file.impl", "org.apache.hadoop.fs.RawLocalFileSystem");
+      chosen.set("fs.file.impl.disable.cache", "true");
+    }
+    return chosen;
+  }
+
+  private static boolean isDefault(String[] sources) {
+    if (sources == null || sources.length == 0) return false;
+    for (int i = 0; i < DEFAULTS.length; i++) if (DEFAULTS[i].equals(sources[sources.length - 1])) return true;
+    return false;
+  }
+}
