@@ -30,6 +30,11 @@ T = TypeVar("T")
 class Part(Protocol):
     """What the parts of a checkpoint have in common: Parquet files, and manifests in JSON."""
 
+    @property
+    def num_rows(self) -> int:
+        """How many actions it holds at most."""
+        ...
+
     def load(self, names: Iterable[str]) -> Mapping[str, pa.ChunkedArray]:
         """Columns of the live files, by the names of ADD_SCHEMA."""
         ...
@@ -140,6 +145,18 @@ class Checkpoint:
         return len(self.columns(["path"])["path"])
 
     @property
+    def most_files(self) -> int:
+        """How many live files there are at most; only footers are read for it."""
+        return sum(part.num_rows for part in self.parts())
+
+    @property
+    def shard_files(self) -> tuple[str, ...]:
+        """The Parquet files that hold its file actions; none where some are in JSON."""
+        parts = self.parts()
+        files = tuple(part.path for part in parts if isinstance(part, ParquetActions))
+        return files if all(isinstance(part, ParquetActions) or not part.num_rows for part in parts) else ()
+
+    @property
     def nbytes(self) -> int:
         """The memory of the columns read so far."""
         with self._lock:
@@ -223,6 +240,11 @@ class ManifestPart:
 
     def __init__(self, actions: FileActions) -> None:
         self._actions = actions
+
+    @property
+    def num_rows(self) -> int:
+        """How many file actions it holds."""
+        return int(self._actions.adds.num_rows + self._actions.removes.num_rows)
 
     def load(self, names: Iterable[str]) -> Mapping[str, pa.ChunkedArray]:
         """Columns of the adds."""

@@ -53,7 +53,15 @@ class CheckpointContents:
     now_ms: int
 
     @classmethod
-    def of(cls, snapshot: Snapshot, source: SnapshotSource, columns: CheckpointColumns, now_ms: int) -> CheckpointContents:
+    def of(
+        cls,
+        snapshot: Snapshot,
+        source: SnapshotSource,
+        columns: CheckpointColumns,
+        now_ms: int,
+        *,
+        files: FileState | None = None,
+    ) -> CheckpointContents:
         """What is not expired of a snapshot's state.
 
         Args:
@@ -61,9 +69,10 @@ class CheckpointContents:
             source: what it reads from.
             columns: the columns to write.
             now_ms: the time against which expiry is reckoned.
+            files: the part of its files to hold; all of them where None.
         """
         retention = properties.DELETED_FILE_RETENTION_MS.read(snapshot.metadata.configuration)
-        files = source.state()
+        files = source.state() if files is None else files
         gone = files.tombstones(snapshot.table_uri)
         # One without a timestamp is as old as can be.
         young = pc.greater(pc.fill_null(gone["deletion_timestamp"], 0), now_ms - retention)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,9 +16,11 @@ from bayou.errors import InvalidOptionError, UnsupportedFeatureError, Unsupporte
 from bayou.log.checkpoint_columns import CheckpointColumns, spark_schema
 from bayou.log.checkpoint_contents import CheckpointContents
 from bayou.log.checkpoint_file import CheckpointFile
+from bayou.log.checkpoint_sidecars import SidecarFile, sidecar_files, sidecars_by_jobs
 from bayou.log.last_checkpoint import MOST_SCHEMA_CHARACTERS, LastCheckpoint, V2Hint, compact_json, write_last_checkpoint
 from bayou.log.part_hash import part_of_others
 from bayou.log.snapshot import Snapshot
+from bayou.log.snapshot_source import SnapshotSource
 from bayou.protocol import properties
 from bayou.protocol.features import FEATURES, MAX_WRITER_VERSION, writer_features
 from bayou.protocol.file_names import SIDECAR_FOLDER, checkpoint_part_path, checkpoint_path, version_prefix
@@ -61,7 +63,8 @@ def write_checkpoint(
     statistics the log holds as structs alone get them as JSON too, where JSON is asked for. Writing a checkpoint again
     does no harm.
 
-    Memory: some row groups, and one finished file.
+    Memory: some row groups, and one finished file. Where an engine has registered its jobs and there are very many
+    files, the sidecars of a V2 checkpoint are made by its tasks.
 
     Args:
         snapshot: the state to write.
@@ -80,13 +83,14 @@ def write_checkpoint(
     now = int(time.time() * 1000) if now_ms is None else now_ms
     columns = CheckpointColumns.of(snapshot)
 
-    def write(contents: CheckpointContents) -> tuple[LastCheckpoint, tuple[str, ...]]:
+    def write(source: SnapshotSource) -> tuple[LastCheckpoint, tuple[str, ...]]:
         if _wants_v2(snapshot):
-            return _write_v2(contents, sidecar_actions)
+            return _write_v2(*_sidecars(snapshot, source, columns, now, sidecar_actions))
+        contents = CheckpointContents.of(snapshot, source, columns, now)
         parts = 1 if part_size is None else max(1, -(-contents.num_file_actions // part_size))
         return _write_classic(contents) if parts == 1 else _write_parts(contents, parts)
 
-    hint, files = snapshot.read_source(lambda source: write(CheckpointContents.of(snapshot, source, columns, now)))
+    hint, files = snapshot.read_source(write)
     write_last_checkpoint(snapshot.source.store, hint)
     return WrittenCheckpoint(hint.version, files, hint.size, hint.num_adds, hint.size_in_bytes)
 
@@ -137,6 +141,17 @@ def _wants_v2(snapshot: Snapshot) -> bool:
     return policy.strip().lower() == "v2" and _has_v2(snapshot)
 
 
+def _sidecars(
+    snapshot: Snapshot, source: SnapshotSource, columns: CheckpointColumns, now_ms: int, most: int
+) -> tuple[CheckpointContents, Iterable[SidecarFile]]:
+    """What the top-level file of a V2 checkpoint holds, and its sidecars, which an engine's jobs make where there are many."""
+    by_jobs = sidecars_by_jobs(snapshot, source, columns, now_ms, most)
+    if by_jobs is not None:
+        return by_jobs
+    contents = CheckpointContents.of(snapshot, source, columns, now_ms)
+    return contents, sidecar_files(contents, most)
+
+
 def _write_classic(contents: CheckpointContents) -> tuple[LastCheckpoint, tuple[str, ...]]:
     file = CheckpointFile(contents.columns.schema)
     file.write(contents.head_table())
@@ -168,54 +183,30 @@ def _hint(contents: CheckpointContents, size: int, size_in_bytes: int, *, parts:
     return LastCheckpoint(contents.version, size, size_in_bytes, contents.files.num_files, parts=parts, schema=schema)
 
 
-def _write_v2(contents: CheckpointContents, sidecar_actions: int) -> tuple[LastCheckpoint, tuple[str, ...]]:
-    sidecars = _write_sidecars(contents, sidecar_actions)
-    sidecar_bytes = sum(each["sizeInBytes"] for each in sidecars)
+def _write_v2(contents: CheckpointContents, sidecars: Iterable[SidecarFile]) -> tuple[LastCheckpoint, tuple[str, ...]]:
+    """Write sidecars as they come, and the file that names them."""
+    written: list[Mapping[str, Any]] = []
+    num_actions = num_adds = 0
+    for each in sidecars:
+        name = f"{contents.version:020d}.checkpoint.{len(written) + 1:010d}.{uuid.uuid4()}.parquet"
+        contents.store.put_if_absent(f"{SIDECAR_FOLDER}/{name}", each.data)
+        written.append({"path": name, "sizeInBytes": len(each.data), "modificationTime": contents.now_ms})
+        num_actions += each.num_actions
+        num_adds += each.num_adds
+    sidecar_bytes = sum(each["sizeInBytes"] for each in written)
     tags = {
-        "sidecarNumActions": str(contents.num_file_actions),
+        "sidecarNumActions": str(num_actions),
         "sidecarSizeInBytes": str(sidecar_bytes),
-        "numOfAddFiles": str(contents.files.num_files),
+        "numOfAddFiles": str(num_adds),
     }
     schema = compact_json(spark_schema(contents.columns.file_schema))
     if len(schema) <= MOST_SCHEMA_CHARACTERS:
         tags["sidecarFileSchema"] = schema
     own = {"checkpointMetadata": {"version": contents.version, "tags": tags}}
-    actions = (own, *({"sidecar": each} for each in sidecars), *contents.heads)
+    actions = (own, *({"sidecar": each} for each in written), *contents.heads)
     data = "".join(f"{compact_json(action)}\n" for action in actions).encode("utf-8")
     path = f"{version_prefix(contents.version)}.checkpoint.{uuid.uuid4()}.json"
     contents.store.put_if_absent(path, data)
-    v2 = V2Hint(path.rsplit("/", 1)[-1], len(data), contents.now_ms, (*contents.heads, own), sidecars)
-    size = len(actions) + contents.num_file_actions
-    hint = LastCheckpoint(contents.version, size, sidecar_bytes + len(data), contents.files.num_files, v2=v2)
-    return hint, (path, *(f"{SIDECAR_FOLDER}/{each['path']}" for each in sidecars))
-
-
-def _write_sidecars(contents: CheckpointContents, most: int) -> tuple[Mapping[str, Any], ...]:
-    """Write the file actions into sidecars of so many each.
-
-    Returns:
-        The values of the `sidecar` actions.
-    """
-    total = -(-contents.num_file_actions // most)
-    sidecars: list[Mapping[str, Any]] = []
-    file = CheckpointFile(contents.columns.file_schema)
-
-    def finish() -> None:
-        number = len(sidecars) + 1
-        name = f"{contents.version:020d}.checkpoint.{number:010d}.{total:010d}.{uuid.uuid4()}.parquet"
-        data = file.finish()
-        contents.store.put_if_absent(f"{SIDECAR_FOLDER}/{name}", data)
-        sidecars.append({"path": name, "sizeInBytes": len(data), "modificationTime": contents.now_ms})
-
-    for table in contents.file_tables(file.schema):
-        rest = table
-        while rest.num_rows:
-            taken = rest.slice(0, most - file.rows)
-            file.write(taken)
-            rest = rest.slice(taken.num_rows)
-            if file.rows == most:
-                finish()
-                file = CheckpointFile(file.schema)
-    if file.rows:
-        finish()
-    return tuple(sidecars)
+    v2 = V2Hint(path.rsplit("/", 1)[-1], len(data), contents.now_ms, (*contents.heads, own), tuple(written))
+    hint = LastCheckpoint(contents.version, len(actions) + num_actions, sidecar_bytes + len(data), num_adds, v2=v2)
+    return hint, (path, *(f"{SIDECAR_FOLDER}/{each['path']}" for each in written))

@@ -40,6 +40,11 @@ class ParquetActions:
         schema = self._metadata.schema
         self._leaves = {schema.column(place).path: place for place in range(len(schema))}
 
+    @property
+    def num_rows(self) -> int:
+        """How many actions it holds."""
+        return int(self._metadata.num_rows)
+
     def has(self, name: str) -> bool:
         """Whether the file has a column of that dotted name, or columns under it."""
         return name in self._leaves or any(leaf.startswith(f"{name}.") for leaf in self._leaves)

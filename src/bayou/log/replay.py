@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -66,6 +66,34 @@ class FileState:
             removes=REMOVE_SCHEMA.empty_table(),
             remove_keys=no_keys,
         )
+
+    def with_adds(self, adds: pa.Table, table_uri: str) -> FileState:
+        """The state with these live files, ADD_SCHEMA, in the place of those of the commits after the checkpoint."""
+        return self._with(adds=adds, add_keys=action_keys(adds["path"], adds["deletion_vector"], table_uri))
+
+    def without_checkpoint(self) -> FileState:
+        """What the commits after the checkpoint say, alone."""
+        return self._with(checkpoint=None, kept=None)
+
+    def without(self, keys: pa.ChunkedArray, table_uri: str) -> FileState:
+        """The state without those of the checkpoint's files that have one of these keys."""
+        return self._with(kept=self._keep(keys, table_uri)) if len(keys) else self
+
+    @property
+    def touched(self) -> pa.ChunkedArray:
+        """The keys of all files that the commits after the checkpoint say something about."""
+        return _concat(self._add_keys, self._remove_keys)
+
+    def _with(self, **changes: Any) -> FileState:
+        parts: dict[str, Any] = {
+            "checkpoint": self.checkpoint,
+            "kept": self._kept,
+            "adds": self.adds,
+            "add_keys": self._add_keys,
+            "removes": self._removes,
+            "remove_keys": self._remove_keys,
+        }
+        return FileState(**(parts | changes))
 
     def advance(self, actions: FileActions, table_uri: str) -> FileState:
         """The state after some more commits: for each key the latest action wins."""

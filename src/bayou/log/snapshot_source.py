@@ -152,10 +152,34 @@ class SnapshotSource:
                 self._pending = ()
             return self._state
 
+    def tail(self) -> FileState:
+        """What the commits after the checkpoint say of files; the checkpoint is not read."""
+        with self._lock:
+            return self._state.without_checkpoint().advance(file_actions(self._pending), self.table_uri)
+
+    def with_state(self, state: FileState) -> SnapshotSource:
+        """A source of the same version with other live files: those that a query is about."""
+        return SnapshotSource(
+            self.segment,
+            self.store,
+            self.table_uri,
+            checkpoint=self._checkpoint,
+            header=self._header,
+            pending=(),
+            base=state,
+            unreadable=self._unreadable,
+        )
+
+    @property
+    def checkpoint(self) -> Checkpoint | None:
+        """The opened checkpoint that the replay starts from."""
+        return self._checkpoint
+
     @property
     def has_state(self) -> bool:
         """Whether the live files are replayed already, so that asking for them costs nothing."""
-        return not self._pending and (self._checkpoint is None or self._checkpoint.nbytes > 0)
+        base = self._state.checkpoint
+        return not self._pending and (base is None or base.nbytes > 0)
 
     @cached_property
     def checksum(self) -> VersionChecksum | None:

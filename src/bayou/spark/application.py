@@ -15,12 +15,14 @@ from bayou import __version__
 from bayou.errors import DataFileNotFoundError, DeltaError, SessionError
 from bayou.log.active import active_transaction, watch
 from bayou.log.delta_log import open_log
+from bayou.log.log_jobs import register_log_jobs
 from bayou.spark.directories import group_files
 from bayou.spark.errors import extend_conversion
 from bayou.spark.hadoop_store import check_log_store_settings, register_hadoop_stores
 from bayou.spark.jvm import callbacks
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.log_jobs import SparkLogJobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -128,6 +130,7 @@ class Application:
         self.jvm = jvm
         self.logs = LogCache(check=lambda scheme: check_log_store_settings(jvm, scheme))
         register_hadoop_stores()
+        register_log_jobs(SparkLogJobs())
         self.authenticated = callbacks.start(jvm)
         self.native = True
         self.why_not_native = ""

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from bayou.errors import SchemaChangedError, UnsupportedFeatureError
 from bayou.log.active import active_transaction
+from bayou.log.log_jobs import narrowed
 from bayou.plan.predicate import Predicate, columns
 from bayou.protocol.schema import StructType, parse_schema
 from bayou.protocol.stats import is_collated
@@ -88,6 +89,8 @@ class RuleBody:
         if table["version"] is None:
             _note_read(snapshot, predicate, found.transactions)
         plans = Adapters.of(self._application.jvm).static("bayou.Rule")
+        if predicate is not None and columns(predicate):
+            snapshot = narrowed(snapshot, predicate)
         if "Aggregate" in kinds:
             answered = metadata_query.answer(self._application, session, snapshot, list(objects[0]), kinds[:-1])
             if answered is not None:

@@ -226,7 +226,7 @@ def test_a_v2_checkpoint_has_its_file_actions_in_sidecars():
     written = write_checkpoint(before, now_ms=NOW, sidecar_actions=2)
     top, *sidecars = written.files
     assert re.fullmatch(r"_delta_log/0{19}1\.checkpoint\.[0-9a-f-]{36}\.json", top)
-    assert all(re.fullmatch(rf"_delta_log/_sidecars/0{{19}}1\.checkpoint\.0{{9}}{number}\.0{{9}}3\.[0-9a-f-]{{36}}\.parquet", path)
+    assert all(re.fullmatch(rf"_delta_log/_sidecars/0{{19}}1\.checkpoint\.0{{9}}{number}\.[0-9a-f-]{{36}}\.parquet", path)
                for number, path in enumerate(sidecars, 1))  # fmt: skip
     lines = [json.loads(line) for line in table.store.read(top).splitlines()]
     assert [next(iter(line)) for line in lines] == ["checkpointMetadata", *["sidecar"] * 3, "protocol", "metaData", "txn"]

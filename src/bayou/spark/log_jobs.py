@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs that work on the checkpoints of very large logs: per-file facts go through Python workers here, rows never do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark import StorageLevel
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from bayou.log.checkpoint_columns import spark_schema
+from bayou.log.log_jobs import MIN_FILES, LogJobError
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from bayou.log.log_jobs import Work
+    from bayou.log.snapshot_source import SnapshotSource
+
+_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",  # the zone of the timestamps among the statistics
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.caseSensitive": "true",
+}
+# A path of a log is one file, whatever characters of a pattern are in it. The name is Spark's own.
+_NO_PATTERNS = {"__globPaths__": "false"}
+
+
+class SparkLogJobs:
+    """The jobs of the running Spark application.
+
+    Attributes:
+        min_files: from how many files on a checkpoint is worked on by jobs.
+    """
+
+    def __init__(self, min_files: int = MIN_FILES) -> None:
+        self.min_files = min_files
+
+    def run(
+        self, source: SnapshotSource, files: Sequence[str], work: Work, schema: pa.Schema, *, stream: bool = False
+    ) -> Iterable[pa.Table]:
+        """See LogJobs. The function runs in Python workers, which need bayou and pyarrow.
+
+        Raises:
+            LogJobError: there is no session, or the job failed.
+        """
+        active = SparkSession.getActiveSession()
+        if active is None:
+            raise LogJobError("there is no active Spark session")
+        try:
+            frame = _frame(active, [f"{qualify(source.table_uri).uri}/{file}" for file in files])
+            result = frame.mapInArrow(_function(work), StructType.fromJson(spark_schema(schema)))
+            return _streamed(result, schema) if stream else [_collected(result)]
+        except (PySparkException, Py4JError) as error:
+            raise LogJobError(str(error).split("\n", 1)[0]) from error
+
+
+def _function(work: Work) -> Any:
+    """The work as a function: PySpark takes no other kind of callable."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return work(batches)
+
+    return run
+
+
+def _frame(active: SparkSession, uris: list[str]) -> DataFrame:
+    copy = active._jsparkSession.cloneSession()  # noqa: SLF001  (PySpark has no public way to copy a session)
+    spark = SparkSession(active.sparkContext, copy)
+    for name, value in _SETTINGS.items():
+        spark.conf.set(name, value)
+    frame = spark.read.options(**_NO_PATTERNS).parquet(*uris)
+    return frame.select(*(name for name in ("add", "remove") if name in frame.columns))
+
+
+def _collected(frame: DataFrame) -> pa.Table:
+    newer: Any = getattr(type(frame), "toArrow", None)
+    if newer is not None:
+        table: pa.Table = newer(frame)
+        return table
+    batches: Any = frame._collect_as_arrow()  # type: ignore[operator]  # noqa: SLF001  (Spark 3.5 has no public way)
+    return pa.Table.from_batches(batches)
+
+
+def _streamed(frame: DataFrame, schema: pa.Schema) -> Iterator[pa.Table]:
+    """The rows of a frame one by one: made in parallel, kept on the executors' disks, and fetched one task's at a time."""
+    kept = frame.persist(StorageLevel.DISK_ONLY)
+    kept.count()
+    return _fetched(kept, schema)
+
+
+def _fetched(kept: DataFrame, schema: pa.Schema) -> Iterator[pa.Table]:
+    try:
+        for row in kept.toLocalIterator():
+            yield pa.Table.from_pylist([row.asDict()], schema=schema)
+    finally:
+        kept.unpersist()
