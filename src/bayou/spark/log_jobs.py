@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -59,8 +60,10 @@ class SparkLogJobs:
         try:
             frame = _frame(active, [f"{qualify(source.table_uri).uri}/{file}" for file in files])
             result = frame.mapInArrow(_function(work), StructType.fromJson(spark_schema(schema)))
-            return _streamed(result, schema) if stream else [_collected(result)]
+            return _streamed(result, schema) if stream else [_collected(result, schema)]
         except (PySparkException, Py4JError) as error:
+            if "ModuleNotFoundError" in str(error):
+                self.min_files = sys.maxsize  # the workers have no bayou or no pyarrow: it would fail each time
             raise LogJobError(str(error).split("\n", 1)[0]) from error
 
 
@@ -82,13 +85,13 @@ def _frame(active: SparkSession, uris: list[str]) -> DataFrame:
     return frame.select(*(name for name in ("add", "remove") if name in frame.columns))
 
 
-def _collected(frame: DataFrame) -> pa.Table:
+def _collected(frame: DataFrame, schema: pa.Schema) -> pa.Table:
     newer: Any = getattr(type(frame), "toArrow", None)
     if newer is not None:
         table: pa.Table = newer(frame)
         return table
     batches: Any = frame._collect_as_arrow()  # type: ignore[operator]  # noqa: SLF001  (Spark 3.5 has no public way)
-    return pa.Table.from_batches(batches)
+    return pa.Table.from_batches(batches) if batches else schema.empty_table()
 
 
 def _streamed(frame: DataFrame, schema: pa.Schema) -> Iterator[pa.Table]:

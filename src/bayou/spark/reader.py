@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from bayou.errors import InvalidOptionError, TableNotFoundError, UnsupportedFeatureError
 from bayou.log.active import active_transaction
 from bayou.log.delta_log import open_log
+from bayou.log.log_jobs import jobs_for
 from bayou.log.time_travel import split_path
 from bayou.protocol.features import check_readable
 from bayou.protocol.schema import StructField, StructType, schema_to_json
@@ -176,9 +177,21 @@ def relation(application: Application, session: JavaObject, request: TableReques
         root=snapshot.table_uri,
         partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
         columns=schema_to_json(schema),
-        size=snapshot.size_bytes,
+        size=_size(snapshot),
     )
     return bare_relation(application.jvm, session, bare, request.path if options is None else options)
+
+
+_UNKNOWN_SIZE = 1 << 60
+"""Too large to be broadcast, and small enough for Spark to multiply."""
+
+
+def _size(snapshot: Snapshot) -> int:
+    """The size that a plan may count with until its files are known."""
+    known = snapshot.source.checksum
+    if known is None and jobs_for(snapshot.source) is not None:
+        return _UNKNOWN_SIZE  # adding up the sizes would take what the jobs are there to avoid
+    return snapshot.size_bytes
 
 
 def _mark(request: TableRequest) -> str:
