@@ -51,9 +51,9 @@ class Writer:
         self._number = number
         self._act = _TASKS[task][number % len(_TASKS[task])]
 
-    def run(self, commits: int) -> Report:
+    def run(self, commits: int, first: int = 0) -> Report:
         try:
-            for serial in range(commits):
+            for serial in range(first, first + commits):
                 while not self._commit(serial):
                     pass
         except Exception:  # noqa: BLE001  (it is reported)
