@@ -281,3 +281,17 @@ class StorageError(DeltaError, OSError):
 
 class SessionError(DeltaError, RuntimeError):
     """The Spark session cannot do what bayou needs; the text says what is missing."""
+
+
+class ConstraintViolationError(DeltaError, ValueError):
+    """Rows break a rule of the table: NOT NULL, a CHECK constraint, a generation expression, or the length of a string.
+
+    Attributes:
+        constraint: the rule's name.
+        expression: its SQL text, which is not true for the rows.
+        rows: at most five of the rows, as dictionaries of the columns that the rule looks at.
+        num_violations: how many rows break it, or None where they were not counted.
+    """
+
+    error_class = "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
+    sql_state = "23001"

@@ -50,6 +50,36 @@ def _maps_columns(metadata: Metadata, _schema: StructType) -> bool:
     return properties.COLUMN_MAPPING_MODE.read(metadata.configuration).lower() not in {"", "none"}
 
 
+def _has_type(kind: str) -> Rule:
+    return lambda _metadata, schema: any(each == kind for each in _all_types(schema))
+
+
+@dataclass(frozen=True, slots=True)
+class Enablement:
+    """What makes a table need a feature.
+
+    Attributes:
+        text: the property or the part of the schema, in words for the documentation; empty where nothing does.
+        asked: whether a table's metadata and schema ask for the feature. A new table gets it then.
+        auto: whether a table that is there gets it by itself, too; where not, a user has to name it.
+    """
+
+    text: str = ""
+    asked: Rule = _never
+    auto: bool = True
+
+
+def _on(*wanted: properties.TableProperty[bool]) -> Enablement:
+    return Enablement(f"`{wanted[0].key}`", _enabled(*wanted))
+
+
+def _given(wanted: properties.TableProperty[str | None]) -> Enablement:
+    return Enablement(f"`{wanted.key}`", lambda metadata, _schema: bool(wanted.read(metadata.configuration)))
+
+
+_BY_HAND: Final = Enablement()
+
+
 @dataclass(frozen=True, slots=True)
 class Feature:
     """The facts about one table feature.
@@ -61,6 +91,9 @@ class Feature:
         write_blocked: whether a table that has it cannot be appended to yet, given its metadata and schema.
         legacy_reader: the reader version that implies it, for features older than the lists.
         legacy_writer: the writer version that implies it.
+        enabled_by: what makes a table need it, beside its being named.
+        requires: the features that it cannot be without.
+        removable: whether a table can lose it again.
     """
 
     name: str
@@ -69,63 +102,124 @@ class Feature:
     write_blocked: Rule = _never
     legacy_reader: int | None = None
     legacy_writer: int | None = None
+    enabled_by: Enablement = _BY_HAND
+    requires: tuple[str, ...] = ()
+    removable: bool = False
 
 
-def _writer(name: str, write_blocked: Rule = _never, *, legacy: int | None = None, legacy_reader: int | None = None) -> Feature:
-    return Feature(name, legacy_reader is not None, write_blocked=write_blocked, legacy_reader=legacy_reader, legacy_writer=legacy)
+def _writer(
+    name: str,
+    write_blocked: Rule = _never,
+    *,
+    legacy: int | None = None,
+    legacy_reader: int | None = None,
+    by: Enablement = _BY_HAND,
+    requires: tuple[str, ...] = (),
+    drop: bool = False,
+) -> Feature:
+    reads = legacy_reader is not None
+    return Feature(name, reads, True, write_blocked, legacy_reader, legacy, by, requires, drop)
 
 
-def _reader(name: str, write_blocked: Rule = _never, *, read: bool = True) -> Feature:
-    return Feature(name, reader_writer=True, read=read, write_blocked=write_blocked)
+def _reader(
+    name: str,
+    write_blocked: Rule = _never,
+    *,
+    read: bool = True,
+    by: Enablement = _BY_HAND,
+    requires: tuple[str, ...] = (),
+    drop: bool = False,
+) -> Feature:
+    return Feature(name, True, read, write_blocked, enabled_by=by, requires=requires, removable=drop)
 
 
 _change_feed = _enabled(properties.ENABLE_CHANGE_DATA_FEED, properties.ENABLE_CHANGE_DATA_CAPTURE)
+_generates = _field_has("delta.generationExpression")
+_is_identity = _field_has("delta.identity.start", "delta.identity.step")
+_has_default = _field_has("CURRENT_DEFAULT")
+
+
+def _has_v2_checkpoints(metadata: Metadata, _schema: StructType) -> bool:
+    return properties.CHECKPOINT_POLICY.read(metadata.configuration).lower() == "v2"
+
+
+_TIMESTAMPS: Final = _on(properties.ENABLE_IN_COMMIT_TIMESTAMPS)
+_OF_CATALOG: Final = ("inCommitTimestamp", "vacuumProtocolCheck")
 
 FEATURES: Final[Mapping[str, Feature]] = {
     feature.name: feature
     for feature in (
-        _writer("appendOnly", legacy=2),
-        _writer("invariants", _has_invariants, legacy=2),
-        _writer("checkConstraints", _has_constraints, legacy=3),
-        _writer("changeDataFeed", _change_feed, legacy=4),
-        _writer("generatedColumns", _field_has("delta.generationExpression"), legacy=4),
-        _writer("columnMapping", _maps_columns, legacy=5, legacy_reader=2),
-        _writer("identityColumns", _field_has("delta.identity.start", "delta.identity.step"), legacy=6),
-        _writer("allowColumnDefaults", _field_has("CURRENT_DEFAULT")),
-        _writer("domainMetadata"),
-        _writer("rowTracking", _always),
-        _writer("clustering", _always),
-        _writer("inCommitTimestamp"),
-        _writer("inCommitTimestamp-preview"),
-        _writer("icebergCompatV1", _always),
-        _writer("icebergCompatV2", _always),
-        _writer("icebergCompatV3", _always),
-        _writer("icebergWriterCompatV1", _always),
-        _writer("icebergWriterCompatV3", _always),
-        _writer("checkpointProtection"),
-        _writer("materializePartitionColumns", _always),
-        _writer("coordinatedCommits-preview", _always),
+        _writer("appendOnly", legacy=2, by=_on(properties.APPEND_ONLY)),
+        _writer("invariants", _has_invariants, legacy=2, by=Enablement("a NOT NULL column", _has_invariants)),
+        _writer("checkConstraints", _has_constraints, legacy=3, by=Enablement("a CHECK constraint", _has_constraints), drop=True),
+        _writer("changeDataFeed", _change_feed, legacy=4, by=Enablement("`delta.enableChangeDataFeed`", _change_feed)),
+        _writer("generatedColumns", _generates, legacy=4, by=Enablement("a generated column", _generates)),
+        _writer(
+            "columnMapping",
+            _maps_columns,
+            legacy=5,
+            legacy_reader=2,
+            by=Enablement("`delta.columnMapping.mode`", _maps_columns),
+            drop=True,
+        ),
+        _writer("identityColumns", _is_identity, legacy=6, by=Enablement("an identity column", _is_identity)),
+        _writer("allowColumnDefaults", _has_default, by=Enablement("a column default", _has_default, auto=False)),
+        _writer("domainMetadata", drop=True),
+        _writer("rowTracking", _always, by=_on(properties.ENABLE_ROW_TRACKING), requires=("domainMetadata",), drop=True),
+        _writer("clustering", _always, by=Enablement("CLUSTER BY"), requires=("domainMetadata",)),
+        _writer("inCommitTimestamp", by=_TIMESTAMPS, drop=True),
+        _writer("inCommitTimestamp-preview", drop=True),
+        _writer("icebergCompatV1", _always, by=_on(properties.ENABLE_ICEBERG_COMPAT_V1), requires=("columnMapping",)),
+        _writer("icebergCompatV2", _always, by=_on(properties.ENABLE_ICEBERG_COMPAT_V2), requires=("columnMapping",)),
+        _writer(
+            "icebergCompatV3",
+            _always,
+            by=_on(properties.ENABLE_ICEBERG_COMPAT_V3),
+            requires=("columnMapping", "rowTracking"),
+        ),
+        _writer("icebergWriterCompatV1", _always, requires=("icebergCompatV2",)),
+        _writer("icebergWriterCompatV3", _always, requires=("icebergCompatV3",)),
+        _writer("checkpointProtection", by=Enablement("DROP FEATURE"), drop=True),
+        _writer("materializePartitionColumns", _always, by=_on(properties.MATERIALIZE_PARTITION_COLUMNS), drop=True),
+        _writer(
+            "coordinatedCommits-preview",
+            _always,
+            by=_given(properties.COMMIT_COORDINATOR),
+            requires=_OF_CATALOG,
+            drop=True,
+        ),
         _writer("collations", _always),
         _writer("collations-preview", _always),
-        _writer("redirectWriterOnly-preview", _always),
-        _reader("deletionVectors"),
-        _reader("timestampNtz"),
-        _reader("v2Checkpoint"),
-        _reader("typeWidening"),
-        _reader("typeWidening-preview"),
-        _reader("vacuumProtocolCheck"),
-        _reader("variantType", _always),
+        _writer("redirectWriterOnly-preview", _always, by=_given(properties.REDIRECT_WRITER_ONLY), drop=True),
+        _reader("deletionVectors", by=_on(properties.ENABLE_DELETION_VECTORS), drop=True),
+        _reader("timestampNtz", by=Enablement("a timestamp_ntz column", _has_type("timestamp_ntz"), auto=False)),
+        _reader("v2Checkpoint", by=Enablement("`delta.checkpointPolicy`", _has_v2_checkpoints), drop=True),
+        _reader("typeWidening", by=_on(properties.ENABLE_TYPE_WIDENING), drop=True),
+        _reader("typeWidening-preview", drop=True),
+        _reader("vacuumProtocolCheck", drop=True),
+        _reader("variantType", _always, by=Enablement("a variant column", _has_type("variant"))),
         _reader("variantType-preview", _always),
         _reader("variantShredding", _always),
-        _reader("variantShredding-preview", _always),
-        _reader("catalogManaged", _always, read=False),
-        _reader("catalogOwned", _always, read=False),
-        _reader("catalogOwned-preview", _always, read=False),
-        _reader("geospatial", _always, read=False),
-        _reader("geospatial-dev", _always, read=False),
+        _reader("variantShredding-preview", _always, by=_on(properties.ENABLE_VARIANT_SHREDDING)),
+        _reader("catalogManaged", _always, read=False, requires=_OF_CATALOG),
+        _reader("catalogOwned", _always, read=False, requires=_OF_CATALOG),
+        _reader("catalogOwned-preview", _always, read=False, requires=_OF_CATALOG),
+        _reader("geospatial", _always, read=False, drop=True),
+        _reader("geospatial-dev", _always, read=False, drop=True),
         _reader("timestampNanos", _always, read=False),
-        _reader("adaptiveMetadata-preview", _always, read=False),
-        _reader("redirectReaderWriter-preview", _always, read=False),
+        _reader(
+            "adaptiveMetadata-preview",
+            _always,
+            read=False,
+            requires=("catalogManaged", "rowTracking", "domainMetadata", "deletionVectors", "columnMapping"),
+        ),
+        _reader(
+            "redirectReaderWriter-preview",
+            _always,
+            read=False,
+            by=_given(properties.REDIRECT_READER_WRITER),
+            drop=True,
+        ),
     )
 }
 """Every feature that is known by name."""
@@ -270,3 +364,17 @@ def _all_fields(data_type: DataType) -> Iterator[StructField]:
             yield from _all_fields(value)
         case _:
             return
+
+
+def _all_types(data_type: DataType) -> Iterator[str]:
+    match data_type:
+        case str():
+            yield data_type
+        case StructType(fields):
+            for found in fields:
+                yield from _all_types(found.type)
+        case ArrayType(element, _):
+            yield from _all_types(element)
+        case MapType(key, value, _):
+            yield from _all_types(key)
+            yield from _all_types(value)

@@ -81,16 +81,26 @@ def _names(text: str) -> tuple[str, ...]:
 _DAY_MS: Final = 86_400_000
 
 APPEND_ONLY = TableProperty("delta.appendOnly", default=False, parse=_boolean)
+AUTO_COMPACT: TableProperty[bool | None] = TableProperty("delta.autoOptimize.autoCompact", None, _boolean)
+AUTO_OPTIMIZE: TableProperty[bool | None] = TableProperty("delta.autoOptimize", None, _boolean)
+CAST_ICEBERG_TIME_TYPE = TableProperty("delta.castIcebergTimeType", default=False, parse=_boolean)
 CHECKPOINT_INTERVAL = TableProperty("delta.checkpointInterval", 10, int)
 CHECKPOINT_POLICY = TableProperty("delta.checkpointPolicy", "classic", str)
+CHECKPOINT_PROTECTION_VERSION = TableProperty("delta.requireCheckpointProtectionBeforeVersion", 0, int)
+CHECKPOINT_RETENTION_MS = TableProperty("delta.checkpointRetentionDuration", 2 * _DAY_MS, interval_ms)
 CHECKPOINT_STATS_AS_JSON = TableProperty("delta.checkpoint.writeStatsAsJson", default=True, parse=_boolean)
 CHECKPOINT_STATS_AS_STRUCT = TableProperty("delta.checkpoint.writeStatsAsStruct", default=True, parse=_boolean)
 COLUMN_MAPPING_MODE = TableProperty("delta.columnMapping.mode", "none", str)
+COMMIT_COORDINATOR: TableProperty[str | None] = TableProperty("delta.coordinatedCommits.commitCoordinator-preview", None, str)
+COMMIT_COORDINATOR_CONF = TableProperty("delta.coordinatedCommits.commitCoordinatorConf-preview", "{}", str)
+COORDINATED_TABLE_CONF = TableProperty("delta.coordinatedCommits.tableConf-preview", "{}", str)
 DELETED_FILE_RETENTION_MS = TableProperty("delta.deletedFileRetentionDuration", 7 * _DAY_MS, interval_ms)
+DROP_FEATURE_RETENTION_MS = TableProperty("delta.dropFeatureTruncateHistory.retentionDuration", _DAY_MS, interval_ms)
 ENABLE_CHANGE_DATA_FEED = TableProperty("delta.enableChangeDataFeed", default=False, parse=_boolean)
 ENABLE_CHANGE_DATA_CAPTURE = TableProperty("delta.enableChangeDataCapture", default=False, parse=_boolean)
 ENABLE_DELETION_VECTORS = TableProperty("delta.enableDeletionVectors", default=False, parse=_boolean)
 ENABLE_EXPIRED_LOG_CLEANUP = TableProperty("delta.enableExpiredLogCleanup", default=True, parse=_boolean)
+ENABLE_FULL_RETENTION_ROLLBACK = TableProperty("delta.enableFullRetentionRollback", default=True, parse=_boolean)
 ENABLE_ICEBERG_COMPAT_V1 = TableProperty("delta.enableIcebergCompatV1", default=False, parse=_boolean)
 ENABLE_ICEBERG_COMPAT_V2 = TableProperty("delta.enableIcebergCompatV2", default=False, parse=_boolean)
 ENABLE_ICEBERG_COMPAT_V3 = TableProperty("delta.enableIcebergCompatV3", default=False, parse=_boolean)
@@ -98,15 +108,31 @@ ENABLE_IN_COMMIT_TIMESTAMPS = TableProperty("delta.enableInCommitTimestamps", de
 ENABLE_ROW_TRACKING = TableProperty("delta.enableRowTracking", default=False, parse=_boolean)
 ENABLE_TYPE_WIDENING = TableProperty("delta.enableTypeWidening", default=False, parse=_boolean)
 ENABLE_VARIANT_SHREDDING = TableProperty("delta.enableVariantShredding", default=False, parse=_boolean)
+ICEBERG_ATOMIC_CONVERSION = TableProperty("delta.universalFormat.iceberg.atomicConversion.supported", default=False, parse=_boolean)
 ICT_ENABLEMENT_TIMESTAMP: TableProperty[int | None] = TableProperty("delta.inCommitTimestampEnablementTimestamp", None, int)
 ICT_ENABLEMENT_VERSION: TableProperty[int | None] = TableProperty("delta.inCommitTimestampEnablementVersion", None, int)
+IGNORE_ICEBERG_BUCKET_PARTITION = TableProperty("delta.ignoreIcebergBucketPartition", default=False, parse=_boolean)
+IGNORE_PROTOCOL_DEFAULTS = TableProperty("delta.ignoreProtocolDefaults", default=False, parse=_boolean)
 ISOLATION_LEVEL = TableProperty("delta.isolationLevel", "Serializable", str)
 LOG_RETENTION_MS = TableProperty("delta.logRetentionDuration", 30 * _DAY_MS, interval_ms)
+MATERIALIZED_ROW_COMMIT_VERSION: TableProperty[str | None] = TableProperty(
+    "delta.rowTracking.materializedRowCommitVersionColumnName", None, str
+)
+MATERIALIZED_ROW_ID: TableProperty[str | None] = TableProperty("delta.rowTracking.materializedRowIdColumnName", None, str)
 MATERIALIZE_PARTITION_COLUMNS = TableProperty("delta.enableMaterializePartitionColumnsFeature", default=False, parse=_boolean)
 MAX_COLUMN_ID = TableProperty("delta.columnMapping.maxColumnId", 0, int)
+MIN_READER_VERSION = TableProperty("delta.minReaderVersion", 1, int)
+MIN_WRITER_VERSION = TableProperty("delta.minWriterVersion", 2, int)
 NUM_INDEXED_COLUMNS = TableProperty("delta.dataSkippingNumIndexedCols", 32, int)
+OPTIMIZE_WRITE: TableProperty[bool | None] = TableProperty("delta.autoOptimize.optimizeWrite", None, _boolean)
+PARQUET_COMPRESSION_CODEC: TableProperty[str | None] = TableProperty("delta.parquet.compression.codec", None, str)
+PARQUET_FORMAT_VERSION = TableProperty("delta.parquet.format.version", "1.0.0", str)
 RANDOMIZE_FILE_PREFIXES = TableProperty("delta.randomizeFilePrefixes", default=False, parse=_boolean)
 RANDOM_PREFIX_LENGTH = TableProperty("delta.randomPrefixLength", 2, int)
+REDIRECT_READER_WRITER: TableProperty[str | None] = TableProperty("delta.redirectReaderWriter-preview", None, str)
+REDIRECT_WRITER_ONLY: TableProperty[str | None] = TableProperty("delta.redirectWriterOnly-preview", None, str)
+ROW_TRACKING_SUSPENDED = TableProperty("delta.rowTrackingSuspended", default=False, parse=_boolean)
+SAMPLE_RETENTION_MS = TableProperty("delta.sampleRetentionDuration", 7 * _DAY_MS, interval_ms)
 SET_TRANSACTION_RETENTION_MS: TableProperty[int | None] = TableProperty("delta.setTransactionRetentionDuration", None, interval_ms)
 STATS_COLUMNS: TableProperty[tuple[str, ...] | None] = TableProperty("delta.dataSkippingStatsColumns", None, _names)
 STRING_PREFIX_LENGTH = TableProperty("delta.dataSkippingStringPrefixLength", 32, int)
@@ -121,3 +147,6 @@ PROPERTIES: Final[Mapping[str, TableProperty[Any]]] = {
 
 CONSTRAINT_PREFIX: Final = "delta.constraints."
 """The prefix of CHECK constraints in a table's configuration."""
+
+FEATURE_PREFIX: Final = "delta.feature."
+"""The prefix of the properties that ask for a table feature; no table stores them."""
