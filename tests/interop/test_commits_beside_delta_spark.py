@@ -18,6 +18,7 @@ from bayou.errors import (
     MetadataChangedException,
 )
 from bayou.log.checksum_writer import next_checksum
+from bayou.log.compatible_checkpoint import write_compatible_checkpoint
 from bayou.log.transaction import Committed, Conflicted
 from bayou.protocol.actions import AddFile, Protocol, RemoveFile
 from bayou.protocol.file_names import checksum_path, commit_path
@@ -66,13 +67,16 @@ def forget_commits(path, before):
             Path(path, name).unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize("kind", ["classic", "v2", "parts"])
+@pytest.mark.parametrize("kind", ["classic", "v2", "v2 under a classic name", "parts"])
 def test_delta_spark_and_delta_rs_read_our_checkpoints_alone(delta_spark, tmp_path, kind):
     path = str(tmp_path / "table")
     interval = {"delta__checkpointInterval": "100"}
-    log = table(path, 12, **interval, **({"delta__checkpointPolicy": "v2"} if kind == "v2" else {}))
+    log = table(path, 12, **interval, **({"delta__checkpointPolicy": "v2"} if "v2" in kind else {}))
     written = log.checkpoint(part_size=4 if kind == "parts" else None)
     assert len(written.files) > 1 or kind == "classic"
+    if "name" in kind:
+        assert write_compatible_checkpoint(log.store, log.table_uri, bayou.open(path).snapshot().segment.checkpoint)
+        Path(path, written.files[0]).unlink()
     forget_commits(path, 12)
     assert ids(delta_spark, path) == list(range(12))
     assert ids(delta_spark, path, "id = 7 and day = 'mon'") == [7]
@@ -80,7 +84,7 @@ def test_delta_spark_and_delta_rs_read_our_checkpoints_alone(delta_spark, tmp_pa
     deltalake = pytest.importorskip("deltalake", reason="delta-rs is not installed")
     theirs = deltalake.DeltaTable(path)
     assert len(theirs.file_uris()) == 12
-    if kind != "v2":  # its reader of rows does not know the feature, its reader of logs does
+    if "v2" not in kind:  # its reader of rows does not know the feature, its reader of logs does
         assert sorted(theirs.to_pyarrow_table()["id"].to_pylist()) == list(range(12))
     delta_spark.sql(*VERIFIED, f"insert into delta.`{path}` values (100, 'x', 'mon')", f"delete from delta.`{path}` where id = 3")
     after = bayou.open(path).snapshot()

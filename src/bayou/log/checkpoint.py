@@ -176,7 +176,22 @@ class Checkpoint:
 
     def sidecars(self) -> list[str]:
         """The paths of the sidecar files that the checkpoint names, in its order."""
-        return [_sidecar_path(value, self._table) for value in self._others("sidecar", "path")]
+        return [_sidecar_path(value, self._table) for value in self.sidecar_actions()]
+
+    def sidecar_actions(self) -> list[Mapping[str, Any]]:
+        """The `sidecar` actions, as in its top-level file."""
+        return self._others("sidecar", "path")
+
+    @property
+    def holds_files_itself(self) -> bool:
+        """Whether a top-level file holds file actions, beside those of the sidecars."""
+        for top in self._opened():
+            rows = file_actions([top]) if isinstance(top, ActionFile) else None
+            if rows is not None and rows.adds.num_rows + rows.removes.num_rows:
+                return True
+            if rows is None and isinstance(top, ParquetActions) and (top.has("add") or top.has("remove")):
+                return True
+        return False
 
     def _opened(self) -> tuple[ParquetActions | ActionFile, ...]:
         with self._lock:

@@ -9,6 +9,7 @@ Source: PROTOCOL.md, "Metadata Cleanup"; delta-spark, MetadataCleanup.scala.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayou.errors import TimestampOutOfRangeError
 from bayou.log.checkpoint import Checkpoint
+from bayou.log.compatible_checkpoint import write_compatible_checkpoint
 from bayou.log.derived_files import DerivedFileError
 from bayou.log.listing import CheckpointFiles, LogListing, list_log, read_last_checkpoint, sort_listing
 from bayou.log.timestamps import CommitTimes, InCommitTimestamps, adjusted_times
@@ -105,6 +107,8 @@ def expired_files(snapshot: Snapshot, *, now_ms: int) -> ExpiredFiles:
 def clean_up(snapshot: Snapshot, *, now_ms: int | None = None) -> ExpiredFiles:
     """Delete what has expired, see `expired_files`.
 
+    Where the newest checkpoint is a V2 one with a name of its own, it first gets a second name, that of a classic checkpoint.
+
     The order of deletion: compacted files, commits and checksums, checkpoints, sidecars, each from the oldest on. Nothing
     is deleted before what relies on it: a reader that meets the log half-way finds that history begins later, and each
     checkpoint that is still there is whole. A cleanup that was interrupted is finished by the next one.
@@ -120,9 +124,19 @@ def clean_up(snapshot: Snapshot, *, now_ms: int | None = None) -> ExpiredFiles:
         StorageError: the store failed; some files are deleted.
     """
     found = expired_files(snapshot, now_ms=int(time.time() * 1000) if now_ms is None else now_ms)
+    if found.first_kept is not None and found.files:
+        _keep_for_old_clients(snapshot, found.first_kept)
     for status in found.files:
         snapshot.source.store.delete(status.path)
     return found
+
+
+def _keep_for_old_clients(snapshot: Snapshot, first_kept: int) -> None:
+    """Before the first commits go: a checkpoint that clients find who know no V2 checkpoints, and that sends them away."""
+    newest = snapshot.segment.checkpoint
+    if newest is not None and newest.version >= first_kept:
+        with contextlib.suppress(DerivedFileError):
+            write_compatible_checkpoint(snapshot.source.store, snapshot.table_uri, newest)
 
 
 def _forbidden(snapshot: Snapshot) -> str:
