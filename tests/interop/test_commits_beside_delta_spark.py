@@ -75,7 +75,8 @@ def test_delta_spark_and_delta_rs_read_our_checkpoints_alone(delta_spark, tmp_pa
     written = log.checkpoint(part_size=4 if kind == "parts" else None)
     assert len(written.files) > 1 or kind == "classic"
     if "name" in kind:
-        assert write_compatible_checkpoint(log.store, log.table_uri, bayou.open(path).snapshot().segment.checkpoint)
+        snapshot = bayou.open(path).snapshot()
+        assert write_compatible_checkpoint(snapshot, snapshot.segment.checkpoint)
         Path(path, written.files[0]).unlink()
     forget_commits(path, 12)
     assert ids(delta_spark, path) == list(range(12))

@@ -186,10 +186,8 @@ class Checkpoint:
     def holds_files_itself(self) -> bool:
         """Whether a top-level file holds file actions, beside those of the sidecars."""
         for top in self._opened():
-            rows = file_actions([top]) if isinstance(top, ActionFile) else None
-            if rows is not None and rows.adds.num_rows + rows.removes.num_rows:
-                return True
-            if rows is None and isinstance(top, ParquetActions) and (top.has("add") or top.has("remove")):
+            part = ManifestPart(file_actions([top])) if isinstance(top, ActionFile) else top
+            if len(part.load(["path"])["path"]) or part.removes().num_rows:
                 return True
         return False
 

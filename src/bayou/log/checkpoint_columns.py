@@ -52,8 +52,6 @@ _PROTOCOL: Final = pa.struct(
     ]
 )
 _DOMAIN: Final = pa.struct([("domain", pa.string()), ("configuration", pa.string()), ("removed", pa.bool_())])
-HEADS: Final = pa.schema([("txn", _TXN), ("metaData", _METADATA), ("protocol", _PROTOCOL), ("domainMetadata", _DOMAIN)])
-"""The columns of actions that are not about files."""
 _REMOVE: Final = pa.struct(
     [(JSON_NAMES[each.name], _VECTOR if each.type == DELETION_VECTOR else each.type) for each in REMOVE_SCHEMA]
 )
@@ -122,8 +120,15 @@ class CheckpointColumns:
     @property
     def schema(self) -> pa.Schema:
         """The schema of files that hold every kind of action."""
-        first, *others = HEADS
-        return pa.schema([first, *self.file_schema, *others])
+        return pa.schema(
+            [
+                ("txn", _TXN),
+                *self.file_schema,
+                ("metaData", _METADATA),
+                ("protocol", _PROTOCOL),
+                ("domainMetadata", _DOMAIN),
+            ]
+        )
 
     def adds(self, files: pa.Table) -> pa.ChunkedArray:
         """The column `add` of some files.

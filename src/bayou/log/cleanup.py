@@ -136,7 +136,7 @@ def _keep_for_old_clients(snapshot: Snapshot, first_kept: int) -> None:
     newest = snapshot.segment.checkpoint
     if newest is not None and newest.version >= first_kept:
         with contextlib.suppress(DerivedFileError):
-            write_compatible_checkpoint(snapshot.source.store, snapshot.table_uri, newest)
+            write_compatible_checkpoint(snapshot, newest)
 
 
 def _forbidden(snapshot: Snapshot) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from bayou.log.checkpoint import Checkpoint
-from bayou.log.checkpoint_columns import HEADS, action_rows
+from bayou.log.checkpoint_columns import CheckpointColumns, action_rows
 from bayou.log.checkpoint_file import CheckpointFile
 from bayou.log.columns import TEXT_MAP
 from bayou.protocol.file_names import LogFileKind, checkpoint_path, parse_log_file_name
@@ -20,21 +20,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from bayou.log.listing import CheckpointFiles
-    from bayou.storage.store import LogStore
+    from bayou.log.snapshot import Snapshot
 
 _SIDECAR: Final = pa.struct(
     [("path", pa.string()), ("sizeInBytes", pa.int64()), ("modificationTime", pa.int64()), ("tags", TEXT_MAP)]
 )
 _CHECKPOINT_METADATA: Final = pa.struct([("version", pa.int64()), ("tags", TEXT_MAP)])
-_SCHEMA: Final = pa.schema([*HEADS, ("sidecar", _SIDECAR), ("checkpointMetadata", _CHECKPOINT_METADATA)])
+_OF_V2: Final = pa.schema([("sidecar", _SIDECAR), ("checkpointMetadata", _CHECKPOINT_METADATA)])
 
 
-def write_compatible_checkpoint(store: LogStore, table_uri: str, found: CheckpointFiles) -> str | None:
+def write_compatible_checkpoint(snapshot: Snapshot, found: CheckpointFiles) -> str | None:
     """Give a V2 checkpoint a second top-level file with the name of a classic checkpoint; its sidecars are shared.
 
     Args:
-        store: the table's store.
-        table_uri: the table's URI.
+        snapshot: a version of the table that is not older; for the columns.
         found: the checkpoint.
 
     Returns:
@@ -47,12 +46,15 @@ def write_compatible_checkpoint(store: LogStore, table_uri: str, found: Checkpoi
     name = parse_log_file_name(found.files[0].name)
     if name is None or name.kind is not LogFileKind.V2_CHECKPOINT:
         return None
-    checkpoint = Checkpoint(found.files, found.version, store, table_uri)
+    store = snapshot.source.store
+    checkpoint = Checkpoint(found.files, found.version, store, snapshot.table_uri)
     if checkpoint.holds_files_itself:
         return None
     path = checkpoint_path(found.version)
-    file = CheckpointFile(_SCHEMA)
-    file.write(action_rows(list(_actions(checkpoint)), _SCHEMA))
+    # delta-spark looks for the columns of file actions in it, though there are none.
+    schema = pa.schema([*CheckpointColumns.of(snapshot).schema, *_OF_V2])
+    file = CheckpointFile(schema)
+    file.write(action_rows(list(_actions(checkpoint)), schema))
     return path if store.put_if_absent(path, file.finish()) else None
 
 

@@ -100,7 +100,7 @@ def with_row_ids(staged: StagedActions, mark: int, version: int, table: str) -> 
             f"the domain {DOMAIN} is set by the commit itself: its highest row id cannot be staged", table=table
         )
     adds, highest = assigned_files(staged.adds, mark, version, table)
-    domains = staged.domains if highest == mark else (*staged.domains, _domain(highest))
+    domains = staged.domains if highest == mark else (*staged.domains, domain_of(highest))
     return replace(staged, adds=adds, domains=domains)
 
 
@@ -114,7 +114,7 @@ def assigned_files(adds: Iterable[AddFile], mark: int, version: int, table: str)
             base = highest + 1
             highest += _num_records(add.path, add.stats, version, table)
         elif base > mark:
-            raise _never_given(add.path, base, mark, version, table)
+            _check_given(add.path, add.stats, base, mark, version, table)
         row_version = version if add.default_row_commit_version is None else add.default_row_commit_version
         found.append(replace(add, base_row_id=base, default_row_commit_version=row_version))
     return found, highest
@@ -138,10 +138,8 @@ def assigned_columns(adds: pa.Table, mark: int, version: int, table: str) -> tup
     if not adds.num_rows:
         return adds, mark
     bases = _one(adds["base_row_id"], pa.int64())
-    given = pc.greater(bases, mark)
-    if pc.any(given).as_py():
-        place = pc.index(given, True).as_py()
-        raise _never_given(adds["path"][place].as_py(), bases[place].as_py(), mark, version, table)
+    for odd in adds.filter(pc.greater(bases, mark)).select(["path", "stats", "base_row_id"]).to_pylist():
+        _check_given(odd["path"], odd["stats"], odd["base_row_id"], mark, version, table)
     fresh = pc.is_null(bases)
     counts = pc.if_else(fresh, _counts(adds, fresh, version, table), pa.scalar(0, pa.int64()))
     ends = pc.add(pc.cumulative_sum(counts), mark)
@@ -153,7 +151,7 @@ def assigned_columns(adds: pa.Table, mark: int, version: int, table: str) -> tup
 
 def domain_of(mark: int) -> DomainMetadata:
     """The domain's metadata for a highest row id."""
-    return _domain(mark)
+    return DomainMetadata(DOMAIN, json.dumps({_MARK: mark}, separators=(",", ":")))
 
 
 def with_materialised_columns(
@@ -182,11 +180,7 @@ def _free_name(prefix: str, taken: set[str]) -> str:
     return name
 
 
-def _domain(mark: int) -> DomainMetadata:
-    return DomainMetadata(DOMAIN, json.dumps({_MARK: mark}, separators=(",", ":")))
-
-
-def _num_records(path: str, stats: str | None, version: int, table: str) -> int:
+def _counted(stats: str | None) -> int | None:
     text = stats or ""
     first = _COUNT_FIRST.match(text)
     if first is not None:
@@ -194,8 +188,13 @@ def _num_records(path: str, stats: str | None, version: int, table: str) -> int:
     try:
         count: Any = json.loads(text)["numRecords"]
     except (ValueError, KeyError, TypeError):
-        count = None
-    if type(count) is not int or count < 0:
+        return None
+    return count if type(count) is int and count >= 0 else None
+
+
+def _num_records(path: str, stats: str | None, version: int, table: str) -> int:
+    count = _counted(stats)
+    if count is None:
         raise InvalidCommitError(
             f"the rows of {path} cannot get ids: its statistics do not say how many there are",
             table=table,
@@ -219,8 +218,11 @@ def _counts(adds: pa.Table, fresh: pa.Array, version: int, table: str) -> pa.Arr
     return pc.replace_with_mask(counts, odd, pa.array(parsed, pa.int64()))
 
 
-def _never_given(path: str, base: int, mark: int, version: int, table: str) -> InvalidCommitError:
-    return InvalidCommitError(
+def _check_given(path: str, stats: str | None, base: int, mark: int, version: int, table: str) -> None:
+    """Refuse a file whose ids are above the highest one; a file without rows may begin right after it."""
+    if base == mark + 1 and _counted(stats) == 0:
+        return
+    raise InvalidCommitError(
         f"the file {path} has the row ids from {base} on, and the highest one that the table gave is {mark}",
         table=table,
         version=version,

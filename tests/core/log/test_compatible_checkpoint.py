@@ -33,7 +33,7 @@ def test_the_second_name_holds_what_the_first_one_does():
     made = table(protocol=V2, configuration=V2_POLICY)
     written = write_checkpoint(made.log().snapshot(), now_ms=NOW, sidecar_actions=2)
     before = made.log().snapshot()
-    path = write_compatible_checkpoint(made.store, made.uri, checkpoint_of(made))
+    path = write_compatible_checkpoint(made.log().snapshot(), checkpoint_of(made))
     assert path == checkpoint_path(1)
     made.delete(written.files[0])
     made.delete("_delta_log/_last_checkpoint")
@@ -47,14 +47,14 @@ def test_the_second_name_holds_what_the_first_one_does():
 def test_it_is_written_once():
     made = table(protocol=V2, configuration=V2_POLICY)
     write_checkpoint(made.log().snapshot(), now_ms=NOW)
-    assert write_compatible_checkpoint(made.store, made.uri, checkpoint_of(made))
-    assert write_compatible_checkpoint(made.store, made.uri, checkpoint_of(made)) is None
+    assert write_compatible_checkpoint(made.log().snapshot(), checkpoint_of(made))
+    assert write_compatible_checkpoint(made.log().snapshot(), checkpoint_of(made)) is None
 
 
 def test_a_classic_checkpoint_needs_none():
     made = table()
     write_checkpoint(made.log().snapshot(), now_ms=NOW)
-    assert write_compatible_checkpoint(made.store, made.uri, checkpoint_of(made)) is None
+    assert write_compatible_checkpoint(made.log().snapshot(), checkpoint_of(made)) is None
 
 
 def test_a_manifest_that_holds_files_itself_gets_none():
@@ -62,7 +62,7 @@ def test_a_manifest_that_holds_files_itself_gets_none():
     made.checkpoint("v2-json")
     assert checkpoint_of(made).files[0].name.endswith(".json")
     before = sorted(status.path for status in made.store.list_from("_delta_log/"))
-    written = write_compatible_checkpoint(made.store, made.uri, checkpoint_of(made))
+    written = write_compatible_checkpoint(made.log().snapshot(), checkpoint_of(made))
     assert (written is None) == (sorted(status.path for status in made.store.list_from("_delta_log/")) == before)
 
 
@@ -89,7 +89,7 @@ def test_the_second_name_alone_is_enough():
     made = table(protocol=V2, configuration=V2_POLICY)
     written = write_checkpoint(made.log().snapshot(), now_ms=NOW, sidecar_actions=2)
     before = made.log().snapshot()
-    path = write_compatible_checkpoint(made.store, made.uri, checkpoint_of(made))
+    path = write_compatible_checkpoint(made.log().snapshot(), checkpoint_of(made))
     made.delete(written.files[0])
 
     class Second:
