@@ -16,9 +16,11 @@ from bayou.log.commit_report import CommitReport
 from bayou.log.conflict import CommitIntent, TableState, resolve
 from bayou.log.isolation import IsolationLevel
 from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
+from bayou.log.row_tracking import NO_ROW_ID, high_water_mark, tracks_rows, with_row_ids
 from bayou.log.staged import StagedActions, encode_line
 from bayou.log.timestamps import InCommitTimestamps
 from bayou.log.winners import Winner, read_winners
+from bayou.protocol.features import writer_features
 from bayou.protocol.file_names import commit_path
 
 if TYPE_CHECKING:
@@ -134,11 +136,15 @@ class CommitLoop:
         current = self._staged.metadata or state.metadata
         carries = current is not None and InCommitTimestamps.of(current.configuration).enabled
         stamp = max(now, (state.timestamp or 0) + 1) if carries else None
-        if stamp is not None:
-            self.staged = self._staged.enabling_timestamps(self._base, version, stamp)
+        staged = self._staged if stamp is None else self._staged.enabling_timestamps(self._base, version, stamp)
+        file_lines = self._file_lines
+        if tracks_rows(staged.protocol or state.protocol, current):
+            staged = with_row_ids(staged, state.row_id_mark, version, self._log.table_uri)
+            file_lines = staged.file_lines()
+        self.staged = staged
         self.commit_info = self._info(now, stamp, metrics)
         self.configuration = {} if current is None else current.configuration
-        lines = [encode_line({"commitInfo": self.commit_info}), *self.staged.header_lines(), *self._file_lines]
+        lines = [encode_line({"commitInfo": self.commit_info}), *self.staged.header_lines(), *file_lines]
         return b"\n".join([*lines, b""])
 
     def _info(self, now: int, stamp: int | None, metrics: Mapping[str, object] | None) -> dict[str, Any]:
@@ -264,7 +270,10 @@ def _state_of(snapshot: Snapshot, staged: StagedActions) -> TableState:
     configurations = [each.configuration for each in (snapshot.metadata, staged.metadata) if each is not None]
     carries = any(InCommitTimestamps.of(each).enabled for each in configurations)
     timestamp = snapshot.timestamp if carries else None
-    return TableState(snapshot.version, snapshot.protocol, snapshot.metadata, timestamp)
+    # Only a table with the feature has its checkpoint read for the mark.
+    tracks = "rowTracking" in writer_features(snapshot.protocol)
+    mark = high_water_mark(snapshot.domain_metadata) if tracks else NO_ROW_ID
+    return TableState(snapshot.version, snapshot.protocol, snapshot.metadata, timestamp, row_id_mark=mark)
 
 
 def _parameter(value: object) -> str:

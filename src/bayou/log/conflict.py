@@ -29,6 +29,7 @@ from bayou.log.added_files import AddedFiles
 from bayou.log.file_statistics import may_match
 from bayou.log.isolation import IsolationLevel
 from bayou.log.keys import canonical_paths
+from bayou.log.row_tracking import NO_ROW_ID, high_water_mark
 from bayou.log.time_travel import format_timestamp
 from bayou.log.winners import Winner, WinningFiles, winning_files
 from bayou.protocol import properties
@@ -71,6 +72,7 @@ class TableState:
     metadata: Metadata | None
     timestamp: int | None = None
     overlooked: int | None = None
+    row_id_mark: int = NO_ROW_ID
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,8 @@ def _check_header(intent: CommitIntent, state: TableState, winner: Winner) -> Ta
     if again:
         why = f"committed a transaction of the application {min(again)!r}, whose last one this operation relied on"
         raise lost(ConcurrentTransactionException, intent, winner, why)
-    return replace(after, version=winner.version, timestamp=winner.info.in_commit_timestamp)
+    mark = high_water_mark(winner.header.domains, after.row_id_mark)
+    return replace(after, version=winner.version, timestamp=winner.info.in_commit_timestamp, row_id_mark=mark)
 
 
 def _checked_protocol(intent: CommitIntent, state: TableState, winner: Winner) -> TableState:

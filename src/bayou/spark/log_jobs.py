@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 
 from bayou.log.checkpoint_columns import spark_schema
 from bayou.log.log_jobs import MIN_FILES, LogJobError
+from bayou.spark.jvm.session import copy_of
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -77,10 +78,7 @@ def _function(work: Work) -> Any:
 
 
 def _frame(active: SparkSession, uris: list[str]) -> DataFrame:
-    copy = active._jsparkSession.cloneSession()  # noqa: SLF001  (PySpark has no public way to copy a session)
-    spark = SparkSession(active.sparkContext, copy)
-    for name, value in _SETTINGS.items():
-        spark.conf.set(name, value)
+    spark = copy_of(active, _SETTINGS)
     frame = spark.read.options(**_NO_PATTERNS).parquet(*uris)
     return frame.select(*(name for name in ("add", "remove") if name in frame.columns))
 

@@ -7,6 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
 
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.callbacks import BiFunction
@@ -14,8 +15,6 @@ from bayou.storage.paths import redact_uri
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from pyspark.sql import SparkSession
 
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
@@ -26,6 +25,14 @@ _RULE = "bayou.Rule"
 def java_session(spark: SparkSession) -> JavaObject:
     """The JVM's side of a session."""
     return spark._jsparkSession  # noqa: SLF001  (PySpark has no public name for it)
+
+
+def copy_of(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
+    """A session with everything that this one has, and some settings of its own."""
+    copy = SparkSession(spark.sparkContext, java_session(spark).cloneSession())
+    for name, value in settings.items():
+        copy.conf.set(name, value)
+    return copy
 
 
 def install_rule(jvm: Jvm, session: JavaObject, body: Callable[..., Any]) -> None:
