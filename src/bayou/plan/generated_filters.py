@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Filters on generated partition columns out of filters on the columns that they are generated from.
+
+`ts >= '2024-05-01'` over a table partitioned by `CAST(ts AS DATE)` skips the partitions before that day. The derived predicate
+holds for the partition of every row for which the given one is true; it may hold for more.
+
+Sources: delta-spark's `GeneratedColumn.generatePartitionFilters`. Beyond it: clocks that are set back, zones that are not known,
+IN, OR, prefixes, and years after 9999 in formatted dates.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from bayou.plan.generation_expressions import Call, Constant, Expression, Reference, parse_expression
+from bayou.plan.generation_rules import (
+    ClockRule,
+    FormattedRule,
+    IdentityRule,
+    PartitionRule,
+    SubstringRule,
+    Tests,
+    TruncatedTimestampRule,
+)
+from bayou.plan.predicate import And, Column, Comparison, In, IsNull, Literal, Or, StartsWith
+from bayou.plan.truncation import DATE_FORMATS, DATE_UNITS, TIMESTAMP_UNITS, clock_parts, formatted, truncated
+from bayou.protocol.generated_columns import generated_columns
+from bayou.protocol.instants import MICROS_PER_DAY
+from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.stats import is_collated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from bayou.plan.predicate import Path, Predicate
+
+__all__ = ["PartitionRule", "derived_filter", "partition_rules"]
+
+_MOST_VALUES: Final = 100
+"""An IN of more values derives nothing: every value would be a filter of its own."""
+
+_STAMPS: Final = ("timestamp", "timestamp_ntz")
+_DATED: Final = (*_STAMPS, "date")
+_TO_DATE: Final = ("cast to date", "date", "to_date")
+_PARTS: Final = {"year": 0, "month": 1, "day": 2, "dayofmonth": 2, "hour": 3}
+_HOUR_PART: Final = 3
+
+
+def partition_rules(schema: StructType, partition_columns: Iterable[str]) -> tuple[PartitionRule, ...]:
+    """The rules of a table's generated partition columns; expressions that are not understood have none.
+
+    Args:
+        schema: the table's schema. Where the protocol does not have generated columns, expressions in it mean nothing.
+        partition_columns: the logical names of its partition columns.
+    """
+    partitions = {name.lower() for name in partition_columns}
+    rules: list[PartitionRule] = []
+    parts: dict[tuple[Path, str], dict[int, Column]] = {}
+    for generated in generated_columns(schema):
+        field = schema.field(generated.name)
+        expression = parse_expression(generated.expression) if generated.name.lower() in partitions else None
+        if field is None or expression is None or is_collated(field):
+            continue
+        found = _part(expression, field, schema)
+        if found is not None:
+            source, part = found
+            parts.setdefault((source.path, source.type), {}).setdefault(part, Column((field.physical_name,)))
+        else:
+            rule = _rule(expression, field, schema)
+            rules.extend([rule] if rule is not None else [])
+    rules.extend(_clock_parts_rule(base, kind, columns) for (base, kind), columns in parts.items() if 0 in columns)
+    return tuple(rules)
+
+
+def derived_filter(predicate: Predicate, rules: Sequence[PartitionRule], *, time_zone: str | None) -> Predicate | None:
+    """A predicate over partition columns that holds wherever the given one is true; None where nothing is known.
+
+    Args:
+        predicate: over physical paths; the parts of an AND count one by one.
+        rules: of the table.
+        time_zone: the zone in which the partition values of timestamps were computed, by which the session's is meant in
+            delta-spark. None allows for every zone, and keeps a partition or two more.
+    """
+    match predicate:
+        case And(children):
+            found = [each for each in (derived_filter(child, rules, time_zone=time_zone) for child in children) if each is not None]
+            return _all(found)
+        case Or(children) if children:
+            found = [each for each in (derived_filter(child, rules, time_zone=time_zone) for child in children) if each is not None]
+            return Or(tuple(found)) if len(found) == len(children) else None
+        case In(column, values) if 0 < len(values) <= _MOST_VALUES:
+            equal = Or(tuple(Comparison("=", column, each) for each in values if each.value is not None))
+            return derived_filter(equal, rules, time_zone=time_zone)
+        case Comparison() | IsNull() | StartsWith():
+            return _all(list(_from_leaf(predicate, rules, time_zone)))
+        case _:
+            return None
+
+
+def _from_leaf(leaf: Comparison | IsNull | StartsWith, rules: Sequence[PartitionRule], zone: str | None) -> Iterator[Predicate]:
+    for rule in rules:
+        if rule.base == leaf.column.path:
+            found = _applied(rule, leaf, zone)
+            if found is not None:
+                yield found
+
+
+def _applied(rule: PartitionRule, leaf: Comparison | IsNull | StartsWith, zone: str | None) -> Predicate | None:
+    match leaf:
+        case IsNull():
+            return rule.null()
+        case StartsWith(_, prefix):
+            return rule.prefixed(prefix)
+        case Comparison(op, _, literal) if literal.value is None:
+            return rule.null() if op == "<=>" else None
+        case Comparison(op, _, literal) if literal.type == rule.base_type:
+            return rule.compared("=" if op == "<=>" else op, literal.value, zone)
+        case _:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The column that an expression is over."""
+
+    path: Path
+    type: str
+
+
+def _rule(expression: Expression, field: StructField, schema: StructType) -> PartitionRule | None:
+    """The rule of one partition column, if there is one for the expression and the column has the type of its values."""
+    partition = Column((field.physical_name,))
+    if isinstance(expression, Reference):
+        source = _source(expression, schema)
+        is_same = source is not None and source.type == field.type
+        return IdentityRule(source.path, source.type, partition) if source is not None and is_same else None
+    if not isinstance(expression, Call) or expression.name not in _FUNCTIONS:
+        return None
+    value_type, make = _FUNCTIONS[expression.name]
+    return make(expression.arguments, partition, schema) if field.type == value_type else None
+
+
+def _date(arguments: _Arguments, partition: Column, schema: StructType) -> PartitionRule | None:
+    source = _source(arguments[0], schema, _DATED) if len(arguments) == 1 else None
+    return None if source is None else ClockRule(source.path, source.type, partition, _dates(partition))
+
+
+def _truncated_date(arguments: _Arguments, partition: Column, schema: StructType) -> PartitionRule | None:
+    match arguments:
+        case (argument, Constant(str(unit))) if unit.lower() in DATE_UNITS:
+            source = _dated(argument, schema)
+            return None if source is None else ClockRule(source.path, source.type, partition, _dates(partition, unit.lower()))
+        case _:
+            return None
+
+
+def _formatted_date(arguments: _Arguments, partition: Column, schema: StructType) -> PartitionRule | None:
+    match arguments:
+        case (argument, Constant(str(pattern))) if pattern in DATE_FORMATS:
+            source = _stamped(argument, schema)
+            # The hour of a date is not midnight where the clock is set forward then.
+            if source is None or (source.type == "date" and pattern.endswith("HH")):
+                return None
+            return FormattedRule(source.path, source.type, partition, _texts(partition, pattern))
+        case _:
+            return None
+
+
+def _truncated_timestamp(arguments: _Arguments, partition: Column, schema: StructType) -> PartitionRule | None:
+    match arguments:
+        case (Constant(str(unit)), argument) if unit.lower() in TIMESTAMP_UNITS:
+            source = _stamped(argument, schema)
+            return None if source is None else TruncatedTimestampRule(source.path, source.type, partition, unit.lower())
+        case _:
+            return None
+
+
+def _substring(arguments: _Arguments, partition: Column, schema: StructType) -> PartitionRule | None:
+    match arguments:
+        case (argument, Constant(int(position))):
+            length = sys.maxsize
+        case (argument, Constant(int(position)), Constant(int(length))):
+            pass
+        case _:
+            return None
+    source = _source(argument, schema, ("string",))
+    return None if source is None else SubstringRule(source.path, source.type, partition, position, length)
+
+
+_Arguments: TypeAlias = "tuple[Expression, ...]"
+
+_FUNCTIONS: Final[dict[str, tuple[str, Callable[[_Arguments, Column, StructType], PartitionRule | None]]]] = {
+    **dict.fromkeys(_TO_DATE, ("date", _date)),
+    "trunc": ("date", _truncated_date),
+    "date_format": ("string", _formatted_date),
+    "date_trunc": ("timestamp", _truncated_timestamp),
+    "substring": ("string", _substring),
+    "substr": ("string", _substring),
+}
+"""What makes the rule of a function, and the type that the partition column must have."""
+
+
+def _part(expression: Expression, field: StructField, schema: StructType) -> tuple[_Source, int] | None:
+    """The column and which part of its clock an expression such as YEAR(ts) is."""
+    match expression:
+        case Call("hour", (argument,)) if field.type == "integer":
+            source = _source(argument, schema, _STAMPS)
+            return None if source is None else (source, _HOUR_PART)
+        case Call(name, (argument,)) if name in _PARTS and field.type == "integer":
+            source = _dated(argument, schema)
+            return None if source is None else (source, _PARTS[name])
+        case _:
+            return None
+
+
+def _clock_parts_rule(base: Path, base_type: str, columns: dict[int, Column]) -> PartitionRule:
+    """Year, year and month, and so on; what comes after a part that is missing is in no order."""
+    together = [columns[part] for part in range(len(columns)) if set(range(part + 1)) <= columns.keys()]
+
+    def values(wall: int) -> Tests:
+        return [(column, Literal(part, "integer")) for column, part in zip(together, clock_parts(wall), strict=False)]
+
+    return ClockRule(base, base_type, together[0], values)
+
+
+def _dates(column: Column, unit: str = "day") -> Callable[[int], Tests | None]:
+    return lambda wall: [(column, Literal(truncated(wall, unit) // MICROS_PER_DAY, "date"))]
+
+
+def _texts(column: Column, pattern: str) -> Callable[[int], Tests | None]:
+    def values(wall: int) -> Tests | None:
+        text = formatted(wall, pattern)
+        return None if text is None else [(column, Literal(text, "string"))]
+
+    return values
+
+
+def _dated(expression: Expression, schema: StructType) -> _Source | None:
+    """A column whose date is meant, with a cast or without."""
+    match expression:
+        case Call(name, (argument,)) if name in _TO_DATE:
+            return _source(argument, schema, _DATED)
+        case _:
+            return _source(expression, schema, _DATED)
+
+
+def _stamped(expression: Expression, schema: StructType) -> _Source | None:
+    """A timestamp, or a date that is taken for the timestamp of its start."""
+    match expression:
+        case Call("cast to timestamp" | "timestamp", (argument,)):
+            return _source(argument, schema, ("date",))
+        case _:
+            return _source(expression, schema, ("timestamp", "date"))
+
+
+def _source(expression: Expression, schema: StructType, types: Sequence[str] = ()) -> _Source | None:
+    if not isinstance(expression, Reference):
+        return None
+    kind: Any = schema
+    path: list[str] = []
+    for name in expression.path:
+        field = kind.field(name) if isinstance(kind, StructType) else None
+        if field is None or is_collated(field):
+            return None
+        path.append(field.physical_name)
+        kind = field.type
+    if not isinstance(kind, str) or (types and kind not in types):
+        return None
+    return _Source(tuple(path), kind)
+
+
+def _all(found: list[Predicate]) -> Predicate | None:
+    if len(found) > 1:
+        return And(tuple(found))
+    return found[0] if found else None

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The support matrix of the documentation, rendered from the table of features: it cannot say other than the code does."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bayou.protocol.actions import Metadata
+from bayou.protocol.drop_feature import DROPPABLE
+from bayou.protocol.features import FEATURES, MAX_READER_VERSION, MAX_WRITER_VERSION, Enablement, Feature
+from bayou.protocol.schema import StructType
+
+_HEADER: Final = ("Feature", "Protocol", "Read", "Write", "Enabled by", "Drop")
+_NOTES: Final = (
+    "Protocol: the reader and writer version from which on the feature exists; versions 3 and 7 list features by name.",
+    "Write: `unless used` is for tables that list the feature and have nothing that needs it.",
+    (
+        "Enabled by: besides `delta.feature.<name>` = `supported`, which works for every feature but clustering. "
+        "`(new tables)` is for features that a table which is there gets only that way."
+    ),
+)
+# A table that has nothing a rule could be about.
+_NOTHING: Final = (Metadata("", ""), StructType())
+_UNRESTRICTED: Final = Feature("", reader_writer=False).write_blocked
+
+
+def feature_matrix() -> str:
+    """A Markdown table of all features, by name, with what bayou does with each, and notes below it."""
+    rows = [_row(FEATURES[name]) for name in sorted(FEATURES, key=str.lower)]
+    lines = [_line(_HEADER), _line(("---",) * len(_HEADER)), *map(_line, rows), "", *(f"- {note}" for note in _NOTES)]
+    return "\n".join(lines) + "\n"
+
+
+def _row(feature: Feature) -> tuple[str, ...]:
+    return (
+        f"`{feature.name}`",
+        _versions(feature),
+        "yes" if feature.read else "no",
+        _write(feature),
+        _enabled_by(feature.enabled_by),
+        "yes" if feature.name in DROPPABLE else "no",
+    )
+
+
+def _versions(feature: Feature) -> str:
+    writer = feature.legacy_writer or MAX_WRITER_VERSION
+    if not feature.reader_writer:
+        return f"writer {writer}"
+    return f"reader {feature.legacy_reader or MAX_READER_VERSION}, writer {writer}"
+
+
+def _write(feature: Feature) -> str:
+    if not feature.read or feature.write_blocked(*_NOTHING):
+        return "no"
+    return "yes" if feature.write_blocked is _UNRESTRICTED else "unless used"
+
+
+def _enabled_by(enablement: Enablement) -> str:
+    if not enablement.text:
+        return "-"
+    return enablement.text if enablement.auto else f"{enablement.text} (new tables)"
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which table properties exclude each other.
+
+Sources: delta-spark's `DeltaConfigs`, `RowTracking`, `GenerateSymlinkManifest` and `DeletionVectorUtils`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from bayou.errors import InvalidOptionError
+from bayou.protocol import properties
+
+
+def check_combinations(
+    configuration: Mapping[str, str],
+    *,
+    table: str | None,
+    version: int | None = None,
+    touched: Mapping[str, str] | None = None,
+) -> None:
+    """Refuse properties that exclude each other.
+
+    Args:
+        configuration: a table's whole configuration.
+        table: the table's path or URI, for errors.
+        version: the table's version, for errors.
+        touched: what is being set; rules about none of it are not looked at, so that a table which breaks one can still
+            be changed elsewhere. None for all rules.
+
+    Raises:
+        InvalidOptionError: two properties exclude each other; the text names both.
+    """
+    for pair, check in _COMBINATIONS:
+        if touched is None or any(each.key in touched for each in pair):
+            check(configuration, table, version)
+
+
+def _check_retention(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
+    log, files = properties.LOG_RETENTION_MS, properties.DELETED_FILE_RETENTION_MS
+    if log.read(configuration) < files.read(configuration):
+        raise _excluded(
+            table,
+            version,
+            f"{log.key} needs to be greater than or equal to {files.key}: the log has to know of every file that is kept",
+            next_step=f"Set {files.key} too, or a longer {log.key}.",
+        )
+
+
+def _check_row_tracking(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
+    enabled, suspended = properties.ENABLE_ROW_TRACKING, properties.ROW_TRACKING_SUSPENDED
+    if enabled.read(configuration) and suspended.read(configuration):
+        raise _excluded(
+            table,
+            version,
+            f"{enabled.key} and {suspended.key} cannot both be true",
+            "DELTA_ROW_TRACKING_ILLEGAL_PROPERTY_COMBINATION",
+            "55000",
+            "Set one of them to false.",
+        )
+
+
+def _check_manifest_and_vectors(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
+    if properties.SYMLINK_MANIFEST.read(configuration) and properties.ENABLE_DELETION_VECTORS.read(configuration):
+        raise _excluded(
+            table,
+            version,
+            "symlink manifests and deletion vectors exclude each other: readers of manifests know no deletion vectors",
+            "DELTA_VIOLATE_TABLE_PROPERTY_VALIDATION_FAILED.PERSISTENT_DELETION_VECTORS_WITH_INCREMENTAL_MANIFEST_GENERATION",
+            "0A000",
+            f"Set {properties.SYMLINK_MANIFEST.key} or {properties.ENABLE_DELETION_VECTORS.key} to false.",
+        )
+
+
+def _check_manifest_and_mapping(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
+    mapped = properties.COLUMN_MAPPING_MODE.read(configuration).lower() != "none"
+    if mapped and properties.SYMLINK_MANIFEST.read(configuration):
+        raise _excluded(
+            table,
+            version,
+            "symlink manifests and column mapping exclude each other: readers of manifests know no physical names",
+            "DELTA_UNSUPPORTED_MANIFEST_GENERATION_WITH_COLUMN_MAPPING",
+            "0AKDC",
+            f"Set {properties.SYMLINK_MANIFEST.key} to false.",
+        )
+
+
+def _excluded(
+    table: str | None,
+    version: int | None,
+    message: str,
+    error_class: str | None = None,
+    sql_state: str | None = None,
+    next_step: str = "",
+) -> InvalidOptionError:
+    return InvalidOptionError(
+        message, table=table, version=version, error_class=error_class, sql_state=sql_state, next_step=next_step
+    )
+
+
+_COMBINATIONS: Final = (
+    ((properties.LOG_RETENTION_MS, properties.DELETED_FILE_RETENTION_MS), _check_retention),
+    ((properties.ENABLE_ROW_TRACKING, properties.ROW_TRACKING_SUSPENDED), _check_row_tracking),
+    ((properties.SYMLINK_MANIFEST, properties.ENABLE_DELETION_VECTORS), _check_manifest_and_vectors),
+    ((properties.SYMLINK_MANIFEST, properties.COLUMN_MAPPING_MODE), _check_manifest_and_mapping),
+)

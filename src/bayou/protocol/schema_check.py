@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a table's schema may be: column names, types, void columns, NOT NULL, partition columns.
+
+Sources: delta-spark's `SchemaUtils` (`checkSchemaFieldNames`, `findUnsupportedDataTypes`,
+`removeUnenforceableNotNullConstraints`), `SchemaMergingUtils.checkColumnNameDuplication`, `PartitionUtils` and
+`EmptySchemaWriteException`; the error classes are its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import InvalidSchemaError
+from bayou.protocol.partition_values import decimal_type
+from bayou.protocol.schema import ArrayType, MapType, StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from bayou.protocol.schema import DataType
+
+FORBIDDEN_CHARACTERS: Final = " ,;{}()\n\t="
+"""What no column name may contain without column mapping: Parquet's own schema text uses these characters."""
+CHANGE_DATA_FEED_COLUMNS: Final = ("_change_type", "_commit_version", "_commit_timestamp")
+"""The columns that a change data feed adds to the table's."""
+INTERNAL_PREFIX: Final = "__delta_internal"
+"""How the names of columns begin that readers add for themselves."""
+VOID_TYPES: Final = frozenset({"void", "null"})
+"""The type of a column that holds nothing but NULL, under its two names in schemas."""
+
+_NUMBERS: Final = frozenset({"byte", "short", "integer", "long", "float", "double"})
+_TIMES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})
+_PLAIN_TYPES: Final = _NUMBERS | _TIMES | VOID_TYPES | {"boolean", "string", "binary", "variant"}
+_CHAR_TYPE: Final = re.compile(r"(?:char|varchar)\(\s*\d+\s*\)")
+_MAX_PRECISION: Final = 38
+
+
+def check_schema(
+    schema: StructType,
+    partition_columns: Sequence[str],
+    table: str | None,
+    *,
+    version: int | None = None,
+    column_mapping: bool = False,
+    change_data_feed: bool = False,
+) -> None:
+    """Refuses a schema that no table can have.
+
+    A DataFrame's schema is made nullable first: what it says about NULL is no constraint.
+
+    Args:
+        schema: the schema.
+        partition_columns: the logical names of the partition columns.
+        table: the table's path or URI, for the error.
+        version: the table's version, for the error.
+        column_mapping: whether files have physical names, so that logical ones may have any character.
+        change_data_feed: whether the table keeps a change data feed.
+
+    Raises:
+        InvalidSchemaError: a name, a type, a NOT NULL or a partition column is not possible; the text says which and
+            why, and `columns` names the columns.
+    """
+    if not schema.fields:
+        raise _invalid("a table needs at least one column", table, version, "DELTA_EMPTY_DATA", "428GU")
+    check_names(schema, table, version=version, column_mapping=column_mapping, change_data_feed=change_data_feed)
+    check_types(schema, table, version=version)
+    check_void(schema, partition_columns, table, version=version)
+    check_nested_not_null(schema, table, version=version)
+    check_partition_columns(schema, partition_columns, table, version=version)
+
+
+def check_names(
+    schema: StructType,
+    table: str | None,
+    *,
+    version: int | None = None,
+    column_mapping: bool = False,
+    change_data_feed: bool = False,
+    duplicates_class: str = "METADATA_UPDATE",
+) -> None:
+    """Refuses names that are taken, reserved, or have characters that the files cannot have.
+
+    Args:
+        schema: the schema.
+        table: as for `check_schema`.
+        version: as for `check_schema`.
+        column_mapping: as for `check_schema`.
+        change_data_feed: as for `check_schema`.
+        duplicates_class: the subclass of DELTA_DUPLICATE_COLUMNS_FOUND that says where the duplicates come from.
+
+    Raises:
+        InvalidSchemaError: there is such a name; `columns` has them all.
+    """
+    twins = list(_duplicates(schema))
+    if twins:
+        message = f"column names are not case-sensitive, and these are found more than once: {', '.join(twins)}"
+        error_class = f"DELTA_DUPLICATE_COLUMNS_FOUND.{duplicates_class}"
+        raise _invalid(message, table, version, error_class, "42711", twins)
+    internal = [name for name in schema.names if name.lower().startswith(INTERNAL_PREFIX)]
+    if internal:
+        message = f"names that begin with {INTERNAL_PREFIX} are reserved, such as {internal[0]!r}"
+        raise _invalid(message, table, version, "DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED", "42000", internal)
+    reserved = [name for name in schema.names if change_data_feed and name.lower() in CHANGE_DATA_FEED_COLUMNS]
+    if reserved:
+        message = f"the reserved columns [{', '.join(reserved)}] are those that the table's change data feed adds"
+        step = "rename or drop these columns, or set delta.enableChangeDataFeed to false."
+        raise _invalid(message, table, version, "RESERVED_CDC_COLUMNS_ON_WRITE", "42939", reserved, next_step=step)
+    bad = [path for name, path in _names(schema) if any(character in FORBIDDEN_CHARACTERS for character in name)]
+    if bad and not column_mapping:
+        found = f"Found invalid character(s) among {FORBIDDEN_CHARACTERS!r} in the column names"
+        step = "rename the columns, or set delta.columnMapping.mode to name."
+        message = f"{found}: {', '.join(map(repr, bad))}"
+        raise _invalid(message, table, version, "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", "42K05", bad, next_step=step)
+
+
+def check_types(schema: StructType, table: str | None, *, version: int | None = None) -> None:
+    """Refuses types that no Delta table has.
+
+    Raises:
+        InvalidSchemaError: there is one; `columns` has all the columns.
+    """
+    primitives = ((".".join(path), kind) for path, kind in walk(schema) if isinstance(kind, str))
+    unsupported = {path: kind for path, kind in primitives if not is_supported(kind)}
+    if unsupported:
+        listed = ", ".join(f"{path!r} is {kind}" for path, kind in unsupported.items())
+        message = f"Found columns using unsupported data types: {listed}"
+        step = "cast the columns; a text keeps the value of every type."
+        raise _invalid(message, table, version, "DELTA_UNSUPPORTED_DATA_TYPES", "0AKDC", unsupported, next_step=step)
+
+
+def check_void(schema: StructType, partition_columns: Sequence[str], table: str | None, *, version: int | None = None) -> None:
+    """Refuses void where the files would have nothing in its place: files have no void columns.
+
+    Raises:
+        InvalidSchemaError: void is inside an array or a map, or a struct or the table has no column of another type.
+    """
+    check_nested_void(schema, table, version=version)
+    partitions = {name.lower() for name in partition_columns}
+    stored = [field for field in schema.fields if field.name.lower() not in partitions]
+    if stored and all(_is_void(field.type) for field in stored):
+        message = "all columns that files would hold have VOID type"
+        error_class = "DELTA_CANNOT_WRITE_EMPTY_SCHEMA.TABLE_ALL_VOID_COLUMNS"
+        raise _invalid(message, table, version, error_class, "428GU", [field.name for field in stored])
+
+
+def check_nested_void(schema: StructType, table: str | None, *, version: int | None = None) -> None:
+    """Refuses void inside arrays and maps, and structs of nothing but void.
+
+    Raises:
+        InvalidSchemaError: there is such a column.
+    """
+    for path, kind in walk(schema):
+        column = ".".join(path)
+        if isinstance(kind, ArrayType | MapType) and any(_is_void(inner) for _, inner in walk(kind)):
+            message = f"the column {column!r} has void inside an array or a map"
+            error_class = "DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_TYPE"
+            raise _invalid(message, table, version, error_class, "22005", [column], next_step="cast the elements.")
+        if path and isinstance(kind, StructType) and all(_is_void(field.type) for field in kind.fields):
+            subclass = "STRUCT_ALL_VOID_FIELDS" if kind.fields else "STRUCT_NO_FIELDS"
+            message = f"the column {column!r} is a struct {'where all fields have VOID type' if kind.fields else 'with no fields'}"
+            raise _invalid(message, table, version, f"DELTA_CANNOT_WRITE_EMPTY_SCHEMA.{subclass}", "428GU", [column])
+
+
+def check_nested_not_null(schema: StructType, table: str | None, *, version: int | None = None) -> None:
+    """Refuses NOT NULL on the fields of array elements, map keys and map values, which no writer enforces.
+
+    Raises:
+        InvalidSchemaError: there is one.
+    """
+    for path, collection in walk(schema):
+        if not isinstance(collection, ArrayType | MapType):
+            continue
+        structs = ((inner, kind) for inner, kind in walk(collection, path) if isinstance(kind, StructType))
+        required = [".".join((*inner, field.name)) for inner, kind in structs for field in kind.fields if not field.nullable]
+        if required:
+            message = f"the field {required[0]!r} is NOT NULL inside an array or a map, where no writer checks it"
+            raise _invalid(message, table, version, "DELTA_NESTED_NOT_NULL_CONSTRAINT", "0AKDC", required)
+
+
+def check_partition_columns(
+    schema: StructType, partition_columns: Sequence[str], table: str | None, *, version: int | None = None
+) -> None:
+    """Refuses partition columns that are no columns, whose values have no text, or that leave the files without columns.
+
+    Raises:
+        InvalidSchemaError: a partition column is not possible.
+    """
+    for name in partition_columns:
+        field = schema.field(name)
+        if field is None:
+            message = f"the partition column {name!r} is not among the columns {list(schema.names)}"
+            raise _invalid(message, table, version, "DELTA_PARTITION_COLUMN_NOT_FOUND", "42703", [name])
+        if not isinstance(field.type, str) or field.type in VOID_TYPES or field.type == "variant":
+            message = f"the column {name!r} cannot be a partition column: values of its type have no single text"
+            raise _invalid(message, table, version, "DELTA_INVALID_PARTITION_COLUMN_TYPE", "42996", [name])
+    if len({name.lower() for name in partition_columns}) < len(partition_columns):
+        message = f"a partition column is named twice in {list(partition_columns)}"
+        error_class = "DELTA_DUPLICATE_COLUMNS_FOUND.PARTITION_COLUMNS"
+        raise _invalid(message, table, version, error_class, "42711", partition_columns)
+    if partition_columns and len(partition_columns) == len(schema.fields):
+        message = "not every column can be a partition column: the files would be empty"
+        error_class = "DELTA_CANNOT_USE_ALL_COLUMNS_FOR_PARTITION"
+        raise _invalid(message, table, version, error_class, "428FT", partition_columns)
+
+
+def is_supported(kind: str) -> bool:
+    """Whether a table can have columns of a primitive type."""
+    decimal = decimal_type(kind)
+    if decimal is not None:
+        precision, scale = decimal
+        return 0 < precision <= _MAX_PRECISION and 0 <= scale <= precision
+    return kind in _PLAIN_TYPES or _CHAR_TYPE.fullmatch(kind) is not None
+
+
+def walk(kind: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], DataType]]:
+    """The type and every type inside it, each with its logical path, an outer one before its inner ones.
+
+    What an array or a map holds is under `element`, `key` and `value`.
+    """
+    yield path, kind
+    match kind:
+        case StructType(fields):
+            for field in fields:
+                yield from walk(field.type, (*path, field.name))
+        case ArrayType(element, _):
+            yield from walk(element, (*path, "element"))
+        case MapType(key, value, _):
+            yield from walk(key, (*path, "key"))
+            yield from walk(value, (*path, "value"))
+        case _:
+            return
+
+
+def _names(schema: StructType) -> Iterator[tuple[str, str]]:
+    """Each column's own name and its dotted path, at every depth."""
+    for path, kind in walk(schema):
+        if isinstance(kind, StructType):
+            yield from ((name, ".".join((*path, name))) for name in kind.names)
+
+
+def _duplicates(schema: StructType) -> Iterator[str]:
+    for path, kind in walk(schema):
+        if isinstance(kind, StructType):
+            counts = Counter(name.lower() for name in kind.names)
+            yield from (".".join((*path, name)) for name, count in counts.items() if count > 1)
+
+
+def _is_void(kind: DataType) -> bool:
+    return kind in VOID_TYPES if isinstance(kind, str) else False
+
+
+def _invalid(
+    message: str,
+    table: str | None,
+    version: int | None,
+    error_class: str,
+    sql_state: str,
+    columns: Iterable[str] = (),
+    *,
+    next_step: str = "",
+) -> InvalidSchemaError:
+    return InvalidSchemaError(
+        f"The schema is no table's: {message}.",
+        next_step=next_step,
+        table=table,
+        version=version,
+        error_class=error_class,
+        sql_state=sql_state,
+        columns=tuple(columns),
+    )

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Type widening: which type a column may change to while its files stay, and how the schema records it.
+
+Sources: PROTOCOL.md, "Type Widening"; delta-spark's `TypeWidening`, `TypeWideningMode` and `TypeWideningMetadata`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+from bayou.protocol.partition_values import INTEGER_BITS, decimal_type
+from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bayou.protocol.schema import DataType
+
+TYPE_CHANGES: Final = "delta.typeChanges"
+"""The key of a field's metadata that lists the changes of its type."""
+
+_INT32_TYPES: Final = ("byte", "short", "integer")
+_EXACT_DECIMALS: Final = {"byte": (10, 0), "short": (10, 0), "integer": (10, 0), "long": (20, 0)}
+"""The least decimal that Parquet readers make of an integer."""
+
+
+class Widening(Enum):
+    """Which changes of a column's type a merge may make by itself. The values are delta-spark's, but for ICEBERG.
+
+    Attributes:
+        NEVER: none; so it is where the table does not enable type widening.
+        ICEBERG: those that Iceberg has too: integers, float to double, decimals of one scale.
+        SAME_FAMILY: integers, float to double, decimals, date to timestamp_ntz.
+        ALWAYS: also integers to decimals, and byte, short and integer to double; ALTER TABLE allows as much.
+    """
+
+    NEVER = "never"
+    ICEBERG = "iceberg"
+    SAME_FAMILY = "same_family_type"
+    ALWAYS = "always"
+
+
+def is_widening(from_type: str, to_type: str, widening: Widening = Widening.ALWAYS) -> bool:
+    """Whether a primitive type may become another one; False where they are the same.
+
+    Source: `TypeWidening.isTypeChangeSupported`; PROTOCOL.md, "Type Widening".
+    """
+    from_decimal, to_decimal = decimal_type(from_type), decimal_type(to_type)
+    if widening is Widening.NEVER or from_type == to_type or (from_decimal and from_decimal == to_decimal):
+        return False
+    if to_decimal:
+        return _widens_to_decimal(
+            from_decimal or _EXACT_DECIMALS.get(from_type), to_decimal, widening, is_decimal=bool(from_decimal)
+        )
+    if from_type in INTEGER_BITS and to_type in INTEGER_BITS:
+        return INTEGER_BITS[from_type] < INTEGER_BITS[to_type]
+    if to_type == "double" and from_type in _INT32_TYPES:
+        return widening is Widening.ALWAYS
+    if (from_type, to_type) == ("date", "timestamp_ntz"):
+        return widening is not Widening.ICEBERG
+    return (from_type, to_type) == ("float", "double")
+
+
+def record_type_changes(schema: StructType, previous: StructType, *, change_version: int | None = None) -> StructType:
+    """The schema with every type that is wider than before noted in the metadata of the nearest field.
+
+    Args:
+        schema: the table's new schema.
+        previous: its schema before.
+        change_version: the version that makes the change; only tables with the preview of the feature note it.
+
+    Source: PROTOCOL.md, "Type Change Metadata".
+    """
+    before = {field.name.lower(): field for field in previous.fields}
+    return StructType(tuple(_recorded(field, before.get(field.name.lower()), change_version) for field in schema.fields))
+
+
+def _widens_to_decimal(
+    digits: tuple[int, int] | None, to_decimal: tuple[int, int], widening: Widening, *, is_decimal: bool
+) -> bool:
+    """Whether neither the digits before the point nor those after it become fewer, and the mode allows the change."""
+    if digits is None or not (is_decimal or widening is Widening.ALWAYS):
+        return False
+    (precision, scale), (to_precision, to_scale) = digits, to_decimal
+    if widening is Widening.ICEBERG and to_scale != scale:
+        return False
+    return to_scale >= scale and to_precision - to_scale >= precision - scale
+
+
+def _recorded(field: StructField, previous: StructField | None, change_version: int | None) -> StructField:
+    if previous is None:
+        return field
+    kind = _recorded_type(field.type, previous.type, change_version)
+    changes = list(_changes(field.type, previous.type, (), change_version))
+    if not changes:
+        return replace(field, type=kind)
+    known = field.metadata.get(TYPE_CHANGES)
+    earlier = known if isinstance(known, list) else []
+    return replace(field, type=kind, metadata={**field.metadata, TYPE_CHANGES: [*earlier, *changes]})
+
+
+def _recorded_type(kind: DataType, previous: DataType, change_version: int | None) -> DataType:
+    match kind, previous:
+        case StructType(), StructType():
+            return record_type_changes(kind, previous, change_version=change_version)
+        case ArrayType(element, _), ArrayType(old, _):
+            return replace(kind, element_type=_recorded_type(element, old, change_version))
+        case MapType(key, value, _), MapType(old_key, old_value, _):
+            recorded = _recorded_type(value, old_value, change_version)
+            return replace(kind, key_type=_recorded_type(key, old_key, change_version), value_type=recorded)
+        case _:
+            return kind
+
+
+def _changes(kind: DataType, previous: DataType, path: tuple[str, ...], change_version: int | None) -> Iterator[dict[str, Any]]:
+    """The changes inside a field's arrays and maps; a struct's fields have notes of their own."""
+    match kind, previous:
+        case ArrayType(element, _), ArrayType(old, _):
+            yield from _changes(element, old, (*path, "element"), change_version)
+        case MapType(key, value, _), MapType(old_key, old_value, _):
+            yield from _changes(key, old_key, (*path, "key"), change_version)
+            yield from _changes(value, old_value, (*path, "value"), change_version)
+        case str(), str() if is_widening(previous, kind):
+            change: dict[str, Any] = {} if change_version is None else {"tableVersion": change_version}
+            change |= {"fromType": previous, "toType": kind}
+            yield change | ({"fieldPath": ".".join(path)} if path else {})
+        case _:
+            return

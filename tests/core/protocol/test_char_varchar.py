@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayou.errors import InvalidSchemaError
+from bayou.protocol.char_varchar import (
+    DECLARED_TYPE,
+    LengthCheck,
+    bounded_length,
+    from_stored,
+    length_checks,
+    parse_type_text,
+    to_stored,
+    type_text,
+)
+from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.schema_check import walk
+
+LENGTHS = st.integers(0, 10**6)
+PRIMITIVES = st.one_of(
+    st.sampled_from(["byte", "short", "integer", "long", "string", "decimal(10,2)", "timestamp_ntz", "variant", "void"]),
+    LENGTHS.map("char({})".format),
+    LENGTHS.map("varchar({})".format),
+)
+NAMES = st.one_of(st.sampled_from(["a", "b1", "_c", "`", "a.b", "x:y", "s<", ",", " ", ""]), st.text(max_size=6))
+METADATA = st.dictionaries(st.sampled_from(["comment", "delta.columnMapping.id"]), st.integers(), max_size=2)
+
+
+def structs(children: st.SearchStrategy[DataType], **metadata) -> st.SearchStrategy[StructType]:
+    fields = st.builds(StructField, NAMES, children, st.booleans(), **metadata)
+    distinct = st.lists(fields, max_size=4, unique_by=lambda field: field.name.lower())
+    return distinct.map(lambda found: StructType(tuple(found)))
+
+
+def types(**metadata) -> st.SearchStrategy[DataType]:
+    return st.recursive(
+        PRIMITIVES,
+        lambda children: st.one_of(
+            structs(children, **metadata),
+            st.builds(ArrayType, children, st.booleans()),
+            st.builds(MapType, children, children, st.booleans()),
+        ),
+        max_leaves=8,
+    )
+
+
+SCHEMAS = structs(types(metadata=METADATA), metadata=METADATA)
+NULLABLE = st.recursive(
+    PRIMITIVES,
+    lambda children: st.one_of(
+        st.lists(st.builds(StructField, NAMES, children), max_size=4).map(lambda found: StructType(tuple(found))),
+        st.builds(ArrayType, children),
+        st.builds(MapType, children, children),
+    ),
+    max_leaves=8,
+)
+
+
+@given(SCHEMAS)
+def test_a_declared_schema_survives_the_log(schema):
+    assert from_stored(to_stored(schema)) == schema
+
+
+@given(SCHEMAS)
+def test_storing_again_what_was_read_changes_nothing_down_to_the_metadata(schema):
+    stored = to_stored(schema)
+    again = to_stored(from_stored(stored))
+    assert again == stored
+    assert [field.metadata for field in again.fields] == [field.metadata for field in stored.fields]
+
+
+@given(SCHEMAS)
+def test_the_log_holds_no_char_or_varchar(schema):
+    assert all(bounded_length(kind) is None for _, kind in walk(to_stored(schema)))
+
+
+@given(SCHEMAS)
+def test_there_is_one_check_for_each_declared_length(schema):
+    declared = [(path, bounded_length(kind)) for path, kind in walk(schema)]
+    expected = [LengthCheck(path, *bounded) for path, bounded in declared if bounded is not None]
+    assert list(length_checks(to_stored(schema))) == expected
+
+
+@given(NULLABLE)
+def test_a_type_survives_its_text(kind):
+    assert parse_type_text(type_text(kind)) == kind
+
+
+def field(name, kind, **metadata):
+    return StructField(name, kind, metadata=metadata)
+
+
+def test_the_text_is_spelled_as_spark_spells_it():
+    inner = StructType((field("a", "char(3)"), field("b", MapType("long", ArrayType("varchar(9)"))), field("c", "decimal(5,2)")))
+    (stored,) = to_stored(StructType((field("s", inner, comment="x"),))).fields
+    assert stored.metadata == {
+        "comment": "x",
+        DECLARED_TYPE: "struct<a:char(3),b:map<bigint,array<varchar(9)>>,c:decimal(5,2)>",
+    }
+    assert [each.type for each in stored.type.fields] == ["string", MapType("long", ArrayType("string")), "decimal(5,2)"]
+
+
+def test_names_that_spark_leaves_unquoted_are_read():
+    assert parse_type_text("ARRAY<BIGINT>") == ArrayType("long")
+    assert parse_type_text("struct<a b:int, c.d : CHAR( 4 )>") == StructType((field("a b", "integer"), field("c.d", "char(4)")))
+
+
+def test_a_column_without_lengths_keeps_its_metadata_as_it_is():
+    schema = StructType((field("a", "string", comment="x"), field("s", StructType((field("x", "long"),)))))
+    assert to_stored(schema) == schema
+    assert to_stored(schema).fields[0].metadata == {"comment": "x"}
+
+
+def test_a_nested_field_can_have_a_text_of_its_own():
+    nested = field("x", "string", **{DECLARED_TYPE: "varchar(4)"})
+    outer = field("s", StructType((nested, field("y", "string"))), **{DECLARED_TYPE: "struct<x:string,y:char(2)>"})
+    (declared,) = from_stored(StructType((outer,))).fields
+    assert [each.type for each in declared.type.fields] == ["varchar(4)", "char(2)"]
+    assert not declared.metadata
+    assert not declared.type.fields[0].metadata
+
+
+def test_a_text_about_fields_that_are_gone_is_passed_over_and_nullability_stays():
+    nested = StructType((StructField("Y", "string", nullable=False), field("z", "long")))
+    outer = StructField("s", nested, nullable=False, metadata={DECLARED_TYPE: "struct<x:char(3),y:char(2),z:char(1)>"})
+    (declared,) = from_stored(StructType((outer,))).fields
+    assert declared == StructField(
+        "s", StructType((StructField("Y", "char(2)", nullable=False), field("z", "long"))), nullable=False
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "struct<",
+        "struct<a>",
+        "struct<a:>",
+        "struct<a:int",
+        "array<>",
+        "array<int",
+        "map<int>",
+        "int>",
+        "char(3",
+        "a<b>",
+        5,
+    ],
+)
+def test_a_text_that_is_no_type_is_refused(text):
+    with pytest.raises(InvalidSchemaError) as caught:
+        from_stored(StructType((field("a", "string", **{DECLARED_TYPE: text}),)))
+    assert DECLARED_TYPE in str(caught.value)
+    assert caught.value.next_step
