@@ -14,7 +14,8 @@ from bayou.spark.jvm.hadoop import host_of
 from bayou.spark.reader import TableRequest
 from bayou.spark.reader import read as read_request
 from bayou.spark.session import enable
-from bayou.spark.writer import WriteRequest, WriteResult
+from bayou.spark.write_request import WriteRequest
+from bayou.spark.writer import WriteResult
 from bayou.spark.writer import write as write_request
 from bayou.storage import qualify
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from bayou.errors import InvalidCommitError, InvalidOptionError, TransactionStateError
 from bayou.log.active import inside
+from bayou.log.commit_checks import check_vectors
 from bayou.log.commit_loop import CommitLoop, Provenance
 from bayou.log.data_files import describe_files
 from bayou.log.file_statistics import to_predicate
@@ -25,7 +26,7 @@ from bayou.log.removed_files import COLUMNS as REMOVED_COLUMNS
 from bayou.log.removed_files import RemovedFiles
 from bayou.log.staged import Action, StagedActions, encode_commit
 from bayou.protocol.actions import AddFile, Metadata, SetTransaction
-from bayou.protocol.features import check_writable
+from bayou.protocol.features import check_takes_files, check_writable
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -37,6 +38,9 @@ __all__ = ["MAX_ATTEMPTS", "Action", "Committed", "Conflicted", "Transaction", "
 
 MAX_ATTEMPTS: Final = 10_000
 """How many versions a commit tries by default before it gives up."""
+
+_LIMIT: Final = 1 << 63
+"""The first number that the log cannot hold."""
 
 
 class _State(enum.Enum):
@@ -104,6 +108,7 @@ class Transaction:
         self._clock = clock
         self._staged: list[Action] = []
         self._removed: RemovedFiles | None = None
+        self._described: set[str] = set()
         self._state = _State.OPEN
         self._txn = _checked_txn(txn, log.table_uri)
         self._inside = contextlib.ExitStack()
@@ -202,6 +207,7 @@ class Transaction:
             DataFileNotFoundError: a file is not there.
             InvalidCommitError: a file is no Parquet file, or its partition values are not known.
             SchemaMismatchError: a file's columns are not the table's.
+            UnsupportedFeatureError: the table asks something of each row, which a file does not show.
         """
         self._check_open()
         staged = next((each for each in self._staged if isinstance(each, Metadata)), None)
@@ -214,17 +220,25 @@ class Transaction:
                 sql_state="XXKDS",
                 next_step="Create the table first (DeltaLog.create), or stage its protocol and metadata.",
             )
+        check_takes_files(metadata, self.log.table_uri, None if self.snapshot is None else self.snapshot.version)
         adds = describe_files(self.log.store, self.log.table_uri, metadata, paths, partition_values)
         self.log.store.sync(paths)
         self._staged.extend(adds)
+        self._described.update(each.path for each in adds)
         return adds
 
-    def commit(self, actions: Iterable[Action] = (), *, metrics: Mapping[str, object] | None = None) -> Committed | Unchanged:
+    def commit(
+        self, actions: Iterable[Action] = (), *, metrics: Mapping[str, object] | None = None, new_files: bool = False
+    ) -> Committed | Unchanged:
         """Put the staged actions, and these, into the log as one version.
 
         Args:
             actions: more actions.
             metrics: what the operation counted.
+            new_files: whether every file that is added was written for this commit, under a name (or with a deletion vector)
+                that no commit can have added before. Then the version's checksum follows from the last one. Where it is not
+                so and said all the same, checksums are wrong; where it is so and not said, large tables have none until the
+                next checkpoint.
 
         Returns:
             The version that was made; or that nothing was, where there is nothing to commit or `txn` was committed before.
@@ -236,12 +250,14 @@ class Transaction:
             UnsupportedFeatureError: the actions' own metadata ask for what bayou does not do.
             TransactionStateError: the transaction is over.
         """
-        outcome = self.try_commit(actions, metrics=metrics)
+        outcome = self.try_commit(actions, metrics=metrics, new_files=new_files)
         if isinstance(outcome, (Committed, Unchanged)):
             return outcome
         raise outcome.error
 
-    def try_commit(self, actions: Iterable[Action] = (), *, metrics: Mapping[str, object] | None = None) -> CommitOutcome:
+    def try_commit(
+        self, actions: Iterable[Action] = (), *, metrics: Mapping[str, object] | None = None, new_files: bool = False
+    ) -> CommitOutcome:
         """Like `commit`, with conflicts and unknown outcomes as values."""
         self._check_open()
         self._state = _State.FAILED
@@ -252,7 +268,17 @@ class Transaction:
         if staged.is_empty:
             self._state = _State.COMMITTED
             return Unchanged(self.read_version, "empty")
-        loop = CommitLoop(self.log, self.snapshot, self.reads, staged, self._provenance, clock=self._clock, txn=self._txn)
+        loop = CommitLoop(
+            self.log,
+            self.snapshot,
+            self.reads,
+            staged,
+            self._provenance,
+            clock=self._clock,
+            txn=self._txn,
+            new_files=new_files,
+        )
+        check_vectors(staged, self.snapshot, self._described)
         outcome = loop.run(self._max_attempts, metrics)
         if isinstance(outcome, (Committed, Unchanged)):
             self._state = _State.COMMITTED
@@ -283,9 +309,9 @@ def _checked_txn(txn: tuple[str, int] | None, table: str) -> tuple[str, int] | N
         app_id, version = txn
     except (TypeError, ValueError):
         app_id, version = "", -1
-    if type(app_id) is not str or not app_id or type(version) is not int or version < 0:
+    if type(app_id) is not str or not app_id or type(version) is not int or not 0 <= version < _LIMIT:
         raise InvalidOptionError(
-            f"txn is {txn!r}, and should be an application's id and a number from 0 on",
+            f"txn is {txn!r}, and should be an application's id and a number from 0 to {_LIMIT - 1}",
             table=table,
             next_step="Give for example txn=('nightly-load', 17), and a higher number for each run.",
         )

@@ -150,22 +150,21 @@ FEATURES: Final[Mapping[str, Feature]] = {
     feature.name: feature
     for feature in (
         _writer("appendOnly", legacy=2, by=_on(properties.APPEND_ONLY)),
-        _writer("invariants", _has_invariants, legacy=2, by=Enablement("a NOT NULL column", _has_invariants)),
-        _writer("checkConstraints", _has_constraints, legacy=3, by=Enablement("a CHECK constraint", _has_constraints), drop=True),
-        _writer("changeDataFeed", _change_feed, legacy=4, by=Enablement("`delta.enableChangeDataFeed`", _change_feed)),
-        _writer("generatedColumns", _generates, legacy=4, by=Enablement("a generated column", _generates)),
+        _writer("invariants", legacy=2, by=Enablement("a NOT NULL column", _has_invariants)),
+        _writer("checkConstraints", legacy=3, by=Enablement("a CHECK constraint", _has_constraints), drop=True),
+        _writer("changeDataFeed", legacy=4, by=Enablement("`delta.enableChangeDataFeed`", _change_feed)),
+        _writer("generatedColumns", legacy=4, by=Enablement("a generated column", _generates)),
         _writer(
             "columnMapping",
-            _maps_columns,
             legacy=5,
             legacy_reader=2,
             by=Enablement("`delta.columnMapping.mode`", _maps_columns),
             drop=True,
         ),
-        _writer("identityColumns", _is_identity, legacy=6, by=Enablement("an identity column", _is_identity)),
-        _writer("allowColumnDefaults", _has_default, by=Enablement("a column default", _has_default, auto=False)),
+        _writer("identityColumns", legacy=6, by=Enablement("an identity column", _is_identity)),
+        _writer("allowColumnDefaults", by=Enablement("a column default", _has_default, auto=False)),
         _writer("domainMetadata", drop=True),
-        _writer("rowTracking", _always, by=_on(properties.ENABLE_ROW_TRACKING), requires=("domainMetadata",), drop=True),
+        _writer("rowTracking", by=_on(properties.ENABLE_ROW_TRACKING), requires=("domainMetadata",), drop=True),
         _writer("clustering", _always, by=Enablement("CLUSTER BY"), requires=("domainMetadata",)),
         _writer("inCommitTimestamp", by=_TIMESTAMPS, drop=True),
         _writer("inCommitTimestamp-preview", drop=True),
@@ -197,10 +196,10 @@ FEATURES: Final[Mapping[str, Feature]] = {
         _reader("typeWidening", by=_on(properties.ENABLE_TYPE_WIDENING), drop=True),
         _reader("typeWidening-preview", drop=True),
         _reader("vacuumProtocolCheck", drop=True),
-        _reader("variantType", _always, by=Enablement("a variant column", _has_type("variant"))),
-        _reader("variantType-preview", _always),
-        _reader("variantShredding", _always),
-        _reader("variantShredding-preview", _always, by=_on(properties.ENABLE_VARIANT_SHREDDING)),
+        _reader("variantType", by=Enablement("a variant column", _has_type("variant"))),
+        _reader("variantType-preview"),
+        _reader("variantShredding"),
+        _reader("variantShredding-preview", by=_on(properties.ENABLE_VARIANT_SHREDDING)),
         _reader("catalogManaged", _always, read=False, requires=_OF_CATALOG),
         _reader("catalogOwned", _always, read=False, requires=_OF_CATALOG),
         _reader("catalogOwned-preview", _always, read=False, requires=_OF_CATALOG),
@@ -307,21 +306,36 @@ def check_writable(protocol: Protocol, metadata: Metadata, table: str, version: 
         )
 
 
+def check_takes_files(metadata: Metadata, table: str, version: int | None = None) -> None:
+    """Refuse to add files that others wrote to a table that asks more of rows than their columns.
+
+    Raises:
+        UnsupportedFeatureError: there are such rules; `features` names them.
+    """
+    schema = parse_schema(metadata.schema_string)
+    refused = tuple(name for name, asked in _RULES_OF_ROWS.items() if asked(metadata, schema))
+    if refused:
+        raise UnsupportedFeatureError(
+            f"files cannot be added as they are: whether their rows obey the table's rules is not known ({', '.join(refused)})",
+            table=table,
+            version=version,
+            error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
+            next_step="Write the rows with Spark, which checks them.",
+            features=refused,
+        )
+
+
 def write_obstacles(protocol: Protocol, metadata: Metadata) -> Iterator[str]:
     """Name everything about a table that stands against a plain append, sorted features first."""
     schema = parse_schema(metadata.schema_string)
     named = writer_features(protocol) if protocol.min_writer_version >= MAX_WRITER_VERSION else frozenset()
-    for name in sorted({*named, *_active_rules(metadata, schema)}):
+    for name in sorted(named):
         if name not in FEATURES or FEATURES[name].write_blocked(metadata, schema):
             yield name
-    if MAX_WRITER_VERSION > protocol.min_writer_version > _PLAIN_WRITER_VERSION:
-        yield f"writer version {protocol.min_writer_version}"
     for key in _OBSTACLE_PROPERTIES:
         if key.read(metadata.configuration):
             yield key.key
 
-
-_PLAIN_WRITER_VERSION: Final = 2
 
 _OBSTACLE_PROPERTIES: Final = (
     properties.SYMLINK_MANIFEST,
@@ -331,24 +345,14 @@ _OBSTACLE_PROPERTIES: Final = (
     properties.ENABLE_ICEBERG_COMPAT_V3,
 )
 
-# Rules that the metadata can ask for whatever the protocol lists: a writer that ignored one would break the table.
-_RULES_OF_METADATA: Final = (
-    "invariants",
-    "checkConstraints",
-    "changeDataFeed",
-    "generatedColumns",
-    "columnMapping",
-    "identityColumns",
-    "allowColumnDefaults",
-)
-
-
-def _active_rules(metadata: Metadata, schema: StructType) -> Iterator[str]:
-    for name in _RULES_OF_METADATA:
-        if FEATURES[name].write_blocked(metadata, schema):
-            yield name
-    if properties.ENABLE_ROW_TRACKING.read(metadata.configuration):
-        yield "rowTracking"
+# What a table asks of each row, whatever its protocol lists: of files that others wrote it is not known.
+_RULES_OF_ROWS: Final[Mapping[str, Rule]] = {
+    "invariants": _has_invariants,
+    "checkConstraints": _has_constraints,
+    "generatedColumns": _generates,
+    "columnMapping": _maps_columns,
+    "identityColumns": _is_identity,
+}
 
 
 def _all_fields(data_type: DataType) -> Iterator[StructField]:

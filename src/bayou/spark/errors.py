@@ -30,6 +30,7 @@ _CAUSES = 12
 _PARTNERS: dict[type[errors.DeltaError], type[PySparkException]] = {
     errors.InvalidOptionError: IllegalArgumentException,
     errors.DataFileNotFoundError: captured.SparkRuntimeException,
+    errors.ConstraintViolationError: captured.SparkRuntimeException,
     errors.DeletionVectorError: captured.SparkRuntimeException,
     errors.SessionError: PySparkException,
     errors.StorageError: PySparkException,

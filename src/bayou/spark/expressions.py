@@ -24,6 +24,8 @@ from bayou.plan.predicate import (
     Unknown,
 )
 from bayou.protocol import partition_values
+from bayou.protocol.schema import StructType
+from bayou.protocol.stats import is_collated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -198,3 +200,20 @@ _TESTS: dict[str, Callable[[_Node, Resolve], Predicate]] = {
     "In": _in,
     "StartsWith": _starts_with,
 }
+
+
+def by_logical_name(schema: StructType) -> Resolve:
+    """Finds the columns of a table by the names that a query has for them."""
+
+    def resolve(names: tuple[str, ...]) -> tuple[tuple[str, ...], DataType] | None:
+        kind: DataType = schema
+        path = []
+        for name in names:
+            found = kind.field(name) if isinstance(kind, StructType) else None
+            if found is None or is_collated(found):
+                return None
+            path.append(found.physical_name)
+            kind = found.type
+        return tuple(path), kind
+
+    return resolve

@@ -5,34 +5,42 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
 from bayou.errors import SessionError
 from bayou.log.footers import facts_of
-from bayou.protocol import paths
-from bayou.protocol.actions import AddFile
+from bayou.protocol import paths, properties
+from bayou.protocol.actions import AddFile, Metadata
+from bayou.protocol.identity_columns import identity_columns, raised_high_water_mark, with_high_water_marks
+from bayou.protocol.schema import schema_to_json
 from bayou.protocol.stats import indexed_leaves
 from bayou.spark.footers import read_footers
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.file_writer import WriteJob, write_files
 from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles, host_of
-from bayou.spark.partitioning import folder_text, values_of
-from bayou.spark.types import contains_void, quoted
+from bayou.spark.partitioning import values_of
+from bayou.spark.projection import Projection
+from bayou.spark.row_checks import OBSERVATION, error_of, violations
+from bayou.spark.types import quoted
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pyarrow.parquet as pq
     from pyspark.sql import DataFrame
 
-    from bayou.protocol.schema import StructField
+    from bayou.protocol.actions import Protocol
     from bayou.spark.application import Application
     from bayou.spark.jvm.file_writer import WrittenFile
+    from bayou.spark.overwrite import ReplacedRows
+    from bayou.spark.projection import ProjectedRows
+    from bayou.spark.write_request import WriteRequest
     from bayou.spark.write_target import WriteTarget
-    from bayou.spark.writer import WriteRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,51 +51,105 @@ class NewFiles:
         files: the actions that add them.
         num_rows: the rows in all of them.
         num_bytes: the size of all of them.
+        head: the actions beside these, where they are others than the target's because of what was written.
     """
 
     files: list[AddFile]
     num_rows: int
     num_bytes: int
+    head: tuple[Protocol | Metadata, ...] = ()
 
 
-def write_new_files(application: Application, frame: DataFrame, request: WriteRequest, target: WriteTarget) -> NewFiles:
-    """Writes rows as new files of a table. Files without rows are deleted again.
+def write_new_files(
+    application: Application, frame: DataFrame, request: WriteRequest, target: WriteTarget, replaced: ReplacedRows | None = None
+) -> NewFiles:
+    """Writes rows as new files of a table. Files without rows are deleted again; where a row breaks a rule, all are.
 
     Args:
         application: the Spark application.
         frame: the rows; columns match the schema by name, whatever the case.
         request: with which options.
         target: the table.
+        replaced: what rows the new ones replace, where a condition tells.
+
+    Raises:
+        ConstraintViolationError: rows break a rule of the table.
     """
     root = qualify(request.path)
-    projected = _projected(frame, target)
-    written = write_files(
-        application.jvm,
-        projected,
-        WriteJob(root.uri, target.partition_by, request.writer_options, request.storage_options),
+    rows = Projection(application.jvm, frame, target, replaced).rows()
+    job = WriteJob(
+        root.uri,
+        target.physical_partitions,
+        request.writer_options,
+        request.storage_options,
+        OBSERVATION if rows.rules else "",
     )
-    leaves = indexed_leaves(target.schema, target.properties, target.partition_by)
-    relatives = [_relative(file, root.uri) for file in written]
-    files, empty, rows = [], [], 0
-    for file, relative, footer in zip(written, relatives, _footers(application, request, relatives, written), strict=True):
+    written = write_files(application.jvm, _gathered(rows.frame, request, target), job)
+    relatives = [_relative(file, root.uri) for file in written.files]
+    found = violations(written.observed) if rows.rules else None
+    if found is not None and found.count:
+        _delete(request, relatives)
+        raise error_of(found, rows.rules, table=target.log.table_uri, version=target.version)
+    footers = _footers(application, request, relatives, written.files)
+    return _described(request, target, rows, list(zip(written.files, relatives, footers, strict=True)))
+
+
+def _described(
+    request: WriteRequest, target: WriteTarget, rows: ProjectedRows, written: Sequence[tuple[WrittenFile, str, pq.FileMetaData]]
+) -> NewFiles:
+    """The actions of files, by their footers; files without rows are deleted."""
+    leaves = list(indexed_leaves(target.schema, target.properties, target.partition_by))
+    identities = [column for column in identity_columns(target.schema) if column.name in rows.generated_identities]
+    files, empty, count = [], [], 0
+    marks: dict[str, list[int | None]] = {column.physical_name: [] for column in identities}
+    for file, relative, footer in written:
         facts = facts_of(footer, leaves)
         if facts.num_records == 0:
             empty.append(relative)
             continue
-        rows += facts.num_records
-        values = values_of(relative.rpartition("/")[0], target.partition_by)
+        count += facts.num_records
+        for column in identities:
+            marks[column.physical_name].append(_furthest(footer, column.physical_name, falling=column.step < 0))
         files.append(
             AddFile(
                 path=paths.encode(relative),
-                partition_values=values,
+                partition_values=values_of(relative.rpartition("/")[0], target.physical_partitions),
                 size=file.size,
                 modification_time=file.modification_time,
-                data_change=True,
+                data_change=request.data_change,
                 stats=facts.stats,
             )
         )
     _delete(request, empty)
-    return NewFiles(files, rows, sum(file.size for file in files))
+    raised = {c.physical_name: mark for c in identities if (mark := raised_high_water_mark(c, marks[c.physical_name])) is not None}
+    return NewFiles(files, count, sum(file.size for file in files), _head(target, raised))
+
+
+def _head(target: WriteTarget, marks: Mapping[str, int]) -> tuple[Protocol | Metadata, ...]:
+    """The table's actions with the numbers that are used up now; nothing where none are."""
+    if not marks:
+        return ()
+    metadata = replace(target.metadata, schema_string=schema_to_json(with_high_water_marks(target.schema, marks)))
+    return (*(each for each in target.head if not isinstance(each, Metadata)), metadata)
+
+
+def _gathered(frame: DataFrame, request: WriteRequest, target: WriteTarget) -> DataFrame:
+    """The rows in partitions of a good size for files, where that is asked for."""
+    wanted = request.optimize_write
+    if wanted is None:
+        wanted = bool(properties.OPTIMIZE_WRITE.read(target.properties))
+    if not wanted:
+        return frame
+    return frame.hint("rebalance", *(F.col(quoted(name)) for name in target.physical_partitions))
+
+
+def _furthest(footer: pq.FileMetaData, column: str, *, falling: bool) -> int | None:
+    """The greatest number of a column in a file, or the least."""
+    found = []
+    for group in range(footer.num_row_groups):
+        chunks = (footer.row_group(group).column(place) for place in range(footer.num_columns))
+        found += [c.statistics.min if falling else c.statistics.max for c in chunks if c.path_in_schema == column and c.statistics]
+    return (min(found) if falling else max(found)) if found else None
 
 
 def _footers(
@@ -110,31 +172,6 @@ def _relative(file: WrittenFile, root_uri: str) -> str:
 
 def _without_host(uri: str) -> str:
     return "/" + uri[len(host_of(uri)) :].lstrip("/")
-
-
-def _projected(frame: DataFrame, target: WriteTarget) -> DataFrame:
-    """The rows with the table's columns in the table's order, partition values as the texts of their folders.
-
-    Rows that have them so already are written as they are: another plan would take longer than writing one row.
-    """
-    kept = [column.name for column in target.schema.fields if not contains_void(column.type)]
-    if kept == frame.columns and not target.partition_by:
-        return frame
-    partitioned = {name.lower() for name in target.partition_by}
-    given = {name.lower(): name for name in frame.columns}
-    expressions = []
-    for column in target.schema.fields:
-        name = given.get(column.name.lower())
-        if name is None or contains_void(column.type):
-            continue
-        source = quoted(name)
-        value = folder_text(source, _kind(column)) if column.name.lower() in partitioned else source
-        expressions.append(f"{value} as {quoted(column.name)}")
-    return frame.selectExpr(*expressions)
-
-
-def _kind(column: StructField) -> str:
-    return column.type if isinstance(column.type, str) else "string"
 
 
 def delete_files(request: WriteRequest, files: Iterable[AddFile]) -> None:

@@ -13,7 +13,8 @@ from bayou.errors import SchemaMismatchError, SessionError
 from bayou.protocol.schema import parse_schema
 from bayou.spark import reader
 from bayou.spark.types import incompatible
-from bayou.spark.writer import PARTITION_COLUMNS_OPTION, WriteRequest, write
+from bayou.spark.write_request import PARTITION_COLUMNS_OPTION, WriteRequest
+from bayou.spark.writer import write
 
 if TYPE_CHECKING:
     from bayou.spark.application import Application

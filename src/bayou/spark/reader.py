@@ -20,7 +20,7 @@ from bayou.protocol.schema import StructField, StructType, schema_to_json
 from bayou.spark.jvm.relation import BareTable, bare_relation, dataset
 from bayou.spark.jvm.session import java_session
 from bayou.spark.scan import Scan
-from bayou.spark.types import kinds, readable_schema
+from bayou.spark.types import kinds, readable_schema, spark_data_type
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -221,14 +221,8 @@ def scan_frame(scan: Scan, spark: SparkSession) -> DataFrame:
     frame = DataFrame(plan, spark)
     return frame.select(
         *(
-            frame[f"`{physical.replace('`', '``')}`"].cast(_spark_type(f)).alias(f.name)
+            frame[f"`{physical.replace('`', '``')}`"].cast(spark_data_type(f)).alias(f.name)
             for f, physical in zip(wanted, planned.columns, strict=False)
         ),
         *scan.hidden,
     )
-
-
-def _spark_type(column: StructField) -> Any:
-    from pyspark.sql.types import StructType as SparkStructType  # noqa: PLC0415  (named as ours)
-
-    return SparkStructType.fromJson(json.loads(schema_to_json(StructType((column,)))))[0].dataType

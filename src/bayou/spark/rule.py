@@ -15,9 +15,8 @@ from bayou.log.active import active_transaction
 from bayou.log.log_jobs import narrowed
 from bayou.plan.predicate import Predicate, columns
 from bayou.protocol.schema import StructType, parse_schema
-from bayou.protocol.stats import is_collated
 from bayou.spark import metadata_query
-from bayou.spark.expressions import from_catalyst
+from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.session import changed_provider
 from bayou.spark.scan import Scan, is_file_metadata
@@ -25,7 +24,7 @@ from bayou.spark.types import incompatible
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import DataType, StructField
+    from bayou.protocol.schema import StructField
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
 
@@ -85,7 +84,7 @@ class RuleBody:
         wanted = [f for f in fields if not is_file_metadata(f)]
         metadata = next((f.type for f in fields if is_file_metadata(f)), None)
         _check_schema(wanted, snapshot)
-        predicate = from_catalyst([found.condition], _by_logical_name(snapshot.schema)) if found.condition else None
+        predicate = from_catalyst([found.condition], by_logical_name(snapshot.schema)) if found.condition else None
         if table["version"] is None:
             _note_read(snapshot, predicate, found.transactions)
         plans = Adapters.of(self._application.jvm).static("bayou.Rule")
@@ -160,18 +159,3 @@ def choose(snapshot: Snapshot, predicate: Predicate) -> pa.Array | None:
         return None
     kept = snapshot.may_match(predicate)
     return None if pc.all(kept).as_py() is not False else pc.indices_nonzero(kept)
-
-
-def _by_logical_name(schema: StructType) -> Any:
-    def resolve(names: tuple[str, ...]) -> tuple[tuple[str, ...], DataType] | None:
-        kind: DataType = schema
-        path = []
-        for name in names:
-            found = kind.field(name) if isinstance(kind, StructType) else None
-            if found is None or is_collated(found):
-                return None
-            path.append(found.physical_name)
-            kind = found.type
-        return tuple(path), kind
-
-    return resolve

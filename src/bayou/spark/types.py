@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bayou.errors import UnsupportedFeatureError
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
+from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, schema_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -71,6 +72,13 @@ def _reads_as(table: DataType, wanted: DataType) -> bool:
         return _reads_as(table.key_type, wanted.key_type) and _reads_as(table.value_type, wanted.value_type)
     # Spark reads a variant of which only some fields are used as a struct of those.
     return table == wanted or (table == "variant" and isinstance(wanted, StructType))
+
+
+def spark_data_type(column: StructField) -> Any:
+    """A column's type as PySpark's object."""
+    from pyspark.sql.types import StructType as SparkStructType  # noqa: PLC0415  (named as ours)
+
+    return SparkStructType.fromJson(json.loads(schema_to_json(StructType((column,)))))[0].dataType
 
 
 def contains_void(kind: DataType) -> bool:

@@ -5,15 +5,26 @@ from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bayou.errors import AppendOnlyError, SchemaMismatchError
+from bayou.log.row_tracking import with_materialised_columns
 from bayou.protocol import properties
 from bayou.protocol.actions import Metadata, Protocol
+from bayou.protocol.column_mapping import mapped_columns, without_mapping
+from bayou.protocol.constraints import constraints_of
 from bayou.protocol.features import check_writable
-from bayou.protocol.new_table import check_schema, differences, protocol_for
+from bayou.protocol.generated_columns import generation_expression, has_generated_columns
+from bayou.protocol.identity_columns import is_identity
+from bayou.protocol.identity_rules import refuse_explicit_values
+from bayou.protocol.mapping_rules import mapping_mode
+from bayou.protocol.property_rules import session_defaults, validated
+from bayou.protocol.protocol_rules import protocol_for_table, upgraded
 from bayou.protocol.schema import schema_to_json
+from bayou.protocol.schema_check import check_schema
+from bayou.protocol.schema_merge import check_write, merge_schemas
+from bayou.protocol.type_widening import Widening
 from bayou.spark.types import as_nullable
 
 if TYPE_CHECKING:
@@ -21,8 +32,9 @@ if TYPE_CHECKING:
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import StructType
-    from bayou.spark.writer import WriteRequest
+    from bayou.protocol.constraints import Constraint
+    from bayou.protocol.schema import StructField, StructType
+    from bayou.spark.write_request import WriteRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +44,58 @@ class WriteTarget:
     Attributes:
         log: its log.
         snapshot: its state; None for a table that the write makes.
-        schema: its schema.
-        partition_by: its partition columns.
-        properties: its properties.
-        head: the actions that make it; empty for a table that is there.
+        protocol: its protocol after the write.
+        metadata: its metadata after the write.
+        schema: its schema after the write.
+        given: the schema of the rows.
+        head: the actions that make it so; empty where the write changes no more than rows.
+        constraints: the rules that every row must obey.
     """
 
     log: DeltaLog
     snapshot: Snapshot | None
+    protocol: Protocol
+    metadata: Metadata
     schema: StructType
-    partition_by: tuple[str, ...]
-    properties: Mapping[str, str]
+    given: StructType
     head: tuple[Protocol | Metadata, ...] = ()
+    constraints: tuple[Constraint, ...] = field(default=())
+
+    @property
+    def version(self) -> int | None:
+        """The version that the rows are written on top of; None for a table that the write makes."""
+        return None if self.snapshot is None else self.snapshot.version
+
+    @property
+    def partition_by(self) -> tuple[str, ...]:
+        """The logical names of the partition columns."""
+        return self.metadata.partition_columns
+
+    @property
+    def physical_partitions(self) -> tuple[str, ...]:
+        """The names under which partition values are in the log and in folders."""
+        found = (self.schema.field(name) for name in self.partition_by)
+        return tuple(each.physical_name for each in found if each is not None)
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """Its properties after the write."""
+        return self.metadata.configuration
+
+    @property
+    def maps_columns(self) -> bool:
+        """Whether files have other names for its columns."""
+        return mapping_mode(self.metadata.configuration) != "none"
+
+    @property
+    def generates(self) -> bool:
+        """Whether it computes columns from others."""
+        return has_generated_columns(self.protocol, self.schema)
 
 
-def write_target(request: WriteRequest, given: StructType, log: DeltaLog, snapshot: Snapshot | None) -> WriteTarget:
+def write_target(
+    request: WriteRequest, given: StructType, log: DeltaLog, snapshot: Snapshot | None, settings: Mapping[str, str]
+) -> WriteTarget:
     """The target of a write, after every check that needs no file.
 
     Args:
@@ -54,34 +103,18 @@ def write_target(request: WriteRequest, given: StructType, log: DeltaLog, snapsh
         given: the schema of the rows.
         log: the table's log.
         snapshot: the table's state; None where there is no table.
+        settings: the session's settings.
 
     Raises:
         InvalidSchemaError: no table can have this schema or these partition columns.
+        InvalidOptionError: a property cannot be set.
         SchemaMismatchError: the rows do not have the table's columns, or other partition columns were asked for.
         AppendOnlyError: the mode is `overwrite` and the table only takes appends.
         UnsupportedFeatureError: the table needs a rule that is not enforced yet; it is named.
     """
-    return _new(request, given, log) if snapshot is None else _existing(request, given, log, snapshot)
-
-
-def _new(request: WriteRequest, given: StructType, log: DeltaLog) -> WriteTarget:
-    check_schema(given, request.partition_by or (), log.table_uri)
-    schema = as_nullable(given)
-    protocol = protocol_for(schema, request.properties)
-    partitions = [schema.field(name) for name in request.partition_by or ()]
-    metadata = Metadata(
-        id=str(uuid.uuid4()),
-        schema_string=schema_to_json(schema),
-        partition_columns=tuple(found.name for found in partitions if found is not None),
-        configuration=dict(request.properties),
-        created_time=int(time.time() * 1000),
-    )
-    check_writable(protocol, metadata, log.table_uri)
-    return WriteTarget(log, None, schema, metadata.partition_columns, request.properties, (protocol, metadata))
-
-
-def _existing(request: WriteRequest, given: StructType, log: DeltaLog, snapshot: Snapshot) -> WriteTarget:
-    check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
+    given = without_mapping(given)
+    if snapshot is None:
+        return _checked(new_table(request, as_nullable(given), log, settings), given)
     if request.mode == "overwrite" and properties.APPEND_ONLY.read(snapshot.metadata.configuration):
         raise AppendOnlyError(
             "The table only takes appends (delta.appendOnly), and an overwrite removes its rows.",
@@ -89,24 +122,164 @@ def _existing(request: WriteRequest, given: StructType, log: DeltaLog, snapshot:
             version=snapshot.version,
             next_step="append, or set delta.appendOnly to false first.",
         )
-    wanted = request.partition_by
-    existing = snapshot.partition_columns
-    if wanted is not None and [n.lower() for n in wanted] != [n.lower() for n in existing]:
-        raise SchemaMismatchError(
-            f"The table is partitioned by {list(existing)}, and the write asks for {list(wanted)}.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            next_step="leave partitionBy out, or name the table's partition columns.",
-        )
-    problems = list(differences(snapshot.schema, given))
-    missing = [name for name in existing if given.field(name) is None]
-    problems += [f"the partition column {name!r} is missing in the rows" for name in missing]
-    if problems:
-        raise SchemaMismatchError(
-            f"The rows do not have the table's schema: {'; '.join(problems)}.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            problems=problems,
-            next_step="select or cast the columns to the table's.",
-        )
-    return WriteTarget(log, snapshot, snapshot.schema, existing, snapshot.properties)
+    return _checked(_existing(request, given, log, snapshot), given)
+
+
+def new_table(request: WriteRequest, schema: StructType, log: DeltaLog, settings: Mapping[str, str]) -> WriteTarget:
+    """A table that a write makes.
+
+    Args:
+        request: what the writer asked for.
+        schema: the table's schema.
+        log: the log of the place where it will be.
+        settings: the session's settings, for the defaults of properties.
+    """
+    asked = {**session_defaults(settings, request.properties), **request.properties}
+    change = validated(asked, table=log.table_uri, creating=True)
+    configuration = dict(change.configuration)
+    maps = mapping_mode(configuration) != "none"
+    feeds = properties.ENABLE_CHANGE_DATA_FEED.read(configuration)
+    check_schema(schema, request.partition_by or (), log.table_uri, column_mapping=maps, change_data_feed=feeds)
+    mapped = mapped_columns(schema, configuration, table=log.table_uri)
+    configuration = with_materialised_columns(mapped.configuration, _names(mapped.schema))
+    partitions = [mapped.schema.field(name) for name in request.partition_by or ()]
+    metadata = Metadata(
+        id=str(uuid.uuid4()),
+        schema_string=schema_to_json(mapped.schema),
+        partition_columns=tuple(found.name for found in partitions if found is not None),
+        configuration=configuration,
+        created_time=int(time.time() * 1000),
+        description=change.description,
+    )
+    protocol = protocol_for_table(
+        mapped.schema,
+        configuration,
+        features=change.features,
+        min_reader=change.min_reader_version,
+        min_writer=change.min_writer_version,
+        partition_columns=metadata.partition_columns,
+    )
+    check_writable(protocol, metadata, log.table_uri)
+    return WriteTarget(log, None, protocol, metadata, mapped.schema, schema, (protocol, metadata))
+
+
+def _existing(request: WriteRequest, given: StructType, log: DeltaLog, snapshot: Snapshot) -> WriteTarget:
+    check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
+    schema = _schema_after(request, given, snapshot)
+    partitions = snapshot.partition_columns
+    if request.overwrite_schema:
+        partitions = tuple(found.name for name in request.partition_by or () if (found := schema.field(name)) is not None)
+    if schema == snapshot.schema and partitions == snapshot.partition_columns:
+        return WriteTarget(log, snapshot, snapshot.protocol, snapshot.metadata, schema, given)
+    return changed(log, snapshot, schema, given, partitions=partitions, replacing=request.overwrite_schema)
+
+
+def changed(
+    log: DeltaLog,
+    snapshot: Snapshot,
+    schema: StructType,
+    given: StructType,
+    *,
+    partitions: tuple[str, ...],
+    replacing: bool = False,
+) -> WriteTarget:
+    """A table whose schema a write changes.
+
+    Args:
+        log: the table's log.
+        snapshot: the table's state.
+        schema: its schema after the write; new columns have no ids yet.
+        given: the schema of the rows.
+        partitions: its partition columns after the write.
+        replacing: whether the schema is overwritten.
+    """
+    uri, version = snapshot.table_uri, snapshot.version
+    configuration = snapshot.metadata.configuration
+    maps = mapping_mode(configuration) != "none"
+    feeds = properties.ENABLE_CHANGE_DATA_FEED.read(configuration)
+    check_schema(schema, partitions, uri, version=version, column_mapping=maps, change_data_feed=feeds)
+    mapped = mapped_columns(
+        schema,
+        configuration,
+        current=snapshot.schema,
+        current_configuration=configuration,
+        replacing=replacing,
+        table=uri,
+        version=version,
+    )
+    metadata = replace(
+        snapshot.metadata,
+        schema_string=schema_to_json(mapped.schema),
+        partition_columns=partitions,
+        configuration=dict(mapped.configuration),
+    )
+    protocol = upgraded(
+        snapshot.protocol, mapped.schema, metadata.configuration, partition_columns=partitions, table=uri, version=version
+    )
+    check_writable(protocol, metadata, snapshot.table_uri, snapshot.version)
+    head = (metadata,) if protocol == snapshot.protocol else (protocol, metadata)
+    return WriteTarget(log, snapshot, protocol, metadata, mapped.schema, given, head)
+
+
+def _schema_after(request: WriteRequest, given: StructType, snapshot: Snapshot) -> StructType:
+    """The table's schema after the write; new columns in it have no ids yet."""
+    if request.overwrite_schema:
+        return as_nullable(given)
+    widens = properties.ENABLE_TYPE_WIDENING.read(snapshot.metadata.configuration)
+    widening = Widening.ALWAYS if widens else Widening.NEVER
+    uri, version = snapshot.table_uri, snapshot.version
+    same_partitions = request.partition_by is None or _lower(request.partition_by) == _lower(snapshot.partition_columns)
+    if request.merge_schema and same_partitions:
+        return merge_schemas(snapshot.schema, given, widening=widening, table_uri=uri, version=version)
+    check_write(
+        snapshot.schema,
+        given,
+        partition_columns=snapshot.partition_columns,
+        partition_by=request.partition_by,
+        overwrite=request.mode == "overwrite",
+        widening=widening,
+        table_id=snapshot.metadata.id,
+        table_uri=uri,
+        version=version,
+    )
+    return snapshot.schema
+
+
+def _checked(target: WriteTarget, given: StructType) -> WriteTarget:
+    """The target with the rules for its rows; columns that the rows bring and must not, or lack and must not, are refused."""
+    table = target.log.table_uri
+    refuse_explicit_values(target.schema, given.names, table=table, version=target.version)
+    for each in target.schema.fields:
+        if not each.nullable and given.field(each.name) is None and not _is_filled(each, generates=target.generates):
+            raise SchemaMismatchError(
+                f"Column {each.name!r}, which has a NOT NULL constraint, is missing from the data being written into the table.",
+                table=table,
+                version=target.version,
+                error_class="DELTA_MISSING_NOT_NULL_COLUMN_VALUE",
+                sql_state="23502",
+                next_step="write values for it.",
+                problems=(f"column {each.name!r} is missing",),
+            )
+    rules = constraints_of(target.metadata, target.schema, provided=given.names if target.generates else ())
+    needed = tuple(rule for rule in rules if not _holds_anyway(rule, given))
+    return replace(target, given=given, constraints=needed)
+
+
+def _holds_anyway(rule: Constraint, given: StructType) -> bool:
+    """Whether the rows cannot break a rule: their column cannot be NULL."""
+    found = given.field(rule.column[0]) if rule.kind.value == "NOT NULL" and len(rule.column) == 1 else None
+    return found is not None and not found.nullable
+
+
+def _is_filled(column: StructField, *, generates: bool) -> bool:
+    """Whether a column gets values that the rows do not bring."""
+    generated = generates and generation_expression(column) is not None
+    return generated or is_identity(column) or "CURRENT_DEFAULT" in column.metadata
+
+
+def _names(schema: StructType) -> list[str]:
+    return [name for each in schema.fields for name in (each.name, each.physical_name)]
+
+
+def _lower(names: tuple[str, ...]) -> list[str]:
+    return [name.lower() for name in names]

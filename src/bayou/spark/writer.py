@@ -4,145 +4,52 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from bayou.errors import (
+    ConcurrentWriteException,
     DeltaError,
     InvalidOptionError,
     ProtocolChangedException,
     StorageError,
     TableExistsError,
     TableNotFoundError,
-    UnsupportedFeatureError,
 )
 from bayou.log.removed_files import RemovedFiles
 from bayou.log.transaction import Committed, Conflicted, Transaction, Unchanged, Unknown
 from bayou.protocol import paths
+from bayou.protocol.identity_columns import identity_columns
 from bayou.protocol.schema import parse_schema
-from bayou.spark.jvm.session import refresh_caches
+from bayou.spark.alignment import same_names_and_types
+from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.new_files import delete_files, write_new_files
+from bayou.spark.overwrite import replaced_partitions, replaced_rows
 from bayou.spark.types import readable_schema
+from bayou.spark.write_request import txn_of
 from bayou.spark.write_target import write_target
-from bayou.storage import qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import StructType
     from bayou.spark.application import Application
     from bayou.spark.new_files import NewFiles
+    from bayou.spark.overwrite import ReplacedRows
+    from bayou.spark.write_request import WriteRequest
     from bayou.spark.write_target import WriteTarget
 
-PARTITION_COLUMNS_OPTION = "__partition_columns"
-"""Where Spark's `DataFrameWriter` puts the columns of `partitionBy`, as a JSON array."""
-MODES = ("append", "overwrite", "error", "errorifexists", "ignore")
 _TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 _TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 _TXN_AUTO_RESET = "spark.databricks.delta.write.txnVersion.autoReset.enabled"
-_HADOOP_PREFIXES = ("fs.", "dfs.")
-_WRITER_OPTIONS = ("compression", "maxrecordsperfile", "parquet.", "parquetoutputtimestamptype")
-_NOT_YET = {
-    "replacewhere": None,
-    "replaceon": None,
-    "replaceusing": None,
-    "clusterby": None,
-    "overwriteschema": "true",
-    "mergeschema": "true",
-    "optimizewrite": "true",
-    "partitionoverwritemode": "dynamic",
-    "datachange": "false",
-}
-"""Options that ask for what a later version does, with the value that asks for it; None stands for any."""
-
-
-@dataclass(frozen=True, slots=True)
-class WriteRequest:
-    """What a writer asked for.
-
-    Attributes:
-        path: the table's URI.
-        mode: append, overwrite, error or ignore.
-        partition_by: the partition columns; None where none were named.
-        storage_options: options for the file system, by their Hadoop names.
-        writer_options: options for Spark's Parquet writer.
-        properties: table properties, for a table that this write creates.
-        user_metadata: a note for the history.
-        txn: an application's id and a version of its own, for which the rows are written once.
-    """
-
-    path: str
-    mode: str
-    partition_by: tuple[str, ...] | None = None
-    storage_options: Mapping[str, str] = field(default_factory=dict)
-    writer_options: Mapping[str, str] = field(default_factory=dict)
-    properties: Mapping[str, str] = field(default_factory=dict)
-    user_metadata: str | None = None
-    txn: tuple[str, int] | None = None
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any], mode: str, partition_by: str | Sequence[str] | None = None) -> WriteRequest:
-        """A request from a writer's options, whose names are not case-sensitive.
-
-        Args:
-            options: the options, with the path among them.
-            mode: one of MODES.
-            partition_by: the partition columns, or a JSON array of them.
-
-        Raises:
-            InvalidOptionError: the path is missing, or the mode is unknown.
-            UnsupportedFeatureError: an option asks for what bayou does not do yet.
-        """
-        if mode not in MODES:
-            raise InvalidOptionError(f"The save mode {mode!r} is none of {', '.join(MODES)}.", option="mode")
-        given = {name: str(value) for name, value in options.items() if value is not None}
-        lower = {name.lower(): value for name, value in given.items()}
-        if "path" not in lower:
-            raise InvalidOptionError("A Delta table is written to its path, and none is given.", option="path")
-        asked = [n for n, value in _NOT_YET.items() if n in lower and value in (None, lower[n].lower())]
-        if asked:
-            raise UnsupportedFeatureError(
-                f"This version of bayou does not support the write option {asked[0]!r}.",
-                table=lower["path"],
-                error_class="DELTA_OPERATION_NOT_ALLOWED",
-                sql_state="0AKDC",
-                features=asked,
-            )
-        columns = json.loads(partition_by) if isinstance(partition_by, str) else partition_by
-        return cls(
-            qualify(lower["path"]).uri,
-            "error" if mode == "errorifexists" else mode,
-            tuple(columns) if columns else None,
-            {name: value for name, value in given.items() if name.lower().startswith(_HADOOP_PREFIXES)},
-            {name: value for name, value in given.items() if name.lower().startswith(_WRITER_OPTIONS)},
-            {name: value for name, value in given.items() if name.lower().startswith("delta.")},
-            lower.get("usermetadata"),
-            txn_of(lower.get("txnappid"), lower.get("txnversion"), lower["path"]),
-        )
-
-
-def txn_of(app_id: str | None, version: str | None, table: str) -> tuple[str, int] | None:
-    """An application's id and version from the texts of options or settings; None where neither is given.
-
-    Raises:
-        InvalidOptionError: one of them is missing, or the version is no number from 0 on.
-    """
-    if app_id is None and version is None:
-        return None
-    if not app_id or version is None or not version.strip().isdecimal():
-        raise InvalidOptionError(
-            f"txnAppId is {app_id!r} and txnVersion is {version!r}; an idempotent write needs an id and a number from 0 on.",
-            table=table,
-            error_class="DELTA_INVALID_IDEMPOTENT_WRITES_OPTIONS",
-            sql_state="42616",
-            option="txnVersion",
-            next_step="give both, with a higher version for each run.",
-        )
-    return app_id, int(version)
+_AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
+_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+_OPTIMIZE_WRITE = "spark.databricks.delta.optimizeWrite.enabled"
+_PARTITION_MODE = "spark.sql.sources.partitionOverwriteMode"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +81,13 @@ def write(application: Application, frame: DataFrame, request: WriteRequest) -> 
     Raises:
         TableExistsError: the mode is `error` and there is a table.
         SchemaMismatchError: the rows do not have the table's columns, or other partition columns were asked for.
+        ConstraintViolationError: rows break a rule of the table; some of them are shown, and nothing is left of the write.
         AppendOnlyError: the mode is `overwrite` and the table only takes appends.
         UnsupportedFeatureError: the table needs a rule that is not enforced yet; it is named.
         ConcurrentModificationError: another writer won in a way that this write cannot go on top of.
     """
-    request = _with_batch_of_session(frame.sparkSession, request)
+    settings = settings_of(frame.sparkSession)
+    request = with_settings(request, settings)
     log = application.logs.get(request.path, request.storage_options)
     try:
         snapshot = log.update()
@@ -197,41 +106,87 @@ def write(application: Application, frame: DataFrame, request: WriteRequest) -> 
             )
         if snapshot is not None and request.mode == "ignore":
             return WriteResult(snapshot.version, committed=False, reason="exists")
-        target = write_target(request, given, log, snapshot)
-        added = write_new_files(application, frame, request, target)
+        target = write_target(request, given, log, snapshot, settings)
+        _check_data_change(request, target)
+        replaced = _replaced(application, frame, request, snapshot)
+        added = write_new_files(application, frame, request, target, replaced)
         try:
-            result = _commit(transaction, request, target, added)
+            result = _commit(transaction, request, target, added, replaced)
         except ProtocolChangedException:
             if not _lost_creation(request, target):
                 raise
-            result = _append_to_new_table(application, request, log, given, added)
+            result = _append_to_new_table(application, request, log, target, added, settings)
     if result.committed:
         refresh_caches(frame.sparkSession, log.table_uri, application.jvm, request.storage_options)
-        _reset_batch_of_session(frame.sparkSession, request)
+        _reset_batch_of_session(frame.sparkSession, request, settings)
     return result
 
 
-def _with_batch_of_session(spark: SparkSession, request: WriteRequest) -> WriteRequest:
-    """The request with the application's id and version that the session's settings name, unless it names its own."""
-    if request.txn is not None:
-        return request
-    app_id = spark.conf.get(_TXN_APP_ID, None)
-    return request if app_id is None else replace(request, txn=txn_of(app_id, spark.conf.get(_TXN_VERSION, None), request.path))
+def with_settings(request: WriteRequest, settings: Mapping[str, str]) -> WriteRequest:
+    """The request with what the session's settings say of what it leaves open.
+
+    Args:
+        request: what the writer asked for.
+        settings: the session's settings.
+    """
+    app_id = settings.get(_TXN_APP_ID)
+    overwrites = request.mode == "overwrite"
+    dynamic = settings.get(_PARTITION_MODE, "").lower() == "dynamic" and request.replace_where is None
+    return replace(
+        request,
+        txn=request.txn or (None if app_id is None else txn_of(app_id, settings.get(_TXN_VERSION), request.path)),
+        merge_schema=_chosen(request.merge_schema, settings.get(_AUTO_MERGE)),
+        user_metadata=request.user_metadata or settings.get(_USER_METADATA),
+        dynamic_partitions=overwrites and (dynamic if request.dynamic_partitions is None else request.dynamic_partitions),
+        optimize_write=request.optimize_write
+        if _OPTIMIZE_WRITE not in settings
+        else _chosen(request.optimize_write, settings[_OPTIMIZE_WRITE]),
+    )
 
 
-def _reset_batch_of_session(spark: SparkSession, request: WriteRequest) -> None:
+def _chosen(option: bool | None, setting: str | None) -> bool:  # noqa: FBT001  (an option that may not be given)
+    return option if option is not None else (setting or "").lower() == "true"
+
+
+def _reset_batch_of_session(spark: SparkSession, request: WriteRequest, settings: Mapping[str, str]) -> None:
     """The session's version is spent, where its settings say so: without that a further write would be taken for a replay."""
-    if request.txn is not None and (spark.conf.get(_TXN_AUTO_RESET, "false") or "").lower() == "true":
+    if request.txn is not None and settings.get(_TXN_AUTO_RESET, "false").lower() == "true":
         spark.conf.unset(_TXN_VERSION)
+
+
+def _check_data_change(request: WriteRequest, target: WriteTarget) -> None:
+    if request.data_change or not target.head:
+        return
+    what = "creates the table" if target.snapshot is None else "changes its schema"
+    raise InvalidOptionError(
+        f"Cannot change table metadata because the 'dataChange' option is set to false, and the write {what}.",
+        table=target.log.table_uri,
+        version=target.version,
+        error_class="DELTA_DATA_CHANGE_FALSE",
+        sql_state="0AKDE",
+        option="dataChange",
+        next_step="leave dataChange out.",
+    )
+
+
+def _replaced(application: Application, frame: DataFrame, request: WriteRequest, snapshot: Snapshot | None) -> ReplacedRows | None:
+    if request.replace_where is None or snapshot is None:
+        return None
+    return replaced_rows(application, frame.sparkSession, snapshot, request.replace_where, data_change=request.data_change)
 
 
 def _transaction(application: Application, request: WriteRequest, log: DeltaLog, snapshot: Snapshot | None) -> Transaction:
     columns = request.partition_by or (() if snapshot is None else snapshot.partition_columns)
+    parameters = {"mode": _MODE_NAMES[request.mode], "partitionBy": json.dumps(list(columns))}
+    if request.replace_where is not None:
+        parameters["predicate"] = request.replace_where
+    if request.dynamic_partitions and columns:
+        parameters["isDynamicPartitionOverwrite"] = "true"
     return Transaction(
         log,
         snapshot,
         "WRITE",
-        {"mode": _MODE_NAMES[request.mode], "partitionBy": json.dumps(list(columns))},
+        parameters,
         engine_info=application.engine_info,
         user_metadata=request.user_metadata,
         txn=request.txn,
@@ -244,28 +199,64 @@ def _lost_creation(request: WriteRequest, target: WriteTarget) -> bool:
 
 
 def _append_to_new_table(
-    application: Application, request: WriteRequest, log: DeltaLog, given: StructType, added: NewFiles
+    application: Application,
+    request: WriteRequest,
+    log: DeltaLog,
+    lost: WriteTarget,
+    added: NewFiles,
+    settings: Mapping[str, str],
 ) -> WriteResult:
+    """The files of a table that another writer made first, as an append to that table, if they are what it would have."""
     snapshot = log.update()
     try:
-        target = write_target(request, given, log, snapshot)
+        target = write_target(request, lost.given, log, snapshot, settings)
+        if not _takes_files_of(target, lost):
+            raise ConcurrentWriteException(
+                "Another writer created the table at the same time, and for its schema these files would have to be others.",
+                table=log.table_uri,
+                version=snapshot.version,
+                next_step="write again.",
+                conflicting_version=snapshot.version,
+                conflicting_operation=None,
+                conflicting_timestamp=None,
+                conflicting_commit=None,
+                files=(),
+                num_files=0,
+            )
     except DeltaError:
         delete_files(request, added.files)
         raise
     with _transaction(application, request, log, snapshot) as transaction:
-        return _commit(transaction, request, target, added)
+        return _commit(transaction, request, target, added, None)
 
 
-def _commit(transaction: Transaction, request: WriteRequest, target: WriteTarget, added: NewFiles) -> WriteResult:
+def _takes_files_of(target: WriteTarget, lost: WriteTarget) -> bool:
+    """Whether files that were written for one table are what they would be if they had been written for another."""
+    asks_more = target.constraints or target.maps_columns or lost.maps_columns or target.generates
+    return (
+        not asks_more
+        and not identity_columns(target.schema)
+        and target.partition_by == lost.partition_by
+        and all(
+            known is not None and same_names_and_types(known.type, each.type)
+            for each in lost.schema.fields
+            for known in [target.schema.field(each.name)]
+        )
+    )
+
+
+def _commit(
+    transaction: Transaction, request: WriteRequest, target: WriteTarget, added: NewFiles, replaced: ReplacedRows | None
+) -> WriteResult:
     """Commits new files; they are deleted again where it is certain that they are not in the log."""
-    overwrite = request.mode == "overwrite" and target.snapshot is not None
     try:
-        removed = transaction.remove_files(transaction.files()) if overwrite else ()
+        gone = _files_to_remove(transaction, request, target, added, replaced)
+        removed = () if gone is None else transaction.remove_files(gone, data_change=request.data_change)
         metrics = {"numFiles": len(added.files), "numOutputRows": added.num_rows, "numOutputBytes": added.num_bytes}
         if isinstance(removed, RemovedFiles):
             metrics |= {"numRemovedFiles": len(removed), "numRemovedBytes": removed.size_bytes}
         target.log.store.sync([paths.decode(file.path) for file in added.files])
-        outcome = transaction.try_commit([*target.head, *added.files], metrics=metrics)
+        outcome = transaction.try_commit([*(added.head or target.head), *added.files], metrics=metrics)
     except StorageError:
         raise  # it may be after the commit that the store failed
     except DeltaError:
@@ -283,6 +274,18 @@ def _commit(transaction: Transaction, request: WriteRequest, target: WriteTarget
             raise error
         case Unknown(failure):
             raise failure
+
+
+def _files_to_remove(
+    transaction: Transaction, request: WriteRequest, target: WriteTarget, added: NewFiles, replaced: ReplacedRows | None
+) -> pa.Table | None:
+    if request.mode != "overwrite" or target.snapshot is None:
+        return None
+    if replaced is not None:
+        return replaced.take(transaction)
+    if request.dynamic_partitions and target.partition_by:
+        return replaced_partitions(transaction, added.files)
+    return transaction.files()
 
 
 _MODE_NAMES = {"append": "Append", "overwrite": "Overwrite", "error": "ErrorIfExists", "ignore": "Ignore"}

@@ -8,6 +8,7 @@ from bayou.protocol.actions import Metadata, Protocol
 from bayou.protocol.features import (
     FEATURES,
     check_readable,
+    check_takes_files,
     check_writable,
     reader_features,
     write_obstacles,
@@ -101,40 +102,63 @@ NOT_NULL = StructType((StructField("id", "long", nullable=False),))
 NESTED = StructType((StructField("s", StructType((StructField("x", "long", nullable=False),))),))
 
 
+ROW_RULES = {
+    "NOT NULL": (Protocol(1, 2), table(NOT_NULL), "invariants"),
+    "nested NOT NULL": (Protocol(1, 2), table(NESTED), "invariants"),
+    "an invariant": (
+        Protocol(1, 2),
+        table(StructType((StructField("id", "long", True, {"delta.invariants": "{}"}),))),
+        "invariants",
+    ),
+    "CHECK": (Protocol(1, 3), table(delta__constraints__c="id > 0"), "checkConstraints"),
+    "a generated column": (
+        Protocol(1, 4),
+        table(StructType((StructField("id", "long", True, {"delta.generationExpression": "1"}),))),
+        "generatedColumns",
+    ),
+    "column mapping": (Protocol(2, 5), table(delta__columnMapping__mode="name"), "columnMapping"),
+    "an identity column": (
+        Protocol(1, 6),
+        table(StructType((StructField("id", "long", True, {"delta.identity.start": 1}),))),
+        "identityColumns",
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", ROW_RULES)
+def test_a_table_with_rules_for_rows_is_written_by_what_checks_rows_and_takes_no_files_as_they_are(rule):
+    protocol, metadata, reason = ROW_RULES[rule]
+    check_writable(protocol, metadata, "t")
+    with pytest.raises(UnsupportedFeatureError, match=reason) as caught:
+        check_takes_files(metadata, "t", 7)
+    assert caught.value.features == (reason,)
+    assert caught.value.getErrorClass() == "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE"
+
+
 @pytest.mark.parametrize(
-    ("protocol", "metadata", "reason"),
+    ("protocol", "metadata"),
     [
-        (Protocol(1, 2), table(NOT_NULL), "invariants"),
-        (Protocol(1, 2), table(NESTED), "invariants"),
-        (
-            Protocol(1, 2),
-            table(StructType((StructField("id", "long", True, {"delta.invariants": "{}"}),))),
-            "invariants",
-        ),
-        (Protocol(1, 3), table(), "writer version 3"),
-        (Protocol(1, 3), table(delta__constraints__c="id > 0"), "checkConstraints"),
-        (Protocol(1, 4), table(delta__enableChangeDataFeed="true"), "changeDataFeed"),
-        (
-            Protocol(1, 4),
-            table(StructType((StructField("id", "long", True, {"delta.generationExpression": "1"}),))),
-            "generatedColumns",
-        ),
-        (Protocol(2, 5), table(delta__columnMapping__mode="name"), "columnMapping"),
-        (
-            Protocol(1, 6),
-            table(StructType((StructField("id", "long", True, {"delta.identity.start": 1}),))),
-            "identityColumns",
-        ),
+        (Protocol(1, 3), table()),
+        (Protocol(1, 4), table(delta__enableChangeDataFeed="true")),
         (
             features("allowColumnDefaults", reader=False),
             table(StructType((StructField("id", "long", True, {"CURRENT_DEFAULT": "1"}),))),
-            "allowColumnDefaults",
         ),
-        (features("rowTracking", "domainMetadata", reader=False), table(), "rowTracking"),
+        (features("rowTracking", "domainMetadata", reader=False), table(delta__enableRowTracking="true")),
+        (features("variantType"), table()),
+    ],
+)
+def test_other_tables_take_files_too(protocol, metadata):
+    check_writable(protocol, metadata, "t")
+    check_takes_files(metadata, "t")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "metadata", "reason"),
+    [
         (features("clustering", "domainMetadata", reader=False), table(), "clustering"),
         (features("icebergCompatV2", reader=False), table(), "icebergCompatV2"),
         (features("somethingNew", reader=False), table(), "somethingNew"),
-        (features("variantType"), table(), "variantType"),
         (
             Protocol(1, 2),
             table(delta__compatibility__symlinkFormatManifest__enabled="true"),
@@ -157,10 +181,13 @@ def test_a_table_that_needs_a_rule_is_refused_for_writing_by_name(protocol, meta
 
 
 def test_all_reasons_are_named_at_once():
-    metadata = table(NOT_NULL, delta__enableChangeDataFeed="true", delta__constraints__c="id > 0")
-    assert {"changeDataFeed", "invariants", "checkConstraints", "writer version 3"} <= set(
-        write_obstacles(Protocol(1, 3), metadata)
-    )
+    metadata = table(delta__universalFormat__enabledFormats="iceberg")
+    found = set(write_obstacles(features("clustering", "somethingNew", reader=False), metadata))
+    assert {"clustering", "somethingNew", "delta.universalFormat.enabledFormats"} <= found
+    rules = table(NOT_NULL, delta__constraints__c="id > 0")
+    with pytest.raises(UnsupportedFeatureError) as caught:
+        check_takes_files(rules, "t")
+    assert caught.value.features == ("invariants", "checkConstraints")
 
 
 def test_a_writer_version_above_every_known_one_is_refused():

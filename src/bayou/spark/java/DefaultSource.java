@@ -33,6 +33,11 @@ public class DefaultSource extends org.apache.spark.sql.execution.datasources.bi
 
   public String shortName() { return "delta"; }
 
+  // What the table cannot have is refused by its own rules, with a reason.
+  public boolean supportDataType(org.apache.spark.sql.types.DataType type) { return true; }
+
+  public boolean supportsDataType(org.apache.spark.sql.types.DataType type) { return true; }  // from Spark 4.0 on
+
   public BaseRelation createRelation(SQLContext context, scala.collection.immutable.Map options) {
     return (BaseRelation) call("read", options, new Object[] {context.sparkSession(), options, null, CurrentOrigin.get()});
   }

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from py4j.java_gateway import JavaObject as Py4JObject
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.java_gateway import ensure_callback_server_started
 
 from bayou.errors import DeltaError
@@ -110,6 +111,16 @@ class Block(_Callback):
         """Read by py4j."""
 
         implements: ClassVar = ["scala.Function0"]
+
+
+FAILED_CALL = (Py4JJavaError, PySparkException)
+"""What a call into the JVM raises that failed there: PySpark turns some of Java's exceptions into its own."""
+
+
+def reason_of(error: Exception) -> str:
+    """The first line of what a failed call says."""
+    text = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
+    return next((line.strip() for line in str(text).split("\n") if line.strip()), "")
 
 
 def java_error(jvm: Jvm, error: BaseException) -> JavaObject:

@@ -13,11 +13,12 @@ import tempfile
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bayou.errors import SessionError
 from bayou.spark.jvm.adapters import SINK_LOG, Adapters
 from bayou.spark.jvm.callbacks import Block
+from bayou.spark.jvm.relation import observed, plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -59,25 +60,40 @@ class WriteJob:
         partition_by: the partition columns; they become folders and are not written into the files.
         options: the Parquet writer's options.
         hadoop: settings of the file system.
+        observation: the name of an observation in the rows whose values are wanted; empty for none.
     """
 
     root: str
     partition_by: Sequence[str]
     options: Mapping[str, str]
     hadoop: Mapping[str, str]
+    observation: str = ""
 
 
-def write_files(jvm: Jvm, frame: DataFrame, job: WriteJob) -> list[WrittenFile]:
+@dataclass(frozen=True, slots=True)
+class WrittenRows:
+    """What a job did.
+
+    Attributes:
+        files: the files that it wrote.
+        observed: the values of the observation; empty where none was wanted.
+    """
+
+    files: list[WrittenFile]
+    observed: list[Any]
+
+
+def write_files(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
     """Writes the rows of a DataFrame as Parquet files under a folder, in one job."""
     plan = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
     block = Block(jvm, lambda: _run(jvm, frame, job))
     execution = jvm.module("org.apache.spark.sql.execution.SQLExecution")
     jvm.call(execution, "withNewExecutionId", plan, jvm.some("bayou write"), block)
-    written: list[WrittenFile] = block.result
+    written: WrittenRows = block.result
     return written
 
 
-def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> list[WrittenFile]:
+def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
     session = _with_settings(frame.sparkSession._jsparkSession)  # noqa: SLF001  (the bridge)
     context = session.sparkContext()
     given = context.getLocalProperty(_REBASE[0])
@@ -85,7 +101,8 @@ def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> list[WrittenFile]:
     try:
         with _sink_log(jvm, session) as (log, written):
             _call_writer(jvm, session, frame, job, log)
-            return _facts(written())
+            values = observed(jvm, plan_of(frame), job.observation) if job.observation else []
+            return WrittenRows(_facts(written()), values)
     finally:
         context.setLocalProperty(_REBASE[0], given)
 
@@ -103,7 +120,7 @@ def _with_settings(session: JavaObject) -> JavaObject:
 
 
 def _call_writer(jvm: Jvm, session: JavaObject, frame: DataFrame, job: WriteJob, log: JavaObject) -> None:
-    plan = frame._jdf.queryExecution().executedPlan()  # noqa: SLF001  (the bridge)
+    plan = plan_of(frame)
     output = plan.output()
     attributes = {attribute.name(): attribute for attribute in jvm.list_of(output)} if job.partition_by else {}
     spec = jvm.java_class(f"{_DATASOURCES}.FileFormatWriter$OutputSpec")

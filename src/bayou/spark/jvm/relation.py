@@ -6,10 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pyspark.sql import DataFrame
+
 from bayou.spark.jvm.callbacks import BiFunction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from pyspark.sql import SparkSession
 
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
@@ -187,3 +191,57 @@ def bound_predicate(jvm: Jvm, filters: Sequence[JavaObject], partition_schema: s
     expressions = "org.apache.spark.sql.catalyst.expressions"
     bound = jvm.module(f"{expressions}.BindReferences").bindReference(condition, sequence, False)
     return jvm.module(f"{expressions}.Predicate").createInterpreted(bound)
+
+
+def evaluated(frame: DataFrame) -> tuple[DataFrame, int]:
+    """The rows of a DataFrame as its plan will give them, and in how many partitions; shuffles in the plan run for it.
+
+    The number of partitions is not known before. What is built on the result reads the same partitions.
+    """
+    query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
+    rows = query.toRdd()
+    spark = frame.sparkSession
+    made = spark._jsparkSession.internalCreateDataFrame(rows, query.analyzed().schema(), False)  # noqa: SLF001
+    return DataFrame(made, spark), rows.getNumPartitions()
+
+
+def plan_of(frame: DataFrame) -> JavaObject:
+    """The physical plan that a DataFrame runs."""
+    return frame._jdf.queryExecution().executedPlan()  # noqa: SLF001  (the bridge)
+
+
+def condition_of(jvm: Jvm, spark: SparkSession, schema_json: str, text: str) -> JavaObject | bool:
+    """A SQL condition over some columns, resolved and simplified by Spark.
+
+    Args:
+        jvm: the bridge.
+        spark: the session whose settings it is resolved under.
+        schema_json: JSON of the columns.
+        text: the condition.
+
+    Returns:
+        A Catalyst condition that is true for the same rows; True or False where it is that for all rows.
+
+    Raises:
+        py4j.protocol.Py4JJavaError: it cannot be parsed or resolved.
+        ValueError: it looks at more than one row.
+    """
+    nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge; a relation without rows would be optimised away)
+    rows = spark._jsparkSession.createDataFrame(nothing, struct_type(jvm, schema_json))  # noqa: SLF001
+    plan = rows.where(text).queryExecution().optimizedPlan()
+    kind = plan.getClass().getSimpleName()
+    if kind in ("LogicalRDD", "LocalRelation"):
+        return bool(kind == "LogicalRDD")
+    if kind != "Filter":
+        raise ValueError("it is no condition on the values of one row")
+    return plan.condition()
+
+
+def observed(jvm: Jvm, plan: JavaObject, name: str) -> list[Any]:
+    """The values of an observation after a plan has run; none where the plan has no such observation."""
+    collected = jvm.module("org.apache.spark.sql.execution.CollectMetricsExec").collect(plan)
+    found = collected.get(name)
+    if found.isEmpty():
+        return []
+    row = found.get()
+    return [row.get(position) for position in range(row.length())]

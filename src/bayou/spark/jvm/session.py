@@ -27,6 +27,12 @@ def java_session(spark: SparkSession) -> JavaObject:
     return spark._jsparkSession  # noqa: SLF001  (PySpark has no public name for it)
 
 
+def settings_of(spark: SparkSession) -> dict[str, str]:
+    """All settings of a session, in two calls."""
+    text: str = java_session(spark).conf().getAll().mkString("\0")
+    return dict(each.split(" -> ", 1) for each in text.split("\0") if " -> " in each)
+
+
 def copy_of(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
     """A session with everything that this one has, and some settings of its own."""
     copy = SparkSession(spark.sparkContext, java_session(spark).cloneSession())

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows brought to a table's columns by name: SQL expressions that rename, reorder, complete and widen, at every depth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayou.protocol.schema import ArrayType, MapType, StructType
+from bayou.spark.types import quoted, sql_type
+
+if TYPE_CHECKING:
+    from bayou.protocol.schema import DataType
+
+
+def aligned(source: str, given: DataType, wanted: DataType, depth: int = 0) -> str:
+    """A SQL expression that gives a value the table's type; the source itself where it has that type already.
+
+    Fields of structs match by name, whatever the case; one that is missing is NULL, one that the table lacks is left out.
+    Nullability is no difference.
+
+    Args:
+        source: a SQL expression for the value.
+        given: its type.
+        wanted: the type in the table.
+        depth: how many collections the value is in; for the names of lambda variables.
+    """
+    if same_names_and_types(given, wanted):
+        return source
+    if isinstance(given, StructType) and isinstance(wanted, StructType):
+        members = []
+        for field in wanted.fields:
+            found = given.field(field.name)
+            value = _null(field.type) if found is None else aligned(f"{source}.{quoted(found.name)}", found.type, field.type, depth)
+            members.append(f"{_text(field.name)}, {value}")
+        return f"if({source} is null, null, named_struct({', '.join(members)}))"
+    if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
+        each = f"x{depth}"
+        return f"transform({source}, {each} -> {aligned(each, given.element_type, wanted.element_type, depth + 1)})"
+    if isinstance(given, MapType) and isinstance(wanted, MapType):
+        return _aligned_map(source, given, wanted, depth)
+    return f"cast({source} as {sql_type(wanted)})"
+
+
+def _aligned_map(source: str, given: MapType, wanted: MapType, depth: int) -> str:
+    key, value = f"k{depth}", f"v{depth}"
+    found = source
+    if not same_names_and_types(given.key_type, wanted.key_type):
+        found = f"transform_keys({found}, ({key}, {value}) -> {aligned(key, given.key_type, wanted.key_type, depth + 1)})"
+    if not same_names_and_types(given.value_type, wanted.value_type):
+        found = f"transform_values({found}, ({key}, {value}) -> {aligned(value, given.value_type, wanted.value_type, depth + 1)})"
+    return found
+
+
+def same_names_and_types(one: DataType, other: DataType) -> bool:
+    """Whether two types are the same but for nullability and metadata; names of fields count, with their case and order."""
+    if isinstance(one, StructType) and isinstance(other, StructType):
+        return len(one.fields) == len(other.fields) and all(
+            first.name == second.name and same_names_and_types(first.type, second.type)
+            for first, second in zip(one.fields, other.fields, strict=True)
+        )
+    if isinstance(one, ArrayType) and isinstance(other, ArrayType):
+        return same_names_and_types(one.element_type, other.element_type)
+    if isinstance(one, MapType) and isinstance(other, MapType):
+        keys = same_names_and_types(one.key_type, other.key_type)
+        return keys and same_names_and_types(one.value_type, other.value_type)
+    return one == other
+
+
+def _null(kind: DataType) -> str:
+    return f"cast(null as {sql_type(kind)})"
+
+
+def _text(name: str) -> str:
+    """A name as a SQL string, whatever `spark.sql.parser.escapedStringLiterals` says: what is special is spelled by its code."""
+    if name.isascii() and name.replace("_", "").replace(" ", "").replace(".", "").isalnum():
+        return f"'{name}'"
+    return f"decode(unhex('{name.encode().hex()}'), 'UTF-8')"

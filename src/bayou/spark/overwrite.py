@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an overwrite replaces: the whole table, the partitions that the rows are in, or the rows for which a condition is true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.log.file_statistics import to_predicate
+from bayou.plan.predicate import columns
+from bayou.protocol import partition_values, properties
+from bayou.protocol.constraints import Constraint, ConstraintKind
+from bayou.protocol.schema import StructField, StructType, schema_to_json
+from bayou.spark.directories import PartitionColumn
+from bayou.spark.expressions import by_logical_name, from_catalyst
+from bayou.spark.jvm.bulk import Bulk
+from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
+from bayou.spark.jvm.relation import bound_predicate, condition_of
+from bayou.spark.jvm.session import java_session
+from bayou.spark.reader import scan_frame
+from bayou.spark.row_checks import REPLACE_WHERE, RowRule
+from bayou.spark.scan import Scan
+from bayou.spark.types import readable_schema, sql_type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from bayou.log.snapshot import Snapshot
+    from bayou.log.transaction import Transaction
+    from bayou.plan.predicate import Predicate
+    from bayou.protocol.actions import AddFile
+    from bayou.spark.application import Application
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedRows:
+    """What a condition on the rows to replace means for the files of a table.
+
+    Attributes:
+        files: the positions of the files that go, in the order of `Snapshot.files`.
+        predicate: what is read of the table for it.
+        kept: the rows of these files that stay, as the table has them; None where none does.
+        rule: what the new rows obey.
+    """
+
+    files: pa.Array
+    predicate: Predicate
+    kept: DataFrame | None
+    rule: RowRule
+
+    def take(self, transaction: Transaction) -> pa.Table:
+        """The files that go; the commit depends on what the condition reads from then on."""
+        assert transaction.snapshot is not None  # noqa: S101  (there is a table to replace rows of)
+        mask = transaction.snapshot.may_match(self.predicate)
+        transaction.reads.note_scan(self.predicate, transaction.snapshot.files(["path"])["path"].filter(mask))
+        return transaction.snapshot.files().take(self.files)
+
+
+def replaced_rows(
+    application: Application, spark: SparkSession, snapshot: Snapshot, text: str, *, data_change: bool
+) -> ReplacedRows:
+    """What a condition replaces. A condition on partition columns alone reads no data; any other one rewrites files.
+
+    Args:
+        application: the application.
+        spark: the session of the write.
+        snapshot: the table's state.
+        text: the condition, as SQL over the table's columns.
+        data_change: whether the write changes rows.
+
+    Raises:
+        InvalidOptionError: the condition cannot be understood.
+        UnsupportedFeatureError: rows of a table with change data feed or stable row ids would have to be copied.
+    """
+    schema = readable_schema(snapshot.schema)
+    condition = _condition(application, spark, snapshot, schema, text)
+    if isinstance(condition, bool):
+        predicate = to_predicate([], snapshot.schema)
+        used: list[str] = []
+        chosen = pa.array(range(snapshot.files(["path"]).num_rows if condition else 0), pa.int64())
+    else:
+        predicate = from_catalyst([condition.toJSON()], by_logical_name(snapshot.schema))
+        used = sorted({each.name() for each in application.jvm.list_of(condition.references().toSeq())})
+        chosen = pc.indices_nonzero(snapshot.may_match(predicate)) if columns(predicate) else _all(snapshot)
+    partitions = {name.lower() for name in snapshot.partition_columns}
+    rule = RowRule(Constraint(REPLACE_WHERE, ConstraintKind.CHECK, (), text), tuple(used))
+    if isinstance(condition, bool):
+        return ReplacedRows(chosen, predicate, None, rule)
+    if {name.lower() for name in used} <= partitions:
+        return ReplacedRows(_exactly(application, spark, snapshot, condition), predicate, None, rule)
+    _check_copies(snapshot, data_change=data_change)
+    if not len(chosen):
+        return ReplacedRows(chosen, predicate, None, rule)
+    scan = Scan(application, java_session(spark), snapshot, schema.fields, positions=chosen.cast(pa.int64()))
+    return ReplacedRows(chosen, predicate, scan_frame(scan, spark).where(f"not coalesce(({text}\n), false)"), rule)
+
+
+def _all(snapshot: Snapshot) -> pa.Array:
+    return pa.array(range(snapshot.files(["path"]).num_rows), pa.int64())
+
+
+def _condition(application: Application, spark: SparkSession, snapshot: Snapshot, schema: StructType, text: str) -> Any:
+    try:
+        return condition_of(application.jvm, spark, schema_to_json(schema), text)
+    except (*FAILED_CALL, ValueError) as error:
+        raise InvalidOptionError(
+            f"Cannot recognize the predicate '{text}': {reason_of(error)}",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_FAILED_RECOGNIZE_PREDICATE",
+            sql_state="42601",
+            option=REPLACE_WHERE,
+            next_step="give a SQL condition over the table's columns.",
+        ) from None
+
+
+def _exactly(application: Application, spark: SparkSession, snapshot: Snapshot, condition: Any) -> pa.Array:
+    """The files whose partition values make a condition true, by Spark's own evaluation."""
+    fields = [f for name in snapshot.partition_columns if (f := snapshot.schema.field(name)) is not None]
+    texts = snapshot.partition_texts()
+    partitions = [PartitionColumn(f.physical_name, sql_type(f.type), texts[f.physical_name].combine_chunks()) for f in fields]
+    if not snapshot.files(["path"]).num_rows:
+        return pa.array([], pa.int64())
+    jvm = application.jvm
+    groups = application.partition_groups(snapshot, application.workbench(java_session(spark)), lambda: partitions)
+    logical = StructType(tuple(StructField(f.name, f.type) for f in fields))
+    matching = Bulk.of(jvm).matching(groups.rows, bound_predicate(jvm, [condition], schema_to_json(logical)))
+    return pc.indices_nonzero(pc.is_in(groups.ids, pa.array(matching, pa.int64())))
+
+
+def _check_copies(snapshot: Snapshot, *, data_change: bool) -> None:
+    """Refuses to copy rows where the table wants more than the copy."""
+    configuration = snapshot.metadata.configuration
+    if not data_change:
+        raise InvalidOptionError(
+            "'replaceWhere' cannot be used with data filters when 'dataChange' is set to false.",
+            error_class="DELTA_REPLACE_WHERE_WITH_FILTER_DATA_CHANGE_UNSET",
+            sql_state="42613",
+            option=REPLACE_WHERE,
+            table=snapshot.table_uri,
+            version=snapshot.version,
+        )
+    wanted = [
+        name
+        for name, each in (("changeDataFeed", properties.ENABLE_CHANGE_DATA_FEED), ("rowTracking", properties.ENABLE_ROW_TRACKING))
+        if each.read(configuration)
+    ]
+    if wanted:
+        raise UnsupportedFeatureError(
+            f"replaceWhere on columns that do not partition copies rows, and the table asks more for it: {', '.join(wanted)}.",
+            error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
+            features=wanted,
+            next_step="use a condition on partition columns.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+        )
+
+
+def replaced_partitions(transaction: Transaction, added: Sequence[AddFile]) -> pa.Table:
+    """The files that lie in a partition in which new ones do; the commit depends on these partitions from then on."""
+    snapshot = transaction.snapshot
+    assert snapshot is not None  # noqa: S101  (there is a table to replace partitions of)
+    fields = [f for name in snapshot.partition_columns if (f := snapshot.schema.field(name)) is not None]
+    wanted = {tuple(file.partition_values.get(f.physical_name) or None for f in fields) for file in added}
+    groups = [[_equals(field, text) for field, text in zip(fields, values, strict=True)] for values in wanted]
+    found = transaction.files(where=groups) if groups else snapshot.files().slice(0, 0)
+    if not found.num_rows:
+        return found
+    # NULL and the empty text are one partition (PROTOCOL.md, "Partition Value Serialization").
+    texts = [pc.fill_null(pc.map_lookup(found["partition_values"], f.physical_name, "first"), "") for f in fields]
+    keys = pa.array(["\x1f".join(text or "" for text in values) for values in wanted], pa.string())
+    return found.filter(pc.is_in(pc.binary_join_element_wise(*texts, "\x1f"), value_set=keys))
+
+
+def _equals(field: StructField, text: str | None) -> tuple[Any, ...]:
+    kind = field.type if isinstance(field.type, str) else "string"
+    value = partition_values.parse(text, kind)
+    return (field.name, "is null") if value is None else (field.name, "==", value)

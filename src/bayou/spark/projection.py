@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of a write as the table's files hold them: aligned, completed, checked, and under their physical names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.protocol.expression_functions import ExpressionKind
+from bayou.protocol.generated_columns import columns_to_compute, generation_expression
+from bayou.protocol.identity_columns import generation_sql, identity_columns, row_number_sql
+from bayou.protocol.sql_text import column_sql, parenthesised
+from bayou.spark.alignment import aligned, same_names_and_types
+from bayou.spark.jvm.parser import parsed
+from bayou.spark.jvm.relation import evaluated
+from bayou.spark.jvm.session import java_session
+from bayou.spark.partitioning import folder_text
+from bayou.spark.row_checks import RowRule, observing
+from bayou.spark.stored_expressions import check_stored
+from bayou.spark.types import contains_void, physical_field, quoted, spark_data_type, sql_type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame
+
+    from bayou.protocol.constraints import Constraint
+    from bayou.protocol.schema import StructField
+    from bayou.spark.jvm.bridge import Jvm
+    from bayou.spark.jvm.parser import ParsedExpression
+    from bayou.spark.overwrite import ReplacedRows
+    from bayou.spark.write_target import WriteTarget
+
+CURRENT_DEFAULT = "CURRENT_DEFAULT"
+"""The key of a column's metadata that holds its default."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectedRows:
+    """Rows that can be written as they are.
+
+    Attributes:
+        frame: the rows, columns in the order of the table's, partition values as the texts of their folders.
+        rules: the rules that an observation of the frame checks.
+        generated_identities: the identity columns whose numbers the rows get here.
+    """
+
+    frame: DataFrame
+    rules: tuple[RowRule, ...]
+    generated_identities: tuple[str, ...] = ()
+
+
+class Projection:
+    """What one write does to its rows before they reach the files."""
+
+    def __init__(self, jvm: Jvm, frame: DataFrame, target: WriteTarget, replaced: ReplacedRows | None = None) -> None:
+        self._replaced = replaced
+        self._jvm = jvm
+        self._frame = frame
+        self._target = target
+        self._session = java_session(frame.sparkSession)
+
+    def rows(self) -> ProjectedRows:
+        """The rows as the table's files hold them.
+
+        Raises:
+            InvalidSchemaError: an expression that is stored in the table is not used.
+        """
+        rules = self._rules()
+        identities = self._identities()
+        frame = self._complete(identities)
+        frame = observing(frame, rules, self._target.schema)
+        if self._replaced is not None and self._replaced.kept is not None:
+            names = frame.columns
+            frame = frame.union(self._replaced.kept.select(*map(quoted, names)))
+        return ProjectedRows(self._physical(frame), rules, tuple(identities))
+
+    def _rules(self) -> tuple[RowRule, ...]:
+        rules = [] if self._replaced is None else [self._replaced.rule]
+        for constraint in self._target.constraints:
+            expression = self._checked(constraint.expression, ExpressionKind.CHECK_CONSTRAINT, _described(constraint))
+            names = [each.name for path in sorted(expression.columns) if (each := self._target.schema.field(path[0])) is not None]
+            rules.append(RowRule(constraint, tuple(dict.fromkeys(names))))
+        return tuple(rules)
+
+    def _checked(self, text: str, kind: ExpressionKind, of: str) -> ParsedExpression:
+        target = self._target
+        expression = parsed(self._jvm, self._session, text)
+        check_stored(expression, kind, target.schema, of=of, table=target.log.table_uri, version=target.version)
+        return expression
+
+    def _identities(self) -> dict[str, str]:
+        """The SQL of each identity column that the rows do not bring; the row's number stands in it by its name."""
+        given = self._target.given
+        absent = [each for each in identity_columns(self._target.schema) if given.field(each.name) is None]
+        return {each.name: generation_sql(each, "__bayou_row_number") for each in absent}
+
+    def _complete(self, identities: dict[str, str]) -> DataFrame:
+        """The rows with all columns of the table, under the table's logical names, in its order."""
+        target, frame = self._target, self._frame
+        computed = {each.name: each for each in columns_to_compute(target.schema, target.given.names)} if target.generates else {}
+        kept = [field for field in target.schema.fields if not contains_void(field.type)]
+        if self._fits(kept) and not computed and not identities:
+            return frame
+        if identities:
+            frame, partitions = evaluated(frame)
+            frame = frame.selectExpr("*", f"{row_number_sql(partitions)} as __bayou_row_number")
+        base = [
+            f"{identities.get(field.name) or self._value(field)} as {quoted(field.name)}"
+            for field in kept
+            if field.name not in computed
+        ]
+        frame = frame.selectExpr(*base)
+        if not computed:
+            return frame
+        for each in computed.values():
+            self._checked(each.expression, ExpressionKind.GENERATED_COLUMN, f"the generated column {each.name!r}")
+        return frame.selectExpr(*(_generated(field) if field.name in computed else quoted(field.name) for field in kept))
+
+    def _fits(self, kept: Sequence[StructField]) -> bool:
+        """Whether the rows have the table's columns as they are; another plan would take longer than writing one row."""
+        given = self._target.given.fields
+        return len(given) == len(kept) and all(
+            one.name == other.name and same_names_and_types(one.type, other.type) for one, other in zip(given, kept, strict=True)
+        )
+
+    def _value(self, field: StructField) -> str:
+        """The SQL of a column that is no generated one: what the rows have, the default, or NULL."""
+        found = self._target.given.field(field.name)
+        if found is not None:
+            return aligned(quoted(found.name), found.type, field.type)
+        default = field.metadata.get(CURRENT_DEFAULT)
+        if not isinstance(default, str):
+            return f"cast(null as {sql_type(field.type)})"
+        self._checked(default, ExpressionKind.COLUMN_DEFAULT, f"the default of column {field.name!r}")
+        return f"cast({parenthesised(default)} as {sql_type(field.type)})"
+
+    def _physical(self, frame: DataFrame) -> DataFrame:
+        """The rows under the names that the files have, with field ids, partition values as texts."""
+        target = self._target
+        partitioned = {name.lower() for name in target.partition_by}
+        kept = [field for field in target.schema.fields if not contains_void(field.type)]
+        if not target.maps_columns and not partitioned:
+            return frame
+        if not target.maps_columns:
+            return frame.selectExpr(*(_partition_text(f) if f.name.lower() in partitioned else quoted(f.name) for f in kept))
+        return _mapped(frame, kept, partitioned)
+
+
+def _mapped(frame: DataFrame, fields: Sequence[StructField], partitioned: set[str]) -> DataFrame:
+    columns: list[Any] = []
+    for field in fields:
+        if field.name.lower() in partitioned:
+            columns.append(F.expr(_partition_text(field)))
+            continue
+        physical = physical_field(field, field, by_id=True)
+        metadata = dict(physical.metadata)
+        column = F.col(quoted(field.name))
+        if not isinstance(field.type, str):
+            column = column.cast(spark_data_type(physical))
+        columns.append(column.alias(physical.name, metadata=metadata) if metadata else column.alias(physical.name))
+    return frame.select(*columns)
+
+
+def _partition_text(field: StructField) -> str:
+    kind = field.type if isinstance(field.type, str) else "string"
+    return f"{folder_text(quoted(field.name), kind)} as {quoted(field.physical_name)}"
+
+
+def _generated(field: StructField) -> str:
+    text = generation_expression(field) or "null"
+    return f"cast({parenthesised(text)} as {sql_type(field.type)}) as {quoted(field.name)}"
+
+
+def _described(constraint: Constraint) -> str:
+    where = f" of column {column_sql(constraint.column)}" if constraint.column else ""
+    return f"the constraint {constraint.name!r}{where}"

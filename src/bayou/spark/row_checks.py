@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules that every row of a write obeys, checked by the job that writes the rows.
+
+The rules ride along as one observation: an integer tells which rule a row breaks first, and aggregates count the rows that
+break one and keep a handful of them, however many there are. Nothing is committed until they have been looked at.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.errors import ConstraintViolationError
+from bayou.protocol.constraint_violations import MAX_ROWS, violation
+from bayou.protocol.sql_text import column_sql, parenthesised
+from bayou.spark.types import contains_void
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from bayou.errors import DeltaError
+    from bayou.protocol.constraints import Constraint
+    from bayou.protocol.schema import StructType
+
+OBSERVATION = "bayou.rules"
+"""The name of the observation; one write has one."""
+REPLACE_WHERE = "replaceWhere"
+"""The name of the rule that the rows of a write obey which replaces rows by a condition."""
+_MOST_CHARACTERS = 2000
+_SHOWN = ("first", "last", "min", "max", "other")
+
+
+@dataclass(frozen=True, slots=True)
+class RowRule:
+    """A condition that must be true of a row; NULL breaks it as false does.
+
+    Attributes:
+        constraint: the rule, with its SQL condition over the table's logical columns.
+        columns: the top-level columns whose values an error shows.
+    """
+
+    constraint: Constraint
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Violations:
+    """What a write found against its rules.
+
+    Attributes:
+        count: how many rows broke a rule.
+        rows: some of them, each with the number of the rule that it broke first, counted from zero.
+    """
+
+    count: int
+    rows: tuple[tuple[int, Mapping[str, Any]], ...]
+
+
+def observing(frame: DataFrame, rules: Sequence[RowRule], schema: StructType) -> DataFrame:
+    """The rows with an observation of those that break a rule.
+
+    Args:
+        frame: the rows, under the table's logical names.
+        rules: the rules, in the order in which they are told.
+        schema: the table's schema.
+    """
+    if not rules:
+        return frame
+    broken = " ".join(
+        f"when not coalesce({parenthesised(rule.constraint.expression)}, false) then {number}" for number, rule in enumerate(rules)
+    )
+    shown = " ".join(f"when {number} then {_shown(rule, schema)}" for number, rule in enumerate(rules))
+    number = f"case {broken} end"
+    text = f"if(({number}) is null, null, concat({number}, ':', substr(case {number} {shown} end, 1, {_MOST_CHARACTERS})))"
+    aggregates = (
+        f"count({number})",
+        f"first({text}, true)",
+        f"last({text}, true)",
+        f"min({text})",
+        f"max({text})",
+        f"max_by({text}, xxhash64({text}))",
+    )
+    return frame.observe(
+        OBSERVATION, *(F.expr(each).alias(name) for each, name in zip(aggregates, ("count", *_SHOWN), strict=True))
+    )
+
+
+def violations(observed: Sequence[Any]) -> Violations:
+    """What the observation of a finished job says.
+
+    Args:
+        observed: the values of its aggregates.
+    """
+    count, *texts = observed
+    rows = []
+    for text in dict.fromkeys(each for each in texts if each is not None):
+        number, _, row = text.partition(":")
+        rows.append((int(number), _row(row)))
+    return Violations(count or 0, tuple(rows))
+
+
+def _row(text: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError:  # cut off
+        return {"row": text}
+    return found if isinstance(found, dict) else {"row": text}
+
+
+def _shown(rule: RowRule, schema: StructType) -> str:
+    fields = [schema.field(name) for name in rule.columns]
+    members = [column_sql((field.name,)) for field in fields if field is not None and not contains_void(field.type)]
+    return f"to_json(struct({', '.join(members)}), map('ignoreNullFields', 'false'))" if members else "'{}'"
+
+
+def error_of(found: Violations, rules: Sequence[RowRule], *, table: str, version: int | None) -> DeltaError:
+    """The error of a write whose rows broke a rule: the first rule of those that the kept rows broke.
+
+    Args:
+        found: what was found.
+        rules: the rules.
+        table: the table.
+        version: its version before the write.
+    """
+    number = min((number for number, _ in found.rows), default=0)
+    rows = [row for broken, row in found.rows if broken == number]
+    constraint = rules[number].constraint
+    if constraint.name != REPLACE_WHERE:
+        return violation(constraint, rows, num_violations=found.count, table=table, version=version)
+    shown = "; ".join(", ".join(f"{name} = {value}" for name, value in row.items()) for row in rows[:MAX_ROWS])
+    return ConstraintViolationError(
+        f"Written data does not conform to partial table overwrite condition or constraint '{constraint.expression}'. "
+        f"Rows that do not: {found.count}, for example {shown}.",
+        table=table,
+        version=version,
+        error_class="DELTA_REPLACE_WHERE_MISMATCH",
+        sql_state="44000",
+        next_step="leave these rows out, or widen the condition.",
+        constraint=constraint.name,
+        expression=constraint.expression,
+        column=(),
+        rows=rows[:MAX_ROWS],
+        num_violations=found.count,
+    )

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SQL expressions out of a table's metadata, which anybody may have written: looked at before Spark is given them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayou.errors import InvalidSchemaError
+from bayou.protocol.expression_functions import ExpressionKind, refusal
+
+if TYPE_CHECKING:
+    from bayou.protocol.schema import StructType
+    from bayou.spark.jvm.parser import ParsedExpression
+
+_ERROR_CLASSES = {
+    ExpressionKind.GENERATED_COLUMN: "DELTA_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN",
+    ExpressionKind.CHECK_CONSTRAINT: "DELTA_UNSUPPORTED_EXPRESSION_CHECK_CONSTRAINT",
+    ExpressionKind.COLUMN_DEFAULT: "INVALID_DEFAULT_VALUE.NOT_CONSTANT",
+}
+
+
+def check_stored(
+    expression: ParsedExpression, kind: ExpressionKind, schema: StructType, *, of: str, table: str, version: int | None
+) -> None:
+    """Refuses an expression that could do more than compute a value from the columns of a row.
+
+    Args:
+        expression: the expression.
+        kind: what it is stored as. A default uses no columns.
+        schema: the table's schema.
+        of: what it belongs to, for the error.
+        table: the table.
+        version: its version.
+
+    Raises:
+        InvalidSchemaError: it calls a function that is not known to be harmless, uses what is no column, or has a subquery or
+            the like.
+    """
+    # Some functions are called without parentheses, and look like columns.
+    is_default = kind is ExpressionKind.COLUMN_DEFAULT
+    foreign = {path[0].lower() for path in expression.columns if is_default or schema.field(path[0]) is None}
+    refused = {name: refusal(name, kind) for name in sorted(expression.functions | foreign)}
+    problems = [f"it has {each}" for each in expression.forbidden]
+    problems += [f"{name}: {why}" for name, why in refused.items() if why is not None]
+    problems += [f"{name} is no column of the table" for name in sorted(foreign) if refused[name] is None and not is_default]
+    if problems:
+        raise InvalidSchemaError(
+            f"The expression {expression.text!r} of {of} is not used: {'; '.join(problems)}.",
+            table=table,
+            version=version,
+            error_class=_ERROR_CLASSES[kind],
+            sql_state="42621",
+            next_step="remove it from the table, or store one that only uses built-in functions of a row's values.",
+            expression=expression.text,
+        )

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a writer asked for: the mode, and the options under their names, whose case does not count."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+PARTITION_COLUMNS_OPTION = "__partition_columns"
+"""Where Spark's `DataFrameWriter` puts the columns of `partitionBy`, as a JSON array."""
+MODES = ("append", "overwrite", "error", "errorifexists", "ignore")
+_HADOOP_PREFIXES = ("fs.", "dfs.")
+_WRITER_OPTIONS = ("compression", "maxrecordsperfile", "parquet.", "parquetoutputtimestamptype")
+_NOT_YET = ("replaceon", "replaceusing", "clusterby")
+"""Options that ask for what a later version does."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRequest:
+    """What a writer asked for.
+
+    Attributes:
+        path: the table's URI.
+        mode: append, overwrite, error or ignore.
+        partition_by: the partition columns; None where none were named.
+        storage_options: options for the file system, by their Hadoop names.
+        writer_options: options for Spark's Parquet writer.
+        properties: table properties, for a table that this write creates.
+        user_metadata: a note for the history.
+        txn: an application's id and a version of its own, for which the rows are written once.
+        merge_schema: whether new columns of the rows become the table's; None where the session decides.
+        overwrite_schema: whether an overwrite replaces the schema and the partition columns too.
+        replace_where: a condition; an overwrite replaces the rows for which it is true, and no others.
+        dynamic_partitions: whether an overwrite replaces the partitions that the rows are in, and no others; None where the
+            session decides.
+        data_change: False where the rows are the table's own, moved.
+        optimize_write: whether rows are gathered into fewer files; None where the session or the table decides.
+    """
+
+    path: str
+    mode: str
+    partition_by: tuple[str, ...] | None = None
+    storage_options: Mapping[str, str] = field(default_factory=dict)
+    writer_options: Mapping[str, str] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict)
+    user_metadata: str | None = None
+    txn: tuple[str, int] | None = None
+    merge_schema: bool | None = None
+    overwrite_schema: bool = False
+    replace_where: str | None = None
+    dynamic_partitions: bool | None = None
+    data_change: bool = True
+    optimize_write: bool | None = None
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], mode: str, partition_by: str | Sequence[str] | None = None) -> WriteRequest:
+        """A request from a writer's options.
+
+        Args:
+            options: the options, with the path among them.
+            mode: one of MODES.
+            partition_by: the partition columns, or a JSON array of them.
+
+        Raises:
+            InvalidOptionError: the path is missing, the mode is unknown, a value is not of its option, or options exclude
+                each other.
+            UnsupportedFeatureError: an option asks for what bayou does not do yet.
+        """
+        if mode not in MODES:
+            raise InvalidOptionError(f"The save mode {mode!r} is none of {', '.join(MODES)}.", option="mode")
+        given = {name: str(value) for name, value in options.items() if value is not None}
+        read = _Options({name.lower(): value for name, value in given.items()})
+        columns = json.loads(partition_by) if isinstance(partition_by, str) else partition_by
+        overwrites = mode == "overwrite"
+        replace_where = read.text("replacewhere") if overwrites else None
+        dynamic = read.partition_mode() if overwrites else None
+        overwrite_schema = overwrites and bool(read.boolean("overwriteschema"))
+        read.refuse_combinations(replace_where, overwrite_schema=overwrite_schema, dynamic=dynamic)
+        return cls(
+            qualify(read.path).uri,
+            "error" if mode == "errorifexists" else mode,
+            tuple(columns) if columns else None,
+            {name: value for name, value in given.items() if name.lower().startswith(_HADOOP_PREFIXES)},
+            {name: value for name, value in given.items() if name.lower().startswith(_WRITER_OPTIONS)},
+            {name: value for name, value in given.items() if name.lower().startswith("delta.")},
+            read.text("usermetadata"),
+            txn_of(read.text("txnappid"), read.text("txnversion"), read.path),
+            read.boolean("mergeschema"),
+            overwrite_schema,
+            replace_where,
+            dynamic,
+            read.boolean("datachange") is not False,
+            read.boolean("optimizewrite"),
+        )
+
+
+class _Options:
+    """Options by their names in lower case."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._options = options
+        if "path" not in options:
+            raise InvalidOptionError("A Delta table is written to its path, and none is given.", option="path")
+        self.path = options["path"]
+        asked = [name for name in _NOT_YET if name in options]
+        if asked:
+            raise UnsupportedFeatureError(
+                f"This version of bayou does not support the write option {asked[0]!r}.",
+                table=self.path,
+                error_class="DELTA_OPERATION_NOT_ALLOWED",
+                sql_state="0AKDC",
+                features=asked,
+            )
+
+    def text(self, name: str) -> str | None:
+        return self._options.get(name)
+
+    def boolean(self, name: str) -> bool | None:
+        text = self._options.get(name)
+        if text is None:
+            return None
+        if text.strip().lower() not in {"true", "false"}:
+            raise self._illegal(name, text, "must be 'true' or 'false'")
+        return text.strip().lower() == "true"
+
+    def partition_mode(self) -> bool | None:
+        text = self._options.get("partitionoverwritemode")
+        if text is None:
+            return None
+        if text.strip().lower() not in {"dynamic", "static"}:
+            raise self._illegal("partitionOverwriteMode", text, "must be 'static' or 'dynamic'")
+        return text.strip().lower() == "dynamic"
+
+    def refuse_combinations(self, replace_where: str | None, *, overwrite_schema: bool, dynamic: bool | None) -> None:
+        if replace_where is not None and dynamic:
+            message = "A 'replaceWhere' expression and 'partitionOverwriteMode'='dynamic' cannot both be set."
+            raise self._excluded(message, "DELTA_REPLACE_WHERE_WITH_DYNAMIC_PARTITION_OVERWRITE", "42613", "replaceWhere")
+        if overwrite_schema and dynamic:
+            message = "'overwriteSchema' cannot be used in dynamic partition overwrite mode."
+            raise self._excluded(message, "DELTA_OVERWRITE_SCHEMA_WITH_DYNAMIC_PARTITION_OVERWRITE", "42613", "overwriteSchema")
+        if overwrite_schema and replace_where is not None:
+            message = "The usage of overwriteSchema is not allowed when a part of a table is replaced with replaceWhere."
+            raise self._excluded(message, "DELTA_ILLEGAL_USAGE", "42601", "overwriteSchema")
+
+    def _illegal(self, name: str, text: str, why: str) -> InvalidOptionError:
+        return InvalidOptionError(
+            f"Invalid value '{text}' for option '{name}', {why}.",
+            table=self.path,
+            error_class="DELTA_ILLEGAL_OPTION",
+            sql_state="42616",
+            option=name,
+        )
+
+    def _excluded(self, message: str, error_class: str, sql_state: str, option: str) -> InvalidOptionError:
+        return InvalidOptionError(
+            message,
+            table=self.path,
+            error_class=error_class,
+            sql_state=sql_state,
+            option=option,
+            next_step="leave one of the two out.",
+        )
+
+
+def txn_of(app_id: str | None, version: str | None, table: str) -> tuple[str, int] | None:
+    """An application's id and version from the texts of options or settings; None where neither is given.
+
+    Raises:
+        InvalidOptionError: one of them is missing, or the version is no number from 0 on.
+    """
+    if app_id is None and version is None:
+        return None
+    if not app_id or version is None or not version.strip().isdecimal() or int(version) >= 1 << 63:
+        raise InvalidOptionError(
+            f"txnAppId is {app_id!r} and txnVersion is {version!r}; an idempotent write needs an id and a number from 0 on.",
+            table=table,
+            error_class="DELTA_INVALID_IDEMPOTENT_WRITES_OPTIONS",
+            sql_state="42616",
+            option="txnVersion",
+            next_step="give both, with a higher version for each run.",
+        )
+    return app_id, int(version)

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a table asks of the rows that are written: checked and computed by the job that writes them, or nothing is left of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import Row
+from tests.spark.counting import jobs
+
+import bayou
+from bayou.errors import ConstraintViolationError, InvalidSchemaError, SchemaMismatchError
+from bayou.protocol.actions import Protocol
+from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
+from bayou.testing.table_builder import TableBuilder
+
+GENERATES = Protocol(1, 4)
+IDENTITY = {"delta.identity.start": 10, "delta.identity.step": 5, "delta.identity.allowExplicitInsert": False}
+
+
+def create(path, *fields, protocol=None, **configuration):
+    names = {name.replace("__", "."): value for name, value in configuration.items()}
+    TableBuilder(path).create(schema=StructType(fields), configuration=names, **({"protocol": protocol} if protocol else {}))
+
+
+def append(frame, path, **options):
+    frame.write.format("delta").mode("append").options(**options).save(path)
+
+
+def read(spark, path):
+    return spark.read.format("delta").load(path)
+
+
+def files(path):
+    return {str(file) for file in Path(path).rglob("*.parquet") if "_delta_log" not in file.parts}
+
+
+def refused(spark, path, frame, error=ConstraintViolationError, **options):
+    """A write that is refused, and of which nothing is left."""
+    before, version = files(path), bayou.open(path).version()
+    with pytest.raises(error) as caught:
+        append(frame, path, **options)
+    assert isinstance(caught.value, PySparkException)
+    assert files(path) == before
+    assert bayou.open(path).version() == version
+    return caught.value
+
+
+@pytest.mark.smoke
+def test_rows_that_break_a_check_are_counted_and_some_are_shown(spark, table_path):
+    create(
+        table_path,
+        StructField("id", "long"),
+        StructField("name", "string"),
+        protocol=Protocol(1, 3),
+        delta__constraints__positive="id >= 0",
+        delta__constraints__short="length(name) < 4",
+    )
+    append(spark.range(5).selectExpr("id", "cast(id as string) name"), table_path)
+    error = refused(spark, table_path, spark.range(-1000, 5).selectExpr("id", "cast(id as string) name"))
+    assert error.constraint == "positive"
+    assert error.num_violations == 1000
+    assert 1 <= len(error.rows) <= 5
+    assert all(row["id"] < 0 for row in error.rows)
+    assert "CHECK constraint positive" in str(error)
+    assert error.getErrorClass() == "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
+    null = refused(spark, table_path, spark.sql("select 1L id, cast(null as string) name"))
+    assert (null.constraint, null.num_violations, null.rows) == ("short", 1, [{"name": None}])
+    assert read(spark, table_path).count() == 5
+
+
+def test_the_check_is_part_of_the_job_that_writes(spark, table_path):
+    create(table_path, StructField("id", "long"), protocol=Protocol(1, 3), delta__constraints__c="id >= 0")
+    with jobs(spark) as started:
+        append(spark.range(100), table_path)
+    assert started.value == 1
+
+
+@pytest.mark.smoke
+def test_not_null_holds_for_columns_and_for_fields_of_structs(spark, table_path):
+    inner = StructType((StructField("x", "long", nullable=False), StructField("y", "long")))
+    create(table_path, StructField("id", "long", nullable=False), StructField("s", inner))
+    append(spark.sql("select 1L id, struct(1L x, 2L y) s"), table_path)
+    error = refused(spark, table_path, spark.sql("select cast(null as bigint) id, struct(1L x, 2L y) s"))
+    assert error.getErrorClass() == "DELTA_NOT_NULL_CONSTRAINT_VIOLATED"
+    assert "NOT NULL constraint violated for column: id" in str(error)
+    assert "s.x" in str(refused(spark, table_path, spark.sql("select 1L id, struct(cast(null as bigint) x, 2L y) s")))
+    missing = refused(spark, table_path, spark.sql("select struct(1L x, 2L y) s"), SchemaMismatchError)
+    assert missing.getErrorClass() == "DELTA_MISSING_NOT_NULL_COLUMN_VALUE"
+
+
+def test_invariants_in_a_fields_metadata_hold(spark, table_path):
+    create(table_path, StructField("id", "long", True, {"delta.invariants": '{"expression":{"expression":"id < 3"}}'}))
+    append(spark.range(3), table_path)
+    refused(spark, table_path, spark.range(4))
+
+
+def test_texts_keep_to_the_length_of_their_column(spark, table_path):
+    create(table_path, StructField("t", "string", True, {"__CHAR_VARCHAR_TYPE_STRING": "varchar(3)"}))
+    append(spark.sql("select 'abc' t union all select null"), table_path)
+    error = refused(spark, table_path, spark.sql("select 'abcd' t"))
+    assert error.getErrorClass() == "DELTA_EXCEED_CHAR_VARCHAR_LIMIT"
+
+
+@pytest.mark.smoke
+def test_generated_columns_and_defaults_are_filled_and_checked(spark, table_path):
+    create(
+        table_path,
+        StructField("at", "timestamp"),
+        StructField("day", "date", True, {"delta.generationExpression": "CAST(at AS DATE)"}),
+        StructField("n", "integer", True, {"CURRENT_DEFAULT": "3 + 4"}),
+        protocol=Protocol(1, 7, None, ("generatedColumns", "allowColumnDefaults")),
+    )
+    append(spark.sql("select timestamp'2024-01-02 03:04:05' at"), table_path)
+    append(spark.sql("select date'2024-01-02' DAY, timestamp'2024-01-02 03:04:05' AT, 1 N"), table_path)
+    wrong = spark.sql("select timestamp'2024-01-02 03:04:05' at, date'2024-01-03' day, 1 n")
+    error = refused(spark, table_path, wrong)
+    assert "Generated Column" in str(error)
+    found = {(row.day, row.n) for row in read(spark, table_path).collect()}
+    assert found == {(dt.date(2024, 1, 2), 7), (dt.date(2024, 1, 2), 1)}
+
+
+def test_the_expressions_are_ignored_where_the_protocol_has_no_generated_columns(spark, table_path):
+    create(table_path, StructField("a", "long"), StructField("b", "long", True, {"delta.generationExpression": "a + 1"}))
+    append(spark.sql("select 1L a, 7L b"), table_path)
+    append(spark.sql("select 1L a"), table_path)
+    assert sorted(map(str, read(spark, table_path).collect())) == ["Row(a=1, b=7)", "Row(a=1, b=None)"]
+
+
+@pytest.mark.smoke
+def test_identity_columns_count_on_over_writes_and_partitions(spark, table_path):
+    create(table_path, StructField("k", "long", True, IDENTITY), StructField("v", "long"), protocol=Protocol(1, 6))
+    for _ in range(3):
+        append(spark.range(10).selectExpr("id as v").repartition(3), table_path)
+    keys = [row.k for row in read(spark, table_path).collect()]
+    assert len(set(keys)) == len(keys) == 30
+    assert all(key >= 10 and key % 5 == 0 for key in keys)
+    mark = bayou.open(table_path).snapshot().schema.field("k").metadata["delta.identity.highWaterMark"]
+    assert mark == max(keys)
+    error = refused(spark, table_path, spark.sql("select 1000L k, 1L v"), SchemaMismatchError)
+    assert "k" in str(error)
+
+
+def test_an_identity_column_that_falls(spark, table_path):
+    falling = {**IDENTITY, "delta.identity.step": -1, "delta.identity.allowExplicitInsert": True}
+    create(table_path, StructField("k", "long", True, falling), StructField("v", "long"), protocol=Protocol(1, 6))
+    append(spark.range(4, numPartitions=2).selectExpr("id as v"), table_path)
+    append(spark.sql("select 77L k, 1L v"), table_path)
+    append(spark.range(1).selectExpr("id as v"), table_path)
+    keys = sorted(row.k for row in read(spark, table_path).collect())
+    assert keys[-1] == 77
+    assert len(set(keys)) == 6
+    assert max(keys[:-1]) == 10
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_mapped_columns_are_written_under_their_physical_names_with_ids(spark, table_path, mode):
+    rows = spark.sql("select 1 a, 'z' `b c`, struct(1 as `x y`) s, array(struct(2 as q)) l, 'p 1' p")
+    rows.write.format("delta").partitionBy("p").option("delta.columnMapping.mode", mode).save(table_path)
+    append(spark.sql("select 2 A, 'z2' `B c`, struct(2 as `X y`) s, array(struct(3 as Q)) l, 'p2' p"), table_path)
+    snapshot = bayou.open(table_path).snapshot()
+    assert snapshot.protocol == Protocol(2, 7, None, ("appendOnly", "invariants", "columnMapping"))
+    assert snapshot.properties["delta.columnMapping.maxColumnId"] == "7"
+    physical = snapshot.schema.field("p").physical_name
+    assert physical.startswith("col-")
+    assert sorted(
+        value for values in snapshot.files(["partition_values"])["partition_values"].to_pylist() for _, value in values
+    ) == [
+        "p 1",
+        "p2",
+    ]
+    found = read(spark, table_path).where("p = 'p2'").select("a", "b c", "s.x y", "l").collect()
+    assert [tuple(row) for row in found] == [(2, "z2", 2, [Row(q=3)])]
+    assert read(spark, table_path).where("a = 1").count() == 1
+
+
+def test_rows_get_ids_and_versions_where_the_table_tracks_them(spark, table_path):
+    spark.range(10).coalesce(1).write.format("delta").option("delta.enableRowTracking", "true").save(table_path)
+    append(spark.range(6).coalesce(1), table_path)
+    found = bayou.open(table_path).snapshot().files(["base_row_id", "default_row_commit_version"]).to_pylist()
+    assert {(each["base_row_id"], each["default_row_commit_version"]) for each in found} == {(0, 0), (10, 1)}
+
+
+EVIL = {
+    "reflect": "reflect('java.lang.System', 'getProperty', 'user.home') IS NOT NULL",
+    "java_method": "java_method('java.lang.System', 'lineSeparator') IS NOT NULL",
+    "a subquery": "(SELECT count(*) FROM range(3)) > 0",
+    "an unknown function": "my_function(id) > 0",
+    "a function of the catalog": "spark_catalog.default.f(id) > 0",
+    "the file's name": "input_file_name() = ''",
+    "a window": "sum(id) OVER () > 0",
+    "the user": "current_user = 'root'",
+    "no SQL": "id >",
+}
+
+
+@pytest.mark.parametrize("what", EVIL)
+def test_expressions_that_do_more_than_compute_are_not_run(spark, table_path, what):
+    create(table_path, StructField("id", "long"), protocol=Protocol(1, 3), delta__constraints__c=EVIL[what])
+    error = refused(spark, table_path, spark.range(3), InvalidSchemaError)
+    assert EVIL[what] in str(error)
+
+
+def test_nested_columns_come_in_any_order_and_case_and_may_lack_fields(spark, table_path):
+    inner = StructType((StructField("a", "long"), StructField("b", "string")))
+    create(
+        table_path,
+        StructField("s", inner),
+        StructField("l", ArrayType(inner)),
+        StructField("m", MapType("string", inner)),
+    )
+    rows = "select struct('x' as B, 1L as A) S, array(struct(2L as a)) L, map('k', struct('y' as b)) M"
+    append(spark.sql(rows), table_path)
+    append(spark.sql("select cast(null as struct<b:string,a:bigint>) s"), table_path)
+    assert read(spark, table_path).where("s is not null").collect() == [
+        Row(s=Row(a=1, b="x"), l=[Row(a=2, b=None)], m={"k": Row(a=None, b="y")})
+    ]
+    assert read(spark, table_path).where("s is null and l is null and m is null").count() == 1
+
+
+@pytest.mark.smoke
+def test_a_schema_grows_by_merging(spark, table_path):
+    spark.range(2).write.format("delta").save(table_path)
+    refused(spark, table_path, spark.sql("select 7L id, 'x' b"), SchemaMismatchError)
+    append(spark.sql("select 7L id, 'x' b, struct(1 as u) s"), table_path, mergeSchema="true")
+    append(spark.sql("select struct(2 as U, 3 as v) S, 8L id"), table_path, mergeSchema="true")
+    found = read(spark, table_path).orderBy("id").collect()
+    assert [tuple(row) for row in found] == [
+        (0, None, None),
+        (1, None, None),
+        (7, "x", Row(u=1, v=None)),
+        (8, None, Row(u=2, v=3)),
+    ]
+    assert bayou.open(table_path).snapshot().schema.names == ("id", "b", "s")
+
+
+def test_the_sessions_setting_merges_too_and_the_option_beats_it(spark, table_path):
+    spark.range(2).write.format("delta").save(table_path)
+    spark.conf.set("spark.databricks.delta.schema.autoMerge.enabled", "true")
+    try:
+        append(spark.sql("select 1L id, 1 a"), table_path)
+        refused(spark, table_path, spark.sql("select 1L id, 1 b"), SchemaMismatchError, mergeSchema="false")
+    finally:
+        spark.conf.unset("spark.databricks.delta.schema.autoMerge.enabled")
+    assert read(spark, table_path).columns == ["id", "a"]
+
+
+def test_types_are_widened_where_the_table_allows_it(spark, table_path):
+    spark.sql("select 1 a, cast(1 as float) f").write.format("delta").option("delta.enableTypeWidening", "true").save(table_path)
+    append(spark.sql("select 5000000000L a, 2.5D f"), table_path, mergeSchema="true")
+    assert sorted(tuple(row) for row in read(spark, table_path).collect()) == [(1, 1.0), (5000000000, 2.5)]
+    assert bayou.open(table_path).snapshot().schema.field("a").metadata["delta.typeChanges"] == [
+        {"fromType": "integer", "toType": "long"}
+    ]
+
+
+def test_an_overwrite_replaces_the_schema_and_the_partitions_where_it_is_told_to(spark, table_path):
+    spark.range(3).write.format("delta").option("delta.appendOnly", "false").save(table_path)
+    rows = spark.sql("select 'x' b, 1 p")
+    with pytest.raises(SchemaMismatchError, match="overwriteSchema"):
+        rows.write.format("delta").mode("overwrite").save(table_path)
+    before = bayou.open(table_path).snapshot()
+    rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true").partitionBy("p").save(table_path)
+    after = bayou.open(table_path).snapshot()
+    assert after.schema.names == ("b", "p")
+    assert after.partition_columns == ("p",)
+    assert after.metadata.id == before.metadata.id
+    assert after.properties == before.properties
+    assert [tuple(row) for row in read(spark, table_path).collect()] == [("x", 1)]
+
+
+def test_a_small_integer_goes_into_a_wider_column_and_others_do_not(spark, table_path):
+    spark.sql("select 1 i, 1L l").write.format("delta").save(table_path)
+    append(spark.sql("select 1Y i, 1L l"), table_path)
+    refused(spark, table_path, spark.sql("select 1L i, 1L l"), SchemaMismatchError)
+    refused(spark, table_path, spark.sql("select 1 i, 1 l"), SchemaMismatchError)
+    assert read(spark, table_path).schema.simpleString() == "struct<i:int,l:bigint>"
+
+
+def test_variants_are_written_and_read(spark, table_path):
+    if tuple(map(int, spark.version.split(".")[:2])) < (4, 0):
+        pytest.skip("this Spark has no variants")
+    spark.sql("select parse_json('{\"a\": 1}') v, 1 i").write.format("delta").save(table_path)
+    append(spark.sql("select parse_json('{\"a\": 2}') v, 2 i"), table_path)
+    assert sorted(row.a for row in read(spark, table_path).selectExpr("variant_get(v, '$.a', 'int') a").collect()) == [1, 2]
+
+
+def test_properties_of_the_session_are_defaults_of_new_tables(spark, table_path):
+    spark.conf.set("spark.databricks.delta.properties.defaults.enableChangeDataFeed", "true")
+    try:
+        spark.range(1).write.format("delta").save(table_path)
+    finally:
+        spark.conf.unset("spark.databricks.delta.properties.defaults.enableChangeDataFeed")
+    snapshot = bayou.open(table_path).snapshot()
+    assert snapshot.properties == {"delta.enableChangeDataFeed": "true"}
+    assert snapshot.protocol == Protocol(1, 7, None, ("appendOnly", "invariants", "changeDataFeed"))
+    append(spark.range(2), table_path)
+    assert read(spark, table_path).count() == 3
+
+
+def test_two_writers_of_an_identity_column_never_give_a_number_twice(spark, table_path, monkeypatch):
+    from bayou.errors import MetadataChangedException
+    from bayou.log.transaction import Transaction
+
+    create(table_path, StructField("k", "long", True, IDENTITY), StructField("v", "long"), protocol=Protocol(1, 6))
+    original = Transaction.try_commit
+    raced = []
+
+    def race(self, *arguments, **options):
+        if not raced:
+            raced.append(True)
+            append(spark.range(5).selectExpr("id as v"), table_path)
+        return original(self, *arguments, **options)
+
+    monkeypatch.setattr(Transaction, "try_commit", race)
+    with pytest.raises(MetadataChangedException):
+        append(spark.range(5).selectExpr("id as v"), table_path)
+    keys = [row.k for row in read(spark, table_path).collect()]
+    assert len(keys) == len(set(keys)) == 5
+    assert len(files(table_path)) == bayou.open(table_path).snapshot().num_files
+
+
+def test_a_constraint_added_by_another_writer_stops_rows_that_were_not_checked(spark, table_path, monkeypatch):
+    from bayou.errors import MetadataChangedException
+    from bayou.log.transaction import Transaction
+
+    spark.range(1).write.format("delta").save(table_path)
+    original = Transaction.try_commit
+
+    def race(self, *arguments, **options):
+        monkeypatch.setattr(Transaction, "try_commit", original)
+        with bayou.open(table_path).transaction("ADD CONSTRAINT") as other:
+            metadata = replace(other.snapshot.metadata, configuration={"delta.constraints.c": "id < 0"})
+            other.commit([Protocol(1, 3), metadata])
+        return original(self, *arguments, **options)
+
+    monkeypatch.setattr(Transaction, "try_commit", race)
+    with pytest.raises(MetadataChangedException):
+        append(spark.range(5), table_path)
+    assert read(spark, table_path).count() == 1
