@@ -29,6 +29,12 @@ class DeltaSpark:
         assert "error" not in answer, answer["error"]
         return answer["rows"]
 
+    def refused(self, *statements: str) -> str:
+        """Runs some statements of which the last one fails; what it says."""
+        answer = self._ask(statements)
+        assert "error" in answer, answer
+        return str(answer["error"])
+
     def begin(self, path: str, where: str | None) -> None:
         """Begins a transaction that has read the files of a filter; None reads nothing."""
         answer = self._ask({"begin": path, "where": where})

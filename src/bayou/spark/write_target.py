@@ -21,7 +21,7 @@ from bayou.protocol.identity_rules import refuse_explicit_values
 from bayou.protocol.mapping_rules import mapping_mode
 from bayou.protocol.property_rules import session_defaults, validated
 from bayou.protocol.protocol_rules import protocol_for_table, upgraded
-from bayou.protocol.schema import schema_to_json
+from bayou.protocol.schema import StructType, schema_to_json
 from bayou.protocol.schema_check import check_schema
 from bayou.protocol.schema_merge import check_write, merge_schemas
 from bayou.protocol.type_widening import Widening
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
     from bayou.protocol.constraints import Constraint
-    from bayou.protocol.schema import StructField, StructType
+    from bayou.protocol.schema import StructField
     from bayou.spark.write_request import WriteRequest
 
 
@@ -233,7 +233,7 @@ def _schema_after(request: WriteRequest, given: StructType, snapshot: Snapshot) 
         return merge_schemas(snapshot.schema, given, widening=widening, table_uri=uri, version=version)
     check_write(
         snapshot.schema,
-        given,
+        StructType((*given.fields, *_filled(snapshot, given))),
         partition_columns=snapshot.partition_columns,
         partition_by=request.partition_by,
         overwrite=request.mode == "overwrite",
@@ -243,6 +243,13 @@ def _schema_after(request: WriteRequest, given: StructType, snapshot: Snapshot) 
         version=version,
     )
     return snapshot.schema
+
+
+def _filled(snapshot: Snapshot, given: StructType) -> list[StructField]:
+    """The columns that the rows do not bring and get values for."""
+    generates = has_generated_columns(snapshot.protocol, snapshot.schema)
+    absent = [each for each in snapshot.schema.fields if given.field(each.name) is None]
+    return [each for each in absent if _is_filled(each, generates=generates)]
 
 
 def _checked(target: WriteTarget, given: StructType) -> WriteTarget:

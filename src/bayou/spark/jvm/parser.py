@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-
 from bayou.errors import InvalidSchemaError
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 
