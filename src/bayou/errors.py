@@ -4,20 +4,69 @@
 Each class carries the facts as attributes, and builds its text from them: what happened, why, what to do next. Where
 delta-spark has an error class for the case, `error_class` and `sql_state` hold its name and SQLSTATE, so that a program
 which looks at them keeps working. The Spark layer raises subclasses that are PySpark exceptions too (`bayou.spark.errors`).
+
+Errors are shown and logged by programs that know nothing of them, so that no secret may be in one: URIs are redacted here.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
+
+# Two letters at least: one letter and a colon is a drive.
+_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)", re.ASCII)
+_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://[^\s'\"<>]+", re.ASCII)
+_END_OF_AUTHORITY: Final = re.compile(r"[/?#]")
+_SCHEMES_WITHOUT_PORTS: Final = frozenset({"s3", "s3a", "s3n"})
+
+
+def redact_uri(uri: str) -> str:
+    """A URI without its secrets, for messages, events and logs; paths and `file:` URIs are left as they are.
+
+    A user with a password goes, as in `s3a://key:secret@bucket/t`; a user alone stays, as the container does in
+    `abfss://container@account.dfs.core.windows.net/t`. What follows a question mark goes too: signed URLs and shared
+    access signatures are kept there. A secret key with an unescaped slash in it is found where it is not taken for a port.
+    """
+    found = _SCHEME.match(uri)
+    if found is None or found[1].lower() == "file":
+        return uri
+    rest = uri[found.end() :]
+    if rest.startswith("//"):
+        rest = "//" + _without_password(found[1].lower(), rest[2:])
+    return uri[: found.end()] + rest.partition("?")[0]
+
+
+def redact_text(text: str) -> str:
+    """A text with the secrets taken out of every URI in it."""
+    return _URI.sub(lambda found: redact_uri(found[0]), text)
+
+
+def _without_password(scheme: str, text: str) -> str:
+    """The text after `//`, without users that have a password. Each turn makes it shorter."""
+    while True:
+        end = _END_OF_AUTHORITY.search(text)
+        authority, rest = (text[: end.start()], text[end.start() :]) if end else (text, "")
+        user, at, host = authority.rpartition("@")
+        if at:
+            if ":" not in user:
+                return text
+            text = host + rest
+            continue
+        name, colon, tail = host.partition(":")
+        is_port = tail.isdecimal() and scheme not in _SCHEMES_WITHOUT_PORTS
+        if not colon or not tail or is_port or host.startswith("["):
+            return text
+        # No port: the beginning of a secret that holds one of `/?#`.
+        text = rest.partition("@")[2] if "@" in rest else name + rest
 
 
 class DeltaError(Exception):
-    """The base of all errors of bayou.
+    """The base of all errors of bayou. Its text, and the parts that the text is made of, hold no secrets of URIs.
 
     Attributes:
         message: what happened and why, one paragraph.
         next_step: what the reader can do about it; empty where there is nothing.
-        table: the table's path or URI, where a table is concerned.
+        table: the table's path or URI, redacted, where a table is concerned.
         version: the table version, where one is concerned.
         file: the file that is at fault, relative to the table, where there is one.
         error_class: the name of delta-spark's error class for this case, or None.
@@ -40,11 +89,11 @@ class DeltaError(Exception):
         sql_state: str | None = None,
         **facts: Any,
     ) -> None:
-        self.message = message
-        self.next_step = next_step
-        self.table = table
+        self.message = redact_text(message)
+        self.next_step = redact_text(next_step)
+        self.table = None if table is None else redact_uri(table)
         self.version = version
-        self.file = file
+        self.file = None if file is None else redact_uri(file)
         if error_class is not None:
             self.error_class = error_class
         if sql_state is not None:

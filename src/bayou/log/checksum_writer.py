@@ -30,7 +30,9 @@ from bayou.log.checksum_state import (
     lists_files,
     supports_deletion_vectors,
 )
+from bayou.log.commit_info import MAY_DO_ANYTHING
 from bayou.log.file_size_histogram import DELETED_RECORD_BOUNDARIES, FileSizeHistogram, changed_record_counts
+from bayou.log.timestamps import InCommitTimestamps
 from bayou.protocol import properties
 from bayou.protocol.actions import AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
 from bayou.protocol.file_names import checksum_path
@@ -40,10 +42,9 @@ if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
 
 # Operations whose adds are of files that are live already, or whose removes are of files that are not: they change no
-# count. After one that may do anything, nothing is known. Source: delta-spark, RecordChecksum.
+# count. Source: delta-spark, RecordChecksum.
 _ADDS_CHANGE_NOTHING: Final = frozenset({"COMPUTE STATS", "ROW TRACKING BACKFILL", "ROW TRACKING UNBACKFILL", "DROP FEATURE"})
 _REMOVES_CHANGE_NOTHING: Final = frozenset({"Deletion Vector Tombstones"})
-_MAY_DO_ANYTHING: Final = frozenset({"Manual Update"})
 
 _KINDS: Final = ("commitInfo", "protocol", "metaData", "txn", "domainMetadata", "add", "remove")
 
@@ -68,11 +69,13 @@ def next_checksum(
     txn_id: str | None,
     in_commit_timestamp: int | None,
     table: str,
+    countable: bool = True,
 ) -> dict[str, Any] | None:
     """The checksum of a version, from that of the version before it and the commit in between.
 
-    The commit must be as our own are: an `add` is of a logical file that is not live, a `remove` of one that is. Where
-    the previous checksum lists the files, that is checked.
+    The numbers follow where an `add` is of a logical file that is not live, a `remove` of one that is. Other commits are
+    legal, too. Where the previous checksum lists the files, each action is looked up there; where it does not, the caller
+    has to know.
 
     Args:
         previous: the checksum of `version - 1`, as `VersionChecksum.document` has it; not looked at for version 0.
@@ -81,14 +84,16 @@ def next_checksum(
         txn_id: the commit's unique name.
         in_commit_timestamp: the commit's own timestamp in ms, or None where the table has none.
         table: the table's URI, not percent-encoded.
+        countable: whether it is known of the commit that its adds are new and its removes of live files.
 
     Returns:
         The JSON object of the file; None where it cannot be known: there is no previous one or it says too little, a
-        `remove` has no size, or the operation is one that may do anything.
+        `remove` has no size, the operation is one that may do anything, or the commit adds what is live or removes what is
+        not, or may do so.
     """
     try:
         base = _NO_FILES if version == 0 else parse_checksum(previous or {}, checksum_path(version - 1))
-        state = _after(base, _Commit.of(actions), table)
+        state = _after(base, _Commit.of(actions), table, countable=countable)
     except (_UnknownError, CorruptLogError, ValueError):
         return None
     return state.document(txn_id=txn_id, in_commit_timestamp=in_commit_timestamp)
@@ -105,7 +110,7 @@ def checksum_of(snapshot: Snapshot, *, txn_id: str | None = None) -> dict[str, A
         CorruptLogError: the log cannot be read.
     """
     state = ChecksumState.of(snapshot)
-    has_own_time = properties.ENABLE_IN_COMMIT_TIMESTAMPS.read(state.metadata.configuration)
+    has_own_time = InCommitTimestamps.of(state.metadata.configuration).enabled
     return state.document(txn_id=txn_id, in_commit_timestamp=snapshot.timestamp if has_own_time else None)
 
 
@@ -147,6 +152,8 @@ class _Commit:
     files: list[tuple[str, Mapping[str, Any]]]
     added: FileNumbers
     removed: FileNumbers
+    adds_count: bool
+    removes_count: bool
 
     @classmethod
     def of(cls, actions: Iterable[Mapping[str, Any]]) -> _Commit:
@@ -158,16 +165,19 @@ class _Commit:
                 if name in {"add", "remove"}:
                     files.append((name, value))
         operation = found["commitInfo"][-1].get("operation") if found["commitInfo"] else None
-        if operation in _MAY_DO_ANYTHING:
+        if operation in MAY_DO_ANYTHING:
             raise _UnknownError
+        adds_count, removes_count = operation not in _ADDS_CHANGE_NOTHING, operation not in _REMOVES_CHANGE_NOTHING
         return cls(
             Protocol.from_json(found["protocol"][-1]) if found["protocol"] else None,
             Metadata.from_json(found["metaData"][-1]) if found["metaData"] else None,
             [SetTransaction.from_json(value) for value in found["txn"]],
             [DomainMetadata.from_json(value) for value in found["domainMetadata"]],
             files,
-            _numbers([] if operation in _ADDS_CHANGE_NOTHING else found["add"]),
-            _numbers([] if operation in _REMOVES_CHANGE_NOTHING else found["remove"]),
+            _numbers(found["add"] if adds_count else []),
+            _numbers(found["remove"] if removes_count else []),
+            adds_count,
+            removes_count,
         )
 
 
@@ -180,15 +190,18 @@ def _numbers(values: Sequence[Mapping[str, Any]]) -> FileNumbers:
     return FileNumbers(pa.array(sizes, pa.int64()), pa.array(deleted, pa.int64()), len(vectors) - vectors.count(None))
 
 
-def _after(base: VersionChecksum, commit: _Commit, table: str) -> ChecksumState:
+def _after(base: VersionChecksum, commit: _Commit, table: str, *, countable: bool) -> ChecksumState:
     protocol, metadata = commit.protocol or base.protocol, commit.metadata or base.metadata
     if protocol is None or metadata is None:
         raise _UnknownError
     num_files = _changed(base.num_files, len(commit.added.sizes) - len(commit.removed.sizes))
     size_bytes = _changed(base.size_bytes, commit.added.size_bytes - commit.removed.size_bytes)
-    files = _files_after(base, commit, num_files, table)
+    live = _listed_files(base, commit, table)
+    if live is None and commit.files and not countable:
+        raise _UnknownError
+    files = _files_after(live, base, commit, num_files, table)
     if files is not None and (len(files), sum(file.size for file in files)) != (num_files, size_bytes):
-        # The commit adds what is live, or removes what is not, so that counting says nothing.
+        # The checksum's own list and counts disagree.
         raise _UnknownError
     histogram = base.histogram and _certain(base.histogram.changed(commit.added.sizes, commit.removed.sizes))
     return ChecksumState(
@@ -236,20 +249,39 @@ def _vectors_after(base: VersionChecksum, commit: _Commit, protocol: Protocol, m
     )
 
 
-def _files_after(base: VersionChecksum, commit: _Commit, num_files: int, table: str) -> list[AddFile] | None:
-    metadata = base.metadata or commit.metadata
+def _listed_files(base: VersionChecksum, commit: _Commit, table: str) -> dict[tuple[str, str | None], AddFile] | None:
+    """The live files before a commit, where the checksum lists them.
+
+    Raises:
+        _UnknownError: the commit adds what is live, or removes what is not, so that counting says nothing.
+    """
     known = base.document.get("allFiles") if base.num_files else []
-    few = max(num_files, base.num_files or 0) <= MOST_FILES
-    if not few or not isinstance(known, list) or metadata is None or not lists_files(metadata):
-        return None if num_files else []
+    if not isinstance(known, list):
+        return None
     live = {file_key(file, table): file for file in map(AddFile.from_json, known)}
+    for name, value in commit.files:
+        action = AddFile.from_json(value) if name == "add" else RemoveFile.from_json(value)
+        expected = commit.removes_count if name == "remove" else not commit.adds_count
+        if (file_key(action, table) in live) is not expected:
+            raise _UnknownError
+    return live
+
+
+def _files_after(
+    live: Mapping[tuple[str, str | None], AddFile] | None, base: VersionChecksum, commit: _Commit, num_files: int, table: str
+) -> list[AddFile] | None:
+    metadata = base.metadata or commit.metadata
+    few = max(num_files, base.num_files or 0) <= MOST_FILES
+    if live is None or not few or metadata is None or not lists_files(metadata):
+        return None if num_files else []
+    after = dict(live)
     for name, value in commit.files:
         if name == "add":
             file = AddFile.from_json(value)
-            live[file_key(file, table)] = file
+            after[file_key(file, table)] = file
         else:
-            live.pop(file_key(RemoveFile.from_json(value), table), None)
-    return list(live.values())
+            after.pop(file_key(RemoveFile.from_json(value), table), None)
+    return list(after.values())
 
 
 def _changed(number: int | None, change: int) -> int:

@@ -10,6 +10,13 @@ from bayou.log.commits import ActionFile
 from bayou.protocol.actions import CommitInfo
 from bayou.storage.store import FileStatus, LogStore
 
+COUNTABLE_TAG: Final = "bayou.countable"
+"""The tag in `commitInfo.tags` that says: all added files are new ones, and all removed ones were live. Then what the commit
+makes of the table's numbers is known without the file list."""
+
+MAY_DO_ANYTHING: Final = frozenset({"Manual Update"})
+"""Operations after which nothing is known of the table's numbers. Source: delta-spark, RecordChecksum."""
+
 _PREFIX: Final = b'{"commitInfo":'
 
 

@@ -10,28 +10,49 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import ConcurrentModificationError, ConcurrentWriteException, CorruptLogError, StorageError
+from bayou.errors import (
+    ConcurrentModificationError,
+    ConcurrentWriteException,
+    CorruptLogError,
+    StorageError,
+    TableNotFoundError,
+)
 from bayou.log.commit_checks import check_staged
+from bayou.log.commit_info import COUNTABLE_TAG
 from bayou.log.commit_report import CommitReport
 from bayou.log.conflict import CommitIntent, TableState, resolve
 from bayou.log.isolation import IsolationLevel
+from bayou.log.late_commits import Standing, standing, withdraw
 from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
 from bayou.log.row_tracking import NO_ROW_ID, high_water_mark, tracks_rows, with_row_ids
 from bayou.log.staged import StagedActions, encode_line
 from bayou.log.timestamps import InCommitTimestamps
-from bayou.log.winners import Winner, read_winners
+from bayou.log.winners import CommitsGoneError, Winner, read_winners
 from bayou.protocol.features import writer_features
 from bayou.protocol.file_names import commit_path
+from bayou.protocol.identity_columns import high_water_marks, identity_columns
+from bayou.protocol.schema import parse_schema
 
 if TYPE_CHECKING:
     from bayou.log.delta_log import DeltaLog
     from bayou.log.reads import ReadSet
     from bayou.log.snapshot import Snapshot
+    from bayou.protocol.actions import Metadata
 
 _STORE_ATTEMPTS: Final = 3
 """How often a put is tried again that failed and did not land."""
 _FIRST_PAUSE: Final = 0.001
 _LONGEST_PAUSE: Final = 0.2
+
+# The facts of a conflict that no single commit is to blame for.
+_NO_ONE_TO_BLAME: Final[Mapping[str, Any]] = {
+    "conflicting_version": None,
+    "conflicting_operation": None,
+    "conflicting_timestamp": None,
+    "conflicting_commit": {},
+    "files": (),
+    "num_files": 0,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +93,7 @@ class CommitLoop:
         *,
         clock: Callable[[], float],
         txn: tuple[str, int] | None,
+        new_files: bool = False,
     ) -> None:
         self.staged = staged
         self.commit_info: dict[str, Any] = {}
@@ -80,12 +102,15 @@ class CommitLoop:
         self._snapshot = snapshot
         self._reads = reads
         self._staged = staged
+        self._new_files = new_files
         self._provenance = provenance
         self._clock = clock
         self._txn = txn
         self._base = TableState(-1, None, None) if snapshot is None else _state_of(snapshot, staged)
         check_staged(staged, self._base, log.table_uri)
         self._intent = self._made_intent()
+        # Files that remove_files takes are live ones, and no winner has removed them.
+        self._countable = (new_files or not staged.adds) and not staged.removes
         self._file_lines = staged.file_lines()
         read_version = None if snapshot is None else snapshot.version
         self._report = CommitReport(log.table_uri, provenance.operation, provenance.txn_id, read_version)
@@ -97,13 +122,16 @@ class CommitLoop:
             version = state.version + 1
             data = self._encode(state, version, metrics)
             try:
-                won = self._put(version, data)
+                # A version that this process has seen is taken, though a cleanup may have made its name free again.
+                won = version > self._log.known_version and self._put(version, data)
                 winners = [] if won else self._winners(version)
+            except CommitsGoneError as error:
+                return self._conflicted(self._cleaned_up(version, error.latest), attempt)
             except StorageError as error:
                 return self._unknown(version, error, attempt)
             ours = next((each.version for each in winners if each.info.txn_id == self._provenance.txn_id), None)
             if won or ours is not None:
-                return self._committed(version if ours is None else ours, attempt, data)
+                return self._landed(version if ours is None else ours, attempt, data)
             self._report.lost(winners[0], attempt)
             try:
                 state = resolve(self._intent, state, winners)
@@ -128,7 +156,10 @@ class CommitLoop:
             changes_metadata=staged.metadata is not None,
             app_ids=frozenset(self._reads.app_ids).union(each.app_id for each in staged.transactions),
             domains=frozenset(each.domain for each in staged.domains),
+            # No other commit can add or remove a file whose name was made for this one.
+            added=StagedActions().added_paths(table) if self._new_files else staged.added_paths(table),
             removed=staged.removed_paths(table),
+            generated=_generated(self._base.metadata, staged.metadata),
         )
 
     def _encode(self, state: TableState, version: int, metrics: Mapping[str, object] | None) -> bytes:
@@ -161,7 +192,9 @@ class CommitLoop:
             info["operationMetrics"] = {name: str(value) for name, value in metrics.items()}
         if provenance.user_metadata is not None:
             info["userMetadata"] = provenance.user_metadata
-        return {**info, "engineInfo": provenance.engine_info, "txnId": provenance.txn_id}
+        info |= {"engineInfo": provenance.engine_info, "txnId": provenance.txn_id}
+        has_files = bool(self._staged.adds or self._staged.removed_files)
+        return {**info, "tags": {COUNTABLE_TAG: "true"}} if has_files and self._countable else info
 
     def _put(self, version: int, data: bytes) -> bool:
         """Put the commit if its version is free; a put that failed is looked for in the log, and tried again if it is not there.
@@ -201,23 +234,53 @@ class CommitLoop:
             )
         return winners
 
-    def _check_listed(self, version: int) -> None:
+    def _landed(self, version: int, attempt: int, data: bytes) -> CommitOutcome:
+        """What a commit is worth whose file is in the log."""
+        size = (data.count(b"\n") - 1, len(data))
+        worth, latest, listed = Standing.HELD, version, True
         try:
-            latest = self._log.update().version
+            found = self._log.update()
+            latest, listed = found.version, found.version >= version
+            worth = standing(self._log, found, version)
+        except TableNotFoundError:
+            latest, listed = -1, False
         except Exception:  # noqa: BLE001  (the commit stands; what is wrong is told to whoever reads the log next)
-            return
-        if latest < version:
-            raise StorageError(
-                f"version {version} was committed, and the listing ends at version {latest}",
-                table=self._log.table_uri,
-                version=version,
-                file=commit_path(version),
-                error_class="DELTA_INVALID_COMMITTED_VERSION",
-                sql_state="XXKDS",
-                next_step="The commit stands. Find out why the store lists old contents before writing again.",
-                outcome="committed",
-                txn_id=self._provenance.txn_id,
-            )
+            self._report.committed(version, attempt, *size)
+            return Committed(version, attempt)
+        if worth is Standing.LATE:
+            withdraw(self._log, version, self._provenance.txn_id)
+            return self._conflicted(self._cleaned_up(version, latest), attempt)
+        if worth is Standing.GONE:
+            gone = f"the log begins after version {version}, and the commit is not there any more"
+            return self._unknown(version, StorageError(gone), attempt)
+        self._report.committed(version, attempt, *size)
+        if not listed:
+            raise self._not_listed(version, latest)
+        return Committed(version, attempt)
+
+    def _not_listed(self, version: int, latest: int) -> StorageError:
+        ends = "is empty" if latest < 0 else f"ends at version {latest}"
+        return StorageError(
+            f"version {version} was committed and its rows are in the table, but the listing of the log {ends}",
+            table=self._log.table_uri,
+            version=version,
+            file=commit_path(version),
+            error_class="DELTA_INVALID_COMMITTED_VERSION",
+            sql_state="XXKDS",
+            next_step="The commit stands: do not write the rows again. Find out why the store lists old contents first.",
+            outcome="committed",
+            txn_id=self._provenance.txn_id,
+        )
+
+    def _cleaned_up(self, version: int, latest: int) -> ConcurrentModificationError:
+        return ConcurrentWriteException(
+            f"{self._provenance.operation} was not committed: another commit made version {version}, which the log does not "
+            f"hold any more. Whether the versions from there to {latest} matter cannot be known",
+            table=self._log.table_uri,
+            version=latest,
+            next_step="Run the operation again; commit sooner after reading, or raise delta.logRetentionDuration.",
+            **_NO_ONE_TO_BLAME,
+        )
 
     def _is_replay(self, winners: list[Winner]) -> bool:
         """Whether one of the winners is the same application's commit of the same version, or of a later one."""
@@ -226,11 +289,6 @@ class CommitLoop:
         app_id, version = self._txn
         done = (winner.header.transactions.get(app_id) for winner in winners)
         return any(each is not None and each.version >= version for each in done)
-
-    def _committed(self, version: int, attempt: int, data: bytes) -> Committed:
-        self._report.committed(version, attempt, data.count(b"\n") - 1, len(data))
-        self._check_listed(version)
-        return Committed(version, attempt)
 
     def _conflicted(self, error: ConcurrentModificationError, attempts: int) -> Conflicted:
         self._report.conflicted(error, attempts)
@@ -257,7 +315,7 @@ class CommitLoop:
             error_class="DELTA_MAX_COMMIT_RETRIES_EXCEEDED",
             sql_state="40000",
             next_step="Run it again when fewer writers are at work, or allow more attempts (max_attempts).",
-            conflicting_version=None,
+            **_NO_ONE_TO_BLAME,
         )
 
     def _pause(self, version: int, attempt: int, reason: str) -> None:
@@ -274,6 +332,16 @@ def _state_of(snapshot: Snapshot, staged: StagedActions) -> TableState:
     tracks = "rowTracking" in writer_features(snapshot.protocol)
     mark = high_water_mark(snapshot.domain_metadata) if tracks else NO_ROW_ID
     return TableState(snapshot.version, snapshot.protocol, snapshot.metadata, timestamp, row_id_mark=mark)
+
+
+def _generated(before: Metadata | None, after: Metadata | None) -> frozenset[str]:
+    """The identity columns that a commit generated numbers for: it moves their marks, in metadata of its own."""
+    if before is None or after is None:
+        return frozenset()
+    schema = parse_schema(after.schema_string)
+    old, new = high_water_marks(parse_schema(before.schema_string)), high_water_marks(schema)
+    moved = (each for each in identity_columns(schema) if old.get(each.physical_name) != new.get(each.physical_name))
+    return frozenset(each.name for each in moved)
 
 
 def _parameter(value: object) -> str:

@@ -7,8 +7,8 @@ the added files count here too: files that cannot hold a row of the filter were 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -31,27 +31,30 @@ from bayou.log.isolation import IsolationLevel
 from bayou.log.keys import canonical_paths
 from bayou.log.row_tracking import NO_ROW_ID, high_water_mark
 from bayou.log.time_travel import format_timestamp
+from bayou.log.timestamps import ICT_KEYS, ICT_PREVIEW_KEYS, InCommitTimestamps, missing_in_commit_timestamp
 from bayou.log.winners import Winner, WinningFiles, winning_files
 from bayou.protocol import properties
 from bayou.protocol.actions import Metadata, Protocol
 from bayou.protocol.features import check_writable, reader_features, writer_features
+from bayou.protocol.identity_rules import IdentityConflict, identity_conflict
 
 if TYPE_CHECKING:
     from bayou.log.reads import ReadSet
 
 _SAMPLE: Final = 5
 
-_HARMLESS: Final = frozenset(
-    key.key.lower()
-    for key in (
-        properties.ENABLE_DELETION_VECTORS,
-        properties.CHECKPOINT_POLICY,
-        properties.ENABLE_IN_COMMIT_TIMESTAMPS,
-        properties.ICT_ENABLEMENT_VERSION,
-        properties.ICT_ENABLEMENT_TIMESTAMP,
-    )
-)
-"""Properties that another commit may turn on under a running one, which then obeys them."""
+_MAY_BE_TURNED_ON: Final[Mapping[str, str]] = {
+    properties.ENABLE_DELETION_VECTORS.key.lower(): "true",
+    properties.CHECKPOINT_POLICY.key.lower(): "v2",
+    **{keys.enabled.key.lower(): "true" for keys in (ICT_KEYS, ICT_PREVIEW_KEYS)},
+}
+"""Properties that another commit may turn on under a running one, which then obeys them, and the value that does it.
+
+Turned off, they conflict: a running commit may have relied on them, as one does that has written a deletion vector.
+"""
+
+_SAY_SINCE_WHEN: Final = frozenset(key.lower() for keys in (ICT_KEYS, ICT_PREVIEW_KEYS) for key in keys.since)
+"""Properties that come with one that was turned on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +65,11 @@ class TableState:
         version: the table version; -1 before the first.
         protocol: the table's protocol, None before the first version.
         metadata: the table's metadata, None before the first version.
-        timestamp: the version's in-commit timestamp in ms, where it is known.
+        timestamp: a time in ms that the next commit's own timestamp must lie after: the version's in-commit timestamp, or
+            its file's time where it has none. None while the table has no use for it.
         overlooked: the first version of which the commit has overlooked an append, though it would have read it; None
             where there is none.
+        row_id_mark: the highest row id that was given.
     """
 
     version: int
@@ -89,6 +94,8 @@ class CommitIntent:
         app_ids: the applications whose transactions it read or sets.
         domains: the domains whose metadata it sets.
         removed: the canonical paths of the files that it removes.
+        generated: the identity columns that it generated numbers for.
+        added: the canonical paths of the files that it adds, but for those that only it can know of.
     """
 
     table: str
@@ -100,6 +107,8 @@ class CommitIntent:
     app_ids: frozenset[str]
     domains: frozenset[str]
     removed: pa.ChunkedArray
+    generated: frozenset[str] = frozenset()
+    added: pa.ChunkedArray = field(default_factory=lambda: pa.chunked_array([], pa.string()))
 
 
 def resolve(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -> TableState:
@@ -112,6 +121,7 @@ def resolve(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -
 
     Raises:
         ConcurrentModificationError: one of them excludes it; of several, the first is named.
+        CorruptLogError: one of them lacks the timestamp that the table's properties promise.
     """
     state = base
     passed: list[Winner] = []
@@ -146,7 +156,18 @@ def _check_header(intent: CommitIntent, state: TableState, winner: Winner) -> Ta
         why = f"committed a transaction of the application {min(again)!r}, whose last one this operation relied on"
         raise lost(ConcurrentTransactionException, intent, winner, why)
     mark = high_water_mark(winner.header.domains, after.row_id_mark)
-    return replace(after, version=winner.version, timestamp=winner.info.in_commit_timestamp, row_id_mark=mark)
+    return replace(after, version=winner.version, timestamp=_timestamp_after(intent, after, winner), row_id_mark=mark)
+
+
+def _timestamp_after(intent: CommitIntent, state: TableState, winner: Winner) -> int | None:
+    """The floor of timestamps after a winner: it never sinks, so that no version is of an earlier time than one before it."""
+    own = winner.info.in_commit_timestamp
+    if own is not None:
+        return own if state.timestamp is None else max(own, state.timestamp)
+    if state.metadata is not None and InCommitTimestamps.of(state.metadata.configuration).covers(winner.version):
+        raise missing_in_commit_timestamp(intent.table, winner.version, winner.file.path)
+    # As readers take the time of a commit whose file is no newer than the one before.
+    return None if state.timestamp is None else max(winner.file_time, state.timestamp + 1)
 
 
 def _checked_protocol(intent: CommitIntent, state: TableState, winner: Winner) -> TableState:
@@ -171,14 +192,45 @@ def _checked_metadata(intent: CommitIntent, state: TableState, winner: Winner) -
     metadata = winner.header.metadata
     if metadata is None:
         return state
-    if intent.changes_metadata or state.metadata is None or _essence(metadata) != _essence(state.metadata):
-        raise lost(MetadataChangedException, intent, winner, "changed the table's metadata")
+    why = _why_metadata_conflict(intent, state.metadata, metadata)
+    if why:
+        raise lost(MetadataChangedException, intent, winner, why)
     return replace(state, metadata=metadata)
 
 
-def _essence(metadata: Metadata) -> Metadata:
-    kept = {key: value for key, value in metadata.configuration.items() if key.lower() not in _HARMLESS}
-    return replace(metadata, configuration=kept)
+def _why_metadata_conflict(intent: CommitIntent, before: Metadata | None, after: Metadata) -> str:
+    """Why a commit cannot go on top of other metadata; empty where it can.
+
+    A commit without metadata of its own can where only features were turned on that it obeys, or marks of identity columns
+    were moved. One with metadata never can, also where its own only move marks: its numbers may be in the table already.
+    """
+    if before is None:
+        return "set the table's metadata"
+    moved = identity_conflict(before, replace(after, configuration=before.configuration), intent.generated)
+    if moved is IdentityConflict.GENERATE_AGAIN:
+        return "moved the marks of identity columns that this operation generated numbers for, too"
+    harmful = _harmful_properties(before.configuration, after.configuration)
+    if harmful and moved is not IdentityConflict.METADATA_CHANGED:
+        return f"changed the table's property {min(harmful)}"
+    if harmful or intent.changes_metadata or moved is IdentityConflict.METADATA_CHANGED:
+        return "changed the table's metadata"
+    return ""
+
+
+def _harmful_properties(before: Mapping[str, str], after: Mapping[str, str]) -> set[str]:
+    """The properties that differ, but for those that were turned on and may be. Source: delta-spark, ConflictChecker."""
+    old = {key.lower(): value for key, value in before.items()}
+    new = {key.lower(): value for key, value in after.items()}
+    names = {key.lower(): key for key in (*before, *after)}
+    return {names[key] for key in names if old.get(key) != new.get(key) and not _may_change(key, old, new)}
+
+
+def _may_change(key: str, old: Mapping[str, str], new: Mapping[str, str]) -> bool:
+    if key not in new:
+        return False
+    if key in _SAY_SINCE_WHEN:
+        return InCommitTimestamps.of(new).enabled and not InCommitTimestamps.of(old).enabled
+    return new[key].strip().lower() == _MAY_BE_TURNED_ON.get(key)
 
 
 def _check_files(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -> int | None:
@@ -187,7 +239,7 @@ def _check_files(intent: CommitIntent, base: TableState, winners: Sequence[Winne
     Returns:
         The first version of which an append was overlooked.
     """
-    if not winners or not (intent.reads.has_read_files or len(intent.removed)):
+    if not winners or not (intent.reads.has_read_files or len(intent.removed) or len(intent.added)):
         return base.overlooked
     files = winning_files(winners)
     matching = _matching_adds(intent, base, files)
@@ -224,9 +276,18 @@ def _file_conflicts(intent: CommitIntent, files: WinningFiles, missed: pa.Array)
         was_read = intent.reads.has_read(removed)
     why = "removed files that this operation has read"
     yield from _first(2, ConcurrentDeleteReadException, why, was_read, files.removes, files)
-    twice = pc.is_in(removed, value_set=pa.concat_arrays([pa.array([], pa.string()), *intent.removed.chunks]))
     why = "removed files that this operation removes too"
-    yield from _first(3, ConcurrentDeleteDeleteException, why, twice, files.removes, files)
+    yield from _first(3, ConcurrentDeleteDeleteException, why, _among(removed, intent.removed), files.removes, files)
+    # Rule 4 is that of _readers_of. Whoever adds a path has looked at whether it is live, and with which deletion vector.
+    why = "added files that this operation adds too"
+    added = canonical_paths(files.adds["path"], intent.table)
+    yield from _first(5, ConcurrentAppendException, why, _among(added, intent.added), files.adds, files)
+    why = "removed files that this operation adds"
+    yield from _first(6, ConcurrentDeleteReadException, why, _among(removed, intent.added), files.removes, files)
+
+
+def _among(paths: pa.ChunkedArray, known: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.is_in(paths, value_set=pa.concat_arrays([pa.array([], pa.string()), *known.chunks]))
 
 
 def _first(

@@ -5,14 +5,23 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bayou.errors import TableExistsError
+from bayou.log.row_tracking import with_materialised_columns
 from bayou.log.transaction import Transaction
-from bayou.protocol.actions import Metadata
-from bayou.protocol.new_table import check_schema, protocol_for
+from bayou.protocol import properties as known_properties
+from bayou.protocol.actions import Metadata, Protocol
+from bayou.protocol.char_varchar import to_stored
+from bayou.protocol.column_mapping import mapped_columns
+from bayou.protocol.features import check_writable
+from bayou.protocol.identity_rules import check_definition
+from bayou.protocol.mapping_rules import mapping_mode
+from bayou.protocol.property_rules import session_defaults, validated
+from bayou.protocol.protocol_rules import protocol_for_table
 from bayou.protocol.schema import StructType, schema_to_json
+from bayou.protocol.schema_check import check_schema
 
 if TYPE_CHECKING:
     from bayou.log.delta_log import DeltaLog
@@ -30,14 +39,62 @@ def create_table(
                 version=transaction.snapshot.version,
                 next_step="Append to it, or choose another path.",
             )
-    check_schema(schema, partition_by, log.table_uri)
+    actions = first_actions(schema, partition_by, properties, table=log.table_uri, description=description)
+    parameters = {"partitionBy": list(partition_by), "description": description, "properties": dict(properties)}
+    Transaction(log, None, "CREATE TABLE", parameters).commit(actions, metrics={})
+
+
+def first_actions(
+    schema: StructType,
+    partition_by: Sequence[str],
+    properties: Mapping[str, str],
+    *,
+    table: str,
+    description: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    features: Iterable[str] = (),
+) -> tuple[Protocol, Metadata]:
+    """The protocol and the metadata of a new table.
+
+    Args:
+        schema: its schema; types may be `char(n)` and `varchar(n)`.
+        partition_by: its partition columns, whatever the case.
+        properties: its properties, features and protocol versions among them.
+        table: the table's URI, for errors.
+        description: its comment.
+        settings: a session's settings, for the defaults of properties.
+        features: features that it gets beside those that it needs.
+
+    Raises:
+        InvalidSchemaError: no table can have this schema or these partition columns.
+        InvalidOptionError: a property cannot be set.
+        UnsupportedFeatureError: it would need a rule that is not enforced yet; it is named.
+    """
+    change = validated({**session_defaults(settings or {}, properties), **properties}, table=table, creating=True)
+    configuration = dict(change.configuration)
+    maps = mapping_mode(configuration) != "none"
+    feeds = known_properties.ENABLE_CHANGE_DATA_FEED.read(configuration)
+    stored = to_stored(schema)
+    check_schema(stored, partition_by, table, column_mapping=maps, change_data_feed=feeds)
+    check_definition(stored, partition_by, table=table)
+    mapped = mapped_columns(stored, configuration, table=table)
+    names = [name for each in mapped.schema.fields for name in (each.name, each.physical_name)]
+    partitions = [mapped.schema.field(name) for name in partition_by]
     metadata = Metadata(
         id=str(uuid.uuid4()),
-        schema_string=schema_to_json(schema),
-        partition_columns=partition_by,
-        configuration=dict(properties),
-        description=description,
+        schema_string=schema_to_json(mapped.schema),
+        partition_columns=tuple(found.name for found in partitions if found is not None),
+        configuration=with_materialised_columns(mapped.configuration, names),
         created_time=int(time.time() * 1000),
+        description=description if description is not None else change.description,
     )
-    parameters = {"partitionBy": list(partition_by), "description": description, "properties": dict(properties)}
-    Transaction(log, None, "CREATE TABLE", parameters).commit([protocol_for(schema, properties), metadata], metrics={})
+    protocol = protocol_for_table(
+        mapped.schema,
+        metadata.configuration,
+        features=(*change.features, *features),
+        min_reader=change.min_reader_version,
+        min_writer=change.min_writer_version,
+        partition_columns=metadata.partition_columns,
+    )
+    check_writable(protocol, metadata, table)
+    return protocol, metadata

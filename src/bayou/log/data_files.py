@@ -8,6 +8,7 @@ import posixpath
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
@@ -15,10 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bayou.errors import DataFileNotFoundError, InvalidCommitError, SchemaMismatchError
-from bayou.log.footers import facts_of
+from bayou.log.footers import bounds_of, columns_of, facts_of
 from bayou.protocol import paths as encoded_paths
 from bayou.protocol.actions import AddFile, Metadata
-from bayou.protocol.partition_values import decimal_type, is_string_type, serialise
+from bayou.protocol.partition_values import INTEGER_BITS, decimal_type, is_string_type, parse, serialise
 from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType, parse_schema
 from bayou.protocol.stats import indexed_leaves
 
@@ -27,19 +28,28 @@ if TYPE_CHECKING:
 
 _NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
 _EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001  (wall clocks and UTC are told apart by the type)
+# Spark reads no files with nanoseconds, and the protocol names none.
+_UNITS: Final = ("ms", "us")
 _ARROW: Final[Mapping[str, tuple[Any, ...]]] = {
     "long": (pa.types.is_int64,),
     "integer": (pa.types.is_int32,),
-    "short": (pa.types.is_int16, pa.types.is_int32),
-    "byte": (pa.types.is_int8, pa.types.is_int32),
+    # A plain INT32 could hold what these cannot, and a reader would cut it.
+    "short": (pa.types.is_int16,),
+    "byte": (pa.types.is_int8,),
     "boolean": (pa.types.is_boolean,),
     "float": (pa.types.is_float32,),
     "double": (pa.types.is_float64,),
     "binary": (pa.types.is_binary, pa.types.is_large_binary),
     "date": (pa.types.is_date32,),
-    "timestamp": (lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None and kind.unit != "s",),
-    "timestamp_ntz": (lambda kind: pa.types.is_timestamp(kind) and kind.tz is None and kind.unit != "s",),
+    "timestamp": (lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None and kind.unit in _UNITS,),
+    "timestamp_ntz": (lambda kind: pa.types.is_timestamp(kind) and kind.tz is None and kind.unit in _UNITS,),
 }
+_NEXT_STEP_NANOSECONDS: Final = "Write timestamps with milliseconds or microseconds: Spark reads no others."
+_MOMENTS: Final = ("timestamp", "timestamp_ntz")
+# The types whose values have texts of their own; what else is no text is what Python says of it.
+_SERIALISED: Final = ("float", "double", "binary")
+# The types whose bounds in a footer, or whose texts, do not tell one value.
+_UNSURE: Final = ("float", "double", "timestamp")
 
 
 def describe_files(
@@ -67,15 +77,19 @@ def describe_files(
     schema = parse_schema(metadata.schema_string)
     leaves = indexed_leaves(schema, metadata.configuration, metadata.partition_columns)
     now = int(time.time() * 1000)
+    partitions = _partition_fields(schema, metadata.partition_columns)
     adds = []
     for path in paths:
+        _check_path(store, table, path, [each for field in partitions for each in (field.physical_name, field.name)])
         footer, size = _footer(store, table, path)
-        _check_columns(schema, metadata.partition_columns, footer.schema.to_arrow_schema(), table, path)
+        _check_columns(schema, partitions, columns_of(footer), table, path)
         given = None if partition_values is None else partition_values.get(path, {})
+        values = _values(partitions, path, given, table)
+        _check_held(footer, partitions, values, table, path)
         adds.append(
             AddFile(
                 path=encoded_paths.encode(path),
-                partition_values=_values(schema, metadata.partition_columns, path, given, table),
+                partition_values=values,
                 size=size,
                 modification_time=now,
                 stats=facts_of(footer, leaves).stats,
@@ -84,15 +98,40 @@ def describe_files(
     return adds
 
 
-def _footer(store: LogStore, table: str, path: str) -> tuple[pq.FileMetaData, int]:
-    if path.startswith(("/", "_delta_log/", "..")) or posixpath.normpath(path) != path or "://" in path:
+def _partition_fields(schema: StructType, columns: Sequence[str]) -> list[StructField]:
+    found = ((name, schema.field(name)) for name in columns)
+    return [StructField(name, "string") if field is None else field for name, field in found]
+
+
+def _check_path(store: LogStore, table: str, path: str, partitions: Sequence[str]) -> None:
+    why = ""
+    if path.startswith(("/", "..")) or posixpath.normpath(path) != path or "://" in path:
+        why = "is no path of a data file under the table"
+    elif any(_is_hidden(part, partitions) for part in path.split("/")):
+        why = "is no path of a data file: VACUUM and other engines pass over names that begin with '_' or '.'"
+    else:
+        root, place = store.local_path(""), store.local_path(path)
+        if root is not None and place is not None and not Path(place).resolve().is_relative_to(Path(root).resolve()):
+            why = "is no path of a data file under the table: a link leads out of it"
+    if why:
         raise InvalidCommitError(
-            f"{path!r} is no path of a data file under the table",
+            f"{path!r} {why}",
             table=table,
             file=path,
             error_class="DELTA_INVALID_PATH",
             next_step="Write the files into the table's folder first, and give their paths relative to it.",
         )
+
+
+def _is_hidden(part: str, partitions: Sequence[str]) -> bool:
+    """Whether a name is passed over, unless it is the folder of a partition.
+
+    Source: delta-spark, `DeltaTableUtils.isHiddenDirectory`.
+    """
+    return part.startswith(("_", ".")) and not part.startswith(tuple(f"{name}=" for name in partitions))
+
+
+def _footer(store: LogStore, table: str, path: str) -> tuple[pq.FileMetaData, int]:
     try:
         with store.open(path) as source:
             return pq.read_metadata(source), store.size(path)
@@ -108,13 +147,52 @@ def _footer(store: LogStore, table: str, path: str) -> tuple[pq.FileMetaData, in
         ) from error
 
 
-def _check_columns(schema: StructType, partitions: Sequence[str], found: pa.Schema, table: str, path: str) -> None:
-    fields = {field.physical_name: field for field in schema.fields if field.name not in partitions}
-    problems = list(_differences(fields, found, ""))
+def _check_columns(schema: StructType, partitions: Sequence[StructField], found: pa.Schema, table: str, path: str) -> None:
+    """Refuse a file with other columns than the table's; it may hold the partition columns, which no reader takes from there."""
+    by_name = {field.physical_name: field for field in schema.fields}
+    held = {field.physical_name: by_name.pop(field.physical_name, field) for field in partitions}
+    problems = list(_differences(by_name, [each for each in found if each.name not in held], ""))
+    for each in found:
+        if each.name in held:
+            problems.extend(_type_differences(held[each.name].type, each.type, each.name))
     if problems:
         raise SchemaMismatchError(
-            f"the file does not have the table's columns: {'; '.join(problems)}", table=table, file=path, problems=problems
+            f"the file does not have the table's columns: {'; '.join(problems)}",
+            table=table,
+            file=path,
+            next_step=_NEXT_STEP_NANOSECONDS
+            if "[ns" in "".join(problems)
+            else "Write the file with the table's columns and types.",
+            problems=problems,
         )
+
+
+def _check_held(
+    footer: pq.FileMetaData, partitions: Sequence[StructField], values: Mapping[str, str | None], table: str, path: str
+) -> None:
+    """Refuse a file that holds a partition column with other values than the log will give to its rows."""
+    for field in partitions:
+        kind = field.type if isinstance(field.type, str) else "string"
+        bounds = None if kind in _UNSURE else bounds_of(footer, field.physical_name, kind)
+        text = values[field.physical_name]
+        if bounds is not None and not _agrees(bounds, parse(text, kind), kind):
+            raise InvalidCommitError(
+                f"the file's rows have values from {bounds[0]} to {bounds[1]} in the partition column {field.name!r}, "
+                f"and its partition value is {text!r}",
+                table=table,
+                file=path,
+                error_class="DELTA_INVALID_PARTITIONING_SCHEMA",
+                sql_state="XXKDS",
+                next_step="Write one file for each partition value, and give that value.",
+            )
+
+
+def _agrees(bounds: tuple[Any, Any], value: Any, kind: str) -> bool:
+    low, high = bounds
+    if value is None:
+        return False
+    # Writers cut the bounds of long texts.
+    return bool(low <= value <= high if is_string_type(kind) or kind == "binary" else low == value == high)
 
 
 def _differences(fields: Mapping[str, StructField], found: Sequence[pa.Field] | pa.Schema, parent: str) -> Iterator[str]:
@@ -156,14 +234,13 @@ def _is_of(wanted: str, found: pa.DataType) -> bool:
     return any(check(found) for check in _ARROW.get(wanted, ()))
 
 
-def _values(
-    schema: StructType, columns: Sequence[str], path: str, given: Mapping[str, Any] | None, table: str
-) -> dict[str, str | None]:
+def _values(partitions: Sequence[StructField], path: str, given: Mapping[str, Any] | None, table: str) -> dict[str, str | None]:
     named = _folder_values(path) if given is None else dict(given)
+    columns = [field.name for field in partitions]
     missing = [name for name in columns if name not in named]
     if missing or (given is not None and len(named) > len(columns)):
         raise InvalidCommitError(
-            f"the file's partition values are for {sorted(named)}, and the table is partitioned by {list(columns)}",
+            f"the file's partition values are for {sorted(named)}, and the table is partitioned by {columns}",
             table=table,
             file=path,
             error_class="DELTA_INVALID_PARTITIONING_SCHEMA",
@@ -171,11 +248,19 @@ def _values(
             next_step="Give a value, which may be None, for each partition column.",
         )
     found = {}
-    for name in columns:
-        field = schema.field(name)
-        kind = field.type if field is not None and isinstance(field.type, str) else "string"
-        physical = name if field is None else field.physical_name
-        found[physical] = _text(named[name], kind)
+    for field in partitions:
+        kind = field.type if isinstance(field.type, str) else "string"
+        try:
+            found[field.physical_name] = _text(named[field.name], kind)
+        except (ValueError, TypeError, ArithmeticError) as error:
+            raise InvalidCommitError(
+                f"the partition column {field.name!r} has the type {kind}, and {named[field.name]!r:.80} is no value of it",
+                table=table,
+                file=path,
+                error_class="DELTA_PARTITION_COLUMN_CAST_FAILED",
+                sql_state="22525",
+                next_step="Give a value of the column's type, or a text that the log would hold for it.",
+            ) from error
     return found
 
 
@@ -186,16 +271,32 @@ def _folder_values(path: str) -> dict[str, str | None]:
 
 
 def _text(value: Any, kind: str) -> str | None:
-    """A value as the log's text; texts are taken as they are."""
-    if value is None or value == "":
+    """A value, typed or as a text, as the log's text.
+
+    Raises:
+        ValueError: it is no value of the type, or not exactly one.
+    """
+    text = _as_text(value, kind)
+    if not text:
         return None
-    if isinstance(value, str):
+    if is_string_type(kind):
+        return text.encode("utf-8").decode("utf-8")
+    found = parse(text, kind)
+    exact = kind not in INTEGER_BITS and decimal_type(kind) is None
+    if found is None or not (exact or Decimal(text.strip()) == found):
+        raise ValueError(text)
+    # A moment without a zone is in the zone of its reader.
+    return text if kind == "timestamp" else serialise(found, kind)
+
+
+def _as_text(value: Any, kind: str) -> str | None:
+    if value is None or isinstance(value, str):
         return value
-    if isinstance(value, dt.datetime):
+    if isinstance(value, dt.datetime) and kind in _MOMENTS:
         plain = value.astimezone(dt.timezone.utc).replace(tzinfo=None) if value.tzinfo is not None else value
-        value = (plain - _EPOCH) // dt.timedelta(microseconds=1)
-    elif isinstance(value, dt.date):
-        value = (value - _EPOCH.date()).days
-    elif decimal_type(kind) is not None:
-        value = Decimal(value)
-    return serialise(value, kind)
+        return serialise((plain - _EPOCH) // dt.timedelta(microseconds=1), kind)
+    if isinstance(value, dt.date) and kind in (*_MOMENTS, "date"):
+        if isinstance(value, dt.datetime) or kind != "date":
+            raise ValueError(value)
+        return serialise((value - _EPOCH.date()).days, kind)
+    return serialise(value, kind) if kind in _SERIALISED else str(value)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bayou.errors import InvalidOptionError, PathNotFoundError, TableNotFoundError
+from bayou.errors import InvalidOptionError, PathNotFoundError, TableNotFoundError, redact_uri
 from bayou.log.derived_files import DerivedFileError
 from bayou.log.history import CommitChanges, HistoryEntry, read_changes, read_history
 from bayou.log.listing import LogListing, list_log, sort_listing
@@ -37,9 +37,10 @@ class DeltaLog:
         self._store = store
         self._lock = threading.RLock()
         self._latest: Snapshot | None = None
+        self._end_of_checksums = -1
 
     def __repr__(self) -> str:
-        return f"DeltaLog({self._table_uri!r})"
+        return f"DeltaLog({redact_uri(self._table_uri)!r})"
 
     @property
     def table_uri(self) -> str:
@@ -50,6 +51,21 @@ class DeltaLog:
     def store(self) -> LogStore:
         """The store that the table is kept in."""
         return self._store
+
+    @property
+    def known_version(self) -> int:
+        """The latest version that was read, without looking for a later one; -1 where none was."""
+        latest = self._latest
+        return -1 if latest is None else latest.version
+
+    @property
+    def end_of_checksums(self) -> int:
+        """The last version of which a commit of this log found that its checksum does not follow from an earlier one."""
+        return self._end_of_checksums
+
+    def note_end_of_checksums(self, version: int) -> None:
+        """Remember that a version has no checksum, so that later commits do not look for one of it, or of those before."""
+        self._end_of_checksums = max(version, self._end_of_checksums)
 
     def snapshot(self, version: int | None = None, timestamp: Timestamp | None = None, *, time_zone: str = "UTC") -> Snapshot:
         """The table at its latest version, at a version, or at a moment.
@@ -95,6 +111,11 @@ class DeltaLog:
         with self._lock:
             self._latest = self._advanced(self._latest) if self._latest is not None else self._load(None)
             return self._latest
+
+    def forget(self) -> None:
+        """Let go of the latest snapshot and of the memory that it takes; the next one begins at the newest checkpoint."""
+        with self._lock:
+            self._latest = None
 
     def version(self) -> int:
         """The latest version.

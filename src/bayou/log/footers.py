@@ -5,15 +5,31 @@ from __future__ import annotations
 
 import decimal
 import math
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bayou.protocol.partition_values import is_string_type
 from bayou.protocol.stats import IndexedLeaf, LeafStatistics, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+_FLOATS: Final = ("float", "double")
+# What the files of parquet-mr say of their writer: it compares as Java does, and a maximum of NaN drops both bounds.
+_COUNTING_NAN: Final = "parquet-mr version "
+_UNIT: Final = re.compile(r'"timeUnit": ?"(milliseconds|microseconds|nanoseconds)"')
+_LISTS: Final = (pa.ListType, pa.LargeListType, pa.FixedSizeListType)
+_INT64: Final = 1 << 63
+# How a unit becomes microseconds: times, and divided by.
+_PER_MICROSECOND: Final[Mapping[str, tuple[int, int]]] = {
+    "milliseconds": (1000, 1),
+    "microseconds": (1, 1),
+    "nanoseconds": (1, 1000),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +67,54 @@ def facts_of(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> FileFact
     return FileFacts(footer.num_rows, to_json(footer.num_rows, found))
 
 
+def columns_of(footer: pq.FileMetaData) -> pa.Schema:
+    """A file's columns with the types that Parquet holds, whatever the writer had in memory.
+
+    A dictionary is its values, a date has days, and an INT96 is a moment in UTC, as Spark reads it.
+
+    Args:
+        footer: the footer.
+    """
+    physical = (footer.schema.column(position).physical_type for position in range(footer.num_columns))
+    return pa.schema([_stored(field, physical) for field in footer.schema.to_arrow_schema()])
+
+
+def bounds_of(footer: pq.FileMetaData, name: str, kind: str) -> tuple[Any, Any] | None:
+    """The least and the greatest value of a column of the top level, of a primitive type; None where they are not known.
+
+    Args:
+        footer: the footer.
+        name: the column's name in the file.
+        kind: its type, as in the schema's JSON.
+    """
+    position = _positions(footer).get(name)
+    if position is None:
+        return None
+    chunks = [footer.row_group(i).column(position).statistics for i in range(footer.num_row_groups)]
+    return None if any(chunk is None for chunk in chunks) else _bounds(chunks, kind)
+
+
+def _stored(field: pa.Field, physical: Iterator[str]) -> pa.Field:
+    return field.with_type(_stored_type(field.type, physical))
+
+
+def _stored_type(kind: pa.DataType, physical: Iterator[str]) -> pa.DataType:
+    """The type of a column; takes the physical types of its leaves, which follow each other in the file."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return _stored_type(kind.storage_type, physical)
+    if pa.types.is_struct(kind):
+        return pa.struct([_stored(field, physical) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_stored(kind.key_field, physical), _stored(kind.item_field, physical))
+    if isinstance(kind, _LISTS):
+        return pa.list_(_stored(kind.value_field, physical))
+    if next(physical, None) == "INT96":
+        return pa.timestamp("us", "UTC")
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return pa.date32() if pa.types.is_date64(kind) else kind
+
+
 def _positions(footer: pq.FileMetaData) -> dict[str, int | None]:
     """Where each column is, by its dotted path; None where two columns have the same one."""
     positions: dict[str, int | None] = {}
@@ -70,7 +134,7 @@ def _leaf(footer: pq.FileMetaData, leaf: IndexedLeaf, position: int | None) -> L
     if not chunks or any(chunk is None for chunk in chunks):
         return LeafStatistics(leaf.path, kind, null_count=0 if not chunks else None)
     nulls = sum(chunk.null_count for chunk in chunks) if all(chunk.has_null_count for chunk in chunks) else None
-    bounds = _bounds(chunks, kind) if leaf.has_bounds else None
+    bounds = _bounds(chunks, kind) if leaf.has_bounds and (kind not in _FLOATS or _counts_nan(footer)) else None
     low, high = bounds or (None, None)
     return LeafStatistics(leaf.path, kind, low, high, nulls)
 
@@ -85,8 +149,8 @@ def _bounds(chunks: Iterable[pq.Statistics], kind: str) -> tuple[Any, Any] | Non
     lows, highs = [], []
     for chunk in chunks:
         if chunk.has_min_max:
-            lows.append(_value(chunk, chunk.min_raw, chunk.min, kind))
-            highs.append(_value(chunk, chunk.max_raw, chunk.max, kind))
+            lows.append(_value(chunk, kind, is_maximum=False))
+            highs.append(_value(chunk, kind, is_maximum=True))
         elif chunk.num_values:
             return None
     known = [value for value in (*lows, *highs) if value is not None]
@@ -95,15 +159,36 @@ def _bounds(chunks: Iterable[pq.Statistics], kind: str) -> tuple[Any, Any] | Non
     return min(lows), max(highs)
 
 
-def _value(chunk: pq.Statistics, raw: Any, value: Any, kind: str) -> Any:
-    """A bound in the form of `protocol.partition_values`: dates and timestamps as integers, decimals exact."""
-    if kind in ("date", "timestamp", "timestamp_ntz"):
+def _value(chunk: pq.Statistics, kind: str, *, is_maximum: bool) -> Any:
+    """A bound in the form of `protocol.partition_values`: dates and timestamps as integers, decimals exact; None if unknown."""
+    # Python has no dates beyond the year 9999, and Arrow makes one of each bound that is not asked for raw.
+    raw = chunk.max_raw if is_maximum else chunk.min_raw
+    if kind == "date":
         return raw
+    if kind in ("timestamp", "timestamp_ntz"):
+        return _microseconds(chunk, raw, is_maximum=is_maximum)
     if kind.startswith("decimal"):
         scale = int(kind.partition(",")[2].rstrip(")") or 0)
         unscaled = int.from_bytes(raw, "big", signed=True) if isinstance(raw, bytes) else raw
         return decimal.Decimal((int(unscaled < 0), tuple(map(int, str(abs(unscaled)))), -scale))
-    if kind == "string" and isinstance(value, bytes):
-        return value.decode("utf-8", "strict")
-    del chunk
-    return value
+    if is_string_type(kind) and isinstance(raw, bytes):
+        try:
+            return raw.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+    return chunk.max if is_maximum else chunk.min
+
+
+def _microseconds(chunk: pq.Statistics, raw: Any, *, is_maximum: bool) -> int | None:
+    """A moment in the unit of statistics, never inside of the true bounds; None where the file does not name its own unit."""
+    found = _UNIT.search(chunk.logical_type.to_json())
+    if found is None or not isinstance(raw, int):
+        return None
+    times, over = _PER_MICROSECOND[found[1]]
+    moment = -(-raw * times // over) if is_maximum else raw * times // over
+    return moment if -_INT64 <= moment < _INT64 else None
+
+
+def _counts_nan(footer: pq.FileMetaData) -> bool:
+    """Whether a NaN shows in the writer's bounds. By its rules NaN is above everything; most writers pass over it instead."""
+    return (footer.created_by or "").startswith(_COUNTING_NAN)

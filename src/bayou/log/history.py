@@ -12,7 +12,7 @@ from bayou.errors import VersionNotFoundError
 from bayou.log.commit_info import read_commit_info
 from bayou.log.commits import ActionFile
 from bayou.log.listing import LogListing
-from bayou.log.segment import version_not_found
+from bayou.log.segment import earliest_version, version_not_found
 from bayou.log.timestamps import CommitTimes
 from bayou.protocol.actions import CommitInfo
 from bayou.protocol.file_names import commit_path
@@ -64,8 +64,13 @@ class CommitChanges:
 
 
 def read_history(store: LogStore, listing: LogListing, times: CommitTimes, table: str, *, limit: int | None) -> list[HistoryEntry]:
-    """The commits of a listing, newest first; one read of a first line each, where that is the provenance."""
-    versions = sorted(listing.commits, reverse=True)
+    """The commits of a listing, newest first; one read of a first line each, where that is the provenance.
+
+    Commits before the first version that can be recreated are left out: what is there of them is what a cleanup has not
+    come to yet, or a late commit of a writer that missed it.
+    """
+    first = earliest_version(listing) or 0
+    versions = sorted((version for version in listing.commits if version >= first), reverse=True)
     chosen = versions if limit is None else versions[: max(limit, 0)]
     entries = []
     for version in chosen:

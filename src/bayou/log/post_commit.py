@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from bayou.errors import InvalidOptionError
 from bayou.log import events
+from bayou.log.commit_info import COUNTABLE_TAG, MAY_DO_ANYTHING
 from bayou.log.commits import ActionFile
 from bayou.protocol import properties
 from bayou.protocol.file_names import checksum_path, commit_path
@@ -67,43 +68,71 @@ def write_version_checksum(committed: CommittedVersion) -> None:
     if committed.is_checkpoint_due:
         return
     log, document = committed.log, None
-    for version, actions in _since_last_checksum(committed):
-        if actions is None:
-            document = json.loads(log.store.read(checksum_path(version)))
-            continue
-        info = actions[0].get("commitInfo", {})
-        document = next_checksum(
-            document,
-            actions,
-            version=version,
-            txn_id=info.get("txnId"),
-            in_commit_timestamp=info.get("inCommitTimestamp"),
-            table=log.table_uri,
-        )
-    if document is not None:
+    if committed.commit_info.get("operation") not in MAY_DO_ANYTHING:
+        for version, actions in _since_last_checksum(committed):
+            if actions is None:
+                document = json.loads(log.store.read(checksum_path(version)))
+                continue
+            info = actions[0].get("commitInfo", {})
+            document = next_checksum(
+                document,
+                actions,
+                version=version,
+                txn_id=info.get("txnId"),
+                in_commit_timestamp=info.get("inCommitTimestamp"),
+                table=log.table_uri,
+                countable=_is_countable(info),
+            )
+    if document is None:
+        log.note_end_of_checksums(committed.version)
+    else:
         _put_checksum(write_checksum, log, committed.version, document)
 
 
+def _is_countable(info: Mapping[str, Any]) -> bool:
+    tags = info.get("tags")
+    return isinstance(tags, dict) and tags.get(COUNTABLE_TAG) == "true"
+
+
 def _since_last_checksum(committed: CommittedVersion) -> list[tuple[int, list[dict[str, Any]] | None]]:
-    """The last version with a checksum, without actions, then the commits up to this one; empty where that is too far.
+    """The last version with a checksum, without actions, then the commits up to this one; empty where there is no way.
 
     Writers that commit at once come to their checksums in any order. Only bayou's commits are gone through: of others
-    it is not known whether they add files that are live already.
+    it is not known whether they add files that are live already. The log remembers where the checksums end, so that the
+    commits after that do not look for them again.
     """
+    log = committed.log
     own: list[dict[str, Any]] = [{"commitInfo": dict(committed.commit_info)}, *committed.staged.documents()]
     found: list[tuple[int, list[dict[str, Any]] | None]] = [(committed.version, own)]
     for version in range(committed.version - 1, committed.version - _MOST_STEPS, -1):
         if version < 0:
             return found[::-1]
-        if _exists(committed.log, checksum_path(version)):
-            return [(version, None), *found[::-1]]
-        path = commit_path(version)
-        file = ActionFile(committed.log.store.read(path), table=committed.log.table_uri, path=path, version=version)
-        info = file.commit_info()
-        if info is None or "bayou" not in str(info.raw.get("engineInfo")):
+        if version <= log.end_of_checksums:
             return []
-        found.append((version, [{"commitInfo": dict(info.raw)}, *(each for each in file.actions() if "commitInfo" not in each)]))
+        if _exists(log, checksum_path(version)):
+            return [(version, None), *found[::-1]]
+        actions = _own_commit(log, version)
+        if actions is None:
+            return []
+        found.append((version, actions))
     return []
+
+
+def _own_commit(log: DeltaLog, version: int) -> list[dict[str, Any]] | None:
+    """The actions of a commit of bayou's, `commitInfo` first; None, and only a line read, where no checksum follows from it."""
+    path = commit_path(version)
+    try:
+        file = log.store.open(path)
+    except FileNotFoundError:  # cleaned up
+        return None
+    with file:
+        line = file.readline()
+        info = ActionFile(line, table=log.table_uri, path=path, version=version).commit_info()
+        if info is None or "bayou" not in str(info.raw.get("engineInfo")) or info.operation in MAY_DO_ANYTHING:
+            return None
+        rest = file.read()
+    actions = ActionFile(rest, table=log.table_uri, path=path, version=version).actions() if rest.strip() else []
+    return [{"commitInfo": dict(info.raw)}, *(each for each in actions if "commitInfo" not in each)]
 
 
 def write_due_checkpoint(committed: CommittedVersion) -> None:
@@ -115,7 +144,11 @@ def write_due_checkpoint(committed: CommittedVersion) -> None:
     snapshot = committed.snapshot()
     document = checksum_of(snapshot, txn_id=committed.commit_info["txnId"])
     _put_checksum(write_checksum, committed.log, committed.version, document)
-    checkpoint(snapshot)
+    try:
+        checkpoint(snapshot)
+    finally:
+        # The file list was loaded for this; a process that only appends needs it no more.
+        committed.log.forget()
 
 
 def clean_up_log(committed: CommittedVersion) -> None:

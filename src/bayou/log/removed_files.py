@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.log.columns import VECTOR_JSON_NAMES, to_objects
-from bayou.log.keys import action_keys
+from bayou.log.keys import action_keys, canonical_paths
 
 COLUMNS: Final = (
     "path",
@@ -55,6 +55,10 @@ class RemovedFiles:
     def size_bytes(self) -> int:
         """Their size together."""
         return pc.sum(self.files["size"]).as_py() or 0
+
+    def paths(self, table_uri: str) -> pa.ChunkedArray:
+        """Their canonical paths."""
+        return canonical_paths(self.files["path"], table_uri)
 
     def keys(self, table_uri: str) -> pa.ChunkedArray:
         """One key for each: its canonical path and its deletion vector."""

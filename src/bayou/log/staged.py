@@ -14,7 +14,7 @@ from bayou.errors import InvalidCommitError
 from bayou.log.conflict import TableState
 from bayou.log.keys import canonical_paths
 from bayou.log.removed_files import RemovedFiles
-from bayou.protocol import properties
+from bayou.log.timestamps import ict_keys
 from bayou.protocol.actions import AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
 
 Action: TypeAlias = AddFile | RemoveFile | Metadata | Protocol | SetTransaction | DomainMetadata
@@ -105,6 +105,10 @@ class StagedActions:
             paths = pa.chunked_array([*paths.chunks, *self.removed_files.files["path"].chunks], pa.string())
         return canonical_paths(paths, table)
 
+    def added_paths(self, table: str) -> pa.ChunkedArray:
+        """The canonical paths of the files that are added."""
+        return canonical_paths(pa.chunked_array([[each.path for each in self.adds]], pa.string()), table)
+
     def documents(self) -> Iterator[dict[str, Any]]:
         """The actions as JSON objects, in the order of the commit."""
         for group in (self._header(), self.removes, self.adds):
@@ -127,23 +131,40 @@ class StagedActions:
         return [*found, *self.domains, *self.transactions]
 
     def enabling_timestamps(self, base: TableState, version: int, timestamp: int) -> StagedActions:
-        """The actions, with metadata that say since when commits carry their own timestamps, where this commit enables that.
+        """The actions, with metadata that say since when commits carry their own timestamps.
+
+        That is this version where this commit enables them, and what the table said before where it had them: metadata that
+        were made without looking at the table's own must not make old commits look as if they had timestamps.
 
         Source: PROTOCOL.md, "In-Commit Timestamps": both properties are set when a table that exists is enabled.
         """
         if self.metadata is None or base.metadata is None:
             return self
-        enabled = properties.ENABLE_IN_COMMIT_TIMESTAMPS
-        configuration = self.metadata.configuration
-        if not enabled.read(configuration) or enabled.read(base.metadata.configuration):
+        configuration, before = self.metadata.configuration, base.metadata.configuration
+        keys, keys_before = ict_keys(configuration), ict_keys(before)
+        if keys is None:
             return self
-        since = {properties.ICT_ENABLEMENT_VERSION.key: str(version), properties.ICT_ENABLEMENT_TIMESTAMP.key: str(timestamp)}
-        return replace(self, metadata=replace(self.metadata, configuration={**configuration, **since}))
+        since: tuple[int | None, int | None] = (version, timestamp)
+        if keys_before is not None:
+            since = (keys_before.version.read(before), keys_before.timestamp.read(before))
+        known = {key: str(value) for key, value in zip(keys.since, since, strict=True) if value is not None}
+        return replace(self, metadata=replace(self.metadata, configuration={**configuration, **known}))
 
 
 def encode_line(action: Mapping[str, Any]) -> bytes:
-    """One action as a line of a commit, without the line's end."""
-    return json.dumps(action, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode("utf-8")
+    """One action as a line of a commit, without the line's end.
+
+    Raises:
+        InvalidCommitError: a text in it is no Unicode: half of a surrogate pair.
+    """
+    text = json.dumps(action, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidCommitError(
+            f"the action {next(iter(action))} holds a text that is no Unicode: {text[max(error.start - 20, 0) : error.end]!r}",
+            next_step="Leave the character out: it is half of a surrogate pair, or a byte of a name that is not UTF-8.",
+        ) from error
 
 
 def encode_commit(actions: Iterable[Mapping[str, Any]]) -> bytes:

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
 
 from bayou.errors import CorruptLogError, TimestampOutOfRangeError
 from bayou.log.commit_info import read_commit_info
@@ -14,6 +15,44 @@ from bayou.log.time_travel import format_timestamp
 from bayou.protocol import properties
 from bayou.protocol.actions import CommitInfo
 from bayou.storage.store import FileStatus, LogStore
+
+_PREVIEW: Final = "-preview"
+
+
+@dataclass(frozen=True, slots=True)
+class IctKeys:
+    """The properties of in-commit timestamps under one name.
+
+    Attributes:
+        enabled: whether commits carry their own timestamps.
+        version: the first version that carries one, where that is not the first of all.
+        timestamp: that version's timestamp.
+    """
+
+    enabled: properties.TableProperty[bool]
+    version: properties.TableProperty[int | None]
+    timestamp: properties.TableProperty[int | None]
+
+    @property
+    def since(self) -> tuple[str, str]:
+        """The keys that say since when."""
+        return self.version.key, self.timestamp.key
+
+
+ICT_KEYS: Final = IctKeys(
+    properties.ENABLE_IN_COMMIT_TIMESTAMPS, properties.ICT_ENABLEMENT_VERSION, properties.ICT_ENABLEMENT_TIMESTAMP
+)
+ICT_PREVIEW_KEYS: Final = IctKeys(
+    replace(ICT_KEYS.enabled, key=ICT_KEYS.enabled.key + _PREVIEW),
+    replace(ICT_KEYS.version, key=ICT_KEYS.version.key + _PREVIEW),
+    replace(ICT_KEYS.timestamp, key=ICT_KEYS.timestamp.key + _PREVIEW),
+)
+"""The same, as tables with the feature `inCommitTimestamp-preview` spell them. Source: delta-spark 3.2, DeltaConfig."""
+
+
+def ict_keys(configuration: Mapping[str, str]) -> IctKeys | None:
+    """The names under which a table has in-commit timestamps; None where it has none."""
+    return next((keys for keys in (ICT_KEYS, ICT_PREVIEW_KEYS) if keys.enabled.read(configuration)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +71,12 @@ class InCommitTimestamps:
 
     @classmethod
     def of(cls, configuration: Mapping[str, str]) -> InCommitTimestamps:
-        """Read a table's configuration."""
-        if not properties.ENABLE_IN_COMMIT_TIMESTAMPS.read(configuration):
+        """Read a table's configuration, by the names of the feature or of its preview."""
+        keys = ict_keys(configuration)
+        if keys is None:
             return cls(enabled=False)
-        version = properties.ICT_ENABLEMENT_VERSION.read(configuration)
-        timestamp = properties.ICT_ENABLEMENT_TIMESTAMP.read(configuration)
+        version = keys.version.read(configuration)
+        timestamp = keys.timestamp.read(configuration)
         return cls(enabled=True, version=version or 0, timestamp=timestamp if version else None)
 
     def covers(self, version: int) -> bool:
@@ -48,7 +88,8 @@ class CommitTimes:
     """The commit times of a listed log, in ms since the epoch, strictly increasing with the version.
 
     A commit's time is its in-commit timestamp where the table has them, else its file's modification time, moved to one
-    ms after its predecessor's where it is not later: file times can be wrong, the order of versions cannot.
+    ms after its predecessor's where it is not later: file times can be wrong, the order of versions cannot. Commits before
+    the first version that can be recreated move no other: they may be late, of a writer that missed a cleanup.
     """
 
     def __init__(self, store: LogStore, listing: LogListing, ict: InCommitTimestamps, table: str) -> None:
@@ -57,7 +98,9 @@ class CommitTimes:
         self._ict = ict
         self._table = table
         self._first = earliest_version(listing)
-        self._adjusted = adjusted_times(listing.commits)
+        first = self._first or 0
+        self._adjusted = {version: status.modification_time for version, status in listing.commits.items() if version < first}
+        self._adjusted |= adjusted_times({version: each for version, each in listing.commits.items() if version >= first})
 
     def of(self, version: int) -> int:
         """The time of a commit that is in the listing."""
@@ -126,14 +169,21 @@ class CommitTimes:
 
 
 def adjusted_times(commits: Mapping[int, FileStatus]) -> dict[int, int]:
-    """File times made strictly increasing, by version."""
+    """File times made strictly increasing, by version; of the commits that follow one another up to the latest."""
     adjusted: dict[int, int] = {}
     previous: int | None = None
-    for version in sorted(commits):
+    for version in _contiguous(commits):
         time = commits[version].modification_time
         previous = time if previous is None or time > previous else previous + 1
         adjusted[version] = previous
     return adjusted
+
+
+def _contiguous(commits: Iterable[int]) -> list[int]:
+    """The versions from the last gap on."""
+    versions = sorted(commits)
+    gaps = [place for place, version in enumerate(versions) if place and versions[place - 1] != version - 1]
+    return versions[gaps[-1] :] if gaps else versions
 
 
 def in_commit_timestamp(store: LogStore, status: FileStatus, version: int, table: str) -> int:

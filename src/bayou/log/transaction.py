@@ -59,7 +59,8 @@ class Transaction:
     Example:
         with log.transaction("DELETE") as transaction:
             files = transaction.files(where=[("day", "==", "2024-01-01")])
-            transaction.commit(removals_of(files))
+            transaction.remove_files(files)
+            transaction.commit()
     """
 
     def __init__(

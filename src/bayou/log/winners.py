@@ -23,6 +23,18 @@ _READERS: Final = 16
 _FEW: Final = 8
 
 
+class CommitsGoneError(Exception):
+    """The commits that a writer has to look at were cleaned up.
+
+    Attributes:
+        latest: the table's latest version.
+    """
+
+    def __init__(self, latest: int) -> None:
+        self.latest = latest
+        super().__init__(latest)
+
+
 @dataclass(frozen=True, slots=True)
 class Winner:
     """One commit that came first.
@@ -31,20 +43,22 @@ class Winner:
         file: the commit.
         header: its actions that are not about files.
         info: its provenance; empty where its writer left it out.
+        file_time: the modification time of its file, in ms since the epoch.
     """
 
     file: ActionFile
     header: Header
     info: CommitInfo
+    file_time: int
 
     @classmethod
-    def of(cls, file: ActionFile) -> Winner:
+    def of(cls, file: ActionFile, file_time: int) -> Winner:
         """The winner in a commit file.
 
         Raises:
             CorruptLogError: the file is no commit.
         """
-        return cls(file, file.header(), file.commit_info() or CommitInfo({}))
+        return cls(file, file.header(), file.commit_info() or CommitInfo({}), file_time)
 
     @property
     def version(self) -> int:
@@ -80,15 +94,22 @@ class WinningFiles:
 
 
 def read_winners(log: DeltaLog, first: int) -> list[Winner]:
-    """Every commit from a version on, in order; one listing, and one read each."""
+    """Every commit from a version on, in order; one listing, and one read each.
+
+    Raises:
+        CommitsGoneError: the commit of that version is gone, and a checkpoint of it or later files are there.
+    """
     listing = sort_listing(list_log(log.store, version_prefix(first)))
+    if listing.latest is not None and listing.latest >= first and first not in listing.commits:
+        raise CommitsGoneError(listing.latest)
     versions: list[int] = []
     while first + len(versions) in listing.commits:
         versions.append(first + len(versions))
 
     def read(version: int) -> Winner:
         path = commit_path(version)
-        return Winner.of(ActionFile(log.store.read(path), table=log.table_uri, path=path, version=version))
+        file = ActionFile(log.store.read(path), table=log.table_uri, path=path, version=version)
+        return Winner.of(file, listing.commits[version].modification_time)
 
     if len(versions) <= _FEW:
         return [read(version) for version in versions]

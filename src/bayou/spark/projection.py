@@ -57,7 +57,7 @@ class Projection:
 
     def __init__(self, jvm: Jvm, frame: DataFrame, target: WriteTarget, replaced: ReplacedRows | None = None) -> None:
         self._replaced = replaced
-        self._jvm = jvm
+        self._bridge = jvm
         self._frame = frame
         self._target = target
         self._session = java_session(frame.sparkSession)
@@ -87,7 +87,7 @@ class Projection:
 
     def _checked(self, text: str, kind: ExpressionKind, of: str) -> ParsedExpression:
         target = self._target
-        expression = parsed(self._jvm, self._session, text)
+        expression = parsed(self._bridge, self._session, text)
         check_stored(expression, kind, target.schema, of=of, table=target.log.table_uri, version=target.version)
         return expression
 

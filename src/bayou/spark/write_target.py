@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import time
-import uuid
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bayou.errors import AppendOnlyError, SchemaMismatchError
-from bayou.log.row_tracking import with_materialised_columns
+from bayou.log.create import first_actions
 from bayou.protocol import properties
 from bayou.protocol.actions import Metadata, Protocol
 from bayou.protocol.column_mapping import mapped_columns, without_mapping
@@ -19,9 +17,8 @@ from bayou.protocol.generated_columns import generation_expression, has_generate
 from bayou.protocol.identity_columns import is_identity
 from bayou.protocol.identity_rules import refuse_explicit_values
 from bayou.protocol.mapping_rules import mapping_mode
-from bayou.protocol.property_rules import session_defaults, validated
-from bayou.protocol.protocol_rules import protocol_for_table, upgraded
-from bayou.protocol.schema import StructType, schema_to_json
+from bayou.protocol.protocol_rules import upgraded
+from bayou.protocol.schema import StructType, parse_schema, schema_to_json
 from bayou.protocol.schema_check import check_schema
 from bayou.protocol.schema_merge import check_write, merge_schemas
 from bayou.protocol.type_widening import Widening
@@ -134,33 +131,10 @@ def new_table(request: WriteRequest, schema: StructType, log: DeltaLog, settings
         log: the log of the place where it will be.
         settings: the session's settings, for the defaults of properties.
     """
-    asked = {**session_defaults(settings, request.properties), **request.properties}
-    change = validated(asked, table=log.table_uri, creating=True)
-    configuration = dict(change.configuration)
-    maps = mapping_mode(configuration) != "none"
-    feeds = properties.ENABLE_CHANGE_DATA_FEED.read(configuration)
-    check_schema(schema, request.partition_by or (), log.table_uri, column_mapping=maps, change_data_feed=feeds)
-    mapped = mapped_columns(schema, configuration, table=log.table_uri)
-    configuration = with_materialised_columns(mapped.configuration, _names(mapped.schema))
-    partitions = [mapped.schema.field(name) for name in request.partition_by or ()]
-    metadata = Metadata(
-        id=str(uuid.uuid4()),
-        schema_string=schema_to_json(mapped.schema),
-        partition_columns=tuple(found.name for found in partitions if found is not None),
-        configuration=configuration,
-        created_time=int(time.time() * 1000),
-        description=change.description,
+    protocol, metadata = first_actions(
+        schema, request.partition_by or (), request.properties, table=log.table_uri, settings=settings
     )
-    protocol = protocol_for_table(
-        mapped.schema,
-        configuration,
-        features=change.features,
-        min_reader=change.min_reader_version,
-        min_writer=change.min_writer_version,
-        partition_columns=metadata.partition_columns,
-    )
-    check_writable(protocol, metadata, log.table_uri)
-    return WriteTarget(log, None, protocol, metadata, mapped.schema, schema, (protocol, metadata))
+    return WriteTarget(log, None, protocol, metadata, parse_schema(metadata.schema_string), schema, (protocol, metadata))
 
 
 def _existing(request: WriteRequest, given: StructType, log: DeltaLog, snapshot: Snapshot) -> WriteTarget:
@@ -282,10 +256,6 @@ def _is_filled(column: StructField, *, generates: bool) -> bool:
     """Whether a column gets values that the rows do not bring."""
     generated = generates and generation_expression(column) is not None
     return generated or is_identity(column) or "CURRENT_DEFAULT" in column.metadata
-
-
-def _names(schema: StructType) -> list[str]:
-    return [name for each in schema.fields for name in (each.name, each.physical_name)]
 
 
 def _lower(names: tuple[str, ...]) -> list[str]:

@@ -256,7 +256,7 @@ def _commit(
         if isinstance(removed, RemovedFiles):
             metrics |= {"numRemovedFiles": len(removed), "numRemovedBytes": removed.size_bytes}
         target.log.store.sync([paths.decode(file.path) for file in added.files])
-        outcome = transaction.try_commit([*(added.head or target.head), *added.files], metrics=metrics)
+        outcome = transaction.try_commit([*(added.head or target.head), *added.files], metrics=metrics, new_files=True)
     except StorageError:
         raise  # it may be after the commit that the store failed
     except DeltaError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from decimal import Decimal
 
 import pyarrow as pa
@@ -89,6 +90,70 @@ def test_a_partition_value_of_every_type_becomes_its_text(tmp_path, kind, value,
     assert log.snapshot().partition_texts()["p"].to_pylist() == [text]
 
 
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("integer", "abc"),
+        ("integer", "1.9"),
+        ("integer", "99999999999"),
+        ("byte", 300),
+        ("long", 2**63),
+        ("long", True),
+        ("boolean", "maybe"),
+        ("date", "2024-13-01"),
+        ("date", dt.datetime(2024, 1, 1, 12)),  # noqa: DTZ001  (a wall clock)
+        ("timestamp", "soon"),
+        ("timestamp", dt.date(2024, 1, 1)),
+        ("timestamp_ntz", "2024-01-01 25:00:00"),
+        ("decimal(5,2)", "1.555"),
+        ("decimal(5,2)", Decimal(12345)),
+        ("decimal(5,2)", "x"),
+        ("double", "one"),
+        ("double", [1.0]),
+        ("binary", b"\xff"),
+        ("string", "\ud800"),
+    ],
+)
+def test_what_is_no_value_of_a_partition_columns_type_is_refused(tmp_path, kind, value):
+    log = bayou.open(tmp_path)
+    log.create(schema(id="long", p=kind), partition_by=["p"])
+    path = write(tmp_path, "f.parquet", id=[1])
+    with pytest.raises(InvalidCommitError, match=f"the partition column 'p' has the type {re.escape(kind)}") as caught:
+        log.append([path], {path: {"p": value}})
+    assert caught.value.getErrorClass() == "DELTA_PARTITION_COLUMN_CAST_FAILED"
+    assert log.version() == 0
+
+
+def test_a_folder_that_is_no_value_is_refused(tmp_path):
+    log = bayou.open(tmp_path)
+    log.create(schema(id="long", n="integer"), partition_by=["n"])
+    with pytest.raises(InvalidCommitError, match="'abc' is no value of it"):
+        log.append([write(tmp_path, "n=abc/f.parquet", id=[1])])
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [
+        ("integer", " +05 ", "5"),
+        ("date", "2024-1-1", "2024-01-01"),
+        ("boolean", "TRUE", "true"),
+        ("decimal(5,2)", "1.5", "1.50"),
+        ("decimal(5,2)", 2, "2.00"),
+        ("decimal(5,2)", 0.1, "0.10"),
+        ("double", 1, "1.0"),
+        ("timestamp_ntz", "2024-01-01T12:00:00", "2024-01-01 12:00:00.000000"),
+        ("timestamp", "2024-01-01 12:00:00", "2024-01-01 12:00:00"),
+        ("binary", b"ab", "ab"),
+    ],
+)
+def test_a_value_in_another_spelling_becomes_the_logs_text(tmp_path, kind, value, text):
+    log = bayou.open(tmp_path)
+    log.create(schema(id="long", p=kind), partition_by=["p"])
+    path = write(tmp_path, "f.parquet", id=[1])
+    log.append([path], {path: {"p": value}})
+    assert log.snapshot().partition_texts()["p"].to_pylist() == [text]
+
+
 def test_folders_say_null_and_encoded_values(tmp_path):
     log = bayou.open(tmp_path)
     log.create(schema(id="long", p="string"), partition_by=["p"])
@@ -119,7 +184,7 @@ def test_nested_columns_and_columns_that_a_file_lacks(tmp_path):
         ({"id": ["1"]}, "id is string in the file and long in the table"),
         ({"id": pa.array([1], pa.int32())}, "id is int32"),
         ({"id": [1], "more": [1]}, "more is no column"),
-        ({"id": [1], "day": [dt.date(2024, 1, 1)]}, "day is no column"),
+        ({"id": [1], "day": ["2024-01-01"]}, "day is string in the file and date in the table"),
         ({"name": [[1]]}, "name is list"),
     ],
 )
@@ -131,12 +196,120 @@ def test_a_file_with_other_columns_is_refused(tmp_path, table, columns, problem)
     assert table.version() == 0
 
 
+@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
+def test_nanoseconds_are_refused_for_spark_reads_none(tmp_path, kind):
+    log = bayou.open(tmp_path)
+    log.create(schema(t=kind))
+    zone = "UTC" if kind == "timestamp" else None
+    path = write(tmp_path, "f.parquet", t=pa.array([1], pa.timestamp("ns", zone)))
+    with pytest.raises(SchemaMismatchError, match=r"t is timestamp\[ns") as caught:
+        log.append([path])
+    assert "microseconds" in caught.value.next_step
+
+
+def test_the_timestamps_that_spark_writes_by_default_are_taken(tmp_path):
+    log = bayou.open(tmp_path)
+    log.create(StructType((StructField("t", "timestamp"), StructField("l", ArrayType("timestamp", contains_null=True)))))
+    moment = dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)
+    kind = pa.timestamp("us", "UTC")
+    rows = pa.table({"t": pa.array([moment], kind), "l": pa.array([[moment]], pa.list_(kind))})
+    pq.write_table(rows, tmp_path / "f.parquet", use_deprecated_int96_timestamps=True)
+    assert log.append(["f.parquet"]).version == 1
+    found = json.loads(log.snapshot().files(["stats"])["stats"][0].as_py())
+    assert (found["minValues"], found["numRecords"]) == ({}, 1)
+
+
+def test_wall_clocks_are_no_moments(tmp_path):
+    log = bayou.open(tmp_path)
+    log.create(schema(t="timestamp_ntz"))
+    rows = pa.table({"t": pa.array([1], pa.timestamp("us"))})
+    pq.write_table(rows, tmp_path / "f.parquet", use_deprecated_int96_timestamps=True)
+    with pytest.raises(SchemaMismatchError, match="t is timestamp"):
+        log.append(["f.parquet"])
+
+
+def test_categories_are_their_texts(tmp_path):
+    log = bayou.open(tmp_path)
+    log.create(schema(name="string", id="long"))
+    log.append([write(tmp_path, "f.parquet", name=pa.array(["b", "a", "b"]).dictionary_encode(), id=[1, 2, 3])])
+    assert json.loads(log.snapshot().files(["stats"])["stats"][0].as_py())["minValues"] == {"name": "a", "id": 1}
+
+
+@pytest.mark.parametrize(("kind", "value"), [("byte", 300), ("short", 70_000), ("byte", 3)])
+def test_an_integer_that_may_be_too_wide_is_refused(tmp_path, kind, value):
+    log = bayou.open(tmp_path)
+    log.create(schema(n=kind))
+    with pytest.raises(SchemaMismatchError, match=f"n is int32 in the file and {kind} in the table"):
+        log.append([write(tmp_path, "f.parquet", n=pa.array([value], pa.int32()))])
+    narrow = pa.int8() if kind == "byte" else pa.int16()
+    assert log.append([write(tmp_path, "g.parquet", n=pa.array([3], narrow))]).version == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "folder", "column"),
+    [
+        ("date", "2024-01-01", pa.array([dt.date(2024, 1, 1)] * 2)),
+        ("integer", "7", pa.array([7, 7], pa.int32())),
+        ("string", "a b", pa.array(["a b"] * 2)),
+        ("boolean", "true", pa.array([True, True])),
+        ("decimal(5,2)", "1.5", pa.array([Decimal("1.50")] * 2, pa.decimal128(5, 2))),
+        ("integer", "__HIVE_DEFAULT_PARTITION__", pa.array([None, None], pa.int32())),
+        ("double", "1.5", pa.array([1.5, 1.5])),
+    ],
+)
+def test_a_file_may_hold_the_partition_columns(tmp_path, kind, folder, column):
+    log = bayou.open(tmp_path)
+    log.create(schema(id="long", p=kind), partition_by=["p"])
+    log.append([write(tmp_path, f"p={folder}/f.parquet", id=[1, 2], p=column)])
+    found = json.loads(log.snapshot().files(["stats"])["stats"][0].as_py())
+    assert found["minValues"] == {"id": 1}
+
+
+@pytest.mark.parametrize("value", ["2", "__HIVE_DEFAULT_PARTITION__"])
+@pytest.mark.parametrize("held", [[1, 1], [1, 2]])
+def test_a_file_that_holds_other_partition_values_than_it_is_given_is_refused(tmp_path, held, value):
+    log = bayou.open(tmp_path)
+    log.create(schema(id="long", p="integer"), partition_by=["p"])
+    path = write(tmp_path, f"p={value}/f.parquet", id=[1, 2], p=pa.array(held, pa.int32()))
+    with pytest.raises(InvalidCommitError, match="in the partition column 'p'") as caught:
+        log.append([path])
+    assert caught.value.getErrorClass() == "DELTA_INVALID_PARTITIONING_SCHEMA"
+
+
 @pytest.mark.parametrize(
     "path", ["/etc/f.parquet", "../f.parquet", "a/../../f.parquet", "s3://b/f.parquet", "_delta_log/f.parquet", "./f"]
 )
 def test_a_path_that_leaves_the_table_is_refused(table, path):
     with pytest.raises(InvalidCommitError, match="no path of a data file"):
         table.append([path])
+
+
+@pytest.mark.parametrize("path", ["_tmp/f.parquet", "a/.b/f.parquet", "_f.parquet", "day=2024-01-01/.f.parquet"])
+def test_a_path_that_other_engines_pass_over_is_refused(tmp_path, table, path):
+    write(tmp_path, path, id=[1])
+    with pytest.raises(InvalidCommitError, match="pass over names") as caught:
+        table.append([path], {path: {"day": None}})
+    assert caught.value.getErrorClass() == "DELTA_INVALID_PATH"
+
+
+def test_the_folder_of_a_partition_may_begin_as_it_likes(tmp_path):
+    log = bayou.open(tmp_path)
+    log.create(schema(id="long", _p="string"), partition_by=["_p"])
+    log.append([write(tmp_path, "_p=x/f.parquet", id=[1])])
+    assert log.snapshot().partition_texts()["_p"].to_pylist() == ["x"]
+
+
+def test_a_link_out_of_the_table_is_refused_and_one_inside_of_it_is_not(tmp_path):
+    log = bayou.open(tmp_path / "table")
+    log.create(schema(id="long"))
+    write(tmp_path, "elsewhere/f.parquet", id=[1])
+    (tmp_path / "table" / "link").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InvalidCommitError, match="a link leads out of it"):
+        log.append(["link/f.parquet"])
+    write(tmp_path, "table/real/f.parquet", id=[1])
+    (tmp_path / "table" / "within").symlink_to(tmp_path / "table" / "real")
+    (tmp_path / "to the table").symlink_to(tmp_path / "table")
+    assert bayou.open(tmp_path / "to the table").append(["within/f.parquet"]).version == 1
 
 
 def test_a_missing_file_and_one_that_is_no_parquet_are_refused(tmp_path, table):
@@ -174,7 +347,7 @@ def test_a_table_that_cannot_be_is_not_created(tmp_path):
     with pytest.raises(InvalidSchemaError):
         log.create(schema(id="long"), partition_by=["day"])
     with pytest.raises(UnsupportedFeatureError):
-        log.create(schema(id="long"), properties={"delta.enableChangeDataFeed": "true"})
+        log.create(schema(id="long"), properties={"delta.enableIcebergCompatV2": "true"})
     assert not (tmp_path / "_delta_log").exists()
 
 

@@ -29,8 +29,8 @@ FILE = AddFile("mine", {}, 5, 5)
 SCHEMA = metadata()["metaData"]["schemaString"]
 
 
-def table(store=None):
-    return TableBuilder(store=store or MemoryStore()).create()
+def table(store=None, **options):
+    return TableBuilder(store=store or MemoryStore()).create(**options)
 
 
 def begin(builder, **options):
@@ -201,16 +201,33 @@ def test_a_commit_that_the_store_does_not_list_is_an_error_that_says_it_stands()
     assert caught.value.outcome == "committed"
 
 
+def test_a_first_commit_that_the_store_does_not_list_is_one_too():
+    store = FaultyStore(MemoryStore())
+    store.list_from = lambda _path: iter(())
+    transaction = Transaction(TableBuilder(store=store).log(), None, "CREATE TABLE")
+    with pytest.raises(StorageError, match="its rows are in the table") as caught:
+        transaction.commit([Protocol(1, 2), Metadata("x", SCHEMA)])
+    assert (caught.value.outcome, caught.value.version) == ("committed", 0)
+
+
+@pytest.mark.parametrize("options", [{"user_metadata": "\ud800"}, {"engine_info": "a\udcffb"}, {"txn": ("\udfff", 1)}], ids=str)
+def test_a_text_that_is_no_unicode_is_refused_before_anything_is_written(options):
+    builder = table()
+    with pytest.raises(InvalidCommitError, match="no Unicode"):
+        begin(builder, **options).commit([FILE])
+    assert builder.log().version() == 0
+
+
 def test_a_table_with_rules_is_refused_before_anything_is_written():
-    builder = TableBuilder(store=MemoryStore()).create(configuration={"delta.enableChangeDataFeed": "true"})
-    with pytest.raises(UnsupportedFeatureError, match="changeDataFeed"):
+    builder = TableBuilder(store=MemoryStore()).create(configuration={"delta.enableIcebergCompatV2": "true"})
+    with pytest.raises(UnsupportedFeatureError, match="IcebergCompatV2"):
         begin(builder)
 
 
 def test_actions_that_bring_rules_are_refused():
     builder = table()
-    changed = replace(builder.log().snapshot().metadata, configuration={"delta.enableChangeDataFeed": "true"})
-    with pytest.raises(UnsupportedFeatureError, match="changeDataFeed"):
+    changed = replace(builder.log().snapshot().metadata, configuration={"delta.enableIcebergCompatV2": "true"})
+    with pytest.raises(UnsupportedFeatureError, match="IcebergCompatV2"):
         begin(builder).commit([changed])
     assert builder.log().version() == 0
 
@@ -301,6 +318,7 @@ def test_a_table_that_only_takes_appends_refuses_removals():
 
 
 VECTOR = DeletionVectorDescriptor("i", "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L", None, 40, 6)
+VECTORS = Protocol(3, 7, ("deletionVectors",), ("deletionVectors", "appendOnly", "invariants"))
 
 
 @pytest.mark.parametrize(
@@ -322,7 +340,7 @@ VECTOR = DeletionVectorDescriptor("i", "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D7
     ],
 )
 def test_a_commit_that_contradicts_itself_or_the_table_is_refused(actions, error_class):
-    builder = table()
+    builder = table(protocol=VECTORS)
     with pytest.raises(InvalidCommitError) as caught:
         begin(builder).commit(actions)
     assert caught.value.getErrorClass() == error_class
@@ -330,7 +348,7 @@ def test_a_commit_that_contradicts_itself_or_the_table_is_refused(actions, error
 
 
 def test_one_file_may_leave_and_come_back_with_a_deletion_vector():
-    builder = table().commit(add("a"))
+    builder = table(protocol=VECTORS).commit(add("a"))
     marked = AddFile("a", {}, 1, 1, deletion_vector=VECTOR, stats='{"numRecords":9,"tightBounds":false}')
     assert begin(builder).commit([RemoveFile("a"), marked]).version == 2
     assert builder.log().snapshot().files(["deletion_vector"])[0][0].as_py()["cardinality"] == 6
@@ -372,13 +390,51 @@ def test_enabling_in_commit_timestamps_notes_since_when_also_after_a_lost_race()
     transaction = begin(builder)
     begin(builder).commit([AddFile("theirs", {}, 1, 1)])
     enabled = replace(snapshot.metadata, configuration={"delta.enableInCommitTimestamps": "true"})
-    transaction.commit([Protocol(1, 7, None, ("inCommitTimestamp",)), enabled])
+    transaction.commit([Protocol(1, 7, None, ("appendOnly", "invariants", "inCommitTimestamp")), enabled])
     after = builder.log().snapshot()
     info = committed(builder, 2)[0]["commitInfo"]
     assert after.properties["delta.inCommitTimestampEnablementVersion"] == "2"
     assert after.properties["delta.inCommitTimestampEnablementTimestamp"] == str(info["inCommitTimestamp"])
     assert info["inCommitTimestamp"] > snapshot.timestamp
     assert after.timestamp == info["inCommitTimestamp"]
+
+
+ICT_PROTOCOL = Protocol(1, 7, None, ("appendOnly", "invariants", "inCommitTimestamp"))
+ICT = {"delta.enableInCommitTimestamps": "true"}
+
+
+def set_properties(builder, configuration, *more):
+    transaction = begin(builder)
+    transaction.commit([*more, replace(transaction.snapshot.metadata, configuration=configuration)])
+    return dict(builder.log().snapshot().properties)
+
+
+def test_metadata_without_the_enablement_keep_those_of_the_table_while_timestamps_stay_on():
+    builder = table()
+    begin(builder).commit([FILE])
+    first = set_properties(builder, ICT, ICT_PROTOCOL)
+    assert first["delta.inCommitTimestampEnablementVersion"] == "2"
+    assert set_properties(builder, {**ICT, "a": "b"}) == {**first, "a": "b"}
+    assert set_properties(builder, {**first, "delta.inCommitTimestampEnablementVersion": "0"}) == first
+    assert builder.log().history()[-1].timestamp
+    off = set_properties(builder, {"delta.enableInCommitTimestamps": "false"})
+    assert off == {"delta.enableInCommitTimestamps": "false"}
+    assert set_properties(builder, ICT)["delta.inCommitTimestampEnablementVersion"] == "6"
+
+
+def test_in_commit_timestamps_under_their_preview_names_are_obeyed():
+    preview = Protocol(1, 7, None, ("appendOnly", "invariants", "inCommitTimestamp-preview"))
+    builder = table()
+    found = set_properties(builder, {"delta.enableInCommitTimestamps-preview": "true"}, preview)
+    stamp = committed(builder, 1)[0]["commitInfo"]["inCommitTimestamp"]
+    assert found["delta.inCommitTimestampEnablementVersion-preview"] == "1"
+    assert found["delta.inCommitTimestampEnablementTimestamp-preview"] == str(stamp)
+    begin(builder).commit([FILE])
+    last = committed(builder, 2)[0]["commitInfo"]["inCommitTimestamp"]
+    assert last > stamp
+    builder.store.set_modification_time(file_names.commit_path(2), 5)
+    assert [entry.timestamp for entry in builder.log().history(2)] == [last, stamp]
+    assert builder.log().snapshot().timestamp == last
 
 
 def test_attempts_are_bounded():

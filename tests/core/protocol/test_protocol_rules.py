@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from bayou.errors import CorruptLogError, InvalidCommitError, UnsupportedFeatureError
 from bayou.protocol.actions import Protocol
 from bayou.protocol.features import FEATURES, reader_features, writer_features
-from bayou.protocol.new_table import protocol_for
 from bayou.protocol.protocol_rules import (
     check_features_match_metadata,
     check_no_downgrade,
@@ -148,20 +147,6 @@ def test_every_requirement_is_a_known_feature():
 )
 def test_metadata_ask_for_their_features(schema, configuration, expected):
     assert required_features(schema, configuration) == expected
-
-
-@pytest.mark.parametrize(
-    ("schema", "configuration"),
-    [
-        (PLAIN, {}),
-        (column("timestamp_ntz"), {}),
-        (column("variant"), {"delta.enableDeletionVectors": "true"}),
-        (PLAIN, {"delta.enableInCommitTimestamps": "true"}),
-        (PLAIN, {"delta.checkpointPolicy": "v2", "delta.enableTypeWidening": "true"}),
-    ],
-)
-def test_a_new_table_has_the_protocol_that_it_has_elsewhere(schema, configuration):
-    assert protocol_for_table(schema, configuration) == protocol_for(schema, configuration)
 
 
 @pytest.mark.parametrize(
