@@ -192,4 +192,4 @@ def test_a_broken_rule_is_noticed_among_all_kinds_of_operations(rule, monkeypatc
     broken = BROKEN_RULES[rule]
     monkeypatch.setattr(broken.owner, broken.name, broken.instead)
     with pytest.raises(AssertionError):
-        run(broken.level, examples=3_000, phases=(Phase.generate,))
+        run(broken.level, examples=12_000, phases=(Phase.generate,))
