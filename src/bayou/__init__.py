@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot as Snapshot
     from bayou.spark.session import enable as enable
     from bayou.table import DeltaTable as DeltaTable
+    from bayou.table import IdentityGenerator as IdentityGenerator
     from bayou.table import read as read
     from bayou.table import write as write
 
@@ -30,6 +31,7 @@ __all__ = [
     "DeltaError",
     "DeltaLog",
     "DeltaTable",
+    "IdentityGenerator",
     "Snapshot",
     "__version__",
     "add_listener",
@@ -45,6 +47,7 @@ _HOMES: dict[str, tuple[str, str | None]] = {
     "DeltaError": ("bayou.errors", "DeltaError"),
     "DeltaLog": ("bayou.log.delta_log", "DeltaLog"),
     "DeltaTable": ("bayou.table", "DeltaTable"),
+    "IdentityGenerator": ("bayou.table", "IdentityGenerator"),
     "Snapshot": ("bayou.log.snapshot", "Snapshot"),
     "add_listener": ("bayou.log.events", "add_listener"),
     "enable": ("bayou.spark.session", "enable"),

@@ -5,13 +5,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bayou.errors import DeltaError, StorageError, TableNotFoundError
+from pyspark.sql import SparkSession
+
+from bayou.errors import DeltaError, SessionError, StorageError, TableNotFoundError
 from bayou.log.delta_log import open_log
 from bayou.spark import alter, alter_columns, alter_constraints, alter_identity, alter_protocol, drop_feature
 from bayou.spark.alter_target import AlterTarget
 from bayou.spark.application import Application
+from bayou.spark.builder import DeltaTableBuilder, IdentityGenerator
 from bayou.spark.describe import detail_frame, history_frame
 from bayou.spark.errors import raised_as_pyspark
+from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.hadoop import host_of
 from bayou.spark.reader import TableRequest
 from bayou.spark.reader import read as read_request
@@ -25,9 +30,9 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-__all__ = ["DeltaTable", "read", "write"]
+__all__ = ["DeltaTable", "DeltaTableBuilder", "IdentityGenerator", "read", "write"]
 
 
 @raised_as_pyspark
@@ -131,6 +136,57 @@ class DeltaTable:
             raise TableNotFoundError(message, table=path, error_class="DELTA_MISSING_DELTA_TABLE") from error
         return table
 
+    @classmethod
+    @raised_as_pyspark
+    def forName(cls, spark: SparkSession, tableOrViewName: str) -> DeltaTable:  # noqa: N802, N803  (delta-spark's names)
+        """The table of a name in the session's catalog, or of a name like ``delta.`/a/path` ``.
+
+        Args:
+            spark: a classic session.
+            tableOrViewName: the name, as SQL has it. Views are no tables.
+
+        Raises:
+            TableNotFoundError: there is no such Delta table.
+        """
+        enable(spark)
+        catalog = Catalog(Jvm.of(spark), spark)
+        name = catalog.name(tableOrViewName)
+        if name.path is not None:
+            return cls.forPath(spark, name.path)
+        entry = catalog.entry(name)
+        if entry is None or entry.is_view or entry.provider != "delta":
+            message = f"{tableOrViewName} is not a Delta table."
+            raise TableNotFoundError(message, table=tableOrViewName, error_class="DELTA_MISSING_DELTA_TABLE", sql_state="42P01")
+        return cls.forPath(spark, entry.location)
+
+    @staticmethod
+    def create(sparkSession: SparkSession | None = None) -> DeltaTableBuilder:  # noqa: N803  (delta-spark's name)
+        """A builder of a table that is not there yet."""
+        return DeltaTable._builder(sparkSession, "create")
+
+    @staticmethod
+    def createIfNotExists(sparkSession: SparkSession | None = None) -> DeltaTableBuilder:  # noqa: N802, N803
+        """A builder of a table that is made unless there is one."""
+        return DeltaTable._builder(sparkSession, "createIfNotExists")
+
+    @staticmethod
+    def replace(sparkSession: SparkSession | None = None) -> DeltaTableBuilder:  # noqa: N803
+        """A builder of a table that takes the place of the one that is there."""
+        return DeltaTable._builder(sparkSession, "replace")
+
+    @staticmethod
+    def createOrReplace(sparkSession: SparkSession | None = None) -> DeltaTableBuilder:  # noqa: N802, N803
+        """A builder of a table, whether there is one or not."""
+        return DeltaTable._builder(sparkSession, "createOrReplace")
+
+    @staticmethod
+    def _builder(spark: SparkSession | None, mode: str) -> DeltaTableBuilder:
+        chosen = spark or SparkSession.getActiveSession()
+        if chosen is None:
+            raise SessionError("There is no active Spark session.", next_step="give the session as an argument.")
+        enable(chosen)
+        return DeltaTableBuilder(chosen, mode, lambda uri: DeltaTable(chosen, uri, {}))
+
     @staticmethod
     @raised_as_pyspark
     def isDeltaTable(spark: SparkSession, identifier: str) -> bool:  # noqa: N802  (delta-spark's name)
@@ -211,7 +267,7 @@ class DeltaTable:
 
     @raised_as_pyspark
     def addConstraint(self, name: str, condition: str) -> None:  # noqa: N802
-        """Adds a CHECK constraint, after one job that checks every row of the table (ADD CONSTRAINT).
+        """Adds a CHECK constraint, after a query that checks every row of the table (ADD CONSTRAINT).
 
         Args:
             name: its name; case makes no difference.

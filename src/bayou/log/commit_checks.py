@@ -42,7 +42,14 @@ _INT32: Final = 1 << 31
 _INT64: Final = 1 << 63
 
 
-def check_staged(staged: StagedActions, base: TableState, table: str, *, dropped_features: Collection[str] = ()) -> None:
+def check_staged(
+    staged: StagedActions,
+    base: TableState,
+    table: str,
+    *,
+    dropped_features: Collection[str] = (),
+    replaces_table: bool = False,
+) -> None:
     """Refuse what no commit may do to this table.
 
     Args:
@@ -50,6 +57,7 @@ def check_staged(staged: StagedActions, base: TableState, table: str, *, dropped
         base: what it was prepared for.
         table: the table's URI.
         dropped_features: the features that the commit may take away, for DROP FEATURE.
+        replaces_table: whether another table takes the place of this one, with an id of its own.
 
     Raises:
         InvalidCommitError: actions contradict each other, or do not fit the table.
@@ -68,7 +76,7 @@ def check_staged(staged: StagedActions, base: TableState, table: str, *, dropped
         )
     version = base.version if base.version >= 0 else None
     if staged.metadata is not None:
-        _check_metadata(staged.metadata, base, table)
+        _check_metadata(staged.metadata, base, table, replaces_table=replaces_table)
     if staged.protocol is not None:
         _check_protocol(staged.protocol, base, table, dropped_features)
     check_writable(protocol, metadata, table, version)
@@ -160,8 +168,8 @@ def _worded(*vectors: str | None) -> str:
     return " and ".join("without a deletion vector" if each is None else f"with the deletion vector {each}" for each in vectors)
 
 
-def _check_metadata(metadata: Metadata, base: TableState, table: str) -> None:
-    if base.metadata is not None and metadata.id != base.metadata.id:
+def _check_metadata(metadata: Metadata, base: TableState, table: str, *, replaces_table: bool) -> None:
+    if base.metadata is not None and metadata.id != base.metadata.id and not replaces_table:
         raise InvalidCommitError(
             f"a commit cannot change the table's id, from {base.metadata.id} to {metadata.id}",
             table=table,

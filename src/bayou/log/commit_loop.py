@@ -107,7 +107,7 @@ class CommitLoop:
         self._clock = clock
         self._txn = txn
         self._base = TableState(-1, None, None) if snapshot is None else _state_of(snapshot, staged)
-        check_staged(staged, self._base, log.table_uri)
+        check_staged(staged, self._base, log.table_uri, replaces_table="REPLACE TABLE" in provenance.operation)
         self._intent = self._made_intent()
         # Files that remove_files takes are live ones, and no winner has removed them.
         self._countable = (new_files or not staged.adds) and not staged.removes

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
-
 from bayou.errors import SessionError
 from bayou.log.footers import facts_of
 from bayou.protocol import paths, properties
@@ -22,6 +20,7 @@ from bayou.spark.footers import read_footers
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.file_writer import WriteJob, write_files
 from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles, host_of
+from bayou.spark.jvm.relation import rebalanced
 from bayou.spark.partitioning import values_of
 from bayou.spark.projection import Projection
 from bayou.spark.row_checks import OBSERVATION, error_of, violations
@@ -84,7 +83,7 @@ def write_new_files(
         request.storage_options,
         OBSERVATION if rows.rules else "",
     )
-    written = write_files(application.jvm, _gathered(rows.frame, request, target), job)
+    written = write_files(application.jvm, _gathered(application.jvm, rows.frame, request, target), job)
     relatives = [_relative(file, root.uri) for file in written.files]
     found = violations(written.observed) if rows.rules else None
     if found is not None and found.count:
@@ -133,14 +132,14 @@ def _head(target: WriteTarget, marks: Mapping[str, int]) -> tuple[Protocol | Met
     return (*(each for each in target.head if not isinstance(each, Metadata)), metadata)
 
 
-def _gathered(frame: DataFrame, request: WriteRequest, target: WriteTarget) -> DataFrame:
+def _gathered(jvm: Jvm, frame: DataFrame, request: WriteRequest, target: WriteTarget) -> DataFrame:
     """The rows in partitions of a good size for files, where that is asked for."""
     wanted = request.optimize_write
     if wanted is None:
         wanted = bool(properties.OPTIMIZE_WRITE.read(target.properties))
     if not wanted:
         return frame
-    return frame.hint("rebalance", *(F.col(quoted(name)) for name in target.physical_partitions))
+    return rebalanced(jvm, frame, [quoted(name) for name in target.physical_partitions])
 
 
 def _furthest(footer: pq.FileMetaData, column: str, *, falling: bool) -> int | None:

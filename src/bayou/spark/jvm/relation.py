@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.spark.jvm.callbacks import BiFunction
+from bayou.errors import InvalidSchemaError
+from bayou.spark.jvm.callbacks import FAILED_CALL, BiFunction, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -235,6 +237,30 @@ def condition_of(jvm: Jvm, spark: SparkSession, schema_json: str, text: str) -> 
     if kind != "Filter":
         raise ValueError("it is no condition on the values of one row")
     return plan.condition()
+
+
+def rebalanced(jvm: Jvm, frame: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """The rows in partitions of the size that Spark thinks good, those with the same values of some columns together.
+
+    PySpark takes columns for a hint from 4.0 on only, Spark has always done so.
+    """
+    references = jvm.seq(F.col(name)._jc for name in columns)  # noqa: SLF001  (the bridge)
+    return DataFrame(frame._jdf.hint("rebalance", references), frame.sparkSession)  # noqa: SLF001
+
+
+def expression_type(jvm: Jvm, spark: SparkSession, schema_json: str, text: str) -> str:
+    """The schema, as JSON, of one column that a SQL expression over some columns gives.
+
+    Raises:
+        InvalidSchemaError: it cannot be resolved.
+    """
+    nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge)
+    rows = DataFrame(spark._jsparkSession.createDataFrame(nothing, struct_type(jvm, schema_json)), spark)  # noqa: SLF001
+    try:
+        return rows.selectExpr(f"({text}\n) as value").schema.json()
+    except FAILED_CALL as error:
+        message = f"The expression {text!r} cannot be resolved: {reason_of(error)}"
+        raise InvalidSchemaError(message, next_step="use the table's columns and built-in functions.") from None
 
 
 def observed(jvm: Jvm, plan: JavaObject, name: str) -> list[Any]:

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Table properties and the table's comment: SET and UNSET TBLPROPERTIES, COMMENT ON TABLE.
+
+Source: delta-spark's `AlterTableSetPropertiesDeltaCommand` and `AlterTableUnsetPropertiesDeltaCommand`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from bayou.protocol import properties
+from bayou.protocol.mapping_rules import ModeChange, mode_change
+from bayou.protocol.property_combinations import check_combinations
+from bayou.protocol.property_rules import canonical_key, validated
+from bayou.protocol.schema_paths import dotted, type_at
+from bayou.protocol.stats import parse_column_list
+from bayou.spark.alter_target import AlterTarget, altered, table_rules
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot import Snapshot
+
+COMMENT: Final = "comment"
+"""The key under which the table's comment is set like a property; it is kept as the metadata's description."""
+
+_ALLOW_ARBITRARY: Final = "spark.databricks.delta.allowArbitraryProperties.enabled"
+_BY_WRITERS_ONLY: Final = (
+    properties.MAX_COLUMN_ID.key,
+    properties.MATERIALIZED_ROW_ID.key,
+    properties.MATERIALIZED_ROW_COMMIT_VERSION.key,
+)
+
+
+def set_properties(target: AlterTarget, given: Mapping[str, str]) -> None:
+    """Sets table properties, with the features and the protocol that they need; commits nothing where nothing changes.
+
+    Args:
+        target: the table.
+        given: the properties; `comment`, `delta.feature.*` and the protocol's versions mean what they mean in SQL.
+
+    Raises:
+        InvalidOptionError: a key is unknown or no user's to set, a value is not of its key, or values exclude each other.
+        InvalidSchemaError: a statistics column is none, or a column has a name that the change excludes.
+        UnsupportedFeatureError: the change needs files to be rewritten, or a feature that bayou does not do.
+    """
+    snapshot = target.snapshot()
+    texts = {key: _text(value) for key, value in given.items()}
+    before = snapshot.metadata.configuration
+    allowed = target.settings.get(_ALLOW_ARBITRARY, "false").lower() == "true"
+    change = validated(texts, table=target.uri, version=snapshot.version, current=before, allow_arbitrary=allowed)
+    _check_stats_columns(snapshot, change.configuration)
+    after = {**_without(before, change.configuration), **change.configuration}
+    _check_mapping(snapshot, after)
+    description = snapshot.metadata.description if change.description is None else change.description
+    wanted = replace(snapshot.metadata, configuration=after, description=description)
+    tracks = _begins_row_tracking(snapshot, after)
+    actions = altered(snapshot, wanted, snapshot.schema, change)
+    target.commit(snapshot, "SET TBLPROPERTIES", {"properties": texts}, actions, reads_table=tracks)
+
+
+def unset_properties(target: AlterTarget, keys: Sequence[str], *, if_exists: bool = False) -> None:
+    """Takes table properties away, so that their defaults hold again.
+
+    Args:
+        target: the table.
+        keys: the properties' keys; `comment` for the table's comment.
+        if_exists: whether keys that are not set are passed over.
+
+    Raises:
+        InvalidOptionError: a key is not set, or no user's to change, or what is left excludes itself.
+        UnsupportedFeatureError: the change needs files to be rewritten.
+    """
+    snapshot = target.snapshot()
+    wanted = list(dict.fromkeys(map(canonical_key, keys)))
+    _check_unset(snapshot, wanted, if_exists=if_exists)
+    lower = {key.lower() for key in wanted}
+    after = _without(snapshot.metadata.configuration, wanted)
+    check_combinations(after, table=target.uri, version=snapshot.version, touched=dict.fromkeys(wanted, ""))
+    _check_mapping(snapshot, after)
+    description = None if COMMENT in lower else snapshot.metadata.description
+    metadata = replace(snapshot.metadata, configuration=after, description=description)
+    parameters = {"properties": wanted, "ifExists": if_exists}
+    target.commit(snapshot, "UNSET TBLPROPERTIES", parameters, altered(snapshot, metadata, snapshot.schema))
+
+
+def set_comment(target: AlterTarget, text: str | None) -> None:
+    """Sets the table's comment, or takes it away where it is None."""
+    if text is None:
+        unset_properties(target, [COMMENT], if_exists=True)
+    else:
+        set_properties(target, {COMMENT: text})
+
+
+def _text(value: object) -> str:
+    """A value as the log keeps it; Python's booleans are spelled as SQL spells them."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _without(configuration: Mapping[str, str], keys: Mapping[str, str] | Sequence[str]) -> dict[str, str]:
+    """A configuration without some keys, in whatever case a table spells them."""
+    gone = {key.lower() for key in keys}
+    return {key: value for key, value in configuration.items() if key.lower() not in gone}
+
+
+def _check_mapping(snapshot: Snapshot, after: Mapping[str, str]) -> None:
+    before = snapshot.metadata.configuration
+    if mode_change(before, after, table=snapshot.table_uri, version=snapshot.version) is ModeChange.REMOVAL:
+        raise UnsupportedFeatureError(
+            "column mapping cannot be taken from a table yet: all of its files have to be rewritten under their logical names",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE",
+            sql_state="0AKDC",
+            next_step="copy the rows into a new table.",
+            features=("columnMapping",),
+        )
+
+
+def _begins_row_tracking(snapshot: Snapshot, after: Mapping[str, str]) -> bool:
+    """Whether the change turns row tracking on; every file must have row ids then."""
+    enabled = properties.ENABLE_ROW_TRACKING
+    if not enabled.read(after) or enabled.read(snapshot.metadata.configuration):
+        return False
+    lacking = snapshot.files(["base_row_id"])["base_row_id"].null_count
+    if lacking:
+        raise UnsupportedFeatureError(
+            f"row tracking cannot be enabled on a table with files yet: {lacking} of them have no row ids",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
+            next_step=f"set {enabled.key} when the table is created.",
+            features=("rowTracking",),
+        )
+    return True
+
+
+def _check_stats_columns(snapshot: Snapshot, configuration: Mapping[str, str]) -> None:
+    text = configuration.get(properties.STATS_COLUMNS.key)
+    partitions = {name.lower() for name in snapshot.partition_columns}
+    for path in () if text is None else parse_column_list(text):
+        type_at(snapshot.schema, path, table_rules(snapshot))
+        if len(path) == 1 and path[0].lower() in partitions:
+            raise InvalidSchemaError(
+                f"Data skipping is not supported for partition column {dotted(path)!r}: files have no statistics of it.",
+                table=snapshot.table_uri,
+                version=snapshot.version,
+                error_class="DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN",
+                sql_state="0AKDC",
+                next_step="leave it out.",
+                column=dotted(path),
+            )
+
+
+def _check_unset(snapshot: Snapshot, keys: Sequence[str], *, if_exists: bool) -> None:
+    known = {key.lower() for key in snapshot.metadata.configuration}
+    known |= {COMMENT} if snapshot.metadata.description is not None else set()
+    for key in keys:
+        if key in _BY_WRITERS_ONLY:
+            raise InvalidOptionError(
+                f"the Delta table configuration {key} cannot be specified by the user: writers keep it",
+                table=snapshot.table_uri,
+                version=snapshot.version,
+                error_class="DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
+                sql_state="42939",
+                option=key,
+            )
+        if not if_exists and key.lower() not in known:
+            raise InvalidOptionError(
+                f"Attempted to unset non-existent property '{key}' in table {snapshot.table_uri}",
+                table=snapshot.table_uri,
+                version=snapshot.version,
+                error_class="DELTA_UNSET_NON_EXISTENT_PROPERTY",
+                sql_state="42616",
+                next_step="check the key, or use ifExists.",
+                option=key,
+            )

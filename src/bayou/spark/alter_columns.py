@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns of a table that is there: added, renamed, dropped, changed, replaced. No file is rewritten.
+
+Source: delta-spark's `alterDeltaTableCommands`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from bayou.errors import InvalidOptionError
+from bayou.protocol import properties, schema_changes
+from bayou.protocol.char_varchar import type_text
+from bayou.protocol.column_mapping import without_mapping
+from bayou.protocol.mapping_rules import shown_path
+from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.schema_changes import AddedColumn, Position, rename_partition_columns, rewrite_stats_columns
+from bayou.protocol.schema_paths import TableRules, type_at
+from bayou.protocol.schema_replace import replace_columns as replaced_columns
+from bayou.protocol.stats import parse_column_list
+from bayou.spark.alter_target import AlterTarget, altered, table_rules
+from bayou.spark.column_references import refuse_referenced
+from bayou.spark.given_types import given_schema, given_type
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot import Snapshot
+    from bayou.protocol.schema import DataType
+
+ColumnPath = str | Sequence[str]
+"""A column or a nested field: `s.x`, with backticks around names that have dots, or the names as a list."""
+
+_STATS: Final = properties.STATS_COLUMNS.key
+_NO_TABLE: Final = TableRules()
+
+
+def add_columns(
+    target: AlterTarget, columns: Any, *, parent: ColumnPath = (), after: str | None = None, first: bool = False
+) -> None:
+    """Adds columns; the rows that are there have NULL in them.
+
+    Args:
+        target: the table.
+        columns: PySpark's `StructType` or a list of its `StructField`, or the columns as SQL.
+        parent: the struct that they go into; an array's is its `element`, a map's its `key` or `value`.
+        after: the column of the table, or of that struct, behind which they go.
+        first: whether they go before all others.
+
+    Raises:
+        InvalidSchemaError: a column is NOT NULL or has a default, a name that is taken, or a type that no table has.
+        UnsupportedFeatureError: a type needs a feature that has to be enabled by hand.
+    """
+    snapshot = target.snapshot()
+    given = without_mapping(given_schema(target, columns))
+    into = path_of(parent) if parent else ()
+    position = position_of(after, first=first)
+    added = []
+    for field in given.fields:
+        added.append(AddedColumn(field, into, position))
+        position = None if position is None else Position(field.name)
+    schema = schema_changes.add_columns(snapshot.schema, added, table_rules(snapshot))
+    parameters = {"columns": [_added_parameter(each) for each in added]}
+    target.commit(snapshot, "ADD COLUMNS", parameters, altered(snapshot, snapshot.metadata, schema))
+
+
+def rename_column(target: AlterTarget, column: ColumnPath, new_name: str) -> None:
+    """Gives a column, or a nested field, another name; the table needs column mapping.
+
+    Args:
+        target: the table.
+        column: the column.
+        new_name: its new name, without those of the structs around it.
+
+    Raises:
+        UnsupportedFeatureError: the table has no column mapping.
+        InvalidSchemaError: there is no such column, an expression of the table uses it, or the new name is not possible.
+    """
+    snapshot, path = target.snapshot(), path_of(column)
+    schema = schema_changes.rename_column(snapshot.schema, path, new_name, table_rules(snapshot))
+    if schema != snapshot.schema:
+        refuse_referenced(target, snapshot, schema, path)
+    metadata = replace(
+        snapshot.metadata,
+        partition_columns=rename_partition_columns(snapshot.partition_columns, path, new_name),
+        configuration=_with_stats_columns(snapshot, rename=(path, new_name)),
+    )
+    parameters = {"oldColumnPath": shown_path(path), "newColumnPath": shown_path((*path[:-1], new_name))}
+    target.commit(snapshot, "RENAME COLUMN", parameters, altered(snapshot, metadata, schema))
+
+
+def drop_columns(target: AlterTarget, columns: Sequence[ColumnPath]) -> None:
+    """Drops columns or nested fields; the table needs column mapping, and the files keep their values.
+
+    Args:
+        target: the table.
+        columns: the columns.
+
+    Raises:
+        UnsupportedFeatureError: the table has no column mapping.
+        InvalidSchemaError: there is no such column, an expression of the table uses it, the table is partitioned by it, or it
+            is the last one.
+    """
+    snapshot, paths = target.snapshot(), [path_of(each) for each in columns]
+    schema = schema_changes.drop_columns(snapshot.schema, paths, table_rules(snapshot))
+    for path in paths:
+        refuse_referenced(target, snapshot, schema, path)
+    metadata = replace(snapshot.metadata, configuration=_with_stats_columns(snapshot, drop=paths))
+    parameters = {"columns": [shown_path(path) for path in paths]}
+    target.commit(snapshot, "DROP COLUMNS", parameters, altered(snapshot, metadata, schema))
+
+
+def change_column(
+    target: AlterTarget,
+    column: ColumnPath,
+    *,
+    data_type: Any = None,
+    comment: str | None = None,
+    nullable: bool | None = None,
+    after: str | None = None,
+    first: bool = False,
+) -> None:
+    """Changes a column or a nested field; what is not given stays.
+
+    Args:
+        target: the table.
+        column: the column.
+        data_type: its new type, of PySpark or as SQL: a wider one where the table enables type widening.
+        comment: its comment.
+        nullable: True where it may hold NULL from now on.
+        after: the column of its struct behind which it goes.
+        first: whether it goes before all others.
+
+    Raises:
+        InvalidSchemaError: there is no such column, the change is not possible, or an expression of the table uses the column
+            whose type would change.
+    """
+    snapshot, path = target.snapshot(), path_of(column)
+    position, rules = position_of(after, first=first), table_rules(snapshot)
+    kind = None if data_type is None else given_type(target, data_type)
+    schema = schema_changes.change_column(
+        snapshot.schema, path, rules, data_type=kind, comment=comment, nullable=nullable, position=position
+    )
+    if type_at(schema, path, rules) != type_at(snapshot.schema, path, rules):
+        refuse_referenced(target, snapshot, schema, path, changes_type=True)
+    parameters: dict[str, Any] = {"column": column_parameter(schema, path)}
+    if position is not None:
+        parameters["position"] = _position_text(position)
+    target.commit(snapshot, "CHANGE COLUMN", parameters, altered(snapshot, snapshot.metadata, schema))
+
+
+def replace_columns(target: AlterTarget, columns: Any) -> None:
+    """Makes the table's columns these: in their order, with their comments, wider types and nullability.
+
+    Args:
+        target: the table.
+        columns: as for `add_columns`.
+
+    Raises:
+        InvalidSchemaError: the change is not possible, or an expression of the table uses a column that goes or changes.
+    """
+    snapshot = target.snapshot()
+    given, rules = without_mapping(given_schema(target, columns)), table_rules(snapshot)
+    schema = replaced_columns(snapshot.schema, given, rules)
+    gone = [(each.name,) for each in snapshot.schema.fields if schema.field(each.name) is None]
+    for field in snapshot.schema.fields:
+        kept = schema.field(field.name)
+        if kept is None or type_text(kept.type) != type_text(field.type):
+            refuse_referenced(target, snapshot, schema, (field.name,), changes_type=kept is not None)
+    metadata = replace(snapshot.metadata, configuration=_with_stats_columns(snapshot, drop=gone))
+    parameters = {"columns": [_parameter((each.name,), each) for each in given.fields]}
+    target.commit(snapshot, "REPLACE COLUMNS", parameters, altered(snapshot, metadata, schema))
+
+
+def path_of(column: ColumnPath) -> tuple[str, ...]:
+    """The names that lead to a column.
+
+    Raises:
+        InvalidOptionError: the text is not the path of one column.
+    """
+    paths = parse_column_list(column) if isinstance(column, str) else [tuple(column)]
+    if len(paths) != 1 or not paths[0]:
+        raise InvalidOptionError(
+            f"{column!r} is not the path of one column",
+            error_class="PARSE_SYNTAX_ERROR",
+            sql_state="42601",
+            next_step="put backticks around names that are no identifiers, or give the names as a list.",
+        )
+    return paths[0]
+
+
+def position_of(after: str | None, *, first: bool) -> Position | None:
+    """A place in a struct; None where nothing is said of it.
+
+    Raises:
+        InvalidOptionError: both are given.
+    """
+    if first and after is not None:
+        raise InvalidOptionError("a column cannot be first and behind another one", next_step="give first or after.")
+    return Position(after) if first or after is not None else None
+
+
+def column_parameter(schema: StructType, path: tuple[str, ...]) -> dict[str, Any]:
+    """A column as the parameters of an operation show it.
+
+    Args:
+        schema: the table's schema.
+        path: the column.
+    """
+    parent: DataType = type_at(schema, path[:-1], _NO_TABLE)
+    field = parent.field(path[-1]) if isinstance(parent, StructType) else None
+    return _parameter(path, field or StructField(path[-1], type_at(schema, path, _NO_TABLE)))
+
+
+def _parameter(path: Sequence[str], field: StructField) -> dict[str, Any]:
+    kind = field.type if isinstance(field.type, str) else type(field.type).__name__.removesuffix("Type").lower()
+    name = shown_path((*path[:-1], field.name))
+    return {"name": name, "type": kind, "nullable": field.nullable, "metadata": dict(field.metadata)}
+
+
+def _added_parameter(added: AddedColumn) -> dict[str, Any]:
+    column = {"column": _parameter((*added.parent, added.field.name), added.field)}
+    return column if added.position is None else {**column, "position": _position_text(added.position)}
+
+
+def _position_text(position: Position) -> str:
+    return "FIRST" if position.after is None else f"AFTER {shown_path((position.after,))}"
+
+
+def _with_stats_columns(
+    snapshot: Snapshot, *, rename: tuple[tuple[str, ...], str] | None = None, drop: Sequence[tuple[str, ...]] = ()
+) -> dict[str, str]:
+    """The configuration with the list of statistics columns that goes with the change; none where none would be left."""
+    found: dict[str, str] = {}
+    for key, value in snapshot.metadata.configuration.items():
+        text = rewrite_stats_columns(value, rename=rename, drop=drop) if key.lower() == _STATS.lower() else value
+        if text or not value:
+            found[key] = text
+    return found

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ADD and DROP CONSTRAINT. A new constraint is checked against every row of the table, in one query, before it is committed.
+
+Source: delta-spark's `AlterTableAddConstraintDeltaCommand` and `AlterTableDropConstraintDeltaCommand`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.protocol import constraints
+from bayou.protocol.constraint_violations import new_constraint_violation
+from bayou.protocol.constraints import Constraint, ConstraintKind
+from bayou.protocol.expression_checks import check_constraint_references, check_functions, check_is_boolean
+from bayou.protocol.expression_functions import ExpressionKind, refusal
+from bayou.protocol.schema import parse_schema
+from bayou.protocol.sql_text import parenthesised
+from bayou.spark.alter_target import AlterTarget, altered
+from bayou.spark.jvm.parser import parsed
+from bayou.spark.jvm.session import java_session
+from bayou.spark.row_checks import violations
+from bayou.spark.stored_expressions import check_stored
+from bayou.spark.types import contains_void, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame
+
+    from bayou.log.snapshot import Snapshot
+
+_CHECK: Final = ExpressionKind.CHECK_CONSTRAINT
+_MOST_CHARACTERS: Final = 2000
+
+
+def add_constraint(target: AlterTarget, name: str, condition: str) -> None:
+    """Adds a CHECK constraint. Reads all rows of the table, as far as the condition looks at them.
+
+    Args:
+        target: the table.
+        name: the constraint's name; case makes no difference.
+        condition: a SQL condition over the table's columns. NULL breaks it as false does.
+
+    Raises:
+        InvalidSchemaError: the name is taken or reserved, or the expression is no condition that a table may keep.
+        ConstraintViolationError: rows break it; their number and some of them are told.
+        ConcurrentModificationError: another writer added rows in the meantime, which were not looked at.
+        pyspark.errors.AnalysisException: Spark cannot resolve the expression.
+    """
+    snapshot = target.snapshot()
+    configuration = constraints.add_constraint(snapshot.metadata.configuration, name, condition, table=target.uri)
+    columns = _checked_columns(target, snapshot, name, condition)
+    actions = altered(snapshot, replace(snapshot.metadata, configuration=configuration), snapshot.schema)
+    with target.begin(snapshot, "ADD CONSTRAINT", {"name": name, "expr": condition}) as transaction:
+        transaction.read_whole_table()
+        rows = target.rows()
+        kind = parse_schema(rows.selectExpr(f"{parenthesised(condition)} as condition").schema.json()).fields[0].type
+        check_is_boolean(name, condition, kind, table=target.uri)
+        _refuse_violations(rows, Constraint(name, ConstraintKind.CHECK, (), condition), columns, snapshot)
+        transaction.commit(actions, metrics={})
+
+
+def drop_constraint(target: AlterTarget, name: str, *, if_exists: bool = False) -> None:
+    """Drops a CHECK constraint; the rows are not looked at.
+
+    Args:
+        target: the table.
+        name: the constraint's name; case makes no difference.
+        if_exists: whether it is no error that there is none.
+
+    Raises:
+        InvalidSchemaError: there is no such constraint.
+    """
+    snapshot = target.snapshot()
+    before = snapshot.metadata.configuration
+    configuration, _ = constraints.drop_constraint(before, name, table=target.uri, if_exists=if_exists)
+    expressions = [value for key, value in before.items() if key not in configuration]
+    actions = altered(snapshot, replace(snapshot.metadata, configuration=configuration), snapshot.schema)
+    parameters = {"name": name, "expr": "".join(expressions), "existed": "true"}
+    target.commit(snapshot, "DROP CONSTRAINT", parameters, actions)
+
+
+def _checked_columns(target: AlterTarget, snapshot: Snapshot, name: str, condition: str) -> list[str]:
+    """The top-level columns that a new constraint looks at, after a look at what else is in it."""
+    schema, table = snapshot.schema, target.uri
+    expression = parsed(target.application.jvm, java_session(target.spark), condition)
+    # Some functions are called without parentheses, and look like columns.
+    strangers = {path[0] for path in expression.columns if schema.field(path[0]) is None}
+    called = {each for each in strangers if refusal(each, _CHECK) is None}
+    check_constraint_references(schema, sorted((each,) for each in strangers - called), name=name, table=table)
+    check_functions(sorted(expression.functions), _CHECK, owner=name, table=table)
+    check_stored(expression, _CHECK, schema, of=f"the constraint {name!r}", table=table, version=snapshot.version)
+    used = {path[0].lower() for path in expression.columns}
+    return [field.name for field in schema.fields if field.name.lower() in used and not contains_void(field.type)]
+
+
+def _refuse_violations(rows: DataFrame, constraint: Constraint, columns: Sequence[str], snapshot: Snapshot) -> None:
+    """Counts the rows that break a constraint, and shows some, whatever their number."""
+    members = ", ".join(map(quoted, columns))
+    shown = f"to_json(struct({members}), map('ignoreNullFields', 'false'))" if columns else "'{}'"
+    broken = rows.where(f"not coalesce({parenthesised(constraint.expression)}, false)")
+    # In the form that the checks of a write have: the number of the rule, and the row.
+    text = f"concat('0:', substr({shown}, 1, {_MOST_CHARACTERS}))"
+    samples = ("first(row, true)", "last(row, true)", "min(row)", "max(row)", "max_by(row, xxhash64(row))")
+    found = broken.select(F.expr(text).alias("row")).agg(F.expr("count(*)"), *map(F.expr, samples)).collect()[0]
+    broke = violations(list(found))
+    if broke.count:
+        raise new_constraint_violation(
+            constraint,
+            num_violations=broke.count,
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            rows=[row for _, row in broke.rows],
+        )

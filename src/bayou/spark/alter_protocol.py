@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table's protocol raised: to versions, or by a feature.
+
+Source: delta-spark's `DeltaTable.upgradeTableProtocol` and `addFeatureSupport`; the history calls the latter SET TBLPROPERTIES.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bayou.errors import InvalidOptionError
+from bayou.protocol import properties
+from bayou.protocol.actions import Protocol
+from bayou.protocol.features import MAX_READER_VERSION, MAX_WRITER_VERSION
+from bayou.protocol.property_rules import validated
+from bayou.spark.alter import set_properties
+from bayou.spark.alter_target import altered
+
+if TYPE_CHECKING:
+    from bayou.spark.alter_target import AlterTarget
+
+
+def upgrade_protocol(target: AlterTarget, reader_version: Any, writer_version: Any) -> None:
+    """Adds the features that two protocol versions imply; lower versions than the table's change nothing.
+
+    Args:
+        target: the table.
+        reader_version: the reader version, from 1 to 3.
+        writer_version: the writer version, from 1 to 7.
+
+    Raises:
+        InvalidOptionError: a version is no number, or there is no such version.
+        UnsupportedFeatureError: the versions imply what bayou does not do for this table.
+    """
+    given = {"readerVersion": reader_version, "writerVersion": writer_version}
+    for name, value in given.items():
+        if type(value) is not int:
+            raise InvalidOptionError(f"The {name} needs to be an integer but got '{type(value)}'.", table=target.uri, option=name)
+    snapshot = target.snapshot()
+    keys = (properties.MIN_READER_VERSION.key, properties.MIN_WRITER_VERSION.key)
+    texts = dict(zip(keys, map(str, given.values()), strict=True))
+    asked = validated(texts, table=target.uri, version=snapshot.version)
+    if reader_version >= MAX_READER_VERSION and writer_version < MAX_WRITER_VERSION:
+        raise InvalidOptionError(
+            "Unable to upgrade only the reader protocol version to use table features.",
+            table=target.uri,
+            version=snapshot.version,
+            error_class="DELTA_READ_FEATURE_PROTOCOL_REQUIRES_WRITE",
+            sql_state="KD004",
+            next_step=f"give the writer version {MAX_WRITER_VERSION}, too.",
+            option="writerVersion",
+        )
+    actions = altered(snapshot, snapshot.metadata, snapshot.schema, asked)
+    protocol = next((each for each in actions if isinstance(each, Protocol)), snapshot.protocol)
+    target.commit(snapshot, "UPGRADE PROTOCOL", {"newProtocol": protocol.to_json()}, actions)
+
+
+def add_feature(target: AlterTarget, name: Any) -> None:
+    """Adds a table feature, with those that it requires.
+
+    Args:
+        target: the table.
+        name: the feature, in any case.
+
+    Raises:
+        InvalidOptionError: the name is no text, or the feature cannot be added by itself.
+        UnsupportedFeatureError: the feature is not known, or bayou does not do what it asks of writers.
+    """
+    if not isinstance(name, str):
+        message = f"featureName needs to be a string but got '{type(name)}'."
+        raise InvalidOptionError(message, table=target.uri, option="featureName")
+    set_properties(target, {f"{properties.FEATURE_PREFIX}{name}": "supported"})

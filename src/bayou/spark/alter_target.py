@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all changes of a table's metadata share: the table, its rows as one version has them, and the actions of a change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from bayou.log.row_tracking import with_materialised_columns
+from bayou.log.transaction import MAX_ATTEMPTS, Transaction
+from bayou.protocol import properties
+from bayou.protocol.column_mapping import mapped_columns
+from bayou.protocol.features import check_writable
+from bayou.protocol.mapping_rules import fields_by_path, mapping_mode, shown_path
+from bayou.protocol.protocol_rules import upgraded
+from bayou.protocol.schema import StructType, schema_to_json
+from bayou.protocol.schema_check import check_names, check_partition_columns, check_types, check_void
+from bayou.protocol.schema_paths import TableRules
+from bayou.spark.jvm.session import settings_of
+from bayou.spark.reader import TableRequest
+from bayou.spark.reader import read as read_request
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from bayou.log.delta_log import DeltaLog
+    from bayou.log.snapshot import Snapshot
+    from bayou.log.transaction import Action
+    from bayou.protocol.actions import Metadata, Protocol
+    from bayou.protocol.property_rules import PropertyChange
+    from bayou.spark.application import Application
+
+_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+
+
+@dataclass(frozen=True, slots=True)
+class AlterTarget:
+    """A table whose metadata a session changes.
+
+    Attributes:
+        application: the application.
+        spark: the session.
+        uri: the table's URI.
+        options: settings of the file system.
+        settings: the session's settings.
+    """
+
+    application: Application
+    spark: SparkSession
+    uri: str
+    options: Mapping[str, str]
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, application: Application, spark: SparkSession, uri: str, options: Mapping[str, str]) -> AlterTarget:
+        """The table, with the settings that the session has now."""
+        return cls(application, spark, uri, dict(options), settings_of(spark))
+
+    @property
+    def log(self) -> DeltaLog:
+        """The table's log."""
+        return self.application.logs.get(self.uri, self.options)
+
+    def snapshot(self) -> Snapshot:
+        """The table's latest state.
+
+        Raises:
+            TableNotFoundError: there is no table.
+            UnsupportedFeatureError: the table asks its writers for what bayou does not do.
+        """
+        found = self.log.update()
+        check_writable(found.protocol, found.metadata, found.table_uri, found.version)
+        return found
+
+    def begin(
+        self, snapshot: Snapshot, operation: str, parameters: Mapping[str, Any], *, max_attempts: int = MAX_ATTEMPTS
+    ) -> Transaction:
+        """A transaction on top of a state; inside of its block, `rows` are those of that state.
+
+        Args:
+            snapshot: the state.
+            operation: the operation's name, for the history.
+            parameters: its parameters.
+            max_attempts: how many versions to try before giving up.
+        """
+        note = self.settings.get(_USER_METADATA)
+        engine = self.application.engine_info
+        return Transaction(
+            self.log, snapshot, operation, parameters, engine_info=engine, user_metadata=note, max_attempts=max_attempts
+        )
+
+    def commit(
+        self,
+        snapshot: Snapshot,
+        operation: str,
+        parameters: Mapping[str, Any],
+        actions: Sequence[Action],
+        *,
+        reads_table: bool = False,
+    ) -> None:
+        """Commits actions on top of a state; where there are none, nothing is committed.
+
+        Args:
+            snapshot: the state.
+            operation: the operation's name, for the history.
+            parameters: its parameters.
+            actions: the actions.
+            reads_table: whether they depend on which files the table has.
+
+        Raises:
+            ConcurrentModificationError: another writer committed something that excludes this; the error names it.
+        """
+        if not actions:
+            return
+        with self.begin(snapshot, operation, parameters) as transaction:
+            if reads_table:
+                transaction.read_whole_table()
+            transaction.commit(actions, metrics={})
+
+    def rows(self) -> DataFrame:
+        """The table's rows; inside of a transaction those that it reads."""
+        return read_request(self.application, self.spark, TableRequest(self.uri, None, None, dict(self.options)))
+
+
+def table_rules(snapshot: Snapshot) -> TableRules:
+    """What the changes that a table's schema may see depend on."""
+    configuration = snapshot.metadata.configuration
+    return TableRules(
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        column_mapping=mapping_mode(configuration) != "none",
+        type_widening=properties.ENABLE_TYPE_WIDENING.read(configuration),
+        change_data_feed=properties.ENABLE_CHANGE_DATA_FEED.read(configuration),
+        partition_columns=snapshot.partition_columns,
+    )
+
+
+def altered(snapshot: Snapshot, wanted: Metadata, schema: StructType, asked: PropertyChange | None = None) -> list[Action]:
+    """The actions that change a table's metadata, with the protocol that the change needs; none where nothing changes.
+
+    New columns get ids and physical names where the table maps columns, and a table that begins to gets them for all.
+
+    Args:
+        snapshot: the table's state.
+        wanted: its metadata after the change; the schema in it is not looked at.
+        schema: its schema after the change.
+        asked: the features and protocol versions that the user asks for.
+
+    Raises:
+        InvalidSchemaError: no table can have this schema.
+        UnsupportedFeatureError: the schema needs a feature that no table gets by itself, or the table would ask for what bayou
+            does not do.
+    """
+    mapped = mapped_columns(
+        schema,
+        wanted.configuration,
+        current=snapshot.schema,
+        current_configuration=snapshot.metadata.configuration,
+        table=snapshot.table_uri,
+        version=snapshot.version,
+    )
+    names = [name for _, each in fields_by_path(mapped.schema) for name in (each.name, each.physical_name)]
+    text = snapshot.metadata.schema_string if mapped.schema == snapshot.schema else schema_to_json(mapped.schema)
+    metadata = replace(wanted, schema_string=text, configuration=with_materialised_columns(mapped.configuration, names))
+    if metadata != snapshot.metadata:
+        _check_schema(snapshot, metadata, mapped.schema)
+    return _head(snapshot, metadata, mapped.schema, asked)
+
+
+def _head(snapshot: Snapshot, metadata: Metadata, schema: StructType, asked: PropertyChange | None) -> list[Action]:
+    protocol = upgraded(
+        snapshot.protocol,
+        schema,
+        metadata.configuration,
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        features=() if asked is None else asked.features,
+        min_reader=None if asked is None else asked.min_reader_version,
+        min_writer=None if asked is None else asked.min_writer_version,
+        partition_columns=metadata.partition_columns,
+    )
+    changes: list[tuple[Protocol | Metadata, Protocol | Metadata]] = [
+        (protocol, snapshot.protocol),
+        (metadata, snapshot.metadata),
+    ]
+    head: list[Action] = [after for after, before in changes if after != before]
+    if head:
+        check_writable(protocol, metadata, snapshot.table_uri, snapshot.version)
+    return head
+
+
+def _check_schema(snapshot: Snapshot, metadata: Metadata, schema: StructType) -> None:
+    uri, version, configuration = snapshot.table_uri, snapshot.version, metadata.configuration
+    maps = mapping_mode(configuration) != "none"
+    feeds = properties.ENABLE_CHANGE_DATA_FEED.read(configuration)
+    _check_names_are_there(schema, table_rules(snapshot))
+    check_names(schema, uri, version=version, column_mapping=maps, change_data_feed=feeds)
+    if schema != snapshot.schema:
+        check_types(schema, uri, version=version)
+        check_void(schema, metadata.partition_columns, uri, version=version)
+        check_partition_columns(schema, metadata.partition_columns, uri, version=version)
+
+
+def _check_names_are_there(schema: StructType, rules: TableRules) -> None:
+    for path, each in fields_by_path(schema):
+        if not each.name:
+            step = "give the column a name."
+            where = f" in {shown_path(path[:-1])}" if path[:-1] else ""
+            message = f"a column{where} has an empty name"
+            raise rules.refusal(message, "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", "42K05", next_step=step, columns=("",))

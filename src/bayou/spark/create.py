@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables that are made, or replaced, without rows: at a path, or under a name in the session's catalog."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bayou.errors import InvalidOptionError, InvalidSchemaError, TableExistsError, TableNotFoundError, UnsupportedFeatureError
+from bayou.log.create import first_actions
+from bayou.log.transaction import Transaction
+from bayou.protocol.expression_functions import ExpressionKind
+from bayou.protocol.generated_columns import check_references, check_type, generated_columns
+from bayou.protocol.protocol_rules import merged
+from bayou.protocol.schema import StructType, parse_schema, schema_to_json
+from bayou.spark.alignment import same_names_and_types
+from bayou.spark.jvm.catalog import Catalog
+from bayou.spark.jvm.parser import parsed
+from bayou.spark.jvm.relation import expression_type
+from bayou.spark.jvm.session import java_session, settings_of
+from bayou.spark.stored_expressions import check_stored
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+    from bayou.log.delta_log import DeltaLog
+    from bayou.log.snapshot import Snapshot
+    from bayou.spark.application import Application
+    from bayou.spark.jvm.catalog import TableName
+
+MODES = ("create", "createIfNotExists", "replace", "createOrReplace")
+_OPERATIONS = {
+    "create": "CREATE TABLE",
+    "createIfNotExists": "CREATE TABLE",
+    "replace": "REPLACE TABLE",
+    "createOrReplace": "CREATE OR REPLACE TABLE",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TableDefinition:
+    """A table that is to be made.
+
+    Attributes:
+        name: its name, as SQL has it; None for a table at a path.
+        location: its path; None for where the catalog puts it.
+        schema: its columns.
+        partition_by: its partition columns.
+        cluster_by: its clustering columns.
+        properties: its properties.
+        comment: what it is.
+    """
+
+    name: str | None = None
+    location: str | None = None
+    schema: StructType = field(default_factory=StructType)
+    partition_by: tuple[str, ...] = ()
+    cluster_by: tuple[str, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a table is to be.
+
+    Attributes:
+        uri: its folder.
+        name: its name in the catalog; None where it gets none.
+        is_registered: whether the catalog has the name already.
+        managed: whether the catalog chose the folder.
+    """
+
+    uri: str
+    name: TableName | None
+    is_registered: bool
+    managed: bool
+
+
+def create(application: Application, spark: SparkSession, definition: TableDefinition, mode: str) -> str:
+    """Makes or replaces a table.
+
+    Args:
+        application: the application.
+        spark: the session.
+        definition: the table.
+        mode: one of MODES.
+
+    Returns:
+        The URI of its folder.
+
+    Raises:
+        TableExistsError: the mode is `create`, and there is a table.
+        TableNotFoundError: the mode is `replace`, and there is none.
+        InvalidSchemaError: no table can have these columns; or there is a table in the folder, and it has others.
+        InvalidOptionError: neither a name nor a location is given, or the two contradict each other.
+        UnsupportedFeatureError: the table would need what bayou does not do yet.
+    """
+    if definition.cluster_by:
+        message = "Clustered tables cannot be made by this version of bayou."
+        raise UnsupportedFeatureError(
+            message, error_class="DELTA_OPERATION_NOT_ALLOWED", sql_state="0AKDC", features=["clustering"]
+        )
+    catalog = Catalog(application.jvm, spark)
+    place = _place(catalog, definition)
+    log = application.logs.get(place.uri, {})
+    try:
+        snapshot = log.update()
+    except TableNotFoundError:
+        snapshot = None
+    if mode == "create" and (place.is_registered or (snapshot is not None and place.name is None)):
+        raise _exists(place, snapshot)
+    if mode == "replace" and (snapshot is None or (place.name is not None and not place.is_registered)):
+        raise TableNotFoundError(
+            f"Table {definition.name or place.uri} cannot be replaced as it does not exist.",
+            table=place.uri,
+            error_class="DELTA_CANNOT_REPLACE_MISSING_TABLE",
+            sql_state="42P01",
+            next_step="use createOrReplace.",
+        )
+    if snapshot is None:
+        _refuse_other_files(log)
+        _commit(application, spark, definition, mode, log, None)
+    elif mode in ("replace", "createOrReplace"):
+        _commit(application, spark, definition, mode, log, snapshot)
+    elif not place.is_registered and place.name is not None:
+        _check_same(definition, snapshot)
+    if place.name is not None and not place.is_registered:
+        catalog.create(place.name, place.uri, managed=place.managed)
+    if place.name is not None:
+        catalog.refresh(place.name)
+    return place.uri
+
+
+def _place(catalog: Catalog, definition: TableDefinition) -> _Place:
+    if definition.name is None:
+        if definition.location is None:
+            raise InvalidOptionError(
+                "Table name or location has to be specified.",
+                error_class="DELTA_CREATE_TABLE_MISSING_TABLE_NAME_OR_LOCATION",
+                sql_state="42601",
+                option="tableName",
+            )
+        return _Place(qualify(definition.location).uri, None, is_registered=False, managed=False)
+    name = catalog.name(definition.name)
+    given = None if definition.location is None else qualify(definition.location).uri
+    if name.path is not None:
+        uri = qualify(name.path).uri
+        if given is not None and given != uri:
+            raise InvalidOptionError(
+                f"Creating path-based Delta table with a different location isn't supported. Identifier: {uri}, Location: {given}.",
+                table=uri,
+                error_class="DELTA_CREATE_TABLE_IDENTIFIER_LOCATION_MISMATCH",
+                sql_state="0AKDC",
+                option="location",
+            )
+        return _Place(uri, None, is_registered=False, managed=False)
+    entry = catalog.entry(name)
+    if entry is None:
+        return _Place(given or qualify(catalog.default_location(name)).uri, name, is_registered=False, managed=given is None)
+    if entry.is_view or entry.provider != "delta":
+        message = f"{definition.name} is not a Delta table. Please drop this table first if you would like to recreate it."
+        raise TableExistsError(message, table=definition.name, error_class="DELTA_NOT_A_DELTA_TABLE", sql_state="0AKDD")
+    return _Place(qualify(entry.location).uri, name, is_registered=True, managed=False)
+
+
+def _commit(
+    application: Application,
+    spark: SparkSession,
+    definition: TableDefinition,
+    mode: str,
+    log: DeltaLog,
+    snapshot: Snapshot | None,
+) -> None:
+    """The table's first commit, or the one that puts another table in the place of the one that is there."""
+    protocol, metadata = first_actions(
+        definition.schema,
+        definition.partition_by,
+        definition.properties,
+        table=log.table_uri,
+        description=definition.comment,
+        settings=settings_of(spark),
+    )
+    _check_generated(application, spark, parse_schema(metadata.schema_string), log.table_uri)
+    parameters = {
+        "partitionBy": json.dumps(list(metadata.partition_columns)),
+        "clusterBy": "[]",
+        "description": definition.comment,
+        "isManaged": "false",
+        "properties": json.dumps(dict(definition.properties)),
+    }
+    with Transaction(log, snapshot, _OPERATIONS[mode], parameters, engine_info=application.engine_info) as transaction:
+        if snapshot is not None:
+            transaction.remove_files(transaction.files())
+            protocol = merged(snapshot.protocol, protocol)
+        if snapshot is None or protocol != snapshot.protocol:
+            transaction.stage(protocol)
+        transaction.commit([metadata], metrics={})
+
+
+def _check_generated(application: Application, spark: SparkSession, schema: StructType, table: str) -> None:
+    """Refuses generation expressions that are no functions of the other columns, or of another type than their column."""
+    references = {}
+    for column in generated_columns(schema):
+        expression = parsed(application.jvm, java_session(spark), column.expression)
+        what = f"the generated column {column.name!r}"
+        check_stored(expression, ExpressionKind.GENERATED_COLUMN, schema, of=what, table=table, version=None)
+        references[column.name] = expression.columns
+    check_references(schema, references, table=table)
+    for column in generated_columns(schema):
+        found = expression_type(application.jvm, spark, schema_to_json(schema), column.expression)
+        check_type(column, parse_schema(found).fields[0].type, table=table)
+
+
+def _refuse_other_files(log: DeltaLog) -> None:
+    try:
+        found = next(iter(log.store.list_from("")), None)
+    except FileNotFoundError:
+        found = None
+    if found is not None:
+        raise TableExistsError(
+            f"Cannot create table at {log.table_uri}: the location is not empty and also not a Delta table.",
+            table=log.table_uri,
+            error_class="DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION",
+            sql_state="42601",
+            next_step="choose an empty folder, or convert the files that are there.",
+        )
+
+
+def _check_same(definition: TableDefinition, snapshot: Snapshot) -> None:
+    """A table that is there already gets a name only if it is the one that was described."""
+    table = snapshot.table_uri
+    if definition.schema.fields and not same_names_and_types(definition.schema, snapshot.schema):
+        raise InvalidSchemaError(
+            f"The specified schema does not match the existing schema at {table}: "
+            f"{', '.join(definition.schema.names)} and {', '.join(snapshot.schema.names)}.",
+            table=table,
+            version=snapshot.version,
+            error_class="DELTA_CREATE_TABLE_SCHEME_MISMATCH",
+            sql_state="42KD7",
+            next_step="leave the columns out, or describe them as they are.",
+        )
+    if definition.partition_by and definition.partition_by != snapshot.partition_columns:
+        raise InvalidSchemaError(
+            f"The specified partitioning does not match the existing partitioning at {table}: "
+            f"{list(definition.partition_by)} and {list(snapshot.partition_columns)}.",
+            table=table,
+            version=snapshot.version,
+            error_class="DELTA_CREATE_TABLE_WITH_DIFFERENT_PARTITIONING",
+            sql_state="42KD7",
+        )
+    other = {key: value for key, value in definition.properties.items() if snapshot.properties.get(key) != value}
+    if other:
+        raise InvalidOptionError(
+            f"The specified properties do not match the existing properties at {table}: {other}.",
+            table=table,
+            version=snapshot.version,
+            error_class="DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY",
+            sql_state="42KD7",
+            option="property",
+        )
+
+
+def _exists(place: _Place, snapshot: Snapshot | None) -> TableExistsError:
+    return TableExistsError(
+        f"Table {place.uri} already exists.",
+        table=place.uri,
+        version=None if snapshot is None else snapshot.version,
+        error_class="DELTA_TABLE_ALREADY_EXISTS",
+        sql_state="42P07",
+        next_step="use createIfNotExists, or createOrReplace.",
+    )

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The session's catalog: entries of Delta tables as delta-spark writes them, with provider `delta` and without columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bayou.errors import InvalidOptionError
+from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
+from bayou.spark.jvm.relation import struct_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from bayou.spark.jvm.bridge import JavaObject, Jvm
+
+_CATALOG = "org.apache.spark.sql.catalyst.catalog"
+_NO_COLUMNS = '{"type":"struct","fields":[]}'
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """A name of a table, taken apart.
+
+    Attributes:
+        identifier: Spark's object for it.
+        path: the path, of a name like ``delta.`/data/t` ``; None for a name in the catalog.
+    """
+
+    identifier: JavaObject
+    path: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogEntry:
+    """What the catalog knows of a table.
+
+    Attributes:
+        provider: its provider, in lower case; empty for none.
+        location: its URI; empty for none.
+        is_view: whether it is a view.
+    """
+
+    provider: str
+    location: str
+    is_view: bool
+
+
+class Catalog:
+    """The session catalog of one session."""
+
+    def __init__(self, jvm: Jvm, spark: SparkSession) -> None:
+        self._jvm = jvm
+        self._state = spark._jsparkSession.sessionState()  # noqa: SLF001  (the bridge)
+
+    def name(self, text: str) -> TableName:
+        """A name as SQL has it.
+
+        Raises:
+            InvalidOptionError: it is no name.
+        """
+        try:
+            identifier = self._state.sqlParser().parseTableIdentifier(text)
+        except FAILED_CALL as error:
+            message = f"{text!r} is no name of a table: {reason_of(error)}"
+            raise InvalidOptionError(message, option="tableName") from None
+        table = str(identifier.table())
+        is_path = identifier.database().isDefined() and identifier.database().get().lower() == "delta" and "/" in table
+        return TableName(identifier, table if is_path else None)
+
+    def entry(self, name: TableName) -> CatalogEntry | None:
+        """The entry of a name; None where there is none."""
+        catalog = self._state.catalog()
+        if catalog.isTempView(name.identifier):
+            return CatalogEntry("", "", is_view=True)
+        if not catalog.tableExists(name.identifier):
+            return None
+        found = catalog.getTableMetadata(name.identifier)
+        provider = found.provider()
+        location = found.storage().locationUri()
+        is_view = str(found.tableType().name()) == "VIEW"
+        uri = "" if location.isEmpty() else self._jvm.static("org.apache.hadoop.fs.Path")(location.get()).toString()
+        return CatalogEntry("" if provider.isEmpty() else provider.get().lower(), uri, is_view)
+
+    def default_location(self, name: TableName) -> str:
+        """Where a managed table of that name lies."""
+        uri: Any = self._state.catalog().defaultTablePath(name.identifier)
+        text: str = self._jvm.static("org.apache.hadoop.fs.Path")(uri).toString()
+        return text
+
+    def create(self, name: TableName, location: str, *, managed: bool) -> None:
+        """Puts a Delta table into the catalog.
+
+        Args:
+            name: its name.
+            location: its URI, not percent-encoded.
+            managed: whether its files belong to the catalog, and go with the entry.
+        """
+        jvm = self._jvm
+        empty = jvm.module(f"{_CATALOG}.CatalogStorageFormat").empty()
+        uri = jvm.static("org.apache.hadoop.fs.Path")(location).toUri()
+        tail = range(5, self._parameters(empty, "copy") + 1)
+        storage = empty.copy(
+            jvm.some(uri), jvm.none, jvm.none, jvm.none, *(getattr(empty, f"copy$default${number}")() for number in tail)
+        )
+        kinds = jvm.module(f"{_CATALOG}.CatalogTableType")
+        kind = kinds.MANAGED() if managed else kinds.EXTERNAL()
+        table = jvm.call(
+            jvm.module(f"{_CATALOG}.CatalogTable"),
+            "apply",
+            name.identifier,
+            kind,
+            storage,
+            struct_type(jvm, _NO_COLUMNS),
+            jvm.some("delta"),
+        )
+        self._state.catalog().createTable(table, False, False)
+
+    def refresh(self, name: TableName) -> None:
+        """Forgets what Spark keeps of a table."""
+        self._state.catalog().refreshTable(name.identifier)
+
+    def _parameters(self, target: JavaObject, method: str) -> int:
+        found: int = next(each.getParameterCount() for each in target.getClass().getMethods() if each.getName() == method)
+        return found
+
+
+def type_of(spark: SparkSession, text: str) -> str:
+    """A type as SQL has it, as the JSON that a schema's column of it has.
+
+    Raises:
+        InvalidOptionError: it is no type.
+    """
+    try:
+        found: str = spark._jsparkSession.sessionState().sqlParser().parseDataType(text).json()  # noqa: SLF001  (the bridge)
+    except FAILED_CALL as error:
+        raise InvalidOptionError(f"{text!r} is no type: {reason_of(error)}", option="dataType") from None
+    return found

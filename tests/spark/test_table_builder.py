@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables that are made by a builder: at a path, or under a name in the session's catalog."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+import pytest
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+
+import bayou
+from bayou import DeltaTable, IdentityGenerator
+from bayou.errors import (
+    ConstraintViolationError,
+    DeltaError,
+    InvalidOptionError,
+    InvalidSchemaError,
+    TableExistsError,
+    TableNotFoundError,
+)
+from bayou.protocol.actions import Protocol
+
+
+@pytest.fixture
+def name(spark):
+    """A name in the catalog that nobody has."""
+    bayou.enable(spark)
+    found = f"t_{uuid.uuid4().hex[:8]}"
+    yield found
+    spark.sql(f"DROP TABLE IF EXISTS {found}")
+
+
+@pytest.mark.smoke
+def test_a_table_at_a_path_has_what_its_builder_was_told(spark, table_path):
+    table = (
+        DeltaTable.create(spark)
+        .location(table_path)
+        .addColumn("id", "BIGINT", nullable=False, comment="who")
+        .addColumn("at", "TIMESTAMP")
+        .addColumn("day", "DATE", generatedAlwaysAs="CAST(at AS DATE)")
+        .addColumn("k", LongType(), generatedByDefaultAs=IdentityGenerator(start=5, step=2))
+        .addColumn("code", "VARCHAR(3)")
+        .addColumns(StructType([StructField("s", StringType()), StructField("n", IntegerType())]))
+        .partitionedBy("day")
+        .property("delta.enableChangeDataFeed", "true")
+        .property("my.own", "x")
+        .comment("orders")
+        .execute()
+    )
+    assert table.toDF().columns == ["id", "at", "day", "k", "code", "s", "n"]
+    snapshot = bayou.open(table_path).snapshot()
+    assert snapshot.partition_columns == ("day",)
+    assert snapshot.properties == {"delta.enableChangeDataFeed": "true", "my.own": "x"}
+    assert snapshot.metadata.description == "orders"
+    assert snapshot.schema.field("id").metadata == {"comment": "who"}
+    assert {"generatedColumns", "identityColumns", "changeDataFeed"} <= set(snapshot.protocol.writer_features)
+    rows = spark.sql("select 1L id, timestamp'2024-01-02 03:04:05' at, 'abc' code, 'x' s, 1 n")
+    rows.write.format("delta").mode("append").save(table_path)
+    found = table.toDF().select("id", "day", "k").collect()
+    assert [(row.id, str(row.day), row.k) for row in found] == [(1, "2024-01-02", 5)]
+    with pytest.raises(ConstraintViolationError):
+        rows.selectExpr("id", "at", "'abcd' code").write.format("delta").mode("append").save(table_path)
+
+
+@pytest.mark.smoke
+def test_a_named_table_is_found_by_its_name(spark, name):
+    made = DeltaTable.create(spark).tableName(name).addColumn("id", "BIGINT").execute()
+    spark.range(3).write.insertInto(name)
+    assert spark.table(name).count() == 3
+    assert spark.sql(f"SELECT sum(id) s FROM {name}").first().s == 3
+    assert DeltaTable.forName(spark, name).toDF().count() == made.toDF().count() == 3
+    entry = spark._jsparkSession.sharedState().externalCatalog().getTable("default", name)
+    assert entry.provider().get() == "delta"
+    assert entry.schema().isEmpty()
+    assert entry.tableType().name() == "MANAGED"
+
+
+def test_a_table_that_is_there_gets_a_name(spark, name, table_path):
+    spark.range(3).write.format("delta").save(table_path)
+    DeltaTable.createIfNotExists(spark).tableName(name).location(table_path).execute()
+    assert spark.table(name).count() == 3
+    assert bayou.open(table_path).version() == 0
+    other = f"{name}_other"
+    with pytest.raises(InvalidSchemaError) as caught:
+        DeltaTable.create(spark).tableName(other).location(table_path).addColumn("x", "INT").execute()
+    assert caught.value.getErrorClass() == "DELTA_CREATE_TABLE_SCHEME_MISMATCH"
+    assert not spark.catalog.tableExists(other)
+
+
+def test_what_exists_is_not_made_again(spark, name, table_path):
+    builder = DeltaTable.create(spark).location(table_path).addColumn("id", "BIGINT")
+    builder.execute()
+    with pytest.raises(TableExistsError) as caught:
+        builder.execute()
+    assert caught.value.getErrorClass() == "DELTA_TABLE_ALREADY_EXISTS"
+    DeltaTable.createIfNotExists(spark).location(table_path).addColumn("other", "INT").execute()
+    assert bayou.open(table_path).snapshot().schema.names == ("id",)
+    DeltaTable.create(spark).tableName(name).addColumn("id", "BIGINT").execute()
+    with pytest.raises(TableExistsError):
+        DeltaTable.create(spark).tableName(name).addColumn("id", "BIGINT").execute()
+    assert bayou.open(table_path).version() == 0
+
+
+@pytest.mark.smoke
+def test_a_replaced_table_is_another_one_with_the_same_history(spark, table_path):
+    spark.range(3).write.format("delta").option("delta.enableDeletionVectors", "true").save(table_path)
+    before = bayou.open(table_path).snapshot()
+    DeltaTable.replace(spark).location(table_path).addColumn("name", "STRING").execute()
+    after = bayou.open(table_path).snapshot()
+    assert after.version == 1
+    assert after.metadata.id != before.metadata.id
+    assert after.schema.names == ("name",)
+    assert after.properties == {}
+    assert after.num_files == 0
+    assert after.protocol == Protocol(3, 7, ("deletionVectors",), ("appendOnly", "invariants", "deletionVectors"))
+    assert [entry.operation for entry in bayou.open(table_path).history()] == ["REPLACE TABLE", "WRITE"]
+    assert bayou.read(spark, table_path, version=0).count() == 3
+    DeltaTable.createOrReplace(spark).location(table_path).addColumn("id", "INT").execute()
+    assert bayou.open(table_path).snapshot().schema.names == ("id",)
+
+
+def test_what_is_not_there_is_not_replaced(spark, table_path, name):
+    for builder in (DeltaTable.replace(spark).location(table_path), DeltaTable.replace(spark).tableName(name)):
+        with pytest.raises(TableNotFoundError) as caught:
+            builder.addColumn("id", "INT").execute()
+        assert caught.value.getErrorClass() == "DELTA_CANNOT_REPLACE_MISSING_TABLE"
+    DeltaTable.createOrReplace(spark).tableName(name).addColumn("id", "INT").execute()
+    assert DeltaTable.forName(spark, name).toDF().columns == ["id"]
+
+
+def test_a_folder_with_other_files_becomes_no_table(spark, table_path):
+    Path(table_path).mkdir()
+    Path(table_path, "notes.txt").write_text("mine")
+    with pytest.raises(TableExistsError) as caught:
+        DeltaTable.create(spark).location(table_path).addColumn("id", "INT").execute()
+    assert caught.value.getErrorClass() == "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
+    assert not Path(table_path, "_delta_log").exists()
+
+
+def test_names_that_are_paths(spark, table_path):
+    made = DeltaTable.create(spark).tableName(f"delta.`{table_path}`").addColumn("id", "INT").execute()
+    assert made.toDF().columns == ["id"]
+    assert DeltaTable.forName(spark, f"delta.`{table_path}`").toDF().columns == ["id"]
+    with pytest.raises(InvalidOptionError) as caught:
+        DeltaTable.create(spark).tableName(f"delta.`{table_path}`").location(f"{table_path}x").addColumn("a", "INT").execute()
+    assert caught.value.getErrorClass() == "DELTA_CREATE_TABLE_IDENTIFIER_LOCATION_MISMATCH"
+
+
+def test_views_and_other_tables_are_no_delta_tables(spark, name):
+    spark.range(1).createOrReplaceTempView("a_view")
+    spark.sql(f"CREATE TABLE {name} (id INT) USING parquet")
+    for other in ("a_view", name, "nothing_of_that_name"):
+        with pytest.raises(TableNotFoundError) as caught:
+            DeltaTable.forName(spark, other)
+        assert caught.value.getErrorClass() == "DELTA_MISSING_DELTA_TABLE"
+
+
+BAD = {
+    "neither name nor location": lambda b, _: b.addColumn("id", "INT"),
+    "an unknown type": lambda b, p: b.location(p).addColumn("id", "NUMBER"),
+    "an unknown function": lambda b, p: b.location(p).addColumn("a", "INT").addColumn("g", "INT", generatedAlwaysAs="my_udf(a)"),
+    "another type than the column's": lambda b, p: (
+        b.location(p).addColumn("a", "INT").addColumn("g", "INT", generatedAlwaysAs="a + 1L")
+    ),
+    "a column that is not there": lambda b, p: b.location(p).addColumn("g", "INT", generatedAlwaysAs="b"),
+    "an identity that is no BIGINT": lambda b, p: b.location(p).addColumn("g", "INT", generatedAlwaysAs=IdentityGenerator()),
+    "two columns of one name": lambda b, p: b.location(p).addColumn("a", "INT").addColumn("A", "INT"),
+    "a partition column that is not there": lambda b, p: b.location(p).addColumn("a", "INT").partitionedBy("x"),
+    "an unknown property": lambda b, p: b.location(p).addColumn("a", "INT").property("delta.nothing", "1"),
+    "clustering": lambda b, p: b.location(p).addColumn("a", "INT").clusterBy("a"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_no_table_can_be_is_refused_before_there_is_one(spark, table_path, what):
+    with pytest.raises(DeltaError):
+        BAD[what](DeltaTable.create(spark), table_path).execute()
+    assert not Path(table_path, "_delta_log").exists()
+
+
+def test_arguments_of_the_wrong_kind_are_type_errors(spark):
+    builder = DeltaTable.create(spark)
+    for call in (
+        lambda: builder.addColumn(1, "INT"),
+        lambda: builder.addColumn("a", 1),
+        lambda: builder.addColumn("a", "INT", nullable="no"),
+        lambda: builder.addColumns("a INT"),
+        lambda: builder.partitionedBy(1),
+        lambda: builder.property("a", 1),
+    ):
+        with pytest.raises(TypeError):
+            call()
+    with pytest.raises(ValueError, match="cannot both be set"):
+        builder.addColumn("a", "BIGINT", generatedAlwaysAs="1", generatedByDefaultAs=IdentityGenerator())
+    with pytest.raises(ValueError, match="non-zero"):
+        builder.addColumn("a", "BIGINT", generatedAlwaysAs=IdentityGenerator(step=0))
