@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import uuid
 from pathlib import Path
 
 import pytest
@@ -597,3 +599,27 @@ def test_the_users_session_keeps_its_int96_setting_and_it_does_not_matter(spark,
         assert stats["maxValues"]["t"] == "2026-01-01T00:00:00.123Z"
     values = {row.t for row in bayou.read(session, table_path).selectExpr("cast(t as string) t").collect()}
     assert values == {"2026-01-01 00:00:00.123456"}
+
+
+@pytest.mark.parametrize("versions", [1, 3])
+def test_a_table_whose_folder_was_deleted_is_made_anew_by_the_same_session(spark, table_path, versions):
+    for number in range(versions):
+        spark.range(number, number + 1).write.format("delta").mode("append").save(table_path)
+    assert spark.read.format("delta").load(table_path).count() == versions
+    shutil.rmtree(table_path)
+    for number in range(2):
+        spark.range(10 + number, 11 + number).write.format("delta").mode("append").save(table_path)
+        assert bayou.open(table_path).version() == number
+    assert ids(bayou.read(spark, table_path)) == [10, 11]
+
+
+def test_an_overwrite_under_a_name_that_spark_drops_first(spark):
+    name = f"overwritten_{uuid.uuid4().hex[:8]}"
+    bayou.enable(spark)
+    try:
+        spark.range(3).write.format("delta").saveAsTable(name)
+        spark.range(3).write.format("delta").mode("append").saveAsTable(name)
+        spark.range(5, 7).write.format("delta").mode("overwrite").saveAsTable(name)
+        assert ids(spark.table(name)) == [5, 6]
+    finally:
+        spark.sql(f"DROP TABLE IF EXISTS {name}")

@@ -107,9 +107,17 @@ class DeltaLog:
         """The latest snapshot.
 
         Costs one listing; only commits that are new since the last call are read and replayed.
+
+        Raises:
+            TableNotFoundError: there is no table; what was known of one that was there is forgotten.
         """
         with self._lock:
-            self._latest = self._advanced(self._latest) if self._latest is not None else self._load(None)
+            try:
+                self._latest = self._advanced(self._latest) if self._latest is not None else self._load(None)
+            except TableNotFoundError:
+                self._latest = None
+                self._end_of_checksums = -1
+                raise
             return self._latest
 
     def forget(self) -> None:
