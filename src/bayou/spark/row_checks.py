@@ -32,7 +32,6 @@ OBSERVATION = "bayou.rules"
 REPLACE_WHERE = "replaceWhere"
 """The name of the rule that the rows of a write obey which replaces rows by a condition."""
 _MOST_CHARACTERS = 2000
-_SHOWN = ("first", "last", "min", "max", "other")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +70,22 @@ def observing(frame: DataFrame, rules: Sequence[RowRule], schema: StructType) ->
     """
     if not rules:
         return frame
-    broken = " ".join(
-        f"when not coalesce({parenthesised(rule.constraint.expression)}, false) then {number}" for number, rule in enumerate(rules)
+    # Spark evaluates what always is evaluated, and stands in several aggregates, once for a row: so it is one condition that
+    # every row pays for, and the rest is for rows that break it.
+    held = " and ".join(f"coalesce({parenthesised(rule.constraint.expression)}, false)" for rule in rules)
+    first = " ".join(
+        f"when not coalesce({parenthesised(rule.constraint.expression)}, false) then concat('{number}:', {_shown(rule, schema)})"
+        for number, rule in enumerate(rules)
     )
-    shown = " ".join(f"when {number} then {_shown(rule, schema)}" for number, rule in enumerate(rules))
-    number = f"case {broken} end"
-    text = f"if(({number}) is null, null, concat({number}, ':', substr(case {number} {shown} end, 1, {_MOST_CHARACTERS})))"
-    aggregates = (
-        f"count({number})",
-        f"first({text}, true)",
-        f"last({text}, true)",
-        f"min({text})",
-        f"max({text})",
-        f"max_by({text}, xxhash64({text}))",
-    )
-    return frame.observe(
-        OBSERVATION, *(F.expr(each).alias(name) for each, name in zip(aggregates, ("count", *_SHOWN), strict=True))
-    )
+    text = f"substr(case {first} end, 1, {_MOST_CHARACTERS})"
+    aggregates = {
+        "count": f"count(if({held}, null, 1))",
+        "least": f"min(if({held}, null, {text}))",
+        "greatest": f"max(if({held}, null, {text}))",
+        "least_reversed": f"reverse(min(if({held}, null, reverse({text}))))",
+        "by_chance": f"substr(max(if({held}, null, concat(lpad(hex(xxhash64({text})), 16, '0'), {text}))), 17)",
+    }
+    return frame.observe(OBSERVATION, *(F.expr(each).alias(name) for name, each in aggregates.items()))
 
 
 def violations(observed: Sequence[Any]) -> Violations:
