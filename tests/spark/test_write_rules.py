@@ -343,3 +343,39 @@ def test_a_constraint_added_by_another_writer_stops_rows_that_were_not_checked(s
     with pytest.raises(MetadataChangedException):
         append(spark.range(5), table_path)
     assert read(spark, table_path).count() == 1
+
+
+OPERATORS = (
+    "id BETWEEN 0 AND 9",
+    "id NOT BETWEEN 20 AND 30",
+    "id IN (0, 1, 2, 3)",
+    "name LIKE 'n%' OR name RLIKE '^n'",
+    "name || 'x' = concat(name, 'x')",
+    "CASE WHEN id > 1 THEN name IS NOT NULL ELSE true END",
+    "id % 2 IN (0, 1) AND NOT id < 0 AND ~id < 0",
+    "CAST(id AS STRING) <=> string(id)",
+    "extract(YEAR FROM at) = 2024",
+    "at < timestamp'2025-01-01' + INTERVAL 1 DAY",
+    "substring(name FROM 1 FOR 1) = 'n' AND trim(BOTH ' ' FROM name) = name",
+    "exists(array(id, 1), x -> x >= 0)",
+    "s.x = id",
+)
+
+
+def test_conditions_of_every_operator_are_checked(spark, table_path):
+    rules = {f"delta__constraints__c{number}": text for number, text in enumerate(OPERATORS)}
+    create(
+        table_path,
+        StructField("id", "long"),
+        StructField("name", "string"),
+        StructField("at", "timestamp"),
+        StructField("s", StructType((StructField("x", "long"),))),
+        protocol=Protocol(1, 3),
+        **rules,
+    )
+    append(
+        spark.range(4).selectExpr("id", "concat('n', id) name", "timestamp'2024-02-03 04:05:06' at", "struct(id as x) s"),
+        table_path,
+    )
+    assert read(spark, table_path).count() == 4
+    refused(spark, table_path, spark.sql("select 1L id, 'n' name, timestamp'2023-02-03' at, struct(1L as x) s"))

@@ -34,7 +34,8 @@ GENERATED_COLUMN_FUNCTIONS: Final = _words(
     """
     abs acos acosh add_months aggregate and array array_contains array_distinct array_except array_intersect array_join
     array_max array_min array_position array_remove array_repeat array_sort array_union arrays_overlap arrays_zip ascii asin
-    asinh assert_true atan atan2 atanh base64 bigint bin binary bit_count bit_length boolean bround cardinality cast cbrt ceil
+    asinh assert_true atan atan2 atanh base64 between bigint bin binary bit_count bit_length boolean bround cardinality cast
+    cbrt ceil
     ceiling char char_length character_length chr coalesce concat concat_ws conv cos cosh cot crc32 date date_add date_diff
     date_format date_part date_sub date_trunc dateadd datediff datepart day dayofmonth dayofweek dayofyear decimal decode
     degrees div double e element_at elt encode exists exp expm1 extract factorial filter find_in_set flatten float floor
@@ -52,7 +53,10 @@ GENERATED_COLUMN_FUNCTIONS: Final = _words(
     xpath_long xpath_number xpath_short xpath_string xxhash64 year zip_with
     """
 )
-"""What a generation expression may call: the same row always gives the same value. `now` is in delta-spark's list."""
+"""What a generation expression may call: the same row always gives the same value. `now` is in delta-spark's list.
+
+`between` is the operator, of which Spark's parser makes a function from 4.0 on.
+"""
 
 CHECK_CONSTRAINT_FUNCTIONS: Final = GENERATED_COLUMN_FUNCTIONS | _words(
     """

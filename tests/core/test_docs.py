@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The documentation says what the code does, as far as a test can tell."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from bayou.protocol.feature_matrix import feature_matrix
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PREFIX = "spark.databricks.delta."
+REGENERATE = "python scripts/feature_matrix.py"
+
+
+def text_of(page):
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def strings_of(folder):
+    """All strings in the code of a folder, docstrings among them."""
+    for file in (ROOT / folder).rglob("*.py"):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        yield from (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def anchors_of(page):
+    """The headings of a page as the anchors that links name."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_the_feature_matrix_is_what_the_code_gives_today():
+    between = text_of("docs/features.md").split("<!-- feature matrix: begin -->\n")[1].split("<!-- feature matrix: end -->")[0]
+    assert between.strip() == feature_matrix().strip(), f"docs/features.md is out of date; run: {REGENERATE}"
+
+
+def test_the_page_says_how_the_feature_matrix_is_made():
+    assert REGENERATE in text_of("docs/features.md")
+
+
+def test_a_setting_is_called_honoured_where_the_code_reads_it_and_nowhere_else():
+    read = {found[len(PREFIX) :] for found in strings_of("src") if re.fullmatch(re.escape(PREFIX) + r"[\w.]+", found)}
+    section = text_of("docs/settings.md").split("\n## Honoured\n")[1].split("\n## ")[0]
+    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    said = {name.partition("<")[0] for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
+    assert said == read
+
+
+def test_no_setting_is_in_both_tables():
+    honoured, ignored = text_of("docs/settings.md").split("\n## Honoured\n")[1].split("\n## Accepted without effect\n")
+    names = [{*re.findall(r"^\| `([^`]+)`", part, re.MULTILINE)} for part in (honoured, ignored.split("\n## ")[0])]
+    assert all(names)
+    assert not names[0] & names[1]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        path, _, anchor = target.partition("#")
+        if ":" in path:
+            continue
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), target
+        assert not anchor or anchor in anchors_of(linked), target
+
+
+@pytest.mark.parametrize("page", ["docs/schemas.md", "docs/constraints.md", "docs/features.md"])
+def test_error_classes_are_those_of_the_code(page):
+    known = " ".join(strings_of("src")) + " ".join(strings_of("tests"))
+    named = set(re.findall(r"`(DELTA_[A-Z_.]+)`", text_of(page)))
+    assert not {each for each in named if re.search(rf"{re.escape(each)}(?![A-Z_])", known) is None}
