@@ -9,7 +9,7 @@ import pytest
 from tests.spark.counting import jobs
 
 import bayou
-from bayou.errors import ConcurrentAppendException, ConstraintViolationError, InvalidOptionError
+from bayou.errors import ConcurrentAppendException, ConstraintViolationError, InvalidOptionError, InvalidSchemaError
 from bayou.log.transaction import Transaction
 
 
@@ -175,3 +175,20 @@ def test_only_an_append_to_what_is_replaced_conflicts(spark, parts, monkeypatch,
     else:
         overwrite(spark.sql(new), parts, **options)
         assert counts(spark, parts)[1] == 26
+
+
+def test_partition_columns_that_the_new_schema_lacks_are_refused(spark, parts):
+    with pytest.raises(InvalidSchemaError, match="nope"):
+        spark.range(3).write.format("delta").mode("overwrite").option("overwriteSchema", "true").partitionBy("nope").save(parts)
+    assert bayou.open(parts).version() == 0
+
+
+def test_the_sessions_dynamic_partitions_and_another_schema_exclude_each_other(spark, parts):
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    try:
+        with pytest.raises(InvalidOptionError) as caught:
+            overwrite(spark.sql("select 1L id, 2L p, 3 x"), parts, overwriteSchema="true")
+        assert caught.value.getErrorClass() == "DELTA_OVERWRITE_SCHEMA_WITH_DYNAMIC_PARTITION_OVERWRITE"
+    finally:
+        spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    assert bayou.open(parts).version() == 0

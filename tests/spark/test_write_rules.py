@@ -379,3 +379,27 @@ def test_conditions_of_every_operator_are_checked(spark, table_path):
     )
     assert read(spark, table_path).count() == 4
     refused(spark, table_path, spark.sql("select 1L id, 'n' name, timestamp'2023-02-03' at, struct(1L as x) s"))
+
+
+def test_a_struct_with_a_void_field_is_refused_because_its_other_fields_would_be_lost(spark, table_path):
+    with pytest.raises(InvalidSchemaError, match="void"):
+        spark.sql("select 1 id, struct(1 as a, null as v) s").write.format("delta").save(table_path)
+    assert not Path(table_path, "_delta_log").exists()
+    create(table_path, StructField("s", StructType((StructField("a", "long"), StructField("v", "void")))))
+    refused(spark, table_path, spark.sql("select struct(1L as a) s"), InvalidSchemaError)
+
+
+def test_merging_brings_the_partition_columns_too(spark, table_path):
+    spark.sql("select 1 a, 2 p").write.format("delta").partitionBy("p").save(table_path)
+    refused(spark, table_path, spark.sql("select 1 a, 3 b"), SchemaMismatchError, mergeSchema="true")
+
+
+def test_a_column_under_a_rule_is_not_widened_by_merging(spark, table_path):
+    create(
+        table_path,
+        StructField("a", "integer"),
+        protocol=Protocol(3, 7, ("typeWidening",), ("typeWidening", "checkConstraints", "invariants", "appendOnly")),
+        delta__enableTypeWidening="true",
+        delta__constraints__c="a > 0",
+    )
+    refused(spark, table_path, spark.sql("select 5000000000L a"), SchemaMismatchError, mergeSchema="true")

@@ -26,6 +26,9 @@ from bayou.protocol.schema_check import check_schema
 if TYPE_CHECKING:
     from bayou.log.delta_log import DeltaLog
 
+_ARBITRARY = "spark.databricks.delta.allowArbitraryProperties.enabled"
+"""The session's setting that lets a table have properties of `delta.` that nobody knows."""
+
 
 def create_table(
     log: DeltaLog, schema: StructType, partition_by: tuple[str, ...], properties: Mapping[str, str], description: str | None
@@ -70,7 +73,9 @@ def first_actions(
         InvalidOptionError: a property cannot be set.
         UnsupportedFeatureError: it would need a rule that is not enforced yet; it is named.
     """
-    change = validated({**session_defaults(settings or {}, properties), **properties}, table=table, creating=True)
+    given = {**session_defaults(settings or {}, properties), **properties}
+    free = (settings or {}).get(_ARBITRARY, "false").lower() == "true"
+    change = validated(given, table=table, creating=True, allow_arbitrary=free)
     configuration = dict(change.configuration)
     maps = mapping_mode(configuration) != "none"
     feeds = known_properties.ENABLE_CHANGE_DATA_FEED.read(configuration)

@@ -6,14 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from bayou.errors import AppendOnlyError, SchemaMismatchError
+from bayou.errors import AppendOnlyError, InvalidSchemaError, SchemaMismatchError
 from bayou.log.create import first_actions
 from bayou.protocol import properties
 from bayou.protocol.actions import Metadata, Protocol
 from bayou.protocol.column_mapping import mapped_columns, without_mapping
 from bayou.protocol.constraints import constraints_of
 from bayou.protocol.features import check_writable
-from bayou.protocol.generated_columns import generation_expression, has_generated_columns
+from bayou.protocol.generated_columns import generated_columns, generation_expression, has_generated_columns
 from bayou.protocol.identity_columns import is_identity
 from bayou.protocol.identity_rules import refuse_explicit_values
 from bayou.protocol.mapping_rules import mapping_mode
@@ -22,7 +22,7 @@ from bayou.protocol.schema import StructType, parse_schema, schema_to_json
 from bayou.protocol.schema_check import check_schema
 from bayou.protocol.schema_merge import check_write, merge_schemas
 from bayou.protocol.type_widening import Widening
-from bayou.spark.types import as_nullable
+from bayou.spark.types import as_nullable, contains_void
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -142,7 +142,8 @@ def _existing(request: WriteRequest, given: StructType, log: DeltaLog, snapshot:
     schema = _schema_after(request, given, snapshot)
     partitions = snapshot.partition_columns
     if request.overwrite_schema:
-        partitions = tuple(found.name for name in request.partition_by or () if (found := schema.field(name)) is not None)
+        found = ((name, schema.field(name)) for name in request.partition_by or ())
+        partitions = tuple(name if field is None else field.name for name, field in found)
     if schema == snapshot.schema and partitions == snapshot.partition_columns:
         return WriteTarget(log, snapshot, snapshot.protocol, snapshot.metadata, schema, given)
     return changed(log, snapshot, schema, given, partitions=partitions, replacing=request.overwrite_schema)
@@ -199,14 +200,17 @@ def _schema_after(request: WriteRequest, given: StructType, snapshot: Snapshot) 
     """The table's schema after the write; new columns in it have no ids yet."""
     if request.overwrite_schema:
         return as_nullable(given)
-    widens = properties.ENABLE_TYPE_WIDENING.read(snapshot.metadata.configuration)
+    # What a rule says of a column may be another thing for a wider type.
+    has_rules = any(constraints_of(snapshot.metadata, snapshot.schema)) or bool(generated_columns(snapshot.schema))
+    widens = properties.ENABLE_TYPE_WIDENING.read(snapshot.metadata.configuration) and not has_rules
     widening = Widening.ALWAYS if widens else Widening.NEVER
     uri, version = snapshot.table_uri, snapshot.version
     same_partitions = request.partition_by is None or _lower(request.partition_by) == _lower(snapshot.partition_columns)
+    schema = snapshot.schema
     if request.merge_schema and same_partitions:
-        return merge_schemas(snapshot.schema, given, widening=widening, table_uri=uri, version=version)
+        schema = merge_schemas(snapshot.schema, given, widening=widening, table_uri=uri, version=version)
     check_write(
-        snapshot.schema,
+        schema,
         StructType((*given.fields, *_filled(snapshot, given))),
         partition_columns=snapshot.partition_columns,
         partition_by=request.partition_by,
@@ -216,7 +220,7 @@ def _schema_after(request: WriteRequest, given: StructType, snapshot: Snapshot) 
         table_uri=uri,
         version=version,
     )
-    return snapshot.schema
+    return schema
 
 
 def _filled(snapshot: Snapshot, given: StructType) -> list[StructField]:
@@ -229,6 +233,7 @@ def _filled(snapshot: Snapshot, given: StructType) -> list[StructField]:
 def _checked(target: WriteTarget, given: StructType) -> WriteTarget:
     """The target with the rules for its rows; columns that the rows bring and must not, or lack and must not, are refused."""
     table = target.log.table_uri
+    _refuse_inner_void(target)
     refuse_explicit_values(target.schema, given.names, table=table, version=target.version)
     for each in target.schema.fields:
         if not each.nullable and given.field(each.name) is None and not _is_filled(each, generates=target.generates):
@@ -244,6 +249,20 @@ def _checked(target: WriteTarget, given: StructType) -> WriteTarget:
     rules = constraints_of(target.metadata, target.schema, provided=given.names if target.generates else ())
     needed = tuple(rule for rule in rules if not _holds_anyway(rule, given))
     return replace(target, given=given, constraints=needed)
+
+
+def _refuse_inner_void(target: WriteTarget) -> None:
+    """Refuses a struct with a void field beside others: files cannot hold the one, and must not lose the others."""
+    for each in target.schema.fields:
+        if isinstance(each.type, StructType) and contains_void(each.type):
+            raise InvalidSchemaError(
+                f"Column {each.name!r} has a field of type void, and rows of it cannot be written.",
+                table=target.log.table_uri,
+                version=target.version,
+                error_class="DELTA_UNSUPPORTED_DATA_TYPES",
+                sql_state="0AKDC",
+                next_step="give the field a type: cast it, or change the table's column.",
+            )
 
 
 def _holds_anyway(rule: Constraint, given: StructType) -> bool:

@@ -132,6 +132,15 @@ def with_settings(request: WriteRequest, settings: Mapping[str, str]) -> WriteRe
     app_id = settings.get(_TXN_APP_ID)
     overwrites = request.mode == "overwrite"
     dynamic = settings.get(_PARTITION_MODE, "").lower() == "dynamic" and request.replace_where is None
+    if dynamic and overwrites and request.overwrite_schema and request.dynamic_partitions is None:
+        raise InvalidOptionError(
+            "'overwriteSchema' cannot be used in dynamic partition overwrite mode, which the session's settings ask for.",
+            table=request.path,
+            error_class="DELTA_OVERWRITE_SCHEMA_WITH_DYNAMIC_PARTITION_OVERWRITE",
+            sql_state="42613",
+            option="overwriteSchema",
+            next_step="set the option partitionOverwriteMode to static for this write.",
+        )
     return replace(
         request,
         txn=request.txn or (None if app_id is None else txn_of(app_id, settings.get(_TXN_VERSION), request.path)),
