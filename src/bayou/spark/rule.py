@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from bayou.errors import SchemaChangedError, UnsupportedFeatureError
 from bayou.log.active import active_transaction
 from bayou.log.log_jobs import narrowed
-from bayou.plan.predicate import Predicate, columns
+from bayou.plan.predicate import And, Predicate, columns
+from bayou.protocol.generated_columns import has_generated_columns
 from bayou.protocol.schema import StructType, parse_schema
 from bayou.spark import metadata_query
 from bayou.spark.expressions import by_logical_name, from_catalyst
@@ -153,9 +154,20 @@ def _check_schema(wanted: list[StructField], snapshot: Snapshot) -> None:
         )
 
 
+def _of_partitions(snapshot: Snapshot, predicate: Predicate) -> Predicate | None:
+    """What a predicate says about partition columns that are generated from the columns in it."""
+    if not snapshot.partition_columns or not has_generated_columns(snapshot.protocol, snapshot.schema):
+        return None
+    from bayou.plan.generated_filters import derived_filter, partition_rules  # noqa: PLC0415  (it loads a parser of SQL)
+
+    # Which zone the writer was in is not known.
+    return derived_filter(predicate, partition_rules(snapshot.schema, snapshot.partition_columns), time_zone=None)
+
+
 def choose(snapshot: Snapshot, predicate: Predicate) -> pa.Array | None:
     """The positions of the files that may hold a row for which the predicate is true; None for all of them."""
     if not columns(predicate):
         return None
-    kept = snapshot.may_match(predicate)
+    derived = _of_partitions(snapshot, predicate)
+    kept = snapshot.may_match(predicate if derived is None else And((predicate, derived)))
     return None if pc.all(kept).as_py() is not False else pc.indices_nonzero(kept)
