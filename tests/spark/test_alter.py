@@ -245,7 +245,7 @@ def test_types_become_wider_where_the_table_enables_it(spark, table):
     assert table.toDF().select("v", "c", "arr").distinct().collect() == [(None, None, None)]
     table.replaceColumns("id bigint, name string, s struct<x: double, y: string>, v date, c string, arr array<bigint>, d int")
     assert rows(table)[0] == (0, "n0", (0.0, "y"), None, None, None, None)
-    append(spark.sql("select 1L << 40 id, 'n' name, struct(0.5D x, 'y' y) s"), table)
+    append(spark.sql("select shiftleft(1L, 40) id, 'n' name, struct(0.5D x, 'y' y) s"), table)
     assert (1 << 40, "n", (0.5, "y")) in {row[:3] for row in rows(table)}
     refused(table, lambda: table.changeColumn("id", dataType="int"), InvalidSchemaError)
 

@@ -25,7 +25,9 @@ class Counted(SparkLogJobs):
 
 
 @pytest.fixture
-def jobs():
+def jobs(spark):
+    if spark.version < "4":
+        pytest.importorskip("pandas", reason="mapInArrow wants pandas in Spark 3.5")
     made = Counted(10)
     take_back = register_log_jobs(made)
     yield made
@@ -88,3 +90,15 @@ def test_workers_without_bayou_are_no_obstacle(spark, many, jobs, monkeypatch, c
     assert spark.read.format("delta").load(many).where("id = 1234").count() == 1
     assert jobs.runs >= 1
     assert "read in this process" in caplog.text
+
+
+def test_without_what_spark_wants_for_it_the_log_is_read_here(spark, many, jobs, monkeypatch, caplog):
+    def fails(*_arguments, **_options):
+        raise ImportError("Pandas >= 1.0.5 must be installed")
+
+    monkeypatch.setattr(type(spark.range(1)), "mapInArrow", fails)
+    for _ in range(2):
+        bayou.spark.application.Application.of(spark).logs.clear()
+        assert spark.read.format("delta").load(many).where("id = 1234").count() == 1
+    assert jobs.runs == 1
+    assert "Pandas" in caplog.text

@@ -62,9 +62,9 @@ class SparkLogJobs:
             frame = _frame(active, [f"{qualify(source.table_uri).uri}/{file}" for file in files])
             result = frame.mapInArrow(_function(work), StructType.fromJson(spark_schema(schema)))
             return _streamed(result, schema) if stream else [_collected(result, schema)]
-        except (PySparkException, Py4JError) as error:
-            if "ModuleNotFoundError" in str(error):
-                self.min_files = sys.maxsize  # the workers have no bayou or no pyarrow: it would fail each time
+        except (PySparkException, Py4JError, ImportError) as error:
+            if isinstance(error, ImportError) or "ModuleNotFoundError" in str(error):
+                self.min_files = sys.maxsize  # the workers have no bayou, or Spark 3.5 no pandas: it would fail each time
             raise LogJobError(str(error).split("\n", 1)[0]) from error
 
 
