@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayou.protocol.schema import ArrayType, MapType, StructType
-from bayou.spark.types import quoted, sql_type
+from bayou.protocol.sql_text import quoted_name
+from bayou.spark.types import sql_type
 
 if TYPE_CHECKING:
     from bayou.protocol.schema import DataType
@@ -30,7 +31,11 @@ def aligned(source: str, given: DataType, wanted: DataType, depth: int = 0) -> s
         members = []
         for field in wanted.fields:
             found = given.field(field.name)
-            value = _null(field.type) if found is None else aligned(f"{source}.{quoted(found.name)}", found.type, field.type, depth)
+            value = (
+                _null(field.type)
+                if found is None
+                else aligned(f"{source}.{quoted_name(found.name)}", found.type, field.type, depth)
+            )
             members.append(f"{_text(field.name)}, {value}")
         return f"if({source} is null, null, named_struct({', '.join(members)}))"
     if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):

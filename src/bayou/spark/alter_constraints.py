@@ -17,13 +17,13 @@ from bayou.protocol.constraints import Constraint, ConstraintKind
 from bayou.protocol.expression_checks import check_constraint_references, check_functions, check_is_boolean
 from bayou.protocol.expression_functions import ExpressionKind, refusal
 from bayou.protocol.schema import parse_schema
-from bayou.protocol.sql_text import parenthesised
+from bayou.protocol.sql_text import parenthesised, quoted_name
 from bayou.spark.alter_target import AlterTarget, altered
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
 from bayou.spark.row_checks import violations
 from bayou.spark.stored_expressions import check_stored
-from bayou.spark.types import contains_void, quoted
+from bayou.spark.types import contains_void
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +99,7 @@ def _checked_columns(target: AlterTarget, snapshot: Snapshot, name: str, conditi
 
 def _refuse_violations(rows: DataFrame, constraint: Constraint, columns: Sequence[str], snapshot: Snapshot) -> None:
     """Counts the rows that break a constraint, and shows some, whatever their number."""
-    members = ", ".join(map(quoted, columns))
+    members = ", ".join(map(quoted_name, columns))
     shown = f"to_json(struct({members}), map('ignoreNullFields', 'false'))" if columns else "'{}'"
     broken = rows.where(f"not coalesce({parenthesised(constraint.expression)}, false)")
     # In the form that the checks of a write have: the number of the rule, and the row.

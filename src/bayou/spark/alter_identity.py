@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 from bayou.protocol.identity_columns import synced_high_water_mark, with_high_water_mark
 from bayou.protocol.identity_rules import column_to_sync
 from bayou.protocol.schema import StructType
+from bayou.protocol.sql_text import quoted_name
 from bayou.spark.alter_columns import column_parameter
 from bayou.spark.alter_target import AlterTarget, altered
-from bayou.spark.types import quoted
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
@@ -48,7 +48,7 @@ def sync_identity(target: AlterTarget, name: str) -> None:
 
 def _mark(target: AlterTarget, column: IdentityColumn) -> int | None:
     furthest = "max" if column.step > 0 else "min"
-    extreme = target.rows().selectExpr(f"{furthest}({quoted(column.name)})").collect()[0][0]
+    extreme = target.rows().selectExpr(f"{furthest}({quoted_name(column.name)})").collect()[0][0]
     allow_lower = target.settings.get(_ALLOW_LOWER, "false").lower() == "true"
     return synced_high_water_mark(column, extreme, allow_lower=allow_lower)
 

@@ -15,6 +15,7 @@ from bayou.protocol import paths, properties
 from bayou.protocol.actions import AddFile, Metadata
 from bayou.protocol.identity_columns import identity_columns, raised_high_water_mark, with_high_water_marks
 from bayou.protocol.schema import schema_to_json
+from bayou.protocol.sql_text import quoted_name
 from bayou.protocol.stats import indexed_leaves
 from bayou.spark.footers import read_footers
 from bayou.spark.jvm.bridge import Jvm
@@ -24,7 +25,6 @@ from bayou.spark.jvm.relation import rebalanced
 from bayou.spark.partitioning import values_of
 from bayou.spark.projection import Projection
 from bayou.spark.row_checks import OBSERVATION, error_of, violations
-from bayou.spark.types import quoted
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _gathered(jvm: Jvm, frame: DataFrame, request: WriteRequest, target: WriteTa
         wanted = bool(properties.OPTIMIZE_WRITE.read(target.properties))
     if not wanted:
         return frame
-    return rebalanced(jvm, frame, [quoted(name) for name in target.physical_partitions])
+    return rebalanced(jvm, frame, [quoted_name(name) for name in target.physical_partitions])
 
 
 def _furthest(footer: pq.FileMetaData, column: str, *, falling: bool) -> int | None:

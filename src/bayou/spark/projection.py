@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.protocol.expression_functions import ExpressionKind
 from bayou.protocol.generated_columns import columns_to_compute, generation_expression
 from bayou.protocol.identity_columns import generation_sql, identity_columns, row_number_sql
-from bayou.protocol.sql_text import column_sql, parenthesised
+from bayou.protocol.sql_text import column_sql, parenthesised, quoted_name
 from bayou.spark.alignment import aligned, same_names_and_types
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.relation import evaluated
@@ -19,7 +19,7 @@ from bayou.spark.jvm.session import java_session
 from bayou.spark.partitioning import folder_text
 from bayou.spark.row_checks import RowRule, observing
 from bayou.spark.stored_expressions import check_stored
-from bayou.spark.types import contains_void, physical_field, quoted, spark_data_type, sql_type
+from bayou.spark.types import contains_void, physical_field, spark_data_type, sql_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,7 @@ class Projection:
         frame = observing(frame, rules, self._target.schema)
         if self._replaced is not None and self._replaced.kept is not None:
             names = frame.columns
-            frame = frame.union(self._replaced.kept.select(*map(quoted, names)))
+            frame = frame.union(self._replaced.kept.select(*map(quoted_name, names)))
         return ProjectedRows(self._physical(frame), rules, tuple(identities))
 
     def _rules(self) -> tuple[RowRule, ...]:
@@ -108,7 +108,7 @@ class Projection:
             frame, partitions = evaluated(frame)
             frame = frame.selectExpr("*", f"{row_number_sql(partitions)} as __bayou_row_number")
         base = [
-            f"{identities.get(field.name) or self._value(field)} as {quoted(field.name)}"
+            f"{identities.get(field.name) or self._value(field)} as {quoted_name(field.name)}"
             for field in kept
             if field.name not in computed
         ]
@@ -117,7 +117,7 @@ class Projection:
             return frame
         for each in computed.values():
             self._checked(each.expression, ExpressionKind.GENERATED_COLUMN, f"the generated column {each.name!r}")
-        return frame.selectExpr(*(_generated(field) if field.name in computed else quoted(field.name) for field in kept))
+        return frame.selectExpr(*(_generated(field) if field.name in computed else quoted_name(field.name) for field in kept))
 
     def _fits(self, kept: Sequence[StructField]) -> bool:
         """Whether the rows have the table's columns as they are; another plan would take longer than writing one row."""
@@ -130,7 +130,7 @@ class Projection:
         """The SQL of a column that is no generated one: what the rows have, the default, or NULL."""
         found = self._target.given.field(field.name)
         if found is not None:
-            return aligned(quoted(found.name), found.type, field.type)
+            return aligned(quoted_name(found.name), found.type, field.type)
         default = field.metadata.get(CURRENT_DEFAULT)
         if not isinstance(default, str):
             return f"cast(null as {sql_type(field.type)})"
@@ -145,7 +145,7 @@ class Projection:
         if not target.maps_columns and not partitioned:
             return frame
         if not target.maps_columns:
-            return frame.selectExpr(*(_partition_text(f) if f.name.lower() in partitioned else quoted(f.name) for f in kept))
+            return frame.selectExpr(*(_partition_text(f) if f.name.lower() in partitioned else quoted_name(f.name) for f in kept))
         return _mapped(frame, kept, partitioned)
 
 
@@ -157,7 +157,7 @@ def _mapped(frame: DataFrame, fields: Sequence[StructField], partitioned: set[st
             continue
         physical = physical_field(field, field, by_id=True)
         metadata = dict(physical.metadata)
-        column = F.col(quoted(field.name))
+        column = F.col(quoted_name(field.name))
         if not isinstance(field.type, str):
             column = column.cast(spark_data_type(physical))
         columns.append(column.alias(physical.name, metadata=metadata) if metadata else column.alias(physical.name))
@@ -166,12 +166,12 @@ def _mapped(frame: DataFrame, fields: Sequence[StructField], partitioned: set[st
 
 def _partition_text(field: StructField) -> str:
     kind = field.type if isinstance(field.type, str) else "string"
-    return f"{folder_text(quoted(field.name), kind)} as {quoted(field.physical_name)}"
+    return f"{folder_text(quoted_name(field.name), kind)} as {quoted_name(field.physical_name)}"
 
 
 def _generated(field: StructField) -> str:
     text = generation_expression(field) or "null"
-    return f"cast({parenthesised(text)} as {sql_type(field.type)}) as {quoted(field.name)}"
+    return f"cast({parenthesised(text)} as {sql_type(field.type)}) as {quoted_name(field.name)}"
 
 
 def _described(constraint: Constraint) -> str:

@@ -18,13 +18,14 @@ import pyarrow.compute as pc
 
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.schema import StructField, StructType, schema_to_json
+from bayou.protocol.sql_text import quoted_name
 from bayou.spark import deletion_vectors
 from bayou.spark.directories import FileGroups, PartitionColumn, ScanFiles, group_files, list_directories, uris
 from bayou.spark.file_types import group_by_types, must_be_grouped
 from bayou.spark.footers import read_footers
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.relation import FileRelation, dataset, logical_relation
-from bayou.spark.types import contains_void, physical_field, quoted, sql_type
+from bayou.spark.types import contains_void, physical_field, sql_type
 from bayou.spark.vectors import load_vectors
 
 if TYPE_CHECKING:
@@ -118,10 +119,10 @@ class Scan:
         frame = dataset(jvm, self.session, self._relation())
         if self._vectors:
             frame = frame.where(deletion_vectors.row_is_live(self._vectors))
-        projection = [f"{self._expression(f)} as {quoted(f.name)}" for f in self._physical_fields()]
-        projection += [quoted(name) for name in self.hidden]
+        projection = [f"{self._expression(f)} as {quoted_name(f.name)}" for f in self._physical_fields()]
+        projection += [quoted_name(name) for name in self.hidden]
         if self.metadata is not None:
-            inner = ", ".join(f"{METADATA}.{quoted(name)}" for name in self.metadata)
+            inner = ", ".join(f"{METADATA}.{quoted_name(name)}" for name in self.metadata)
             projection.append(f"struct({inner}) as {_OUR_METADATA}")
         return frame.selectExpr(Bulk.of(jvm).strings(pa.array(projection, pa.string())))
 
@@ -140,8 +141,8 @@ class Scan:
         if contains_void(wanted.type):
             return "cast(null as void)"
         if self.stored is None or self.stored[wanted.name].type == wanted.type:
-            return quoted(wanted.name)
-        return f"cast({quoted(wanted.name)} as {sql_type(wanted.type)})"
+            return quoted_name(wanted.name)
+        return f"cast({quoted_name(wanted.name)} as {sql_type(wanted.type)})"
 
     def _by_stored_types(self) -> PlannedScan:
         """One scan for the files of each kind, each cast to the table's types, as a union."""

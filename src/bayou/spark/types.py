@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, schema_to_json
+from bayou.protocol.sql_text import quoted_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -98,17 +99,12 @@ _SQL_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "
 def sql_type(kind: DataType) -> str:
     """A type as SQL."""
     if isinstance(kind, StructType):
-        return f"struct<{', '.join(f'{quoted(f.name)}: {sql_type(f.type)}' for f in kind.fields)}>"
+        return f"struct<{', '.join(f'{quoted_name(f.name)}: {sql_type(f.type)}' for f in kind.fields)}>"
     if isinstance(kind, ArrayType):
         return f"array<{sql_type(kind.element_type)}>"
     if isinstance(kind, MapType):
         return f"map<{sql_type(kind.key_type)}, {sql_type(kind.value_type)}>"
     return _SQL_NAMES.get(kind, kind)
-
-
-def quoted(name: str) -> str:
-    """A column's name as SQL."""
-    return f"`{name.replace('`', '``')}`"
 
 
 def kinds(kind: DataType) -> Iterator[str]:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tests.core.log.checkpoint_tables import NOW, STATS, V2, V2_POLICY, builder, from_checkpoint_alone, state
 
@@ -59,11 +61,20 @@ def test_a_classic_checkpoint_needs_none():
 
 def test_a_manifest_that_holds_files_itself_gets_none():
     made = table(protocol=V2)
-    made.checkpoint("v2-json")
-    assert checkpoint_of(made).files[0].name.endswith(".json")
-    before = sorted(status.path for status in made.store.list_from("_delta_log/"))
-    written = write_compatible_checkpoint(made.log().snapshot(), checkpoint_of(made))
-    assert (written is None) == (sorted(status.path for status in made.store.list_from("_delta_log/")) == before)
+    snapshot = made.log().snapshot()
+    lines = [
+        {"checkpointMetadata": {"version": 1}},
+        {"protocol": snapshot.protocol.to_json()},
+        {"metaData": snapshot.metadata.to_json()},
+        *(add(f"f{number}", stats=STATS) for number in range(1, 5)),
+    ]
+    manifest = f"_delta_log/{1:020d}.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json"
+    made.store.put(manifest, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
+    assert [file.path for file in checkpoint_of(made).files] == [manifest]
+    assert sorted(made.log().snapshot().files(["path"])["path"].to_pylist()) == ["f1", "f2", "f3", "f4"]
+    before = names(made)
+    assert write_compatible_checkpoint(made.log().snapshot(), checkpoint_of(made)) is None
+    assert names(made) == before
 
 
 @pytest.mark.parametrize("policy", [V2_POLICY, {}])

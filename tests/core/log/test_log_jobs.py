@@ -157,3 +157,12 @@ def test_where_the_job_fails_the_checkpoint_is_made_here(jobs):
     take_back()
     assert broken.runs == 1
     assert written.num_adds == len(paths(from_checkpoint_alone(made, written)))
+
+
+def test_a_checkpoint_with_nothing_after_it_is_made_anew_by_jobs(jobs):
+    made = table("v2")
+    first = write_checkpoint(made.log().snapshot(), now_ms=NOW, sidecar_actions=4)
+    again = write_checkpoint(made.log().snapshot(), now_ms=NOW, sidecar_actions=4)
+    assert jobs.runs == 2
+    assert (again.version, again.num_adds) == (first.version, first.num_adds)
+    assert from_checkpoint_alone(made, again).tombstones().num_rows == 3
