@@ -7,8 +7,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from bayou.cli.output import utc
+from bayou.log.clustering import clustering_columns
 from bayou.log.columns import JSON_NAMES, VECTOR_JSON_NAMES
-from bayou.log.detail import clustering_columns
 from bayou.protocol.features import reader_features, writer_features
 from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
 

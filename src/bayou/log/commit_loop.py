@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import (
@@ -34,6 +34,7 @@ from bayou.protocol.identity_columns import high_water_marks, identity_columns
 from bayou.protocol.schema import parse_schema
 
 if TYPE_CHECKING:
+    from bayou.log.deleted_rows import DeletedRows
     from bayou.log.delta_log import DeltaLog
     from bayou.log.reads import ReadSet
     from bayou.log.snapshot import Snapshot
@@ -94,7 +95,13 @@ class CommitLoop:
         clock: Callable[[], float],
         txn: tuple[str, int] | None,
         new_files: bool = False,
+        rows: DeletedRows | None = None,
+        dropped_features: Collection[str] = (),
+        replaces_table: bool = False,
     ) -> None:
+        # The rules for rows are others than those for files that are removed and added.
+        self._beside_rows, self._first_rows, self._rows = staged, rows, rows
+        staged = staged if rows is None else rows.applied(staged)
         self.staged = staged
         self.commit_info: dict[str, Any] = {}
         self.configuration: Mapping[str, str] = {}
@@ -106,11 +113,11 @@ class CommitLoop:
         self._provenance = provenance
         self._clock = clock
         self._txn = txn
-        self._base = TableState(-1, None, None) if snapshot is None else _state_of(snapshot, staged)
-        check_staged(staged, self._base, log.table_uri, replaces_table="REPLACE TABLE" in provenance.operation)
+        self._base = TableState(-1, None, None) if snapshot is None else replace(_state_of(snapshot, staged), rows=rows)
+        check_staged(staged, self._base, log.table_uri, dropped_features=dropped_features, replaces_table=replaces_table)
         self._intent = self._made_intent()
-        # Files that remove_files takes are live ones, and no winner has removed them.
-        self._countable = (new_files or not staged.adds) and not staged.removes
+        # Files that remove_files takes are live ones, and no winner has removed them; so are those that rows are deleted of.
+        self._countable = (new_files or not self._beside_rows.adds) and not self._beside_rows.removes
         self._file_lines = staged.file_lines()
         read_version = None if snapshot is None else snapshot.version
         self._report = CommitReport(log.table_uri, provenance.operation, provenance.txn_id, read_version)
@@ -139,6 +146,11 @@ class CommitLoop:
                 if self._is_replay(winners):
                     return Unchanged(winners[-1].version, "replayed")
                 return self._conflicted(error, attempt)
+            except BaseException:
+                # The race is lost and no other put has begun: nothing can name them any more.
+                if self._rows is not None:
+                    self._rows.discard()
+                raise
             if attempt < max_attempts:
                 self._pause(state.version + 1, attempt, "nothing that matters was changed")
         return self._conflicted(self._too_many(max_attempts), max_attempts)
@@ -157,13 +169,18 @@ class CommitLoop:
             app_ids=frozenset(self._reads.app_ids).union(each.app_id for each in staged.transactions),
             domains=frozenset(each.domain for each in staged.domains),
             # No other commit can add or remove a file whose name was made for this one.
-            added=StagedActions().added_paths(table) if self._new_files else staged.added_paths(table),
-            removed=staged.removed_paths(table),
+            added=StagedActions().added_paths(table) if self._new_files else self._beside_rows.added_paths(table),
+            removed=self._beside_rows.removed_paths(table),
             generated=_generated(self._base.metadata, staged.metadata),
         )
 
     def _encode(self, state: TableState, version: int, metrics: Mapping[str, object] | None) -> bytes:
         now = int(self._clock() * 1000)
+        if state.rows is not None and state.rows is not self._rows:
+            self._rows, self._staged = state.rows, state.rows.applied(self._beside_rows)
+            self._file_lines = self._staged.file_lines()
+        if metrics is not None and self._rows is not None and self._first_rows is not None:
+            metrics = self._rows.corrected(metrics, self._first_rows)
         current = self._staged.metadata or state.metadata
         carries = current is not None and InCommitTimestamps.of(current.configuration).enabled
         stamp = max(now, (state.timestamp or 0) + 1) if carries else None
@@ -187,7 +204,7 @@ class CommitLoop:
         if self._snapshot is not None:
             info["readVersion"] = self._snapshot.version
         info["isolationLevel"] = self._intent.isolation.value
-        info["isBlindAppend"] = self._staged.only_adds and not self._reads.has_read_files
+        info["isBlindAppend"] = self._rows is None and self._staged.only_adds and not self._reads.has_read_files
         if metrics is not None:
             info["operationMetrics"] = {name: str(value) for name, value in metrics.items()}
         if provenance.user_metadata is not None:

@@ -2,7 +2,8 @@
 """Whether a commit may go on top of commits that it did not see: the ordered rules, all winners in one pass.
 
 Source: delta-spark, `ConflictChecker.scala`. Where it looks at the partition part of a read's filter only, the statistics of
-the added files count here too: files that cannot hold a row of the filter were not missed.
+the added files count here too: files that cannot hold a row of the filter were not missed. Rows that are deleted by deletion
+vectors have rules of their own, by row (`bayou.log.row_rebase`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,11 +27,12 @@ from bayou.errors import (
     ProtocolChangedException,
 )
 from bayou.log.added_files import AddedFiles
+from bayou.log.conflict_errors import lost
 from bayou.log.file_statistics import may_match
 from bayou.log.isolation import IsolationLevel
 from bayou.log.keys import canonical_paths
+from bayou.log.row_rebase import RowConflict, rebase
 from bayou.log.row_tracking import NO_ROW_ID, high_water_mark
-from bayou.log.time_travel import format_timestamp
 from bayou.log.timestamps import ICT_KEYS, ICT_PREVIEW_KEYS, InCommitTimestamps, missing_in_commit_timestamp
 from bayou.log.winners import Winner, WinningFiles, winning_files
 from bayou.protocol import properties
@@ -39,9 +41,8 @@ from bayou.protocol.features import check_writable, reader_features, writer_feat
 from bayou.protocol.identity_rules import IdentityConflict, identity_conflict
 
 if TYPE_CHECKING:
+    from bayou.log.deleted_rows import DeletedRows, MarkedFile
     from bayou.log.reads import ReadSet
-
-_SAMPLE: Final = 5
 
 _MAY_BE_TURNED_ON: Final[Mapping[str, str]] = {
     properties.ENABLE_DELETION_VECTORS.key.lower(): "true",
@@ -70,6 +71,8 @@ class TableState:
         overlooked: the first version of which the commit has overlooked an append, though it would have read it; None
             where there is none.
         row_id_mark: the highest row id that was given.
+        rows: the rows that the commit deletes by deletion vectors, as it has to on top of that version; None where it
+            deletes none so.
     """
 
     version: int
@@ -78,6 +81,7 @@ class TableState:
     timestamp: int | None = None
     overlooked: int | None = None
     row_id_mark: int = NO_ROW_ID
+    rows: DeletedRows | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +97,9 @@ class CommitIntent:
         changes_metadata: whether it sets the metadata.
         app_ids: the applications whose transactions it read or sets.
         domains: the domains whose metadata it sets.
-        removed: the canonical paths of the files that it removes.
+        removed: the canonical paths of the files that it removes, but for those that it deletes rows of (`TableState.rows`).
         generated: the identity columns that it generated numbers for.
-        added: the canonical paths of the files that it adds, but for those that only it can know of.
+        added: the canonical paths of the files that it adds, but for those and for such as only it can know of.
     """
 
     table: str
@@ -114,6 +118,9 @@ class CommitIntent:
 def resolve(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -> TableState:
     """The state that the commit may go on top of next.
 
+    Where rows are deleted by deletion vectors of which winners have changed the files, new vectors are written, and those
+    that the commit does not need any more are deleted.
+
     Args:
         intent: the commit.
         base: what it was prepared for.
@@ -121,7 +128,9 @@ def resolve(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -
 
     Raises:
         ConcurrentModificationError: one of them excludes it; of several, the first is named.
-        CorruptLogError: one of them lacks the timestamp that the table's properties promise.
+        CorruptLogError: one of them lacks the timestamp that the table's properties promise, or its deletion vectors cannot
+            be read.
+        StorageError: new deletion vectors cannot be written.
     """
     state = base
     passed: list[Winner] = []
@@ -133,10 +142,11 @@ def resolve(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -
             excluded = error
             break
         passed.append(winner)
-    overlooked = _check_files(intent, base, passed)
+    overlooked, moved = _check_files(intent, base, passed)
     if excluded is not None:
         raise excluded
-    return replace(state, overlooked=overlooked)
+    rows = base.rows.with_vectors(moved) if base.rows is not None and moved else base.rows
+    return replace(state, overlooked=overlooked, rows=rows)
 
 
 def _check_header(intent: CommitIntent, state: TableState, winner: Winner) -> TableState:
@@ -233,24 +243,34 @@ def _may_change(key: str, old: Mapping[str, str], new: Mapping[str, str]) -> boo
     return new[key].strip().lower() == _MAY_BE_TURNED_ON.get(key)
 
 
-def _check_files(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -> int | None:
-    """The rules about files; the first winner that breaks one is named, by the first rule that it breaks.
+def _check_files(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -> tuple[int | None, Sequence[MarkedFile]]:
+    """The rules about files and rows; the first winner that breaks one is named, by the first rule that it breaks.
+
+    The rules about rows, which have to read something, are looked at where the others are kept.
 
     Returns:
-        The first version of which an append was overlooked.
+        The first version of which an append was overlooked, and the files that need new deletion vectors.
     """
-    if not winners or not (intent.reads.has_read_files or len(intent.removed) or len(intent.added)):
-        return base.overlooked
+    rows = base.rows
+    if not winners or not (intent.reads.has_read_files or len(intent.removed) or len(intent.added) or rows is not None):
+        return base.overlooked, ()
     files = winning_files(winners)
     matching = _matching_adds(intent, base, files)
+    of_rows = matching if rows is None else _read_by(rows.reads, intent, base, files)
     may_wait = _may_wait(intent, winners, files)
-    overlooked = _first_overlooked(base, winners, files, pc.and_(matching, may_wait))
+    overlooked = _first_overlooked(base, winners, files, pc.and_(pc.or_(matching, of_rows), may_wait))
     missed = pc.and_(matching, pc.invert(may_wait))
     conflicts = chain(_file_conflicts(intent, files, missed), _readers_of(overlooked, winners, files))
     found = min(conflicts, key=lambda each: (each.winner, each.rule), default=None)
+    partitioned = bool(base.metadata and base.metadata.partition_columns)
     if found is not None:
-        raise found.error(intent, winners[found.winner], partitioned=bool(base.metadata and base.metadata.partition_columns))
-    return overlooked
+        raise found.error(intent, winners[found.winner], partitioned=partitioned)
+    moved = [] if rows is None else rebase(rows, files, pc.and_(of_rows, pc.invert(may_wait)))
+    if isinstance(moved, RowConflict):
+        paths = pa.chunked_array([moved.paths], pa.string())
+        conflict = _FileConflict(moved.rule, moved.winner, moved.kind, moved.why, paths, moved.facts)
+        raise conflict.error(intent, winners[moved.winner], partitioned=partitioned)
+    return overlooked, moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,11 +280,12 @@ class _FileConflict:
     kind: type[ConcurrentModificationError]
     why: str
     paths: pa.ChunkedArray
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def error(self, intent: CommitIntent, winner: Winner, *, partitioned: bool) -> ConcurrentModificationError:
         named = (self.kind.error_class or "").partition(".")[0]
         hint = "WITH_PARTITION_HINT" if partitioned else "WITHOUT_HINT"
-        return lost(self.kind, intent, winner, self.why, paths=self.paths, error_class=f"{named}.{hint}")
+        return lost(self.kind, intent, winner, self.why, paths=self.paths, error_class=f"{named}.{hint}", **self.facts)
 
 
 def _file_conflicts(intent: CommitIntent, files: WinningFiles, missed: pa.Array) -> Iterator[_FileConflict]:
@@ -310,14 +331,19 @@ def _first(
 
 def _matching_adds(intent: CommitIntent, base: TableState, files: WinningFiles) -> pa.Array:
     """For each file that a winner added, whether the commit would have read it, had it begun later."""
-    if intent.isolation is IsolationLevel.SNAPSHOT or not intent.reads.has_read_files:
+    return _read_by(intent.reads, intent, base, files)
+
+
+def _read_by(reads: ReadSet, intent: CommitIntent, base: TableState, files: WinningFiles) -> pa.Array:
+    """For each file that a winner added, whether some reads would have met it."""
+    if intent.isolation is IsolationLevel.SNAPSHOT or not reads.has_read_files:
         return pa.repeat(pa.scalar(value=False), files.adds.num_rows)
     counted = _plain(files.adds["data_change"])
-    if intent.reads.whole_table or base.metadata is None or not files.adds.num_rows:
+    if reads.whole_table or base.metadata is None or not files.adds.num_rows:
         return counted
     matched = pa.repeat(pa.scalar(value=False), files.adds.num_rows)
     added = AddedFiles(files.adds, base.metadata)
-    for predicate in intent.reads.predicates:
+    for predicate in reads.predicates:
         matched = pc.or_(matched, may_match(added, predicate))
     return pc.and_(counted, matched)
 
@@ -359,36 +385,3 @@ def _readers_of(overlooked: int | None, winners: Sequence[Winner], files: Winnin
 def _plain(column: pa.ChunkedArray) -> pa.Array:
     # A writer that leaves the field out may have changed rows.
     return pc.fill_null(pa.concat_arrays([pa.array([], pa.bool_()), *column.chunks]), True)
-
-
-def lost(
-    kind: type[ConcurrentModificationError],
-    intent: CommitIntent,
-    winner: Winner,
-    why: str,
-    *,
-    paths: pa.ChunkedArray | None = None,
-    error_class: str | None = None,
-) -> ConcurrentModificationError:
-    """The error for a commit that another one excludes."""
-    info = winner.info
-    when = info.in_commit_timestamp or info.timestamp
-    at = f" of {format_timestamp(when)}" if when is not None else ""
-    sample = tuple(paths.slice(0, _SAMPLE).to_pylist()) if paths is not None else ()
-    total = 0 if paths is None else len(paths)
-    shown = f": {', '.join(sample)}{f' and {total - _SAMPLE} more' if total > _SAMPLE else ''}" if sample else ""
-    return kind(
-        f"{intent.operation} was not committed: version {winner.version}, a concurrent {info.operation or 'operation'}{at}, "
-        f"{why}{shown}",
-        table=intent.table,
-        version=winner.version,
-        file=winner.file.path,
-        error_class=error_class,
-        next_step="Run the operation again: it will see that version.",
-        conflicting_version=winner.version,
-        conflicting_operation=info.operation,
-        conflicting_timestamp=when,
-        conflicting_commit=dict(info.raw),
-        files=sample,
-        num_files=total,
-    )

@@ -6,21 +6,24 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bayou.errors import TableExistsError
 from bayou.log.row_tracking import with_materialised_columns
 from bayou.log.transaction import Transaction
 from bayou.protocol import properties as known_properties
-from bayou.protocol.actions import Metadata, Protocol
+from bayou.protocol.actions import DomainMetadata, Metadata, Protocol
 from bayou.protocol.char_varchar import to_stored
+from bayou.protocol.clustering import ClusteringColumns, clustering_domain
+from bayou.protocol.clustering_rules import ClusteringRules
 from bayou.protocol.column_mapping import mapped_columns
 from bayou.protocol.features import check_writable
 from bayou.protocol.identity_rules import check_definition
 from bayou.protocol.mapping_rules import mapping_mode
 from bayou.protocol.property_rules import session_defaults, validated
 from bayou.protocol.protocol_rules import protocol_for_table
-from bayou.protocol.schema import StructType, schema_to_json
+from bayou.protocol.schema import StructType, parse_schema, schema_to_json
 from bayou.protocol.schema_check import check_schema
 
 if TYPE_CHECKING:
@@ -42,9 +45,36 @@ def create_table(
                 version=transaction.snapshot.version,
                 next_step="Append to it, or choose another path.",
             )
-    actions = first_actions(schema, partition_by, properties, table=log.table_uri, description=description)
+    first = first_actions(schema, partition_by, properties, table=log.table_uri, description=description)
     parameters = {"partitionBy": list(partition_by), "description": description, "properties": dict(properties)}
-    Transaction(log, None, "CREATE TABLE", parameters).commit(actions, metrics={})
+    Transaction(log, None, "CREATE TABLE", parameters).commit(first.actions, metrics={})
+
+
+@dataclass(frozen=True, slots=True)
+class FirstActions:
+    """What makes a table.
+
+    Attributes:
+        protocol: its protocol.
+        metadata: its metadata.
+        cluster_by: the paths of its clustering columns; None where it is not clustered.
+    """
+
+    protocol: Protocol
+    metadata: Metadata
+    cluster_by: ClusteringColumns | None = None
+
+    @property
+    def domains(self) -> tuple[DomainMetadata, ...]:
+        """The metadata of its domains: the clustering columns of a clustered table."""
+        if self.cluster_by is None:
+            return ()
+        return (clustering_domain(self.cluster_by, parse_schema(self.metadata.schema_string)),)
+
+    @property
+    def actions(self) -> tuple[Protocol | Metadata | DomainMetadata, ...]:
+        """The actions of the commit, in their order."""
+        return (self.protocol, self.metadata, *self.domains)
 
 
 def first_actions(
@@ -56,8 +86,9 @@ def first_actions(
     description: str | None = None,
     settings: Mapping[str, str] | None = None,
     features: Iterable[str] = (),
-) -> tuple[Protocol, Metadata]:
-    """The protocol and the metadata of a new table.
+    cluster_by: ClusteringColumns | None = None,
+) -> FirstActions:
+    """The protocol and the metadata of a new table, and its clustering columns.
 
     Args:
         schema: its schema; types may be `char(n)` and `varchar(n)`.
@@ -67,9 +98,11 @@ def first_actions(
         description: its comment.
         settings: a session's settings, for the defaults of properties.
         features: features that it gets beside those that it needs.
+        cluster_by: the paths of its clustering columns, whatever the case; none for a table that is clustered by nothing yet,
+            and None for one that is not clustered.
 
     Raises:
-        InvalidSchemaError: no table can have this schema or these partition columns.
+        InvalidSchemaError: no table can have this schema, these partition columns or these clustering columns.
         InvalidOptionError: a property cannot be set.
         UnsupportedFeatureError: it would need a rule that is not enforced yet; it is named.
     """
@@ -100,6 +133,8 @@ def first_actions(
         min_reader=change.min_reader_version,
         min_writer=change.min_writer_version,
         partition_columns=metadata.partition_columns,
+        clustered=cluster_by is not None,
     )
     check_writable(protocol, metadata, table)
-    return protocol, metadata
+    rules = ClusteringRules.of(settings or {}, table)
+    return FirstActions(protocol, metadata, None if cluster_by is None else rules.checked(cluster_by, metadata))

@@ -23,6 +23,9 @@ from bayou.protocol.schema import StructType, parse_schema
 from bayou.storage import LogStore, open_store, qualify
 
 if TYPE_CHECKING:
+    from bayou.log.change_checks import SchemaMode
+    from bayou.log.change_feed import ChangeFeed
+    from bayou.log.change_range import ChangeBounds
     from bayou.log.checkpoint_writer import WrittenCheckpoint
     from bayou.log.cleanup import ExpiredFiles
     from bayou.log.outcomes import Committed, Unchanged
@@ -172,6 +175,27 @@ class DeltaLog:
         listing = self._listing()
         times = self._commit_times(listing, latest)
         return list(read_changes(self._store, listing, times, self._table_uri, start=start, end=end))
+
+    def change_feed(self, bounds: ChangeBounds, *, schema_mode: SchemaMode | None = None, check_schemas: bool = True) -> ChangeFeed:
+        """The rows that changed in a range of versions, as the files that they are read from. Reads each commit once.
+
+        Args:
+            bounds: the range, by versions or timestamps.
+            schema_mode: whose schema counts where the table has column mapping; the range's last version's where None.
+            check_schemas: whether a range is refused whose rows were written under schemas that do not fit.
+
+        Raises:
+            InvalidOptionError: there is no start, a side is given twice, or the end is before the start.
+            TimeTravelError: the range cannot be read: it is not in the log, or its changes were not recorded.
+            UnsupportedFeatureError: its schemas do not fit, or a version needs what bayou cannot read.
+            CorruptLogError: a commit cannot be read.
+        """
+        from bayou.log.change_feed import read_change_feed  # noqa: PLC0415  (most users of a log do not need it)
+
+        latest = self.update()
+        listing = self._listing()
+        times = self._commit_times(listing, latest)
+        return read_change_feed(self, latest, listing, times, bounds, schema_mode=schema_mode, check_schemas=check_schemas)
 
     def transaction(
         self,

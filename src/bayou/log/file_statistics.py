@@ -123,16 +123,40 @@ def may_match(snapshot: PrunableFiles, where: Filters) -> pa.BooleanArray:
         InvalidOptionError: the filter cannot be understood.
     """
     predicate = to_predicate(where, snapshot.schema)
+    return skipping.may_match(predicate, *_facts(snapshot, predicate, is_exact=predicate is where))
+
+
+def must_match(snapshot: PrunableFiles, predicate: Predicate) -> pa.BooleanArray:
+    """For each file of a snapshot, whether the log proves a predicate true for every row of it.
+
+    Args:
+        snapshot: the files.
+        predicate: over physical paths.
+    """
+    from bayou.plan.proofs import must_match as proved  # noqa: PLC0415  (reading a table needs no proof)
+
+    return proved(predicate, *_facts(snapshot, predicate, is_exact=True))
+
+
+def _facts(
+    snapshot: PrunableFiles, predicate: Predicate, *, is_exact: bool
+) -> tuple[FileStatistics, Mapping[ColumnPath, pa.Array]]:
+    """The statistics and the partition values that tell something about a predicate.
+
+    Args:
+        snapshot: the files.
+        predicate: the predicate.
+        is_exact: whether its instants are exact: whoever made it reads texts without a zone in a zone of his own.
+    """
     used = columns(predicate)
     collated = {physical for _, physical, leaf in leaves(snapshot.schema) if is_collated(leaf)}
     wanted = {path: values for path, values in snapshot.partitions().items() if path in used - collated}
     partitions = {path: values for path, values in wanted.items() if _is_certain(snapshot.partition_texts()[path[0]], values)}
-    if predicate is where:  # its instants are exact, and whoever made it reads texts without a zone in a zone of his own
+    if is_exact:
         partitions = {path: values for path, values in partitions.items() if _names_its_zone(snapshot, path, values.type)}
     types = skipping_types(snapshot.schema)
     fields = {path: types[path] for path in used if path in types and path not in partitions}
-    statistics = snapshot.statistics(fields) if fields else _nothing_known(snapshot.files(["path"]).num_rows)
-    return skipping.may_match(predicate, statistics, partitions)
+    return snapshot.statistics(fields) if fields else _nothing_known(snapshot.files(["path"]).num_rows), partitions
 
 
 def to_predicate(where: Filters, schema: StructType) -> Predicate:

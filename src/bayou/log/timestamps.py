@@ -119,7 +119,7 @@ class CommitTimes:
         Raises:
             TimestampOutOfRangeError: the time is before the first or after the last commit that can be read.
         """
-        versions = sorted(version for version in self._commits if self._first is not None and version >= self._first)
+        versions = self._versions()
         if not versions:
             raise self._out_of_range(timestamp, "there is no commit with a time", early=True)
         if timestamp > self.of(versions[-1]):
@@ -134,6 +134,21 @@ class CommitTimes:
                 timestamp, f"the earliest commit, version {versions[0]}, is of {first}", early=True, versions=versions
             )
         return found
+
+    def first_at_or_after(self, timestamp: int) -> int:
+        """The earliest version that was committed at or after a time, among those that can be read.
+
+        Raises:
+            TimestampOutOfRangeError: the time is after the last commit.
+        """
+        versions = self._versions()
+        if versions and timestamp <= self.of(versions[0]):
+            return versions[0]
+        found = self.version_at(timestamp)
+        return found if self.of(found) >= timestamp else found + 1
+
+    def _versions(self) -> list[int]:
+        return sorted(version for version in self._commits if self._first is not None and version >= self._first)
 
     def _candidates(self, versions: list[int], timestamp: int) -> list[int]:
         """The versions to search: file times and in-commit timestamps are two ranges that may overlap."""

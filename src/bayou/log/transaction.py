@@ -7,7 +7,7 @@ import contextlib
 import enum
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from bayou.errors import InvalidCommitError, InvalidOptionError, TransactionStateError
 from bayou.log.active import inside
-from bayou.log.commit_checks import check_vectors
 from bayou.log.commit_loop import CommitLoop, Provenance
+from bayou.log.commit_vector_checks import check_vectors
 from bayou.log.data_files import describe_files
 from bayou.log.file_statistics import to_predicate
 from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
@@ -31,6 +31,7 @@ from bayou.protocol.features import check_takes_files, check_writable
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from bayou.log.deleted_rows import DeletedRows
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Filters, Snapshot
 
@@ -75,6 +76,8 @@ class Transaction:
         txn: tuple[str, int] | None = None,
         max_attempts: int = MAX_ATTEMPTS,
         clock: Callable[[], float] = time.time,
+        dropped_features: Collection[str] = (),
+        replaces_table: bool = False,
     ) -> None:
         """Begin a transaction; see `DeltaLog.transaction`.
 
@@ -88,6 +91,8 @@ class Transaction:
             txn: an application's id and a version of its own; the commit is made once for them.
             max_attempts: how many versions to try before giving up.
             clock: the time in seconds since the epoch.
+            dropped_features: the features that the commit may take from the protocol; no other commit may take any.
+            replaces_table: whether another table takes the place of this one, with an id of its own.
 
         Raises:
             UnsupportedFeatureError: the table asks its writers for what bayou does not do.
@@ -107,8 +112,11 @@ class Transaction:
         )
         self._max_attempts = max_attempts
         self._clock = clock
+        self._dropped_features = frozenset(dropped_features)
+        self._replaces_table = replaces_table
         self._staged: list[Action] = []
         self._removed: RemovedFiles | None = None
+        self._rows: DeletedRows | None = None
         self._described: set[str] = set()
         self._state = _State.OPEN
         self._txn = _checked_txn(txn, log.table_uri)
@@ -125,6 +133,7 @@ class Transaction:
         self._inside.close()
         if self._state is _State.OPEN:
             self._state = _State.FAILED if kind is not None else _State.LEFT
+            self._discard_vectors()
 
     @property
     def read_version(self) -> int:
@@ -190,6 +199,31 @@ class Transaction:
             raise InvalidCommitError("remove_files was called twice", table=self.log.table_uri, next_step="Give all files at once.")
         self._removed = RemovedFiles(files.select(list(REMOVED_COLUMNS)), int(self._clock() * 1000), data_change)
         return self._removed
+
+    def delete_rows(self, rows: DeletedRows) -> None:
+        """Delete rows by deletion vectors (see `bayou.log.deleted_rows.delete_rows`).
+
+        Another commit that deletes other rows of the same files does not exclude this one: after a lost race the vectors are
+        made anew, and the metrics that are given to `commit` corrected (see `bayou.log.row_rebase`). How the rows were looked
+        for is in `rows.reads`; in `Transaction.reads` it would make the commit depend on each file that was looked through.
+        The vectors' files are deleted where the commit is certainly not in the log.
+
+        Args:
+            rows: the rows, of the snapshot that the transaction reads.
+
+        Raises:
+            InvalidCommitError: rows were deleted before, or these are of another version.
+        """
+        self._check_open()
+        if self._rows is not None or rows.snapshot.version != self.read_version:
+            twice = "delete_rows was called twice" if self._rows is not None else f"the rows are of version {rows.snapshot.version}"
+            raise InvalidCommitError(
+                f"rows cannot be deleted so: {twice}",
+                table=self.log.table_uri,
+                version=self.read_version,
+                next_step="Delete all rows at once, those of the transaction's own snapshot.",
+            )
+        self._rows = rows
 
     def add_files(self, paths: Sequence[str], partition_values: Mapping[str, Mapping[str, Any]] | None = None) -> list[AddFile]:
         """Add Parquet files that are in the table's folder already, with statistics from their footers.
@@ -264,11 +298,31 @@ class Transaction:
         self._state = _State.FAILED
         if self.is_replay:
             self._state = _State.COMMITTED
+            self._discard_vectors()
             return Unchanged(self.read_version, "replayed")
-        staged = StagedActions.of([*self._own_transaction(), *self._staged, *actions], self.log.table_uri, self._removed)
-        if staged.is_empty:
+        try:
+            loop = self._loop(actions, new_files=new_files)
+        except BaseException:
+            self._discard_vectors()
+            raise
+        if loop is None:
             self._state = _State.COMMITTED
             return Unchanged(self.read_version, "empty")
+        outcome = loop.run(self._max_attempts, metrics)
+        if isinstance(outcome, (Committed, Unchanged)):
+            self._state = _State.COMMITTED
+        if isinstance(outcome, (Conflicted, Unchanged)):
+            self._discard_vectors()
+        if isinstance(outcome, Committed):
+            run_hooks(CommittedVersion(self.log, outcome.version, loop.staged, loop.commit_info, loop.configuration))
+        return outcome
+
+    def _loop(self, actions: Iterable[Action], *, new_files: bool) -> CommitLoop | None:
+        """The attempts to come; None where there is nothing to commit."""
+        rows = self._rows
+        staged = StagedActions.of([*self._own_transaction(), *self._staged, *actions], self.log.table_uri, self._removed)
+        if staged.is_empty and (rows is None or rows.is_empty):
+            return None
         loop = CommitLoop(
             self.log,
             self.snapshot,
@@ -278,14 +332,17 @@ class Transaction:
             clock=self._clock,
             txn=self._txn,
             new_files=new_files,
+            rows=rows,
+            dropped_features=self._dropped_features,
+            replaces_table=self._replaces_table,
         )
         check_vectors(staged, self.snapshot, self._described)
-        outcome = loop.run(self._max_attempts, metrics)
-        if isinstance(outcome, (Committed, Unchanged)):
-            self._state = _State.COMMITTED
-        if isinstance(outcome, Committed):
-            run_hooks(CommittedVersion(self.log, outcome.version, loop.staged, loop.commit_info, loop.configuration))
-        return outcome
+        return loop
+
+    def _discard_vectors(self) -> None:
+        """Delete the deletion vectors that were written: the commit is certainly not in the log."""
+        if self._rows is not None:
+            self._rows.discard()
 
     def _own_transaction(self) -> list[Action]:
         if self._txn is None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = [
+    "FRAME_BYTES",
     "Bitmap",
     "Container",
     "DeletionVectorDescriptor",
@@ -29,6 +30,7 @@ __all__ = [
     "encode",
     "encode_file",
     "encode_inline",
+    "frame_file",
     "read_from_file",
 ]
 
@@ -38,6 +40,8 @@ _FILE_VERSION = 1
 _FIRST_OFFSET = 1
 _SIZE_BYTES = 4
 _CRC_BYTES = 4
+FRAME_BYTES = _SIZE_BYTES + _CRC_BYTES
+"""What stands around each vector in a file: its size and its checksum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,14 +243,26 @@ def encode_file(
         uuid: a fresh one, which names the file.
         prefix: a folder of the table for the file, a plain name; empty for the table's root.
     """
+    bitmaps = [each if isinstance(each, Bitmap) else Bitmap.from_positions(each) for each in vectors]
+    return frame_file([(encode(bitmap), bitmap.cardinality) for bitmap in bitmaps], uuid, prefix=prefix)
+
+
+def frame_file(
+    serialised: Iterable[tuple[bytes, int]], uuid: UUID, *, prefix: str = ""
+) -> tuple[bytes, list[DeletionVectorDescriptor]]:
+    """Like `encode_file`, from vectors that are serialised already.
+
+    Args:
+        serialised: the bytes of each vector (see `encode`), and how many rows it deletes.
+        uuid: a fresh one, which names the file.
+        prefix: a folder of the table for the file, a plain name; empty for the table's root.
+    """
     name = prefix + z85.encode(uuid.bytes)
     parts, descriptors, offset = [bytes([_FILE_VERSION])], [], _FIRST_OFFSET
-    for vector in vectors:
-        bitmap = vector if isinstance(vector, Bitmap) else Bitmap.from_positions(vector)
-        body = encode(bitmap)
+    for body, cardinality in serialised:
         parts += [struct.pack(">I", len(body)), body, struct.pack(">I", zlib.crc32(body))]
-        descriptors.append(DeletionVectorDescriptor("u", name, offset, len(body), bitmap.cardinality))
-        offset += _SIZE_BYTES + len(body) + _CRC_BYTES
+        descriptors.append(DeletionVectorDescriptor("u", name, offset, len(body), cardinality))
+        offset += FRAME_BYTES + len(body)
     return b"".join(parts), descriptors
 
 

@@ -165,7 +165,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
         _writer("allowColumnDefaults", by=Enablement("a column default", _has_default, auto=False)),
         _writer("domainMetadata", drop=True),
         _writer("rowTracking", by=_on(properties.ENABLE_ROW_TRACKING), requires=("domainMetadata",), drop=True),
-        _writer("clustering", _always, by=Enablement("CLUSTER BY"), requires=("domainMetadata",)),
+        _writer("clustering", by=Enablement("CLUSTER BY"), requires=("domainMetadata",)),
         _writer("inCommitTimestamp", by=_TIMESTAMPS, drop=True),
         _writer("inCommitTimestamp-preview", drop=True),
         _writer("icebergCompatV1", _always, by=_on(properties.ENABLE_ICEBERG_COMPAT_V1), requires=("columnMapping",)),

@@ -10,12 +10,17 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
+from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+
+from bayou.protocol.roaring_containers import ARRAY_LIMIT, BITMAP_BYTES, CONTAINER_VALUES, Container, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+__all__ = ["NATIVE_MAGIC", "PORTABLE_MAGIC", "Bitmap", "Container", "decode", "encode"]
 
 PORTABLE_MAGIC = 1681511377
 # The form that Delta's JVM code keeps in memory (`NativeRoaringBitmapArraySerializationFormat`): the position of a
@@ -26,79 +31,10 @@ _COOKIE_WITHOUT_RUNS = 12346
 _COOKIE_WITH_RUNS = 12347
 # With runs, the offsets are left out below this number of containers.
 _OFFSETS_FROM = 4
-_ARRAY_LIMIT = 4096
-_BITMAP_BYTES = 8192
-_CONTAINER_VALUES = 1 << 16
 # The protocol forbids the highest bit of a 32-bit key, so positions end below 2^63.
 _KEY_LIMIT = 1 << 31
 _POSITION_LIMIT = 1 << 63
-
-Kind = Literal["array", "bitmap", "run"]
-
-
-@dataclass(frozen=True, slots=True)
-class Container:
-    """Up to 65,536 positions that share their high 48 bits.
-
-    Guarantees: `data` is little-endian whatever the machine is, has the length that its kind asks for, and holds at
-    least one position; `cardinality` is the number of positions in it.
-
-    Attributes:
-        key: the high 48 bits of every position, so a position is `(key << 16) | low`.
-        kind: what `data` holds: "array" ascending 16-bit low parts; "bitmap" 8,192 bytes with one bit for each low
-            part, lowest bit first; "run" pairs of 16 bits: first low part, and how many more follow it.
-        data: the raw buffer, ready for numpy or Arrow.
-        cardinality: how many positions there are.
-    """
-
-    key: int
-    kind: Kind
-    data: bytes
-    cardinality: int
-
-    @classmethod
-    def from_lows(cls, key: int, lows: array[int]) -> Container:
-        """The smallest container for ascending low parts, at least one, none twice."""
-        starts = [0, *(i for i in range(1, len(lows)) if lows[i] != lows[i - 1] + 1)]
-        if 4 * len(starts) + 2 < min(2 * len(lows), _BITMAP_BYTES):
-            ends = [*(start - 1 for start in starts[1:]), len(lows) - 1]
-            runs = array("H", (x for s, e in zip(starts, ends, strict=True) for x in (lows[s], lows[e] - lows[s])))
-            return cls(key, "run", _little_endian(runs), len(lows))
-        if len(lows) <= _ARRAY_LIMIT:
-            return cls(key, "array", _little_endian(lows), len(lows))
-        bits = bytearray(_BITMAP_BYTES)
-        for low in lows:
-            bits[low >> 3] |= 1 << (low & 7)
-        return cls(key, "bitmap", bytes(bits), len(lows))
-
-    @classmethod
-    def from_bits(cls, key: int, bits: bytes) -> Container | None:
-        """A container from 8,192 bytes of bits, lowest bit first; None where no bit is set."""
-        if len(bits) != _BITMAP_BYTES:
-            raise ValueError(f"a bitmap container has {_BITMAP_BYTES} bytes, not {len(bits)}")
-        cardinality = int.from_bytes(bits, "little").bit_count()
-        if cardinality > _ARRAY_LIMIT:
-            return cls(key, "bitmap", bytes(bits), cardinality)
-        return cls.from_lows(key, cls(key, "bitmap", bits, cardinality).lows()) if cardinality else None
-
-    def lows(self) -> array[int]:
-        """The low 16 bits of every position, ascending."""
-        if self.kind == "bitmap":
-            bits = ((byte_index, byte) for byte_index, byte in enumerate(self.data) if byte)
-            return array("H", (index * 8 + bit for index, byte in bits for bit in range(8) if byte >> bit & 1))
-        values = _words(self.data)
-        if self.kind == "array":
-            return values
-        return array("H", (low for i in range(0, len(values), 2) for low in range(values[i], sum(values[i : i + 2]) + 1)))
-
-    def bits(self) -> bytes:
-        """The positions as 8,192 bytes of bits, lowest bit first."""
-        if self.kind == "bitmap":
-            return self.data
-        bits = bytearray(_BITMAP_BYTES)
-        for low in self.lows():
-            bits[low >> 3] |= 1 << (low & 7)
-        return bytes(bits)
+_BLOCK_BYTES = BITMAP_BYTES // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +61,36 @@ class Bitmap:
         ordered = sorted(set(positions))
         if ordered and not 0 <= ordered[0] <= ordered[-1] < _POSITION_LIMIT:
             raise ValueError(f"positions lie between 0 and 2^63 - 1, not {ordered[0]} to {ordered[-1]}")
-        blocks = groupby(ordered, lambda position: position >> 16)
-        return cls(tuple(Container.from_lows(key, array("H", (p & 0xFFFF for p in block))) for key, block in blocks))
+        lows = _low_parts(ordered)
+        containers, start = [], 0
+        while start < len(ordered):
+            key = ordered[start] >> 16
+            end = bisect_left(ordered, (key + 1) << 16, start)
+            containers.append(Container.from_lows(key, lows[start:end]))
+            start = end
+        return cls(tuple(containers))
+
+    @classmethod
+    def from_blocks(cls, blocks: Iterable[tuple[int, bytes]]) -> Bitmap:
+        """The set from blocks of bits: what Spark's `bitmap_construct_agg` gives for each bucket of 32,768 positions.
+
+        Args:
+            blocks: the number of each bucket, from 0 on and none twice, in any order, and its 4,096 bytes: bit i, lowest
+                first, of bucket b is the position `b * 32768 + i`.
+
+        Raises:
+            ValueError: a block has another length, its number is negative or too high, or is there twice.
+        """
+        known: dict[int, bytes] = {}
+        for number, block in blocks:
+            if len(block) != _BLOCK_BYTES or not 0 <= number < _POSITION_LIMIT >> 15 or number in known:
+                raise ValueError(f"block {number} of {len(block)} bytes is not one of {_BLOCK_BYTES}, or is there twice")
+            known[number] = block
+        empty = bytes(_BLOCK_BYTES)
+        keys = sorted({number >> 1 for number in known})
+        bits = (known.get(2 * key, empty) + known.get(2 * key + 1, empty) for key in keys)
+        found = (Container.from_bits(key, both) for key, both in zip(keys, bits, strict=True))
+        return cls(tuple(each for each in found if each is not None))
 
     @property
     def cardinality(self) -> int:
@@ -139,7 +103,7 @@ class Bitmap:
         if not self.containers:
             return None
         last = self.containers[-1]
-        return (last.key << 16) | last.lows()[-1]
+        return (last.key << 16) | last.maximum
 
     def to_list(self) -> list[int]:
         """All positions, ascending. One Python object for each: for small sets and tests."""
@@ -150,8 +114,29 @@ class Bitmap:
         merged = {container.key: container for container in self.containers}
         for container in other.containers:
             mine = merged.get(container.key)
-            merged[container.key] = container if mine is None else _union(mine, container)
+            merged[container.key] = container if mine is None else mine.union(container)
         return Bitmap(tuple(merged[key] for key in sorted(merged)))
+
+    def difference(self, other: Bitmap) -> Bitmap:
+        """The positions that are in this set and not in the other one."""
+        theirs = {container.key: container for container in other.containers}
+        left = (each.difference(theirs[each.key]) if each.key in theirs else each for each in self.containers)
+        return Bitmap(tuple(each for each in left if each is not None))
+
+    def intersection(self, other: Bitmap) -> Bitmap:
+        """The positions that are in both sets."""
+        theirs = {container.key: container for container in other.containers}
+        shared = (each.intersection(theirs[each.key]) for each in self.containers if each.key in theirs)
+        return Bitmap(tuple(each for each in shared if each is not None))
+
+    def first(self, count: int) -> list[int]:
+        """The lowest positions, ascending, at most so many."""
+        found: list[int] = []
+        for container in self.containers:
+            if len(found) >= count:
+                break
+            found += [container.key << 16 | low for low in container.lows()[: count - len(found)]]
+        return found
 
 
 def encode(positions: Bitmap | Iterable[int]) -> bytes:
@@ -233,9 +218,9 @@ def _decode_32(reader: _Reader, high: int) -> Iterator[Container]:
         runs = reader.take((count + 7) // 8)
     else:
         raise ValueError(f"a 32-bit bitmap starts with {cookie}, not with {_COOKIE_WITHOUT_RUNS} or {_COOKIE_WITH_RUNS}")
-    if count > _CONTAINER_VALUES:
-        raise ValueError(f"a 32-bit bitmap has up to {_CONTAINER_VALUES} containers, not {count}")
-    header = _words(reader.take(4 * count))
+    if count > CONTAINER_VALUES:
+        raise ValueError(f"a 32-bit bitmap has up to {CONTAINER_VALUES} containers, not {count}")
+    header = words(reader.take(4 * count))
     if not runs or count >= _OFFSETS_FROM:
         # The containers follow one another, so the offsets say nothing new.
         reader.take(4 * count)
@@ -252,10 +237,10 @@ def _decode_32(reader: _Reader, high: int) -> Iterator[Container]:
 def _container(reader: _Reader, key: int, cardinality: int, *, is_run: bool) -> Container:
     if is_run:
         data = reader.take(4 * reader.unpack("<H"))
-        return Container(key, "run", data, _run_cardinality(_words(data), key, cardinality))
-    if cardinality <= _ARRAY_LIMIT:
+        return Container(key, "run", data, _run_cardinality(words(data), key, cardinality))
+    if cardinality <= ARRAY_LIMIT:
         return Container(key, "array", reader.take(2 * cardinality), cardinality)
-    data = reader.take(_BITMAP_BYTES)
+    data = reader.take(BITMAP_BYTES)
     found = int.from_bytes(data, "little").bit_count()
     if found != cardinality:
         raise ValueError(f"the container {key} says {cardinality} positions and holds {found}")
@@ -266,7 +251,7 @@ def _run_cardinality(runs: array[int], key: int, expected: int) -> int:
     end, found = -1, 0
     for i in range(0, len(runs), 2):
         start, more = runs[i], runs[i + 1]
-        if start <= end or start + more >= _CONTAINER_VALUES:
+        if start <= end or start + more >= CONTAINER_VALUES:
             raise ValueError(f"the runs of container {key} overlap or leave it")
         end = start + more
         found += more + 1
@@ -296,21 +281,7 @@ def _encode_32(containers: list[Container]) -> bytes:
     return b"".join([start, header, *offsets, *bodies])
 
 
-def _union(left: Container, right: Container) -> Container:
-    merged = int.from_bytes(left.bits(), "little") | int.from_bytes(right.bits(), "little")
-    container = Container.from_bits(left.key, merged.to_bytes(_BITMAP_BYTES, "little"))
-    return left if container is None else container
-
-
-def _words(data: bytes) -> array[int]:
-    words = array("H", data)
-    if sys.byteorder == "big":
-        words.byteswap()
-    return words
-
-
-def _little_endian(words: array[int]) -> bytes:
-    if sys.byteorder == "big":
-        words = array("H", words)
-        words.byteswap()
-    return words.tobytes()
+def _low_parts(positions: list[int]) -> array[int]:
+    """The low 16 bits of each position: every fourth of the words that the positions are made of."""
+    parts = array("H", array("Q", positions).tobytes())
+    return parts[3::4] if sys.byteorder == "big" else parts[0::4]

@@ -6,9 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from bayou.log.clustering import logical_clustering, physical_clustering
 from bayou.log.row_tracking import with_materialised_columns
 from bayou.log.transaction import MAX_ATTEMPTS, Transaction
 from bayou.protocol import properties
+from bayou.protocol.clustering_rules import ClusteringRules
 from bayou.protocol.column_mapping import mapped_columns
 from bayou.protocol.features import check_writable
 from bayou.protocol.mapping_rules import fields_by_path, mapping_mode, shown_path
@@ -21,7 +23,7 @@ from bayou.spark.reader import TableRequest
 from bayou.spark.reader import read as read_request
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -75,7 +77,13 @@ class AlterTarget:
         return found
 
     def begin(
-        self, snapshot: Snapshot, operation: str, parameters: Mapping[str, Any], *, max_attempts: int = MAX_ATTEMPTS
+        self,
+        snapshot: Snapshot,
+        operation: str,
+        parameters: Mapping[str, Any],
+        *,
+        max_attempts: int = MAX_ATTEMPTS,
+        dropped_features: Collection[str] = (),
     ) -> Transaction:
         """A transaction on top of a state; inside of its block, `rows` are those of that state.
 
@@ -84,11 +92,17 @@ class AlterTarget:
             operation: the operation's name, for the history.
             parameters: its parameters.
             max_attempts: how many versions to try before giving up.
+            dropped_features: the features that the commit takes from the protocol.
         """
-        note = self.settings.get(_USER_METADATA)
-        engine = self.application.engine_info
         return Transaction(
-            self.log, snapshot, operation, parameters, engine_info=engine, user_metadata=note, max_attempts=max_attempts
+            self.log,
+            snapshot,
+            operation,
+            parameters,
+            engine_info=self.application.engine_info,
+            user_metadata=self.settings.get(_USER_METADATA),
+            max_attempts=max_attempts,
+            dropped_features=dropped_features,
         )
 
     def commit(
@@ -134,6 +148,7 @@ def table_rules(snapshot: Snapshot) -> TableRules:
         type_widening=properties.ENABLE_TYPE_WIDENING.read(configuration),
         change_data_feed=properties.ENABLE_CHANGE_DATA_FEED.read(configuration),
         partition_columns=snapshot.partition_columns,
+        clustering_columns=logical_clustering(snapshot) or (),
     )
 
 
@@ -149,7 +164,7 @@ def altered(snapshot: Snapshot, wanted: Metadata, schema: StructType, asked: Pro
         asked: the features and protocol versions that the user asks for.
 
     Raises:
-        InvalidSchemaError: no table can have this schema.
+        InvalidSchemaError: no table can have this schema, or files get no statistics of a clustering column any more.
         UnsupportedFeatureError: the schema needs a feature that no table gets by itself, or the table would ask for what bayou
             does not do.
     """
@@ -165,6 +180,8 @@ def altered(snapshot: Snapshot, wanted: Metadata, schema: StructType, asked: Pro
     text = snapshot.metadata.schema_string if mapped.schema == snapshot.schema else schema_to_json(mapped.schema)
     metadata = replace(wanted, schema_string=text, configuration=with_materialised_columns(mapped.configuration, names))
     if metadata != snapshot.metadata:
+        rules = ClusteringRules(snapshot.table_uri, snapshot.version)
+        rules.check_statistics_kept(physical_clustering(snapshot) or (), snapshot.metadata, metadata)
         _check_schema(snapshot, metadata, mapped.schema)
     return _head(snapshot, metadata, mapped.schema, asked)
 

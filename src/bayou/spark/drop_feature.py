@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Final
 import pyarrow.compute as pc
 
 from bayou.errors import ConcurrentModificationError, UnsupportedFeatureError
-from bayou.log.snapshot import Snapshot
 from bayou.protocol import properties
-from bayou.protocol.actions import DomainMetadata, Protocol
+from bayou.protocol.actions import DomainMetadata
 from bayou.protocol.drop_feature import DropFeaturePlan, PreDowngrade, drop_feature_plan
 from bayou.protocol.mapping_rules import fields_by_path
 from bayou.protocol.type_widening import TYPE_CHANGES
 from bayou.spark.alter_target import altered
 
 if TYPE_CHECKING:
+    from bayou.log.snapshot import Snapshot
     from bayou.log.transaction import Action
     from bayou.protocol.actions import Metadata
     from bayou.spark.alter_target import AlterTarget
@@ -139,9 +139,9 @@ def _lower(target: AlterTarget, name: str) -> None:
         metadata = replace(snapshot.metadata, configuration=configuration)
         parameters = {"featureName": plan.feature, "truncateHistory": False}
         actions: list[Action] = [plan.protocol, *([metadata] if metadata != snapshot.metadata else [])]
-        lowered = _Lowered(snapshot, plan.protocol)
+        dropped = (plan.feature,)
         try:
-            with target.begin(lowered, "DROP FEATURE", parameters, max_attempts=1) as transaction:
+            with target.begin(snapshot, "DROP FEATURE", parameters, max_attempts=1, dropped_features=dropped) as transaction:
                 transaction.read_whole_table()
                 transaction.commit(actions, metrics={})
         except ConcurrentModificationError:
@@ -149,19 +149,6 @@ def _lower(target: AlterTarget, name: str) -> None:
                 raise
         else:
             return
-
-
-class _Lowered(Snapshot):
-    """A table as DROP FEATURE leaves it, so that the commit's check that no feature is lost finds none."""
-
-    def __init__(self, snapshot: Snapshot, protocol: Protocol) -> None:
-        super().__init__(snapshot.source)
-        self._lowered = protocol
-
-    @property
-    def protocol(self) -> Protocol:
-        """The protocol after the commit."""
-        return self._lowered
 
 
 def _without(metadata: Metadata, keys: tuple[str, ...]) -> dict[str, str]:

@@ -81,6 +81,22 @@ def test_a_union_has_the_positions_of_both(left, right):
 
 
 @QUICK
+@given(POSITIONS, POSITIONS)
+def test_a_difference_has_the_positions_of_the_first_that_the_second_lacks(left, right):
+    first, second = Bitmap.from_positions(left), Bitmap.from_positions(right)
+    difference = first.difference(second)
+    assert difference.to_list() == sorted({*left} - {*right})
+    assert decode(encode(difference)).to_list() == difference.to_list()
+    assert difference.union(second).to_list() == first.union(second).to_list()
+
+
+@QUICK
+@given(POSITIONS)
+def test_a_vector_without_itself_is_empty(positions):
+    assert Bitmap.from_positions(positions).difference(Bitmap.from_positions(positions)).containers == ()
+
+
+@QUICK
 @given(POSITIONS)
 def test_the_buffers_of_containers_hold_the_positions_in_little_endian(positions):
     found = []

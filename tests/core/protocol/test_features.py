@@ -146,6 +146,7 @@ def test_a_table_with_rules_for_rows_is_written_by_what_checks_rows_and_takes_no
         ),
         (features("rowTracking", "domainMetadata", reader=False), table(delta__enableRowTracking="true")),
         (features("variantType"), table()),
+        (features("clustering", "domainMetadata", reader=False), table()),
     ],
 )
 def test_other_tables_take_files_too(protocol, metadata):
@@ -156,7 +157,7 @@ def test_other_tables_take_files_too(protocol, metadata):
 @pytest.mark.parametrize(
     ("protocol", "metadata", "reason"),
     [
-        (features("clustering", "domainMetadata", reader=False), table(), "clustering"),
+        (features("collations", "domainMetadata", reader=False), table(), "collations"),
         (features("icebergCompatV2", reader=False), table(), "icebergCompatV2"),
         (features("somethingNew", reader=False), table(), "somethingNew"),
         (
@@ -182,8 +183,8 @@ def test_a_table_that_needs_a_rule_is_refused_for_writing_by_name(protocol, meta
 
 def test_all_reasons_are_named_at_once():
     metadata = table(delta__universalFormat__enabledFormats="iceberg")
-    found = set(write_obstacles(features("clustering", "somethingNew", reader=False), metadata))
-    assert {"clustering", "somethingNew", "delta.universalFormat.enabledFormats"} <= found
+    found = set(write_obstacles(features("collations", "somethingNew", reader=False), metadata))
+    assert {"collations", "somethingNew", "delta.universalFormat.enabledFormats"} <= found
     rules = table(NOT_NULL, delta__constraints__c="id > 0")
     with pytest.raises(UnsupportedFeatureError) as caught:
         check_takes_files(rules, "t")

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which files the log proves a predicate true for in every row, so that they can go without being read.
+
+More is asked than for skipping: a wrong answer loses rows. Bounds have to be tight, the rows counted, and no NULL may be where
+it would make the predicate NULL. Whether a row may make it false, the same bounds tell that skipping looks at, which know
+about NaN beyond a maximum, cut strings, cut timestamps and rounded decimals.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.plan import exact
+from bayou.plan.bounds import constant_mask
+from bayou.plan.predicate import And, Boolean, Comparison, In, IsNotNull, IsNull, Not, Or, StartsWith, Unknown
+from bayou.plan.skipping import may_match
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bayou.plan.predicate import Path, Predicate
+    from bayou.plan.skipping import Partitions
+    from bayou.plan.statistics import FileStatistics
+
+
+def must_match(predicate: Predicate, statistics: FileStatistics, partitions: Partitions) -> pa.BooleanArray:
+    """One bool for each file: true only where the predicate is true for every row of the file.
+
+    Args:
+        predicate: over physical paths.
+        statistics: of the files.
+        partitions: the typed values of the partition columns, aligned with the statistics.
+    """
+    size = len(statistics.num_records)
+    try:
+        if _may_be_null_anyway(predicate):
+            return constant_mask(size, truth=False)
+        known = pc.and_(statistics.tight_bounds, pc.is_valid(statistics.num_records))
+        without_null = (_has_no_null(path, statistics, partitions) for path in sorted(set(_null_makes_null(predicate))))
+        candidates = reduce(pc.and_, without_null, known)
+        return pc.and_(candidates, pc.invert(may_match(Not(predicate), statistics, partitions)))
+    except RecursionError:
+        return constant_mask(size, truth=False)
+
+
+def _may_be_null_anyway(predicate: Predicate) -> bool:
+    """Whether the predicate can be NULL for a row without any NULL in it: a constant in it is NULL, or nobody knows."""
+    match predicate:
+        case And(children) | Or(children):
+            return any(map(_may_be_null_anyway, children))
+        case Not(child):
+            return _may_be_null_anyway(child)
+        case Unknown() | Boolean(None):
+            return True
+        case Comparison(op, _, literal):
+            return literal.value is None and op != "<=>"
+        case In(_, values):
+            return any(literal.value is None for literal in values)
+        case _:
+            return False
+
+
+def _null_makes_null(predicate: Predicate) -> Iterator[Path]:
+    """The columns whose NULL makes a part of the predicate NULL."""
+    match predicate:
+        case And(children) | Or(children):
+            for child in children:
+                yield from _null_makes_null(child)
+        case Not(child):
+            yield from _null_makes_null(child)
+        case Comparison("<=>", _, _) | IsNull() | IsNotNull() | Unknown() | Boolean():
+            return
+        case Comparison(_, column, _) | In(column, _) | StartsWith(column, _):
+            yield column.path
+
+
+def _has_no_null(path: Path, statistics: FileStatistics, partitions: Partitions) -> pa.Array:
+    values = partitions.get(path)
+    if values is not None:
+        return pc.is_valid(exact.plain(values))
+    column = statistics.columns.get(path)
+    if column is None or column.null_count is None:
+        return constant_mask(len(statistics.num_records), truth=False)
+    return pc.fill_null(pc.equal(column.null_count, 0), False)
