@@ -9,15 +9,19 @@ from pyspark.sql import SparkSession
 
 from bayou.errors import DeltaError, SessionError, StorageError, TableNotFoundError
 from bayou.log.delta_log import open_log
-from bayou.spark import alter, alter_columns, alter_constraints, alter_identity, alter_protocol, drop_feature
+from bayou.spark import alter, alter_clustering, alter_columns, alter_constraints, alter_identity, alter_protocol, drop_feature
 from bayou.spark.alter_target import AlterTarget
 from bayou.spark.application import Application
+from bayou.spark.change_request import change_options
 from bayou.spark.builder import DeltaTableBuilder, IdentityGenerator
 from bayou.spark.describe import detail_frame, history_frame
+from bayou.spark.dml.change import Target
+from bayou.spark.dml.statements import planned_delete, planned_update
 from bayou.spark.errors import raised_as_pyspark
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.hadoop import host_of
+from bayou.spark.not_yet import CommandsNotYet
 from bayou.spark.reader import TableRequest
 from bayou.spark.reader import read as read_request
 from bayou.spark.session import enable
@@ -30,7 +34,10 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
+
+    from bayou.log.time_travel import Timestamp
+    from bayou.spark.dml.result import PlannedChange, RowChangeResult
 
 __all__ = ["DeltaTable", "DeltaTableBuilder", "IdentityGenerator", "read", "write"]
 
@@ -42,9 +49,11 @@ def read(
     *,
     version: int | None = None,
     timestamp: str | dt.datetime | dt.date | None = None,
+    changes: tuple[int | Timestamp, int | Timestamp | None] | None = None,
+    net: bool = False,
     **options: Any,
 ) -> DataFrame:
-    """A table as a DataFrame.
+    """A table as a DataFrame, or its change data feed.
 
     Without a version or timestamp, each execution of the DataFrame reads the version that is the latest then, one version for
     each table in a query. An explicit version or timestamp pins.
@@ -54,15 +63,20 @@ def read(
         path: the table's path; `path@v12` and `path@20260102030405678` travel in time too.
         version: the version to read.
         timestamp: the latest version at this time; text is read in the session's time zone.
+        changes: the first and the last version or time whose changed rows to read, with `_change_type`, `_commit_version` and
+            `_commit_timestamp`; without a last one, up to the version that is the latest at each execution.
+        net: whether to read one change for each row. Not yet.
         options: options of the reader, for example `fs.*` settings.
 
     Raises:
         TableNotFoundError: there is no table.
         VersionNotFoundError, TimestampOutOfRangeError: the version cannot be read.
+        TimeTravelError: changes in the range were not recorded.
         UnsupportedFeatureError: the table needs what bayou does not read; the features are named.
     """
     enable(spark)
-    given = {**options, "path": path, "versionAsOf": version, "timestampAsOf": timestamp}
+    travel = {"versionAsOf": version, "timestampAsOf": timestamp}
+    given = {**options, **change_options(changes, net=net), **travel, "path": path}
     return read_request(Application.of(spark), spark, TableRequest.from_options(given))
 
 
@@ -100,35 +114,36 @@ def write(
     return write_request(Application.of(frame.sparkSession), frame.select("*"), request)
 
 
-class DeltaTable:
+class DeltaTable(CommandsNotYet):
     """A Delta table on a Spark session, as delta-spark's class of that name."""
 
     def __init__(self, spark: SparkSession, path: str, options: Mapping[str, str]) -> None:
         self._spark = spark
         self._path = path
         self._options = dict(options)
+        self._alias: str | None = None
 
     @classmethod
     @raised_as_pyspark
     def forPath(  # noqa: N802  (delta-spark's name)
         cls,
-        spark: SparkSession,
+        sparkSession: SparkSession,  # noqa: N803
         path: str,
         hadoopConf: Mapping[str, str] | None = None,  # noqa: N803
     ) -> DeltaTable:
         """The table at a path.
 
         Args:
-            spark: a classic session.
+            sparkSession: a classic session.
             path: the table's path.
             hadoopConf: settings of the file system, whose names start with `fs.` or `dfs.`.
 
         Raises:
             TableNotFoundError: there is no table.
         """
-        enable(spark)
+        enable(sparkSession)
         options = dict(hadoopConf or {})
-        table = cls(spark, path, options)
+        table = cls(sparkSession, path, options)
         try:
             table._log().update()
         except TableNotFoundError as error:
@@ -138,26 +153,26 @@ class DeltaTable:
 
     @classmethod
     @raised_as_pyspark
-    def forName(cls, spark: SparkSession, tableOrViewName: str) -> DeltaTable:  # noqa: N802, N803  (delta-spark's names)
+    def forName(cls, sparkSession: SparkSession, tableOrViewName: str) -> DeltaTable:  # noqa: N802, N803  (delta-spark's names)
         """The table of a name in the session's catalog, or of a name like ``delta.`/a/path` ``.
 
         Args:
-            spark: a classic session.
+            sparkSession: a classic session.
             tableOrViewName: the name, as SQL has it. Views are no tables.
 
         Raises:
             TableNotFoundError: there is no such Delta table.
         """
-        enable(spark)
-        catalog = Catalog(Jvm.of(spark), spark)
+        enable(sparkSession)
+        catalog = Catalog(Jvm.of(sparkSession), sparkSession)
         name = catalog.name(tableOrViewName)
         if name.path is not None:
-            return cls.forPath(spark, name.path)
+            return cls.forPath(sparkSession, name.path)
         entry = catalog.entry(name)
         if entry is None or entry.is_view or entry.provider != "delta":
             message = f"{tableOrViewName} is not a Delta table."
             raise TableNotFoundError(message, table=tableOrViewName, error_class="DELTA_MISSING_DELTA_TABLE", sql_state="42P01")
-        return cls.forPath(spark, entry.location)
+        return cls.forPath(sparkSession, entry.location)
 
     @staticmethod
     def create(sparkSession: SparkSession | None = None) -> DeltaTableBuilder:  # noqa: N803  (delta-spark's name)
@@ -189,16 +204,16 @@ class DeltaTable:
 
     @staticmethod
     @raised_as_pyspark
-    def isDeltaTable(spark: SparkSession, identifier: str) -> bool:  # noqa: N802  (delta-spark's name)
+    def isDeltaTable(sparkSession: SparkSession, identifier: str) -> bool:  # noqa: N802, N803  (delta-spark's names)
         """Whether there is a Delta table at a path, or at a folder above it.
 
         Args:
-            spark: any session; a classic one reaches what is not on the local disk.
+            sparkSession: any session; a classic one reaches what is not on the local disk.
             identifier: a path.
         """
         place = qualify(identifier)
         if place.local is None:
-            enable(spark)
+            enable(sparkSession)
         parts = place.uri
         while len(parts) > len(host_of(parts)):
             try:
@@ -218,6 +233,115 @@ class DeltaTable:
         """The table's rows; each execution reads the version that is the latest then."""
         request = TableRequest.from_options({**self._options, "path": self._path})
         return read_request(Application.of(self._spark), self._spark, request)
+
+    @raised_as_pyspark
+    def changes(
+        self,
+        startingVersion: int | None = None,  # noqa: N803  (the reader's names)
+        endingVersion: int | None = None,  # noqa: N803
+        startingTimestamp: str | dt.datetime | dt.date | None = None,  # noqa: N803
+        endingTimestamp: str | dt.datetime | dt.date | None = None,  # noqa: N803
+        *,
+        net: bool = False,
+    ) -> DataFrame:
+        """The change data feed: the rows that changed, with `_change_type`, `_commit_version` and `_commit_timestamp`.
+
+        Args:
+            startingVersion: the first version; this or startingTimestamp is needed.
+            endingVersion: the last version. Without an end each execution reads up to the version that is the latest then.
+            startingTimestamp: the first version is the earliest one committed at or after this time.
+            endingTimestamp: the last version is the latest one committed at or before this time.
+            net: whether to read one change for each row. Not yet.
+
+        Raises:
+            InvalidOptionError: there is no start, a side is given twice, or the end is before the start.
+            TimeTravelError: the range is not in the log, or changes in it were not recorded.
+            UnsupportedFeatureError: the schemas in the range do not fit, or net changes are asked for.
+        """
+        range_options = {
+            "startingVersion": startingVersion,
+            "endingVersion": endingVersion,
+            "startingTimestamp": startingTimestamp,
+            "endingTimestamp": endingTimestamp,
+        }
+        given = {**self._options, **change_options(None, net=net), **range_options, "readChangeFeed": "true", "path": self._path}
+        return read_request(Application.of(self._spark), self._spark, TableRequest.from_options(given))
+
+    def alias(self, aliasName: str) -> DeltaTable:  # noqa: N803  (delta-spark's name)
+        """The same table under a name that conditions and values may put before its columns."""
+        named = DeltaTable(self._spark, self._path, self._options)
+        named._alias = aliasName
+        return named
+
+    @raised_as_pyspark
+    def delete(self, condition: str | Column | None = None, *, txn: tuple[str, int] | None = None) -> RowChangeResult:
+        """Deletes the rows for which a condition is true; rows for which it is NULL stay (DELETE FROM).
+
+        Where the condition is about partition columns alone, or the log proves it true for whole files, no data is read.
+        Other rows go by deletion vectors where the table has them enabled, else by writing the rest of their files again.
+
+        Args:
+            condition: which rows, as SQL or as a column; all rows where None.
+            txn: an application's id and a version of its own: the rows are deleted once for them.
+
+        Raises:
+            TypeError: the condition is neither.
+            UnsupportedFeatureError: there is a subquery in the condition, or the table asks for more than bayou does.
+            AppendOnlyError: the table only takes appends.
+            ConcurrentModificationError: another commit excludes this one.
+        """
+        return self.plan_delete(condition, txn=txn).execute()
+
+    @raised_as_pyspark
+    def plan_delete(self, condition: str | Column | None = None, *, txn: tuple[str, int] | None = None) -> PlannedChange:
+        """A DELETE that is not run: `print` shows which files it reads and which not, and why; `execute` runs it.
+
+        Args:
+            condition: as for `delete`.
+            txn: as for `delete`.
+        """
+        return planned_delete(self._target(), self._alias, condition, txn)
+
+    @raised_as_pyspark
+    def update(
+        self,
+        condition: str | Column | None = None,
+        set: dict[str, str | Column] | None = None,  # noqa: A002  (delta-spark's name)
+        *,
+        txn: tuple[str, int] | None = None,
+    ) -> RowChangeResult:
+        """Sets columns of the rows for which a condition is true (UPDATE).
+
+        Args:
+            condition: which rows, as SQL or as a column; all rows where None.
+            set: the new values by column, or by field such as `s.x`: SQL, or columns. They see the row as it was.
+            txn: an application's id and a version of its own: the rows are updated once for them.
+
+        Raises:
+            TypeError, ValueError: an argument is not of its type.
+            SchemaMismatchError: a column is set twice, or to a value of another structure.
+            ConstraintViolationError: a new row breaks a rule of the table; nothing is left of the update.
+            UnsupportedFeatureError: there is a subquery in the condition, or the table asks for more than bayou does.
+            ConcurrentModificationError: another commit excludes this one.
+        """
+        return self.plan_update(condition, set, txn=txn).execute()
+
+    @raised_as_pyspark
+    def plan_update(
+        self,
+        condition: str | Column | None = None,
+        set: dict[str, str | Column] | None = None,  # noqa: A002  (delta-spark's name)
+        *,
+        txn: tuple[str, int] | None = None,
+    ) -> PlannedChange:
+        """An UPDATE that is not run; see `plan_delete`.
+
+        Args:
+            condition: as for `update`.
+            set: as for `update`.
+            txn: as for `update`.
+        """
+        return planned_update(self._target(), self._alias, condition, set, txn)
 
     @raised_as_pyspark
     def history(self, limit: int | None = None) -> DataFrame:
@@ -379,6 +503,18 @@ class DeltaTable:
         alter_columns.replace_columns(self._altered(), columns)
 
     @raised_as_pyspark
+    def clusterBy(self, *columns: str | Sequence[str]) -> None:  # noqa: N802
+        """Sets the columns that OPTIMIZE clusters rows by (ALTER TABLE ... CLUSTER BY); without columns, none (CLUSTER BY NONE).
+
+        Args:
+            columns: the columns: `s.x`, or the names as a list.
+
+        Raises:
+            InvalidSchemaError: the table is partitioned, or cannot be clustered by these columns.
+        """
+        alter_clustering.alter_cluster_by(self._altered(), columns)
+
+    @raised_as_pyspark
     def syncIdentity(self, column: str) -> None:  # noqa: N802
         """Lets an identity column go on behind the greatest number that the table holds (SYNC IDENTITY).
 
@@ -432,6 +568,9 @@ class DeltaTable:
             InvalidOptionError: the table does not have it.
         """
         drop_feature.drop_feature(self._altered(), featureName, truncate_history=bool(truncateHistory))
+
+    def _target(self) -> Target:
+        return Target.of(Application.of(self._spark), self._spark, qualify(self._path).uri, self._options)
 
     def _altered(self) -> AlterTarget:
         application = Application.of(self._spark)

@@ -168,7 +168,7 @@ BAD = {
     "two columns of one name": lambda b, p: b.location(p).addColumn("a", "INT").addColumn("A", "INT"),
     "a partition column that is not there": lambda b, p: b.location(p).addColumn("a", "INT").partitionedBy("x"),
     "an unknown property": lambda b, p: b.location(p).addColumn("a", "INT").property("delta.nothing", "1"),
-    "clustering": lambda b, p: b.location(p).addColumn("a", "INT").clusterBy("a"),
+    "a clustering column that is not there": lambda b, p: b.location(p).addColumn("a", "INT").clusterBy("x"),
 }
 
 

@@ -12,7 +12,6 @@ from tests.spark.counting import jobs
 from tests.spark.tables import ids, numbers, numbers_table, without_rows
 
 import bayou
-from bayou.errors import InvalidOptionError
 from bayou.protocol import file_names
 from bayou.testing.table_builder import TableBuilder, remove
 
@@ -109,7 +108,6 @@ def test_a_catalog_table_over_a_location_is_the_table(spark, table_path, tmp_pat
     assert ids(bayou.read(spark, table_path)) == [2, 3, 9]
 
 
-@pytest.mark.xfail(raises=InvalidOptionError, reason="Spark tells a source the path only where a SQL text has it")
 @pytest.mark.parametrize("way", ["table", "read.table"])
 def test_a_path_is_a_table_name_outside_of_sql_too(spark, table_path, way):
     three_versions(table_path)
@@ -117,7 +115,6 @@ def test_a_path_is_a_table_name_outside_of_sql_too(spark, table_path, way):
     assert ids(spark.table(name) if way == "table" else spark.read.table(name)) == [2, 3]
 
 
-@pytest.mark.xfail(raises=AssertionError, reason="the catalog entry holds no columns")
 def test_the_catalog_lists_a_tables_columns(spark, table_path, tmp_path):
     three_versions(table_path)
     name = catalog_name(tmp_path)

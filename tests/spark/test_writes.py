@@ -246,7 +246,7 @@ def test_other_partition_columns_than_the_tables_are_refused(spark, table_path):
     assert bayou.open(table_path).version() == 2
 
 
-OPTIONS = {"replaceOn": "t.id = s.id", "replaceUsing": "id", "clusterBy": "id"}
+OPTIONS = {"replaceOn": "t.id = s.id", "replaceUsing": "id"}
 
 
 @pytest.mark.parametrize("option", OPTIONS)
@@ -289,7 +289,6 @@ REFUSED = {
     ),
     "UniForm": ("universalFormat", {"configuration": {"delta.universalFormat.enabledFormats": "iceberg"}}),
     "IcebergCompatV2": ("cebergCompatV2", {"configuration": {"delta.enableIcebergCompatV2": "true"}}),
-    "clustering": ("clustering", feature("clustering")),
 }
 
 

@@ -7,9 +7,12 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bayou.errors import InvalidOptionError, InvalidSchemaError, TableExistsError, TableNotFoundError, UnsupportedFeatureError
+from bayou.errors import InvalidOptionError, InvalidSchemaError, TableExistsError, TableNotFoundError
+from bayou.log.clustering import logical_clustering, replaced_clustering
 from bayou.log.create import first_actions
 from bayou.log.transaction import Transaction
+from bayou.protocol.clustering import names_of, parse_columns
+from bayou.protocol.clustering_rules import ClusteringRules
 from bayou.protocol.expression_functions import ExpressionKind
 from bayou.protocol.generated_columns import check_references, check_type, generated_columns
 from bayou.protocol.protocol_rules import merged
@@ -50,7 +53,7 @@ class TableDefinition:
         location: its path; None for where the catalog puts it.
         schema: its columns.
         partition_by: its partition columns.
-        cluster_by: its clustering columns.
+        cluster_by: its clustering columns; none where it is clustered by nothing yet, None where it is not clustered.
         properties: its properties.
         comment: what it is.
     """
@@ -59,13 +62,13 @@ class TableDefinition:
     location: str | None = None
     schema: StructType = field(default_factory=StructType)
     partition_by: tuple[str, ...] = ()
-    cluster_by: tuple[str, ...] = ()
+    cluster_by: tuple[str, ...] | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     comment: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class Place:
     """Where a table is to be.
 
     Attributes:
@@ -100,13 +103,8 @@ def create(application: Application, spark: SparkSession, definition: TableDefin
         InvalidOptionError: neither a name nor a location is given, or the two contradict each other.
         UnsupportedFeatureError: the table would need what bayou does not do yet.
     """
-    if definition.cluster_by:
-        message = "Clustered tables cannot be made by this version of bayou."
-        raise UnsupportedFeatureError(
-            message, error_class="DELTA_OPERATION_NOT_ALLOWED", sql_state="0AKDC", features=["clustering"]
-        )
     catalog = Catalog(application.jvm, spark)
-    place = _place(catalog, definition)
+    place = place_of(catalog, definition)
     log = application.logs.get(place.uri, {})
     try:
         snapshot = log.update()
@@ -123,7 +121,7 @@ def create(application: Application, spark: SparkSession, definition: TableDefin
             next_step="use createOrReplace.",
         )
     if snapshot is None:
-        _refuse_other_files(log)
+        refuse_other_files(log)
         _commit(application, spark, definition, mode, log, None)
     elif mode in ("replace", "createOrReplace"):
         _commit(application, spark, definition, mode, log, snapshot)
@@ -136,7 +134,13 @@ def create(application: Application, spark: SparkSession, definition: TableDefin
     return place.uri
 
 
-def _place(catalog: Catalog, definition: TableDefinition) -> _Place:
+def place_of(catalog: Catalog, definition: TableDefinition) -> Place:
+    """Where a table is to be: where its name is registered, where it asks to be, or where the catalog puts it.
+
+    Raises:
+        InvalidOptionError: neither a name nor a location is given, or the two contradict each other.
+        TableExistsError: the name is that of a view, or of a table of another source.
+    """
     if definition.name is None:
         if definition.location is None:
             raise InvalidOptionError(
@@ -145,7 +149,7 @@ def _place(catalog: Catalog, definition: TableDefinition) -> _Place:
                 sql_state="42601",
                 option="tableName",
             )
-        return _Place(qualify(definition.location).uri, None, is_registered=False, managed=False)
+        return Place(qualify(definition.location).uri, None, is_registered=False, managed=False)
     name = catalog.name(definition.name)
     given = None if definition.location is None else qualify(definition.location).uri
     if name.path is not None:
@@ -158,14 +162,14 @@ def _place(catalog: Catalog, definition: TableDefinition) -> _Place:
                 sql_state="0AKDC",
                 option="location",
             )
-        return _Place(uri, None, is_registered=False, managed=False)
+        return Place(uri, None, is_registered=False, managed=False)
     entry = catalog.entry(name)
     if entry is None:
-        return _Place(given or qualify(catalog.default_location(name)).uri, name, is_registered=False, managed=given is None)
+        return Place(given or qualify(catalog.default_location(name)).uri, name, is_registered=False, managed=given is None)
     if entry.is_view or entry.provider != "delta":
         message = f"{definition.name} is not a Delta table. Please drop this table first if you would like to recreate it."
         raise TableExistsError(message, table=definition.name, error_class="DELTA_NOT_A_DELTA_TABLE", sql_state="0AKDD")
-    return _Place(qualify(entry.location).uri, name, is_registered=True, managed=False)
+    return Place(qualify(entry.location).uri, name, is_registered=True, managed=False)
 
 
 def _commit(
@@ -177,29 +181,33 @@ def _commit(
     snapshot: Snapshot | None,
 ) -> None:
     """The table's first commit, or the one that puts another table in the place of the one that is there."""
-    protocol, metadata = first_actions(
+    first = first_actions(
         definition.schema,
         definition.partition_by,
         definition.properties,
         table=log.table_uri,
         description=definition.comment,
         settings=settings_of(spark),
+        cluster_by=None if definition.cluster_by is None else parse_columns(definition.cluster_by),
     )
+    protocol, metadata, domains = first.protocol, first.metadata, first.domains
     _check_generated(application, spark, parse_schema(metadata.schema_string), log.table_uri)
     parameters = {
         "partitionBy": json.dumps(list(metadata.partition_columns)),
-        "clusterBy": "[]",
+        "clusterBy": json.dumps(names_of(first.cluster_by or ())),
         "description": definition.comment,
         "isManaged": "false",
         "properties": json.dumps(dict(definition.properties)),
     }
-    with Transaction(log, snapshot, _OPERATIONS[mode], parameters, engine_info=application.engine_info) as transaction:
+    engine, replaces = application.engine_info, snapshot is not None
+    with Transaction(log, snapshot, _OPERATIONS[mode], parameters, engine_info=engine, replaces_table=replaces) as transaction:
         if snapshot is not None:
+            domains = replaced_clustering(snapshot, metadata, first.cluster_by)
             transaction.remove_files(transaction.files())
             protocol = merged(snapshot.protocol, protocol)
         if snapshot is None or protocol != snapshot.protocol:
             transaction.stage(protocol)
-        transaction.commit([metadata], metrics={})
+        transaction.commit([metadata, *domains], metrics={})
 
 
 def _check_generated(application: Application, spark: SparkSession, schema: StructType, table: str) -> None:
@@ -216,7 +224,12 @@ def _check_generated(application: Application, spark: SparkSession, schema: Stru
         check_type(column, parse_schema(found).fields[0].type, table=table)
 
 
-def _refuse_other_files(log: DeltaLog) -> None:
+def refuse_other_files(log: DeltaLog) -> None:
+    """Refuses to make a table in a folder that has files and no log.
+
+    Raises:
+        TableExistsError: there are some.
+    """
     try:
         found = next(iter(log.store.list_from("")), None)
     except FileNotFoundError:
@@ -253,6 +266,9 @@ def _check_same(definition: TableDefinition, snapshot: Snapshot) -> None:
             error_class="DELTA_CREATE_TABLE_WITH_DIFFERENT_PARTITIONING",
             sql_state="42KD7",
         )
+    if definition.cluster_by is not None:
+        rules = ClusteringRules(table, snapshot.version)
+        rules.check_same(parse_columns(definition.cluster_by), logical_clustering(snapshot), described=True)
     other = {key: value for key, value in definition.properties.items() if snapshot.properties.get(key) != value}
     if other:
         raise InvalidOptionError(
@@ -265,7 +281,7 @@ def _check_same(definition: TableDefinition, snapshot: Snapshot) -> None:
         )
 
 
-def _exists(place: _Place, snapshot: Snapshot | None) -> TableExistsError:
+def _exists(place: Place, snapshot: Snapshot | None) -> TableExistsError:
     return TableExistsError(
         f"Table {place.uri} already exists.",
         table=place.uri,

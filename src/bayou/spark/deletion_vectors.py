@@ -120,3 +120,8 @@ def row_is_live(columns: dict[str, pa.Array]) -> str:
     """The condition under which a row is not deleted, as SQL over the constant columns and `_metadata.row_index`."""
     is_live = f"case when {BLOCKS} is null then {_FLAT} else {_SPARSE} end" if BLOCKS in columns else _FLAT
     return f"{VECTOR} is null or {is_live}"
+
+
+def row_is_marked(columns: dict[str, pa.Array]) -> str:
+    """The condition under which a row is in its file's vector, over the same columns."""
+    return f"not ({row_is_live(columns)})"

@@ -116,8 +116,10 @@ def group_files(
         columns[f"p{number}"] = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
         projection.append(f"cast(p{number} as {column.type})")
     for number, values in enumerate(hidden.values()):
-        columns[f"h{number}"] = values.take(firsts)
-        projection.append(f"h{number}")
+        constants = values.take(firsts)
+        is_time = pa.types.is_timestamp(values.type)
+        columns[f"h{number}"] = constants.cast(pa.int64()) if is_time else constants
+        projection.append(f"timestamp_micros(h{number})" if is_time else f"h{number}")
     rows = Bulk.of(jvm).rows(session, pa.table(columns), projection) if count else None
     return FileGroups(ids, rows)
 
@@ -128,7 +130,7 @@ def list_directories(jvm: Jvm, files: ScanFiles, partition_schema: str, partitio
     Args:
         jvm: the JVM.
         files: the files to list.
-        partition_schema: JSON of the partition columns, without hidden ones.
+        partition_schema: JSON of the partition columns, then the hidden ones.
         partition_filters: Catalyst conditions over partition columns.
     """
     rows = files.groups.rows

@@ -49,8 +49,15 @@ def _paired(cls: type[errors.DeltaError]) -> type[errors.DeltaError]:
         partner = next(_PARTNERS[base] for base in cls.__mro__ if base in _PARTNERS)
         # The PySpark classes under `captured` want a Java exception to be made from; their documented bases do not.
         base = next(b for b in partner.__mro__ if b.__module__ == "pyspark.errors.exceptions.base")
-        _PAIRS[cls] = type(cls.__name__, (cls, base), {"__doc__": cls.__doc__, "__module__": cls.__module__})
+        # A program that catches the pair of the general conflict catches the pairs of all conflicts.
+        general = [_paired(b) for b in cls.__bases__ if issubclass(b, errors.ConcurrentModificationError)]
+        _PAIRS[cls] = type(cls.__name__, (cls, *general, base), {"__doc__": cls.__doc__, "__module__": cls.__module__})
     return _PAIRS[cls]
+
+
+def pyspark_class(cls: type[errors.DeltaError]) -> type[errors.DeltaError]:
+    """The class that the Spark layer raises for a class of bayou's errors: it is a PySpark exception too."""
+    return _paired(cls)
 
 
 def as_pyspark(error: errors.DeltaError) -> errors.DeltaError:

@@ -61,6 +61,16 @@ def from_catalyst(texts: Sequence[str], resolve: Resolve) -> Predicate:
     return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
+def path_of(text: str) -> tuple[str, ...] | None:
+    """The names that lead to a column or a field of a struct; None where an expression is neither.
+
+    Args:
+        text: the expression as Catalyst's JSON.
+    """
+    named = _named(_tree(json.loads(text)))
+    return None if named is None else named[0]
+
+
 class _Node:
     """A node of an expression tree with its children."""
 

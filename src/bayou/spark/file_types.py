@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     import pyarrow.parquet as pq
 
-    from bayou.log.snapshot import Snapshot
     from bayou.protocol.schema import DataType, StructField
 
     FooterReader: TypeAlias = Callable[[Sequence[tuple[str, int]]], list[pq.FileMetaData | OSError]]
@@ -74,23 +73,24 @@ def _changes_within(kind: DataType) -> Iterator[tuple[str, str]]:
 
 
 def group_by_types(
-    snapshot: Snapshot, positions: pa.Array, fields: Sequence[StructField], read_footers: FooterReader
+    files: pa.Table, table_uri: str, positions: pa.Array, fields: Sequence[StructField], read_footers: FooterReader
 ) -> list[tuple[pa.Array, tuple[StructField, ...]]]:
     """Files by the types that they hold: the positions of each group, and the columns as its files have them.
 
     Reads the footer of each file.
 
     Args:
-        snapshot: the state that the files belong to.
-        positions: the files.
+        files: the `path`, as in the log, and the `size` of files.
+        table_uri: the table that they belong to.
+        positions: which of the files.
         fields: the columns to read, physical.
         read_footers: gives the footers of files, or the errors, by URI and size.
 
     Raises:
         StorageError: a footer that is there cannot be read.
     """
-    chosen = snapshot.files(columns=["path", "size"]).take(positions)
-    places = [paths.to_uri(path, snapshot.table_uri) for path in chosen["path"].to_pylist()]
+    chosen = files.take(positions)
+    places = [paths.to_uri(path, table_uri) for path in chosen["path"].to_pylist()]
     footers = read_footers(list(zip(places, chosen["size"].to_pylist(), strict=True)))
     groups: defaultdict[tuple[StructField, ...], list[int]] = defaultdict(list)
     for position, footer in zip(positions.to_pylist(), footers, strict=True):

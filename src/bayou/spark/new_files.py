@@ -33,13 +33,12 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
     from pyspark.sql import DataFrame
 
-    from bayou.protocol.actions import Protocol
     from bayou.spark.application import Application
     from bayou.spark.jvm.file_writer import WrittenFile
     from bayou.spark.overwrite import ReplacedRows
     from bayou.spark.projection import ProjectedRows
     from bayou.spark.write_request import WriteRequest
-    from bayou.spark.write_target import WriteTarget
+    from bayou.spark.write_target import HeadAction, WriteTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ class NewFiles:
     files: list[AddFile]
     num_rows: int
     num_bytes: int
-    head: tuple[Protocol | Metadata, ...] = ()
+    head: tuple[HeadAction, ...] = ()
 
 
 def write_new_files(
@@ -124,7 +123,7 @@ def _described(
     return NewFiles(files, count, sum(file.size for file in files), _head(target, raised))
 
 
-def _head(target: WriteTarget, marks: Mapping[str, int]) -> tuple[Protocol | Metadata, ...]:
+def _head(target: WriteTarget, marks: Mapping[str, int]) -> tuple[HeadAction, ...]:
     """The table's actions with the numbers that are used up now; nothing where none are."""
     if not marks:
         return ()

@@ -93,7 +93,7 @@ def replaced_rows(
     if isinstance(condition, bool):
         return ReplacedRows(chosen, predicate, None, rule)
     if {name.lower() for name in used} <= partitions:
-        return ReplacedRows(_exactly(application, spark, snapshot, condition), predicate, None, rule)
+        return ReplacedRows(matching_partitions(application, spark, snapshot, condition), predicate, None, rule)
     _check_copies(snapshot, data_change=data_change)
     if not len(chosen):
         return ReplacedRows(chosen, predicate, None, rule)
@@ -120,7 +120,7 @@ def _condition(application: Application, spark: SparkSession, snapshot: Snapshot
         ) from None
 
 
-def _exactly(application: Application, spark: SparkSession, snapshot: Snapshot, condition: Any) -> pa.Array:
+def matching_partitions(application: Application, spark: SparkSession, snapshot: Snapshot, condition: Any) -> pa.Array:
     """The files whose partition values make a condition true, by Spark's own evaluation."""
     fields = [f for name in snapshot.partition_columns if (f := snapshot.schema.field(name)) is not None]
     texts = snapshot.partition_texts()

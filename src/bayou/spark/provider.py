@@ -7,11 +7,12 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
-from bayou.errors import SchemaMismatchError, SessionError
+from bayou.errors import SchemaMismatchError, UnsupportedFeatureError
 from bayou.protocol.schema import parse_schema
 from bayou.spark import reader
+from bayou.spark.jvm.session import session_of
 from bayou.spark.types import incompatible
 from bayou.spark.write_request import PARTITION_COLUMNS_OPTION, WriteRequest
 from bayou.spark.writer import write
@@ -65,23 +66,26 @@ class Provider:
     def _write(self, options: dict[str, str], objects: Any) -> JavaObject:
         session, mode, data = objects
         request = WriteRequest.from_options(options, _MODES[mode], options.get(PARTITION_COLUMNS_OPTION))
-        write(self._application, DataFrame(data, self._session(session)), request)
+        write(self._application, DataFrame(data, session_of(session)), request)
         return reader.relation(self._application, session, reader.TableRequest.from_options({"path": request.path}))
 
     def insert(self, table: str, arguments: Any) -> None:
         """Called by `bayou.DeltaTable`: rows that an INSERT puts into a table, cast by Spark to its columns."""
         data, overwrite = arguments
         target = json.loads(table)
-        spark = self._session(data.sparkSession())
+        if "changes" in target:
+            raise UnsupportedFeatureError(
+                "The change data feed of a table can only be read.",
+                table=target["path"],
+                error_class="DELTA_OPERATION_NOT_ALLOWED",
+                sql_state="0AKDC",
+                features=["readChangeFeed"],
+                next_step="insert into the table itself.",
+            )
+        spark = session_of(data.sparkSession())
         mode = "overwrite" if overwrite else "append"
         request = WriteRequest.from_options({**target["options"], "path": target["path"]}, mode)
         write(self._application, DataFrame(data, spark), request)
-
-    def _session(self, session: JavaObject) -> SparkSession:
-        active = SparkSession.getActiveSession()
-        if active is None:
-            raise SessionError("There is no active Spark session.")
-        return SparkSession(active.sparkContext, session)
 
 
 def _path_in_sql(origin: JavaObject) -> str | None:

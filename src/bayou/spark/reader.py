@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
@@ -17,26 +17,26 @@ from bayou.log.log_jobs import jobs_for
 from bayou.log.time_travel import split_path
 from bayou.protocol.features import check_readable
 from bayou.protocol.schema import StructField, StructType, schema_to_json
+from bayou.protocol.sql_text import quoted_name
+from bayou.spark.change_request import bounds_of
+from bayou.spark.change_scan import FEED_NAMES, pin
 from bayou.spark.jvm.relation import BareTable, bare_relation, dataset
 from bayou.spark.jvm.session import java_session
-from bayou.spark.scan import Scan
+from bayou.spark.scan import PlannedScan, Scan
 from bayou.spark.types import kinds, readable_schema, spark_data_type
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
+    from bayou.log.change_range import ChangeBounds
     from bayou.log.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
 
 _HADOOP_PREFIXES = ("fs.", "dfs.")
-_REFUSED = {
-    "readchangefeed": "reading the change data feed",
-    "readchangedata": "reading the change data feed",
-}
 _FIRST_SPARK_WITH_VARIANT = (4, 0)
 
 
@@ -49,12 +49,14 @@ class TableRequest:
         version: the version asked for, or None.
         timestamp: the timestamp asked for, as text or datetime, or None.
         storage_options: options for the file system, by their Hadoop names.
+        changes: the range of the change data feed that is asked for; None where the table itself is.
     """
 
     path: str
     version: int | None
     timestamp: Any
     storage_options: dict[str, str]
+    changes: ChangeBounds | None = None
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> TableRequest:
@@ -62,19 +64,11 @@ class TableRequest:
 
         Raises:
             InvalidOptionError: there is no path, or two ways of time travel at once, or a version that is no number.
-            UnsupportedFeatureError: an option asks for what bayou does not do yet.
+            TimeTravelError: the change data feed is asked for, and a version of the table as well.
         """
         given = {name.lower(): value for name, value in options.items() if value is not None}
         if "path" not in given:
             raise InvalidOptionError("A Delta table is read by its path, and none is given.", option="path")
-        for name, what in _REFUSED.items():
-            if str(given.get(name, "false")).lower() == "true":
-                raise UnsupportedFeatureError(
-                    f"This version of bayou does not support {what}.",
-                    error_class="DELTA_OPERATION_NOT_ALLOWED",
-                    sql_state="0AKDC",
-                    features=[name],
-                )
         path, version, timestamp = _split(str(given["path"]))
         by_option = given.get("versionasof"), given.get("timestampasof")
         if (version is not None or timestamp is not None) and any(value is not None for value in by_option):
@@ -91,7 +85,9 @@ class TableRequest:
         if by_option[0] is not None:
             version = _version(by_option[0], path)
         hadoop = {name: str(value) for name, value in options.items() if name.lower().startswith(_HADOOP_PREFIXES)}
-        return cls(qualify(path).uri, version, by_option[1] or timestamp, hadoop)
+        timestamp = by_option[1] or timestamp
+        changes = bounds_of(given, path, travels=version is not None or timestamp is not None)
+        return cls(qualify(path).uri, version, timestamp, hadoop, changes)
 
 
 def _split(path: str) -> tuple[str, int | None, Any]:
@@ -167,6 +163,8 @@ def relation(application: Application, session: JavaObject, request: TableReques
         options: the Scala map of options that Spark gave, where it did.
     """
     request, snapshot = resolve(application, session, request)
+    if request.changes is not None:
+        return _change_relation(application, session, request, snapshot, options)
     schema = readable_schema(snapshot.schema)
     partitions = [schema.field(name) for name in snapshot.partition_columns]
     # Caches know a relation by this key: a DataFrame made after the table moved on must not hit an older one's cache.
@@ -178,6 +176,27 @@ def relation(application: Application, session: JavaObject, request: TableReques
         partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
         columns=schema_to_json(schema),
         size=_size(snapshot),
+    )
+    return bare_relation(application.jvm, session, bare, request.path if options is None else options)
+
+
+def _change_relation(
+    application: Application, session: JavaObject, request: TableRequest, latest: Snapshot, options: JavaObject | None
+) -> JavaObject:
+    """The changes as a relation. Without an end each execution reads those up to the version that is the latest then."""
+    assert request.changes is not None  # noqa: S101  (asked by the caller)
+    pinned, changes = pin(application, session, latest, request.changes, request.storage_options)
+    feed = changes.feed
+    _check_types(application, feed.snapshot)
+    schema = readable_schema(feed.schema)
+    partitions = [schema.field(name) for name in feed.snapshot.partition_columns]
+    bare = BareTable(
+        key=f"{latest.table_uri}@{latest.version} ({pinned}) {latest.metadata.id}{_mark(request)}",
+        table=json.dumps({"path": request.path, "version": None, "options": request.storage_options, "changes": asdict(pinned)}),
+        root=latest.table_uri,
+        partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
+        columns=schema_to_json(schema),
+        size=feed.size_bytes,
     )
     return bare_relation(application.jvm, session, bare, request.path if options is None else options)
 
@@ -207,6 +226,10 @@ def read(application: Application, spark: SparkSession, request: TableRequest) -
     if application.native:
         return DataFrame(session.baseRelationToDataFrame(relation(application, session, request)), spark)
     _, snapshot = resolve(application, session, request)
+    if request.changes is not None:
+        _, changes = pin(application, session, snapshot, request.changes, request.storage_options)
+        wanted = readable_schema(changes.feed.snapshot.schema).fields
+        return _frame(application, spark, changes.planned(application, session, wanted), wanted, FEED_NAMES)
     transaction = active_transaction(snapshot.table_uri)
     if transaction is not None and request.version is None:
         transaction.read_whole_table()
@@ -215,14 +238,17 @@ def read(application: Application, spark: SparkSession, request: TableRequest) -
 
 def scan_frame(scan: Scan, spark: SparkSession) -> DataFrame:
     """The rows of a scan as a DataFrame: the table's columns under their logical names, then the hidden constants."""
-    planned = scan.planned()
-    wanted: list[StructField] = list(scan.fields)
-    plan = dataset(scan.application.jvm, scan.session, planned.plan)
-    frame = DataFrame(plan, spark)
+    return _frame(scan.application, spark, scan.planned(), scan.fields, scan.hidden)
+
+
+def _frame(
+    application: Application, spark: SparkSession, planned: PlannedScan, wanted: Sequence[StructField], more: Iterable[str]
+) -> DataFrame:
+    frame = DataFrame(dataset(application.jvm, java_session(spark), planned.plan), spark)
     return frame.select(
         *(
-            frame[f"`{physical.replace('`', '``')}`"].cast(spark_data_type(f)).alias(f.name)
+            frame[quoted_name(physical)].cast(spark_data_type(f)).alias(f.name)
             for f, physical in zip(wanted, planned.columns, strict=False)
         ),
-        *scan.hidden,
+        *more,
     )

@@ -7,29 +7,29 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from bayou.errors import SchemaChangedError, UnsupportedFeatureError
 from bayou.log.active import active_transaction
 from bayou.log.log_jobs import narrowed
-from bayou.plan.predicate import And, Predicate, columns
-from bayou.protocol.generated_columns import has_generated_columns
+from bayou.plan.predicate import Predicate, columns
 from bayou.protocol.schema import StructType, parse_schema
 from bayou.spark import metadata_query
+from bayou.spark.change_request import PinnedChanges
+from bayou.spark.change_scan import FEED_NAMES, changes_at
+from bayou.spark.dml.statements import OPERATIONS, command_of
 from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.session import changed_provider
 from bayou.spark.scan import Scan, is_file_metadata
+from bayou.spark.skipped_files import choose
 from bayou.spark.types import incompatible
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from bayou.log.snapshot import Snapshot
     from bayou.protocol.schema import StructField
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
-
-_STATEMENTS = {"DeleteFromTable": "DELETE", "UpdateTable": "UPDATE", "MergeIntoTable": "MERGE"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +70,14 @@ class RuleBody:
         if what == "scan":
             return self._scan(_Found(*texts), objects)
         if what == "change":
-            name = _STATEMENTS[texts[0]]
-            message = f"{name} is not supported by this version of bayou."
-            raise UnsupportedFeatureError(message, error_class="DELTA_OPERATION_NOT_ALLOWED", sql_state="0AKDC", features=[name])
+            return self._change(texts[0], objects[0])
         return self._command(objects[0])
 
     def _scan(self, found: _Found, objects: Any) -> JavaObject:
         table = json.loads(found.table)
         session = objects[1]
+        if "changes" in table:
+            return self._changes(found, table, session)
         version = int(found.version) if found.version else table["version"]
         snapshot = self._application.snapshot(table["path"], table["options"], version, found.transactions)
         kinds = found.kinds.split(" ")
@@ -108,6 +108,22 @@ class RuleBody:
         names = "\0".join(planned.columns[-1] if is_file_metadata(f) else next(given) for f in fields)
         return plans.answer(len(kinds) - 1, planned.plan, names, str(snapshot.version), planned.is_union)
 
+    def _changes(self, found: _Found, table: dict[str, Any], session: JavaObject) -> JavaObject:
+        """The change data feed: rows of the versions up to the one that is the latest for the query."""
+        version = int(found.version) if found.version else None
+        latest = self._application.snapshot(table["path"], table["options"], version, found.transactions)
+        changes = changes_at(self._application, PinnedChanges(**table["changes"]), latest, table["options"])
+        fields = parse_schema(found.schema).fields
+        wanted = [f for f in fields if not is_file_metadata(f) and f.name not in FEED_NAMES]
+        _check_schema(wanted, changes.feed.snapshot)
+        metadata = next((f.type.names for f in fields if is_file_metadata(f) and isinstance(f.type, StructType)), None)
+        planned = changes.planned(self._application, session, wanted, metadata)
+        given = iter(planned.columns)
+        names = (f.name if f.name in FEED_NAMES else planned.columns[-1] if is_file_metadata(f) else next(given) for f in fields)
+        position = len(found.kinds.split(" ")) - 1
+        plans = Adapters.of(self._application.jvm).static("bayou.Rule")
+        return plans.answer(position, planned.plan, "\0".join(names), str(latest.version), planned.is_union)
+
     def _positions(self, snapshot: Snapshot, predicate: Predicate | None, kinds: list[str], objects: Any) -> pa.Array | None:
         """The files that the filter on the table and a limit above it leave, or None for all."""
         if predicate is not None:
@@ -116,6 +132,13 @@ class RuleBody:
             limit = metadata_query.limit(list(objects[0]), kinds[:-1])
             return metadata_query.take_until(snapshot, limit) if limit is not None else None
         return None
+
+    def _change(self, kind: str, statement: JavaObject) -> JavaObject:
+        """A statement that changes rows: the command that runs it, when it is executed."""
+        if kind in OPERATIONS:
+            return command_of(self._application, statement)
+        message = "MERGE is not supported by this version of bayou."
+        raise UnsupportedFeatureError(message, error_class="DELTA_OPERATION_NOT_ALLOWED", sql_state="0AKDC", features=["MERGE"])
 
     def _command(self, plan: JavaObject) -> JavaObject:
         """A statement of Spark's own that would change a catalog entry, or files past the log: not on a Delta table."""
@@ -152,22 +175,3 @@ def _check_schema(wanted: list[StructField], snapshot: Snapshot) -> None:
             version=snapshot.version,
             next_step="make the DataFrame again from the table.",
         )
-
-
-def _of_partitions(snapshot: Snapshot, predicate: Predicate) -> Predicate | None:
-    """What a predicate says about partition columns that are generated from the columns in it."""
-    if not snapshot.partition_columns or not has_generated_columns(snapshot.protocol, snapshot.schema):
-        return None
-    from bayou.plan.generated_filters import derived_filter, partition_rules  # noqa: PLC0415  (it loads a parser of SQL)
-
-    # Which zone the writer was in is not known.
-    return derived_filter(predicate, partition_rules(snapshot.schema, snapshot.partition_columns), time_zone=None)
-
-
-def choose(snapshot: Snapshot, predicate: Predicate) -> pa.Array | None:
-    """The positions of the files that may hold a row for which the predicate is true; None for all of them."""
-    if not columns(predicate):
-        return None
-    derived = _of_partitions(snapshot, predicate)
-    kept = snapshot.may_match(predicate if derived is None else And((predicate, derived)))
-    return None if pc.all(kept).as_py() is not False else pc.indices_nonzero(kept)

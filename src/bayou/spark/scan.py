@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a DataFrame is built from any chosen files of a snapshot.
+"""Where a DataFrame is built from any chosen files of a table.
 
 The files are read by Spark's own Parquet reader. Whatever is constant for a file travels as a hidden partition column: its
 partition values from the log, its deletion vector, and any constant that a caller asks for.
@@ -19,14 +19,13 @@ import pyarrow.compute as pc
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.schema import StructField, StructType, schema_to_json
 from bayou.protocol.sql_text import quoted_name
-from bayou.spark import deletion_vectors
 from bayou.spark.directories import FileGroups, PartitionColumn, ScanFiles, group_files, list_directories, uris
+from bayou.spark.file_source import FileSource, SnapshotFiles
 from bayou.spark.file_types import group_by_types, must_be_grouped
 from bayou.spark.footers import read_footers
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.relation import FileRelation, dataset, logical_relation
 from bayou.spark.types import contains_void, physical_field, sql_type
-from bayou.spark.vectors import load_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +40,13 @@ METADATA = "_metadata"
 """Spark's column of facts about a row's file."""
 _METADATA_MARK = "__file_source_metadata_col"
 _OUR_METADATA = "__bayou_metadata"
-_HIDDEN_TYPES = {pa.int32(): "integer", pa.int64(): "long", pa.string(): "string", pa.binary(): "binary"}
+_HIDDEN_TYPES = {
+    pa.int32(): "integer",
+    pa.int64(): "long",
+    pa.string(): "string",
+    pa.binary(): "binary",
+    pa.timestamp("us", "UTC"): "timestamp",
+}
 # Files without Spark's own footer key hold dates as they are meant, whatever year they lie in.
 _READ_OPTIONS = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
 _BY_FIELD_ID = {
@@ -72,7 +77,7 @@ class PlannedScan:
 
 @dataclass(frozen=True)
 class Scan:
-    """Chosen files of a snapshot as a relation of Spark's.
+    """Chosen files of a table as a relation of Spark's.
 
     Attributes:
         application: the Spark application.
@@ -80,10 +85,11 @@ class Scan:
         snapshot: the table's state.
         fields: the columns to read, logical, in order; nested fields may be pruned.
         metadata: the fields of `_metadata` to read; None for no such column.
-        positions: which files of the snapshot, by their positions in `files()`; None for all.
+        positions: which files of the source, by their positions in `files()`; None for all.
         hidden: constants for each chosen file, by the name of the column that shall hold them.
         options: options for Hadoop and the Parquet reader.
         stored: the columns as the chosen files hold them, by physical name; None where they hold the table's types.
+        source: where the files are from; the snapshot's own where None. One that is given has hidden constants.
     """
 
     application: Application
@@ -95,6 +101,7 @@ class Scan:
     hidden: Mapping[str, pa.Array] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
     stored: Mapping[str, StructField] | None = None
+    source: FileSource | None = None
 
     def planned(self) -> PlannedScan:
         """The scan as a logical plan, deletion vectors applied.
@@ -118,7 +125,7 @@ class Scan:
         self._check_name_of_metadata()
         frame = dataset(jvm, self.session, self._relation())
         if self._vectors:
-            frame = frame.where(deletion_vectors.row_is_live(self._vectors))
+            frame = frame.where(self._source.row_condition(self._vectors))
         projection = [f"{self._expression(f)} as {quoted_name(f.name)}" for f in self._physical_fields()]
         projection += [quoted_name(name) for name in self.hidden]
         if self.metadata is not None:
@@ -146,11 +153,11 @@ class Scan:
 
     def _by_stored_types(self) -> PlannedScan:
         """One scan for the files of each kind, each cast to the table's types, as a union."""
-        every = pa.array(np.arange(len(self.snapshot.files(columns=["path"]))))
+        every = pa.array(np.arange(self._source.files(["path"]).num_rows))
         positions = every if self.positions is None else self.positions
         partitions = set(self.snapshot.partition_columns)
         fields = [f for f, wanted in zip(self._physical_fields(), self.fields, strict=True) if wanted.name not in partitions]
-        groups = group_by_types(self.snapshot, positions, fields, self._footers) or [(positions, tuple(fields))]
+        groups = group_by_types(self._source.files(["path", "size"]), self.snapshot.table_uri, positions, fields, self._footers) or [(positions, tuple(fields))]
         order = {position: row for row, position in enumerate(positions.to_pylist())}
         scans = []
         for chosen, stored in groups:
@@ -188,13 +195,14 @@ class Scan:
     @cached_property
     def _vectors(self) -> dict[str, pa.Array]:
         """The deletion vectors of the chosen files as constants; empty where no file has one."""
-        descriptors = self._files(["deletion_vector"])["deletion_vector"].combine_chunks()
-        if descriptors.null_count == len(descriptors):
-            return {}
-        return deletion_vectors.to_arrow(load_vectors(self.snapshot, descriptors, self.options))
+        return self._source.vectors(self.positions, self.options)
+
+    @cached_property
+    def _source(self) -> FileSource:
+        return SnapshotFiles(self.snapshot) if self.source is None else self.source
 
     def _files(self, columns: list[str]) -> pa.Table:
-        files = self.snapshot.files(columns=columns)
+        files = self._source.files(columns)
         return files if self.positions is None else files.take(self.positions)
 
     def _footers(self, files: Sequence[tuple[str, int]]) -> list[pq.FileMetaData | OSError]:
@@ -213,7 +221,7 @@ class Scan:
             partitions=schema_to_json(StructType((*partitions, *hidden))),
             size=int(pc.sum(self._files(["size"])["size"]).as_py() or 0),
             options={**self.options, **_READ_OPTIONS, **(_BY_FIELD_ID if self._by_id else {})},
-            files=_Listing(self, schema_to_json(StructType(tuple(partitions)))),
+            files=_Listing(self, schema_to_json(StructType((*partitions, *hidden)))),
         )
         return logical_relation(self.application.jvm, self.session, relation, native=self.application.native)
 
@@ -228,7 +236,7 @@ class Scan:
             chosen.update(memoryview(self.positions.cast(pa.int64()).to_numpy()))
         for name, values in self.hidden.items():
             chosen.update(f"{name}:{id(values)}".encode())
-        what = "all" if self.positions is None and not self.hidden else chosen.hexdigest()[:24]
+        what = "all" if self.positions is None and not self.hidden else chosen.hexdigest()[:24] + self._source.key
         return f"{self.snapshot.table_uri}@{self.snapshot.version}#{self.snapshot.metadata.id}#{what}"
 
 
@@ -259,7 +267,7 @@ class _Listing:
         )
 
     def _groups(self, count: int) -> FileGroups:
-        """The files by their constants. Partition values alone are grouped once for a snapshot."""
+        """The files by their constants. The partition values alone of a snapshot's files are grouped once for it."""
         scan = self._scan
         application = scan.application
         hidden = {**scan.hidden, **scan._vectors}  # noqa: SLF001
@@ -274,7 +282,7 @@ class _Listing:
         return group_files(application.jvm, session, partitions, hidden, count)
 
     def _partitions(self) -> list[PartitionColumn]:
-        """The partition columns of all files of the snapshot."""
-        texts = self._scan.snapshot.partition_texts()
+        """The partition columns of all files of the source."""
+        texts = self._scan._source.partition_texts()  # noqa: SLF001
         fields = self._scan._partition_fields()  # noqa: SLF001
         return [PartitionColumn(f.name, sql_type(f.type), texts[f.name].combine_chunks()) for f in fields]

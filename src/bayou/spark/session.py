@@ -11,9 +11,10 @@ from bayou.spark.application import Application
 from bayou.spark.errors import raised_as_pyspark
 from bayou.spark.jvm.adapters import Adapters, has_delta_spark
 from bayou.spark.jvm.callbacks import BiConsumer, BiFunction
-from bayou.spark.jvm.session import install_rule, java_session
+from bayou.spark.jvm.session import install_catalog, install_rule, java_session
 from bayou.spark.provider import Provider
 from bayou.spark.rule import RuleBody
+from bayou.spark.session_catalog import SessionCatalog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,6 +48,7 @@ def enable(spark: SparkSession) -> SparkSession:
     if not application.provided:
         provider = Provider(application)
         adapters.set_static("delta.DefaultSource", "body", BiFunction(application.jvm, provider))
+        adapters.set_static("bayou.Catalog", "body", BiFunction(application.jvm, SessionCatalog(application)))
         adapters.set_static("bayou.DeltaTable", "inserter", BiConsumer(application.jvm, provider.insert))
         application.provided = True
         if has_delta_spark(application.jvm):
@@ -55,4 +57,6 @@ def enable(spark: SparkSession) -> SparkSession:
                 "bayou.DeltaTable work beside it."
             )
     install_rule(application.jvm, java_session(spark), RuleBody(application))
+    if not has_delta_spark(application.jvm):
+        install_catalog(spark, adapters)
     return spark

@@ -8,18 +8,42 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.protocol.clustering import parse_columns
+from bayou.protocol.stats import parse_column_list
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from bayou.protocol.clustering import ClusteringColumns
 
 PARTITION_COLUMNS_OPTION = "__partition_columns"
 """Where Spark's `DataFrameWriter` puts the columns of `partitionBy`, as a JSON array."""
 MODES = ("append", "overwrite", "error", "errorifexists", "ignore")
 _HADOOP_PREFIXES = ("fs.", "dfs.")
 _WRITER_OPTIONS = ("compression", "maxrecordsperfile", "parquet.", "parquetoutputtimestamptype")
-_NOT_YET = ("replaceon", "replaceusing", "clusterby")
+_CLUSTERING_COLUMNS_OPTION = "__clustering_columns"
+"""Where Spark 4's `DataFrameWriter` puts the columns of `clusterBy`, as a JSON array of their names."""
+_CLUSTER_BY_OPTION = "clusterby"
+_NOT_YET = ("replaceon", "replaceusing")
 """Options that ask for what a later version does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The statement that the rows of a write belong to, where it makes or replaces a table.
+
+    Attributes:
+        operation: its name in the history.
+        comment: what the table is.
+        managed: whether the catalog chose the table's folder.
+        replaces: whether the table takes the place of the one that is there, with its schema, its properties and its id.
+    """
+
+    operation: str
+    comment: str | None
+    managed: bool
+    replaces: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +66,8 @@ class WriteRequest:
             session decides.
         data_change: False where the rows are the table's own, moved.
         optimize_write: whether rows are gathered into fewer files; None where the session or the table decides.
+        statement: the statement that makes the table with these rows; None for a write.
+        cluster_by: the paths of the clustering columns; None where none were named.
     """
 
     path: str
@@ -58,6 +84,13 @@ class WriteRequest:
     dynamic_partitions: bool | None = None
     data_change: bool = True
     optimize_write: bool | None = None
+    statement: Statement | None = None
+    cluster_by: ClusteringColumns | None = None
+
+    @property
+    def replaces_table(self) -> bool:
+        """Whether the table is another one afterwards."""
+        return self.statement is not None and self.statement.replaces
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], mode: str, partition_by: str | Sequence[str] | None = None) -> WriteRequest:
@@ -98,7 +131,19 @@ class WriteRequest:
             dynamic,
             read.boolean("datachange") is not False,
             read.boolean("optimizewrite"),
+            cluster_by=_cluster_by(options),
         )
+
+
+def _cluster_by(options: Mapping[str, Any]) -> ClusteringColumns | None:
+    """The clustering columns that a writer's options name: as a list, as text with commas, or as Spark's own option."""
+    given = {name.lower(): value for name, value in options.items() if value is not None}
+    value = given.get(_CLUSTER_BY_OPTION)
+    if value is None and _CLUSTERING_COLUMNS_OPTION in given:
+        value = json.loads(given[_CLUSTERING_COLUMNS_OPTION])
+    if value is None:
+        return None
+    return tuple(parse_column_list(value)) if isinstance(value, str) else parse_columns(value)
 
 
 class _Options:

@@ -4,20 +4,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from bayou.errors import AppendOnlyError, InvalidSchemaError, SchemaMismatchError
+from bayou.log.clustering import logical_clustering, replaced_clustering
 from bayou.log.create import first_actions
 from bayou.protocol import properties
-from bayou.protocol.actions import Metadata, Protocol
+from bayou.protocol.actions import DomainMetadata, Metadata, Protocol
+from bayou.protocol.clustering import CLUSTERING
+from bayou.protocol.clustering_rules import ClusteringRules
 from bayou.protocol.column_mapping import mapped_columns, without_mapping
 from bayou.protocol.constraints import constraints_of
-from bayou.protocol.features import check_writable
+from bayou.protocol.features import check_writable, writer_features
 from bayou.protocol.generated_columns import generated_columns, generation_expression, has_generated_columns
 from bayou.protocol.identity_columns import is_identity
 from bayou.protocol.identity_rules import refuse_explicit_values
 from bayou.protocol.mapping_rules import mapping_mode
-from bayou.protocol.protocol_rules import upgraded
+from bayou.protocol.protocol_rules import merged, upgraded
 from bayou.protocol.schema import StructType, parse_schema, schema_to_json
 from bayou.protocol.schema_check import check_schema
 from bayou.protocol.schema_merge import check_write, merge_schemas
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
     from bayou.protocol.constraints import Constraint
     from bayou.protocol.schema import StructField
     from bayou.spark.write_request import WriteRequest
+
+HeadAction: TypeAlias = Protocol | Metadata | DomainMetadata
+"""An action that says what a table is, and not what is in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,7 @@ class WriteTarget:
     metadata: Metadata
     schema: StructType
     given: StructType
-    head: tuple[Protocol | Metadata, ...] = ()
+    head: tuple[HeadAction, ...] = ()
     constraints: tuple[Constraint, ...] = field(default=())
 
     @property
@@ -103,15 +109,16 @@ def write_target(
         settings: the session's settings.
 
     Raises:
-        InvalidSchemaError: no table can have this schema or these partition columns.
+        InvalidSchemaError: no table can have this schema, these partition columns or these clustering columns.
         InvalidOptionError: a property cannot be set.
-        SchemaMismatchError: the rows do not have the table's columns, or other partition columns were asked for.
+        SchemaMismatchError: the rows do not have the table's columns, or other partition or clustering columns were asked for.
         AppendOnlyError: the mode is `overwrite` and the table only takes appends.
         UnsupportedFeatureError: the table needs a rule that is not enforced yet; it is named.
     """
     given = without_mapping(given)
     if snapshot is None:
         return _checked(new_table(request, as_nullable(given), log, settings), given)
+    check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
     if request.mode == "overwrite" and properties.APPEND_ONLY.read(snapshot.metadata.configuration):
         raise AppendOnlyError(
             "The table only takes appends (delta.appendOnly), and an overwrite removes its rows.",
@@ -119,7 +126,10 @@ def write_target(
             version=snapshot.version,
             next_step="append, or set delta.appendOnly to false first.",
         )
-    return _checked(_existing(request, given, log, snapshot), given)
+    if request.replaces_table:
+        return _checked(_replacing(request, new_table(request, as_nullable(given), log, settings), snapshot), given)
+    rules = ClusteringRules.of(settings, snapshot.table_uri, snapshot.version)
+    return _checked(_existing(request, given, log, snapshot, rules), given)
 
 
 def new_table(request: WriteRequest, schema: StructType, log: DeltaLog, settings: Mapping[str, str]) -> WriteTarget:
@@ -131,22 +141,57 @@ def new_table(request: WriteRequest, schema: StructType, log: DeltaLog, settings
         log: the log of the place where it will be.
         settings: the session's settings, for the defaults of properties.
     """
-    protocol, metadata = first_actions(
-        schema, request.partition_by or (), request.properties, table=log.table_uri, settings=settings
+    first = first_actions(
+        schema,
+        request.partition_by or (),
+        request.properties,
+        table=log.table_uri,
+        description=None if request.statement is None else request.statement.comment,
+        settings=settings,
+        cluster_by=request.cluster_by,
     )
-    return WriteTarget(log, None, protocol, metadata, parse_schema(metadata.schema_string), schema, (protocol, metadata))
+    stored = parse_schema(first.metadata.schema_string)
+    return WriteTarget(log, None, first.protocol, first.metadata, stored, schema, first.actions)
 
 
-def _existing(request: WriteRequest, given: StructType, log: DeltaLog, snapshot: Snapshot) -> WriteTarget:
-    check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
+def _replacing(request: WriteRequest, new: WriteTarget, snapshot: Snapshot) -> WriteTarget:
+    """A new table in the place of one that is there, whose protocol is never lowered."""
+    protocol = merged(snapshot.protocol, new.protocol)
+    domains = replaced_clustering(snapshot, new.metadata, request.cluster_by)
+    return replace(new, snapshot=snapshot, protocol=protocol, head=_head(snapshot, protocol, new.metadata, *domains))
+
+
+def _head(snapshot: Snapshot, protocol: Protocol, *others: Metadata | DomainMetadata) -> tuple[HeadAction, ...]:
+    """The actions of a change, with the protocol where it is another one."""
+    return others if protocol == snapshot.protocol else (protocol, *others)
+
+
+def _existing(request: WriteRequest, given: StructType, log: DeltaLog, snapshot: Snapshot, rules: ClusteringRules) -> WriteTarget:
     schema = _schema_after(request, given, snapshot)
     partitions = snapshot.partition_columns
     if request.overwrite_schema:
         found = ((name, schema.field(name)) for name in request.partition_by or ())
         partitions = tuple(name if field is None else field.name for name, field in found)
-    if schema == snapshot.schema and partitions == snapshot.partition_columns:
-        return WriteTarget(log, snapshot, snapshot.protocol, snapshot.metadata, schema, given)
-    return changed(log, snapshot, schema, given, partitions=partitions, replacing=request.overwrite_schema)
+        target = changed(log, snapshot, schema, given, partitions=partitions, replacing=True)
+        return _reclustered(request, target, snapshot, rules)
+    if request.cluster_by is not None:
+        rules.check_same(request.cluster_by, logical_clustering(snapshot))
+    return changed(log, snapshot, schema, given, partitions=partitions)
+
+
+def _reclustered(request: WriteRequest, target: WriteTarget, snapshot: Snapshot, rules: ClusteringRules) -> WriteTarget:
+    """The target of a write that overwrites the schema, and with it the clustering columns: by those that it names, or none."""
+    columns = None if request.cluster_by is None else rules.checked(request.cluster_by, target.metadata)
+    domains = replaced_clustering(snapshot, target.metadata, columns)
+    if not domains:
+        return target
+    protocol = target.protocol
+    if CLUSTERING not in writer_features(protocol):
+        configuration = target.metadata.configuration
+        uri, version = snapshot.table_uri, snapshot.version
+        protocol = upgraded(protocol, target.schema, configuration, clustered=True, table=uri, version=version)
+    changes = (each for each in target.head if isinstance(each, Metadata))
+    return replace(target, protocol=protocol, head=_head(snapshot, protocol, *changes, *domains))
 
 
 def changed(
@@ -158,7 +203,7 @@ def changed(
     partitions: tuple[str, ...],
     replacing: bool = False,
 ) -> WriteTarget:
-    """A table whose schema a write changes.
+    """A table with the schema that it has after a write; the head is empty where the write changes nothing of it.
 
     Args:
         log: the table's log.
@@ -168,6 +213,8 @@ def changed(
         partitions: its partition columns after the write.
         replacing: whether the schema is overwritten.
     """
+    if schema == snapshot.schema and partitions == snapshot.partition_columns:
+        return WriteTarget(log, snapshot, snapshot.protocol, snapshot.metadata, schema, given)
     uri, version = snapshot.table_uri, snapshot.version
     configuration = snapshot.metadata.configuration
     maps = mapping_mode(configuration) != "none"
@@ -192,8 +239,7 @@ def changed(
         snapshot.protocol, mapped.schema, metadata.configuration, partition_columns=partitions, table=uri, version=version
     )
     check_writable(protocol, metadata, snapshot.table_uri, snapshot.version)
-    head = (metadata,) if protocol == snapshot.protocol else (protocol, metadata)
-    return WriteTarget(log, snapshot, protocol, metadata, mapped.schema, given, head)
+    return WriteTarget(log, snapshot, protocol, metadata, mapped.schema, given, _head(snapshot, protocol, metadata))
 
 
 def _schema_after(request: WriteRequest, given: StructType, snapshot: Snapshot) -> StructType:

@@ -19,6 +19,7 @@ from bayou.errors import (
 from bayou.log.removed_files import RemovedFiles
 from bayou.log.transaction import Committed, Conflicted, Transaction, Unchanged, Unknown
 from bayou.protocol import paths
+from bayou.protocol.clustering import names_of
 from bayou.protocol.identity_columns import identity_columns
 from bayou.protocol.schema import parse_schema
 from bayou.spark.alignment import same_names_and_types
@@ -185,20 +186,33 @@ def _replaced(application: Application, frame: DataFrame, request: WriteRequest,
 
 
 def _transaction(application: Application, request: WriteRequest, log: DeltaLog, snapshot: Snapshot | None) -> Transaction:
-    columns = request.partition_by or (() if snapshot is None else snapshot.partition_columns)
-    parameters = {"mode": _MODE_NAMES[request.mode], "partitionBy": json.dumps(list(columns))}
+    columns = request.partition_by or (() if snapshot is None or request.replaces_table else snapshot.partition_columns)
+    parameters: dict[str, object] = {"mode": _MODE_NAMES[request.mode], "partitionBy": json.dumps(list(columns))}
+    clustering = json.dumps(names_of(request.cluster_by or ()))
+    if request.cluster_by is not None:
+        parameters["clusterBy"] = clustering
     if request.replace_where is not None:
         parameters["predicate"] = request.replace_where
     if request.dynamic_partitions and columns:
         parameters["isDynamicPartitionOverwrite"] = "true"
+    statement = request.statement
+    if statement is not None:
+        parameters = {
+            "partitionBy": json.dumps(list(columns)),
+            "clusterBy": clustering,
+            "description": statement.comment,
+            "isManaged": "true" if statement.managed else "false",
+            "properties": json.dumps(dict(request.properties)),
+        }
     return Transaction(
         log,
         snapshot,
-        "WRITE",
+        "WRITE" if statement is None else statement.operation,
         parameters,
         engine_info=application.engine_info,
         user_metadata=request.user_metadata,
         txn=request.txn,
+        replaces_table=snapshot is not None and request.replaces_table,
     )
 
 

@@ -7,16 +7,21 @@ import org.apache.spark.sql.SQLContext;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableProvider;
+import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.sources.CreatableRelationProvider;
 import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.sources.RelationProvider;
 import org.apache.spark.sql.sources.SchemaRelationProvider;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 // The data source `delta`. Spark finds it by its name; every call goes to one Python object.
 // A FileFormat, because SQL by path takes nothing else; the binary one, because ALTER TABLE ADD COLUMNS refuses that.
 public class DefaultSource extends org.apache.spark.sql.execution.datasources.binaryfile.BinaryFileFormat
-    implements RelationProvider, SchemaRelationProvider, CreatableRelationProvider, DataSourceRegister {
+    implements RelationProvider, SchemaRelationProvider, CreatableRelationProvider, DataSourceRegister, TableProvider {
   public static BiFunction body;
 
   // What happened and the options as text, each ended by NUL, because every step through py4j costs; then the objects.
@@ -42,11 +47,19 @@ public class DefaultSource extends org.apache.spark.sql.execution.datasources.bi
     return (BaseRelation) call("read", options, new Object[] {context.sparkSession(), options, null, CurrentOrigin.get()});
   }
 
-  public BaseRelation createRelation(SQLContext context, scala.collection.immutable.Map options, org.apache.spark.sql.types.StructType schema) {
+  public BaseRelation createRelation(SQLContext context, scala.collection.immutable.Map options, StructType schema) {
     return (BaseRelation) call("read", options, new Object[] {context.sparkSession(), options, schema.json(), CurrentOrigin.get()});
   }
 
   public BaseRelation createRelation(SQLContext context, SaveMode mode, scala.collection.immutable.Map options, Dataset data) {
     return (BaseRelation) call("write", options, new Object[] {context.sparkSession(), mode.name(), data});
   }
+
+  // Statements on tables with names come to bayou.Catalog because this is a TableProvider. Its table can do nothing, and then Spark
+  // takes the relations above.
+  public Table getTable(StructType schema, Transform[] partitions, java.util.Map options) { return new bayou.NoTable(schema); }
+
+  public StructType inferSchema(CaseInsensitiveStringMap options) { return new StructType(); }
+
+  public boolean supportsExternalMetadata() { return true; }
 }

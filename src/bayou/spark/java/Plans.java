@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import scala.collection.Iterator;
 
 // Walks over Catalyst's trees, which cost microseconds here and hundreds of milliseconds through py4j.
@@ -37,6 +38,7 @@ public class Plans {
         have = new Cast(have, want.dataType(), scala.Option.empty(), EvalMode$.MODULE$.LEGACY());
       columns.add(new Alias(have, want.name(), want.exprId(), want.qualifier(), scala.Option.empty(), NOTHING));
     }
+    for (int i = columns.size(); i < names.length; i++) columns.add(given.get(names[i]));  // what has no place in `output`
     return new Project(org.apache.spark.api.python.PythonUtils.toSeq(columns), plan);
   }
 
@@ -59,4 +61,43 @@ public class Plans {
   }
 
   private static final SEQ NOTHING = org.apache.spark.api.python.PythonUtils.toSeq(new java.util.ArrayList());
+
+  // The columns of a query that are nothing but NULL, each ended by NUL: Spark's words for a column that an INSERT leaves out.
+  public static String nulls(LogicalPlan plan) {
+    StringBuilder text = new StringBuilder();
+    if (!(plan instanceof Project)) return "";
+    for (Iterator i = ((Project) plan).projectList().iterator(); i.hasNext();) {
+      Object column = i.next();
+      if (!(column instanceof Alias)) continue;
+      Expression value = ((Alias) column).child();
+      while (value instanceof Cast || value instanceof Alias) value = (Expression) value.children().head();
+      if (value instanceof Literal && ((Literal) value).value() == null) text.append(((Alias) column).name()).append('\0');
+    }
+    return text.toString();
+  }
+
+  // The query whose rows a cache holds. Until Spark 4 only the list of all caches knows it, which is nobody's to see.
+  public static LogicalPlan cached(InMemoryRelation rows) {
+    Object builder = rows.cacheBuilder();
+    try {
+      return (LogicalPlan) builder.getClass().getMethod("logicalPlan", new Class[0]).invoke(builder, new Object[0]);
+    } catch (Exception older) {
+      Object session = org.apache.spark.sql.SparkSession.active();
+      return query(((SESSION) session).sharedState().cacheManager(), builder);
+    }
+  }
+
+  private static LogicalPlan query(Object caches, Object builder) {
+    try {
+      java.lang.reflect.Field list = caches.getClass().getDeclaredField("cachedData");
+      list.setAccessible(true);
+      for (Iterator i = ((scala.collection.Iterable) list.get(caches)).iterator(); i.hasNext();) {
+        scala.Product each = (scala.Product) i.next();
+        if (((InMemoryRelation) each.productElement(1)).cacheBuilder() == builder) return (LogicalPlan) each.productElement(0);
+      }
+    } catch (Exception unknown) {
+      throw new DeltaError("the query of cached rows is not known: " + unknown, "internal");
+    }
+    throw new DeltaError("the query of cached rows is not known", "internal");
+  }
 }

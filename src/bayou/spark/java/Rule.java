@@ -10,13 +10,21 @@ import java.util.function.BiFunction;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.AppendData;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OverwriteByExpression;
+import org.apache.spark.sql.catalyst.plans.logical.OverwritePartitionsDynamic;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
+import org.apache.spark.sql.execution.datasources.LogicalRelation$;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 
 // Finds bayou's relations in a plan and puts what Python answers in their place. It runs nothing itself: EXPLAIN plans too.
 public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
@@ -30,7 +38,10 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
   public String ruleName() { return "bayou"; }
 
   public TreeNode apply(TreeNode plan) {
+    SessionSettings.keep();
     if (plan instanceof org.apache.spark.sql.execution.command.RunnableCommand) return statement(plan, "command");
+    if (plan instanceof V2WriteCommand) plan = writing((V2WriteCommand) plan);
+    if (changesCached(plan)) return (TreeNode) body.apply("change\0" + plan.nodeName(), new Object[] {plan});
     if (!found(plan)) return plan;
     Map query = query();
     LogicalPlan changed = (LogicalPlan) rewrite(plan, query);
@@ -40,6 +51,25 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
           org.apache.spark.sql.catalyst.optimizer.CollapseProject$.MODULE$.apply(changed));
     }
     return (TreeNode) org.apache.spark.sql.catalyst.analysis.UpdateAttributeNullability$.MODULE$.apply(changed);
+  }
+
+  // Rows for a table with a name. Spark has no older command for dynamic partitions, and forgets the words of a condition.
+  private static TreeNode writing(V2WriteCommand plan) {
+    if (!(plan.table() instanceof DataSourceV2Relation) || !(((DataSourceV2Relation) plan.table()).table() instanceof WritableTable)) return (TreeNode) plan;
+    scala.Option write = plan instanceof AppendData ? ((AppendData) plan).write()
+        : plan instanceof OverwriteByExpression ? ((OverwriteByExpression) plan).write() : ((OverwritePartitionsDynamic) plan).write();
+    WritableTable.Rows rows = (WritableTable.Rows) write.get();
+    rows.note(plan.isByName(), plan instanceof OverwriteByExpression ? ((OverwriteByExpression) plan).deleteExpr().sql() : "");
+    if (!(plan instanceof OverwritePartitionsDynamic)) return (TreeNode) plan;
+    LogicalRelation target = LogicalRelation$.MODULE$.apply(rows.relation(), false);
+    return new InsertIntoDataSourceCommand(target, plan.query(), true);
+  }
+
+  // Spark puts the cached rows of a table in its place also where they are to be changed.
+  private static boolean changesCached(TreeNode plan) {
+    if (!plan.nodeName().equals("DeleteFromTable") && !plan.nodeName().equals("UpdateTable")) return false;
+    TreeNode table = (TreeNode) ((scala.collection.Iterable) plan.children()).head();
+    return table instanceof InMemoryRelation && found(Plans.cached((InMemoryRelation) table));
   }
 
   private static Map query() {

@@ -37,6 +37,7 @@ public class Tables {
     if (!session.sessionState().conf().caseSensitiveAnalysis()) return session;
     SESSION copy = (SESSION) session.getClass().getMethod("cloneSession", new Class[0]).invoke(session, new Object[0]);  // not public in Scala
     copy.sessionState().conf().setConfString("spark.sql.caseSensitive", "false");
+    SessionSettings.keep();
     return copy;
   }
 

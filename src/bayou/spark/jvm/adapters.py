@@ -58,6 +58,14 @@ class Adapters:
             cls._instances[jvm] = adapters
         return cls._instances[jvm]
 
+    @classmethod
+    def clone_of(cls, jvm: Jvm, session: JavaObject) -> JavaObject:
+        """A copy of a session, in the JVM. Making one changes the settings of threads without a session; they are put back."""
+        copy = session.cloneSession()
+        if jvm in cls._instances:
+            cls._instances[jvm].static("bayou.SessionSettings").keep()
+        return copy
+
     def load(self, name: str) -> JavaObject:
         """The `java.lang.Class` of an adapter, by its full name."""
         if name not in self._classes:

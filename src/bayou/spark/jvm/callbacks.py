@@ -66,6 +66,9 @@ class _Callback:
             return self._function(*arguments)
         except Py4JJavaError:
             raise
+        except PySparkException as error:
+            origin = getattr(error, "_origin", None)  # what the JVM threw, where the JVM threw it
+            raise Py4JJavaError("", origin if origin is not None else java_error(self._jvm, error)) from error
         except Exception as error:
             raise Py4JJavaError("", java_error(self._jvm, error)) from error
 

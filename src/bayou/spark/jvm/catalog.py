@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 _CATALOG = "org.apache.spark.sql.catalyst.catalog"
+_SESSION_CATALOG = "spark_catalog"
 _NO_COLUMNS = '{"type":"struct","fields":[]}'
 
 
@@ -97,7 +98,20 @@ class Catalog:
             location: its URI, not percent-encoded.
             managed: whether its files belong to the catalog, and go with the entry.
         """
+        self._state.catalog().createTable(self.new_entry(name, location, managed=managed), False, False)
+
+    def new_entry(self, name: TableName, location: str, *, managed: bool) -> JavaObject:
+        """An entry as delta-spark makes it: provider `delta`, no columns, no properties. The truth is the log.
+
+        Args:
+            name: the table's name.
+            location: its URI, not percent-encoded.
+            managed: whether its files belong to the catalog.
+        """
         jvm = self._jvm
+        identifier = name.identifier
+        if identifier.database().isDefined() and identifier.catalog().isEmpty():
+            identifier = identifier.copy(identifier.table(), identifier.database(), jvm.some(_SESSION_CATALOG))
         empty = jvm.module(f"{_CATALOG}.CatalogStorageFormat").empty()
         uri = jvm.static("org.apache.hadoop.fs.Path")(location).toUri()
         tail = range(5, self._parameters(empty, "copy") + 1)
@@ -106,17 +120,15 @@ class Catalog:
         )
         kinds = jvm.module(f"{_CATALOG}.CatalogTableType")
         kind = kinds.MANAGED() if managed else kinds.EXTERNAL()
-        table = jvm.call(
+        return jvm.call(
             jvm.module(f"{_CATALOG}.CatalogTable"),
             "apply",
-            name.identifier,
+            identifier,
             kind,
             storage,
             struct_type(jvm, _NO_COLUMNS),
             jvm.some("delta"),
         )
-        self._state.catalog().createTable(table, False, False)
-
     def refresh(self, name: TableName) -> None:
         """Forgets what Spark keeps of a table."""
         self._state.catalog().refreshTable(name.identifier)

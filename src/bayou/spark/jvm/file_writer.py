@@ -94,7 +94,7 @@ def write_files(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
 
 
 def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
-    session = _with_settings(frame.sparkSession._jsparkSession)  # noqa: SLF001  (the bridge)
+    session = _with_settings(jvm, frame.sparkSession._jsparkSession)  # noqa: SLF001  (the bridge)
     context = session.sparkContext()
     given = context.getLocalProperty(_REBASE[0])
     context.setLocalProperty(*_REBASE)
@@ -107,13 +107,13 @@ def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
         context.setLocalProperty(_REBASE[0], given)
 
 
-def _with_settings(session: JavaObject) -> JavaObject:
+def _with_settings(jvm: Jvm, session: JavaObject) -> JavaObject:
     """The session, or a copy of it where its own settings are others than the writer's."""
     settings = session.conf()
     wrong = {name: value for name, value in _SETTINGS.items() if settings.get(name, None) != value}
     if not wrong:
         return session
-    copy = session.cloneSession()
+    copy = Adapters.clone_of(jvm, session)
     for name, value in wrong.items():
         copy.conf().set(name, value)
     return copy

@@ -207,6 +207,35 @@ def evaluated(frame: DataFrame) -> tuple[DataFrame, int]:
     return DataFrame(made, spark), rows.getNumPartitions()
 
 
+def aligned_rows(jvm: Jvm, frame: DataFrame, table: str, schema_json: str, *, by_name: bool) -> DataFrame:
+    """The rows of an INSERT as a table's columns, by Spark's rules: casts of the session's store assignment, defaults, NULL.
+
+    Args:
+        jvm: the bridge.
+        frame: the rows.
+        table: the table's name, for errors.
+        schema_json: the table's columns.
+        by_name: whether columns go by their names; else by their positions.
+    """
+    session = frame.sparkSession._jsparkSession  # noqa: SLF001  (the bridge)
+    resolver = "org.apache.spark.sql.catalyst.analysis.TableOutputResolver"
+    try:
+        fill = jvm.module(f"{resolver}$DefaultValueFillMode").FILL()
+    except LookupError:
+        fill = True  # before Spark 4.1
+    attributes = jvm.module("org.apache.spark.sql.catalyst.types.DataTypeUtils").toAttributes(struct_type(jvm, schema_json))
+    plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
+    aligned = jvm.module(resolver).resolveOutputColumns(table, attributes, plan, by_name, session.sessionState().conf(), fill)
+    return DataFrame(dataset(jvm, session, aligned), frame.sparkSession)
+
+
+def columns_of_nulls(jvm: Jvm, frame: DataFrame) -> list[str]:
+    """The columns that a query fills with nothing but NULL."""
+    plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
+    text: str = jvm.static("bayou.Plans").nulls(plan)
+    return text.split("\0")[:-1]
+
+
 def plan_of(frame: DataFrame) -> JavaObject:
     """The physical plan that a DataFrame runs."""
     return frame._jdf.queryExecution().executedPlan()  # noqa: SLF001  (the bridge)

@@ -7,24 +7,35 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from bayou.spark.jvm.adapters import Adapters
+from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.callbacks import BiFunction
 from bayou.storage.paths import redact_uri
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from bayou.spark.jvm.bridge import JavaObject, Jvm
+    from bayou.spark.jvm.bridge import JavaObject
 
 _logger = logging.getLogger("bayou")
 _RULE = "bayou.Rule"
+_CATALOG = "bayou.Catalog"
+_SESSION_CATALOG = "spark.sql.catalog.spark_catalog"
+_OLDER_SOURCES = "spark.sql.sources.useV1SourceList"
+"""Data sources that Spark uses by the older of its two interfaces, also where they have both."""
 
 
 def java_session(spark: SparkSession) -> JavaObject:
     """The JVM's side of a session."""
     return spark._jsparkSession  # noqa: SLF001  (PySpark has no public name for it)
+
+
+def session_of(session: JavaObject) -> SparkSession:
+    """Python's side of a session that the JVM named; it may be on a thread where no session is active."""
+    return SparkSession(SparkContext.getOrCreate(), session)
 
 
 def settings_of(spark: SparkSession) -> dict[str, str]:
@@ -35,7 +46,7 @@ def settings_of(spark: SparkSession) -> dict[str, str]:
 
 def copy_of(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
     """A session with everything that this one has, and some settings of its own."""
-    copy = SparkSession(spark.sparkContext, java_session(spark).cloneSession())
+    copy = SparkSession(spark.sparkContext, Adapters.clone_of(Jvm.of(spark), java_session(spark)))
     for name, value in settings.items():
         copy.conf.set(name, value)
     return copy
@@ -49,6 +60,24 @@ def install_rule(jvm: Jvm, session: JavaObject, body: Callable[..., Any]) -> Non
         return
     rule = Adapters.of(jvm).new(_RULE, BiFunction(jvm, body))
     getattr(methods, "extraOptimizations_$eq")(jvm.seq([*rules, rule]))
+
+
+def install_catalog(spark: SparkSession, adapters: Adapters) -> None:
+    """Makes `bayou.Catalog` the session's own catalog, in this session and in those that are made of it.
+
+    Where the session has a catalog of somebody else's, that one stays, and `delta` is a data source of Spark's older kind.
+    """
+    there = spark.conf.get(_SESSION_CATALOG, "builtin")
+    if there == _CATALOG:
+        return
+    if there != "builtin":
+        older = str(spark.conf.get(_OLDER_SOURCES, ""))
+        if "delta" not in older.split(","):
+            spark.conf.set(_OLDER_SOURCES, ",".join(filter(None, [older, "delta"])))
+        return
+    adapters.static("bayou.SessionSettings").install()
+    spark.conf.set(_SESSION_CATALOG, _CATALOG)
+    java_session(spark).sharedState().conf().set(_SESSION_CATALOG, _CATALOG)
 
 
 def changed_provider(jvm: Jvm, command: JavaObject) -> str | None:

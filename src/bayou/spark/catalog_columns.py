@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The columns of a table as Spark's catalog and its statements have them, and as the log has them: their facts have other keys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from bayou.protocol.char_varchar import DECLARED_TYPE
+from bayou.protocol.generated_columns import GENERATION_EXPRESSION
+from bayou.protocol.identity_columns import identity_metadata
+from bayou.protocol.schema import StructType
+from bayou.spark.types import as_nullable, readable_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bayou.protocol.schema import StructField
+
+_DEFAULT = "CURRENT_DEFAULT"
+_DEFAULT_OF_OLD_ROWS = "EXISTS_DEFAULT"
+_GENERATED = "GENERATION_EXPRESSION"
+_IDENTITY_START, _IDENTITY_STEP, _IDENTITY_EXPLICIT = "identity.start", "identity.step", "identity.allowExplicitInsert"
+
+
+def catalog_schema(schema: StructType) -> StructType:
+    """A table's schema as Spark's catalog shows it: with the defaults, which Spark fills in where an INSERT leaves them out."""
+    readable = readable_schema(schema)
+    return StructType(tuple(_shown(f, of) for f, of in zip(readable.fields, schema.fields, strict=True)))
+
+
+def insert_schema(schema: StructType) -> StructType:
+    """A table's schema as the rows of an INSERT are aligned to it.
+
+    Lengths of text, and what must not be NULL, are checked with the table's other rules.
+    """
+    return StructType(tuple(replace(f, metadata=_without_length(f.metadata)) for f in as_nullable(catalog_schema(schema)).fields))
+
+
+def _without_length(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in metadata.items() if key != DECLARED_TYPE}
+
+
+def _shown(field: StructField, of: StructField) -> StructField:
+    default = of.metadata.get(_DEFAULT)
+    if default is None:
+        return field
+    # Spark knows a default only together with one for the rows that are there; they have NULL.
+    return replace(field, metadata={**field.metadata, _DEFAULT: default, _DEFAULT_OF_OLD_ROWS: "NULL"})
+
+
+def schema_of_statement(schema: StructType) -> StructType:
+    """The schema of a CREATE TABLE statement as a table has it."""
+    return StructType(tuple(_stored(field) for field in schema.fields))
+
+
+def _stored(field: StructField) -> StructField:
+    given = dict(field.metadata)
+    given.pop(_DEFAULT_OF_OLD_ROWS, None)
+    expression = given.pop(_GENERATED, None)
+    start, step, explicit = (given.pop(key, None) for key in (_IDENTITY_START, _IDENTITY_STEP, _IDENTITY_EXPLICIT))
+    more: dict[str, Any] = {} if expression is None else {GENERATION_EXPRESSION: expression}
+    if start is not None and step is not None:
+        more |= identity_metadata(int(start), int(step), allow_explicit_insert=str(explicit).lower() == "true")
+    return replace(field, metadata={**given, **more})

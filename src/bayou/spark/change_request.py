@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a reader asks of the change data feed: its options, the session's settings, and what a relation remembers of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from bayou.errors import InvalidOptionError, TimeTravelError, UnsupportedFeatureError
+from bayou.log.change_checks import SCHEMA_MODE_CONF, UNSAFE_READ_CONF, SchemaMode
+from bayou.log.change_range import OUT_OF_RANGE_CONF, ChangeBounds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bayou.log.change_feed import ChangeFeed
+    from bayou.spark.jvm.bridge import JavaObject
+
+READ_OPTIONS = ("readChangeFeed", "readChangeData")
+"""The options that ask for the feed; the second is the first one's older name."""
+_TWO = 2
+
+
+def bounds_of(given: Mapping[str, Any], path: str, *, travels: bool) -> ChangeBounds | None:
+    """The range of changes that a reader's options ask for; None where they ask for the table.
+
+    Args:
+        given: the options by their names in lower case, those that are None left out.
+        path: the table's path.
+        travels: whether the request names a version or a time of the table as well.
+
+    Raises:
+        InvalidOptionError: an option is no boolean, or no version.
+        TimeTravelError: the request travels in time.
+    """
+    if not any([_is_true(given, name, path) for name in READ_OPTIONS]):
+        return None
+    if travels:
+        raise TimeTravelError(
+            "Cannot time travel change data feed queries.",
+            table=path,
+            error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS",
+            sql_state="0AKDC",
+            next_step="name the versions by startingVersion and endingVersion alone.",
+        )
+    return ChangeBounds(
+        starting_version=_version(given, "startingVersion", path),
+        starting_timestamp=given.get("startingtimestamp"),
+        ending_version=_version(given, "endingVersion", path),
+        ending_timestamp=given.get("endingtimestamp"),
+    )
+
+
+def change_options(changes: Any, *, net: bool = False) -> dict[str, Any]:
+    """The reader's options for the `changes` of `bayou.read`.
+
+    Args:
+        changes: the start and the end, each a version or a timestamp; no end for all that came since.
+        net: whether one change for each row is asked for.
+
+    Raises:
+        InvalidOptionError: it is not two of these.
+        UnsupportedFeatureError: net changes are asked for.
+    """
+    if net:
+        raise UnsupportedFeatureError(
+            "Net changes, one for each row, are not supported by this version of bayou.",
+            error_class="DELTA_OPERATION_NOT_ALLOWED",
+            sql_state="0AKDC",
+            features=["net changes"],
+            next_step="read the changes without net=True, and keep each row's first and last one.",
+        )
+    if changes is None:
+        return {}
+    if not isinstance(changes, tuple | list) or len(changes) != _TWO:
+        raise InvalidOptionError(
+            f"changes is a start and an end, not {changes!r}.",
+            option="changes",
+            next_step="give two versions or timestamps, such as changes=(3, 7); changes=(3, None) has no end.",
+        )
+    sides = zip(("starting", "ending"), changes, strict=True)
+    named = {_option(side, value): value for side, value in sides if value is not None}
+    return {READ_OPTIONS[0]: "true", **named}
+
+
+def _option(side: str, value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | str | dt.date):
+        raise InvalidOptionError(
+            f"{value!r} is neither a version nor a timestamp.", option="changes", next_step="give an int, a text or a datetime."
+        )
+    return f"{side}{'Version' if isinstance(value, int) else 'Timestamp'}"
+
+
+def _is_true(given: Mapping[str, Any], name: str, path: str) -> bool:
+    text = str(given.get(name.lower(), "false")).lower()
+    if text not in ("true", "false"):
+        raise InvalidOptionError(
+            f"Invalid value {text!r} for option {name!r}, must be 'true' or 'false'.",
+            table=path,
+            option=name,
+            error_class="DELTA_ILLEGAL_OPTION",
+            sql_state="42616",
+        )
+    return text == "true"
+
+
+def _version(given: Mapping[str, Any], name: str, path: str) -> int | None:
+    value = given.get(name.lower())
+    if value is None:
+        return None
+    try:
+        return int(str(value))
+    except ValueError:
+        raise InvalidOptionError(
+            f"Invalid value {value!r} for option {name!r}, must be a version.",
+            table=path,
+            option=name,
+            error_class="DELTA_ILLEGAL_OPTION",
+            sql_state="42616",
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedChanges:
+    """The changes that a relation stands for, settled when it was made.
+
+    Attributes:
+        start: the first version.
+        end: the last version; None for the latest one of each execution.
+        is_empty: whether the range has no version, whatever is committed later.
+        schema_mode: whose schema counts where the table has column mapping: a `SchemaMode`'s value.
+        check_schemas: whether rows of a schema that does not fit are refused.
+    """
+
+    start: int
+    end: int | None
+    is_empty: bool
+    schema_mode: str
+    check_schemas: bool
+
+    @classmethod
+    def of(cls, bounds: ChangeBounds, feed: ChangeFeed, settings: ChangeSettings) -> PinnedChanges:
+        """The changes that some bounds came to.
+
+        Args:
+            bounds: what the reader gave.
+            feed: what was found for it.
+            settings: the session's settings that it was found under.
+        """
+        end = bounds.ending_version if bounds.ending_timestamp is None else feed.end
+        mode, check = settings.schema_mode, settings.check_schemas
+        return cls(feed.start, end, feed.end < feed.start, mode.value, check)
+
+    def __str__(self) -> str:
+        return f"changes {self.start}-{'' if self.end is None else self.end} {self.schema_mode} {self.check_schemas}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSettings:
+    """A session's settings for the change data feed.
+
+    Attributes:
+        schema_mode: whose schema counts where the table has column mapping.
+        check_schemas: whether rows of a schema that does not fit are refused.
+        allow_out_of_range: whether a range may begin or end after the latest commit.
+        time_zone: the zone of timestamps that name none.
+    """
+
+    schema_mode: SchemaMode
+    check_schemas: bool
+    allow_out_of_range: bool
+    time_zone: str
+
+    @classmethod
+    def of(cls, session: JavaObject) -> ChangeSettings:
+        """The settings of a JVM session.
+
+        Raises:
+            InvalidOptionError: a setting has a value that it cannot have.
+        """
+        conf = session.conf()
+        text = conf.get(SCHEMA_MODE_CONF, SchemaMode.END_VERSION.value)
+        mode = next((each for each in SchemaMode if each.value.lower() == text.lower()), None)
+        if mode is None:
+            known = ", ".join(each.value for each in SchemaMode)
+            raise InvalidOptionError(f"{SCHEMA_MODE_CONF} is one of {known}, not {text!r}.", option=SCHEMA_MODE_CONF)
+        return cls(
+            mode,
+            conf.get(UNSAFE_READ_CONF, "false").lower() != "true",
+            conf.get(OUT_OF_RANGE_CONF, "false").lower() == "true",
+            conf.get("spark.sql.session.timeZone"),
+        )
+
+    def applied(self, bounds: ChangeBounds) -> ChangeBounds:
+        """Bounds as they are meant in the session."""
+        return replace(bounds, time_zone=self.time_zone, allow_out_of_range=self.allow_out_of_range)

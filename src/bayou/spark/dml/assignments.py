@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an UPDATE sets: checked against the table, and the new value of each column with the column's type."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.errors import InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
+from bayou.protocol.identity_columns import is_identity
+from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, parse_schema, schema_to_json
+from bayou.protocol.sql_text import column_sql
+from bayou.spark.alignment import same_names_and_types
+from bayou.spark.expressions import path_of
+from bayou.spark.jvm import row_changes
+from bayou.spark.types import spark_data_type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, SparkSession
+
+    from bayou.log.snapshot import Snapshot
+    from bayou.protocol.schema import DataType
+    from bayou.spark.jvm.bridge import JavaObject, Jvm
+
+_STORE_POLICY = "spark.sql.storeAssignmentPolicy"
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A new value for a column or a field of it.
+
+    Attributes:
+        path: the names that lead to it, as the table has them.
+        value: the value, resolved.
+        type: its type.
+    """
+
+    path: tuple[str, ...]
+    value: JavaObject
+    type: DataType
+
+
+def assignments_of(pairs: Sequence[tuple[JavaObject, JavaObject]], snapshot: Snapshot) -> tuple[Assignment, ...]:
+    """The assignments of a resolved UPDATE.
+
+    Args:
+        pairs: the assigned columns and their values, as Spark resolved them.
+        snapshot: the table's state.
+
+    Raises:
+        SchemaMismatchError: a column is set twice, or as a whole and in part.
+        UnsupportedFeatureError: what is set lies in an array or a map.
+        InvalidSchemaError: an identity column is set.
+    """
+    found = []
+    for key, value in pairs:
+        path = path_of(key.toJSON())
+        if path is None:
+            raise UnsupportedFeatureError(
+                f"Updating nested fields is only supported for StructType, but you are trying to update {key.sql()}.",
+                table=snapshot.table_uri,
+                version=snapshot.version,
+                error_class="DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION",
+                sql_state="0AKDC",
+                features=["nested fields in arrays and maps"],
+                next_step="set the whole array or map.",
+            )
+        kind = parse_schema(_one_column(row_changes.type_of(value))).fields[0].type
+        found.append(Assignment(path, value, kind))
+    _refuse_conflicts(found, snapshot)
+    for each in found:
+        field = snapshot.schema.field(each.path[0])
+        if field is not None and is_identity(field):
+            raise InvalidSchemaError(
+                f"UPDATE on IDENTITY column {field.name!r} is not supported.",
+                table=snapshot.table_uri,
+                version=snapshot.version,
+                error_class="DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED",
+                sql_state="42808",
+                next_step="leave the column out.",
+            )
+    return tuple(found)
+
+
+def _one_column(kind: str) -> str:
+    return json.dumps({"type": "struct", "fields": [{"name": "value", "type": json.loads(kind), "nullable": True, "metadata": {}}]})
+
+
+def _refuse_conflicts(found: Sequence[Assignment], snapshot: Snapshot) -> None:
+    paths = [tuple(name.lower() for name in each.path) for each in found]
+    for number, first in enumerate(paths):
+        for other, second in enumerate(paths):
+            if number < other and (first[: len(second)] == second or second[: len(first)] == first):
+                named = ", ".join(f"`{'.'.join(found[each].path)}`" for each in (number, other))
+                raise SchemaMismatchError(
+                    f"There is a conflict from these SET columns: [{named}].",
+                    table=snapshot.table_uri,
+                    version=snapshot.version,
+                    error_class="DELTA_CONFLICT_SET_COLUMN",
+                    sql_state="42701",
+                    next_step="set each column once, as a whole or by its fields.",
+                    problems=(named,),
+                )
+
+
+class NewValues:
+    """The new values of an UPDATE's columns."""
+
+    def __init__(
+        self, jvm: Jvm, spark: SparkSession, assignments: Sequence[Assignment], snapshot: Snapshot, settings: Mapping[str, str]
+    ) -> None:
+        self._jvm = jvm
+        self._spark = spark
+        self._snapshot = snapshot
+        self._by_path = {tuple(name.lower() for name in each.path): each for each in assignments}
+        self._is_ansi = settings.get(_STORE_POLICY, "ANSI").upper() != "LEGACY"
+        self.names = frozenset(path[0] for path in self._by_path)
+
+    def of(self, field: StructField) -> Column:
+        """The new value of a top-level column: itself where nothing is set of it."""
+        return self._value(field, (field.name,))
+
+    def _value(self, field: StructField, path: tuple[str, ...]) -> Column:
+        key = tuple(name.lower() for name in path)
+        found = self._by_path.get(key)
+        if found is not None:
+            return self._stored(row_changes.column(self._jvm, found.value), found.type, field, path)
+        is_inside = any(each[: len(key)] == key for each in self._by_path)
+        if not is_inside or not isinstance(field.type, StructType):
+            return F.col(column_sql(path))
+        members = [self._value(member, (*path, member.name)).alias(member.name) for member in field.type.fields]
+        return F.struct(*members)
+
+    def _stored(self, value: Column, given: DataType, field: StructField, path: tuple[str, ...]) -> Column:
+        """A value with the column's type, cast as Spark casts what is stored."""
+        wanted = field.type
+        if same_names_and_types(given, wanted):
+            return value
+        if isinstance(given, StructType) and isinstance(wanted, StructType):
+            return self._struct(value, given, wanted, path)
+        if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
+            element = StructField("element", wanted.element_type)
+            return F.transform(value, lambda each: self._stored(each, given.element_type, element, (*path, "element")))
+        if isinstance(given, MapType) and isinstance(wanted, MapType):
+            keys, values = StructField("key", wanted.key_type), StructField("value", wanted.value_type)
+            if not same_names_and_types(given.key_type, wanted.key_type):
+                value = F.transform_keys(value, lambda k, _: self._stored(k, given.key_type, keys, (*path, "key")))
+            if not same_names_and_types(given.value_type, wanted.value_type):
+                value = F.transform_values(value, lambda _, v: self._stored(v, given.value_type, values, (*path, "value")))
+            return value
+        plain = StructField("value", wanted)
+        if not self._is_ansi:
+            return value.cast(spark_data_type(plain))
+        return row_changes.ansi_cast(self._jvm, value, self._spark, schema_to_json(StructType((plain,))))
+
+    def _struct(self, value: Column, given: StructType, wanted: StructType, path: tuple[str, ...]) -> Column:
+        names = {field.name.lower() for field in given.fields}
+        if names != {field.name.lower() for field in wanted.fields}:
+            raise SchemaMismatchError(
+                f"The value for {column_sql(path)} has the fields {', '.join(given.names)}, and the column has "
+                f"{', '.join(wanted.names)}. All nested columns must match.",
+                table=self._snapshot.table_uri,
+                version=self._snapshot.version,
+                error_class="DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION",
+                sql_state="42846",
+                next_step="give all fields of the struct, or set its fields one by one.",
+                problems=(column_sql(path),),
+            )
+        members = []
+        for field in wanted.fields:
+            source = given.field(field.name)
+            assert source is not None  # noqa: S101  (the names are the same)
+            inner = self._stored(value.getField(source.name), source.type, field, (*path, field.name))
+            members.append(inner.alias(field.name))
+        return F.when(value.isNotNull(), F.struct(*members))

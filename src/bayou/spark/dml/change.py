@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One DELETE or UPDATE on its way: the table, the resolved statement, its files, and its transaction."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import AppendOnlyError, SchemaChangedError, UnsupportedFeatureError
+from bayou.log.reads import ReadSet
+from bayou.log.transaction import Transaction
+from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
+from bayou.protocol import properties
+from bayou.protocol.features import check_writable, writer_features
+from bayou.protocol.schema import parse_schema, schema_to_json
+from bayou.spark.dml.condition import row_condition
+from bayou.spark.dml.files import choose_files
+from bayou.spark.jvm import row_changes
+from bayou.spark.jvm.session import java_session, settings_of
+from bayou.spark.scan import Scan
+from bayou.spark.types import incompatible, readable_schema
+from bayou.spark.write_request import txn_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from bayou.log.delta_log import DeltaLog
+    from bayou.log.snapshot import Snapshot
+    from bayou.spark.application import Application
+    from bayou.spark.dml.condition import RowCondition
+    from bayou.spark.dml.files import ChosenFiles
+    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.row_changes import Expressions
+
+FILE = "__bayou_file"
+"""The hidden column that holds a file's position in the snapshot."""
+METADATA = "__bayou_metadata"
+_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+_TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
+_TXN_VERSION = "spark.databricks.delta.write.txnVersion"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The table that rows of are changed.
+
+    Attributes:
+        application: the Spark application.
+        spark: the session.
+        log: the table's log.
+        storage_options: options for the file system.
+    """
+
+    application: Application
+    spark: SparkSession
+    log: DeltaLog
+    storage_options: Mapping[str, str]
+
+    @classmethod
+    def of(cls, application: Application, spark: SparkSession, path: str, storage_options: Mapping[str, str]) -> Target:
+        """The table at a URI."""
+        return cls(application, spark, application.logs.get(path, storage_options), storage_options)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A resolved statement against one state of a table.
+
+    Attributes:
+        target: the table.
+        operation: DELETE or UPDATE.
+        snapshot: its state.
+        expressions: the statement.
+        condition: which rows it means.
+        files: in which files they are.
+        settings: the session's settings.
+        txn: an application's id and a version of its own, for which the rows are changed once.
+    """
+
+    target: Target
+    operation: str
+    snapshot: Snapshot
+    expressions: Expressions
+    condition: RowCondition
+    files: ChosenFiles
+    settings: Mapping[str, str]
+    txn: tuple[str, int] | None
+
+    @property
+    def uses_vectors(self) -> bool:
+        """Whether the table has rows deleted by deletion vectors, and the session does not say otherwise."""
+        setting = f"spark.databricks.delta.{self.operation.lower()}.deletionVectors.persistent"
+        if self.settings.get(setting, "true").lower() != "true":
+            return False
+        enabled = properties.ENABLE_DELETION_VECTORS.read(self.snapshot.metadata.configuration)
+        return bool(enabled) and "deletionVectors" in writer_features(self.snapshot.protocol)
+
+    def plan(self, way: Way, *, reads: pa.Array) -> RowChangePlan:
+        """What is going to be done.
+
+        Args:
+            way: how.
+            reads: the positions of the files that are read.
+        """
+        sizes = self.snapshot.files(["size"])["size"]
+        total, kept, found = (FileTotals.of(sizes, each) for each in (None, self.files.in_partitions, self.files.candidates))
+        to_read = FileTotals.of(sizes, reads)
+        deleted = self.operation == "DELETE"
+        return RowChangePlan(
+            self.operation,
+            self.snapshot.table_uri,
+            self.snapshot.version,
+            self.condition.text,
+            way,
+            total,
+            FileTotals(total.files - kept.files, total.size_bytes - kept.size_bytes),
+            FileTotals(kept.files - found.files, kept.size_bytes - found.size_bytes),
+            FileTotals.of(sizes, self.files.whole) if deleted else FileTotals(),
+            to_read,
+            to_read if way is Way.REWRITE else FileTotals(),
+        )
+
+    def transaction(self) -> Transaction:
+        """The transaction of the change, on the state that it was planned for."""
+        predicate = [] if self.condition.text is None and self.operation == "UPDATE" else [self.condition.text or "true"]
+        return Transaction(
+            self.target.log,
+            self.snapshot,
+            self.operation,
+            {"predicate": json.dumps(predicate)},
+            engine_info=self.target.application.engine_info,
+            user_metadata=self.settings.get(_USER_METADATA),
+            txn=self.txn,
+        )
+
+    def note_reads(self, reads: ReadSet) -> None:
+        """Notes what the commit depends on: rows that others add and the condition means, and the files it looked at."""
+        paths = self.snapshot.files(["path"])["path"].take(self.files.candidates)
+        reads.note_scan(None if self.condition.found is None else self.condition.predicate, paths)
+
+    def rows(self, positions: pa.Array, *, with_files: bool = False, with_numbers: bool = False) -> DataFrame:
+        """The rows of some files under the names and ids that the statement has for the columns.
+
+        Args:
+            positions: the files.
+            with_files: whether a further column `FILE` says in which file a row is.
+            with_numbers: whether a further column `METADATA` has the number of the row in its file, as `row_index`.
+        """
+        schema = readable_schema(self.snapshot.schema)
+        names = parse_schema(self.expressions.relation.schema().json()).names
+        scan = Scan(
+            self.target.application,
+            java_session(self.target.spark),
+            self.snapshot,
+            [field for name in names if (field := schema.field(name)) is not None],
+            metadata=["row_index"] if with_numbers else None,
+            positions=positions.cast(pa.int64()),
+            hidden={FILE: positions.cast(pa.int32())} if with_files else {},
+            options=self.target.storage_options,
+        ).planned()
+        return row_changes.statement_rows(
+            self.target.application.jvm,
+            self.target.spark,
+            self.expressions.output,
+            scan.plan,
+            scan.columns[: len(names)],
+            [*([FILE] if with_files else []), *([METADATA] if with_numbers else [])],
+        )
+
+    def live_rows(self, positions: pa.Array) -> pa.Array:
+        """How many rows each of some files has that are not deleted, by the log; null where it does not say."""
+        counts = self.snapshot.statistics({}).num_records.take(positions)
+        vectors = self.snapshot.files(["deletion_vector"])["deletion_vector"].take(positions)
+        deleted = pc.struct_field(vectors, "cardinality").cast(pa.int64())
+        return pc.subtract(counts, pc.fill_null(pa.concat_arrays([pa.array([], pa.int64()), *deleted.chunks]), 0))
+
+
+def change_of(
+    target: Target,
+    operation: str,
+    statement: JavaObject,
+    snapshot: Snapshot,
+    *,
+    values: Sequence[JavaObject] | None = None,
+    txn: tuple[str, int] | None = None,
+) -> Change:
+    """A resolved statement against the table's state.
+
+    Args:
+        target: the table.
+        operation: DELETE or UPDATE.
+        statement: the node that Spark resolved and optimised.
+        snapshot: the table's state.
+        values: the values of an UPDATE, resolved, where they are others than the statement's.
+        txn: an application's id and a version of its own; the session's where None.
+
+    Raises:
+        UnsupportedFeatureError: there is a subquery in the condition.
+        AppendOnlyError: the table only takes appends.
+        SchemaChangedError: the table has other columns than the statement was resolved against.
+    """
+    application = target.application
+    expressions = row_changes.taken_apart(application.jvm, statement)
+    if values is not None:
+        keys = [key for key, _ in expressions.assignments]
+        expressions = replace(expressions, assignments=list(zip(keys, values, strict=True)))
+    check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
+    _check_columns(expressions, snapshot)
+    if properties.APPEND_ONLY.read(snapshot.metadata.configuration):
+        raise AppendOnlyError(
+            f"The table only takes appends (delta.appendOnly), and {operation} changes its rows.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            next_step="set delta.appendOnly to false first.",
+        )
+    condition = row_condition(application, snapshot, operation, expressions)
+    settings = settings_of(target.spark)
+    if txn is None and _TXN_APP_ID in settings:
+        txn = txn_of(settings[_TXN_APP_ID], settings.get(_TXN_VERSION), snapshot.table_uri)
+    files = choose_files(application, target.spark, snapshot, condition)
+    return Change(target, operation, snapshot, expressions, condition, files, settings, txn)
+
+
+def table_columns(snapshot: Snapshot) -> str:
+    """JSON of the columns that statements are resolved against."""
+    return schema_to_json(readable_schema(snapshot.schema))
+
+
+def _check_columns(expressions: Expressions, snapshot: Snapshot) -> None:
+    given = parse_schema(expressions.relation.schema().json())
+    problems = list(incompatible(given.fields, snapshot.schema))
+    problems += [f"column {name} is new" for name in snapshot.schema.names if given.field(name) is None]
+    if problems:
+        raise SchemaChangedError(
+            f"The table's schema changed after the statement was resolved: {'; '.join(problems)}.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            next_step="run the statement again.",
+        )
+
+
+def refuse_copies(change: Change) -> None:
+    """Refuses to write rows again where the table wants more for it than bayou does.
+
+    Raises:
+        UnsupportedFeatureError: the table has a change data feed or stable row ids.
+    """
+    configuration = change.snapshot.metadata.configuration
+    wanted = [
+        name
+        for name, each in (("changeDataFeed", properties.ENABLE_CHANGE_DATA_FEED), ("rowTracking", properties.ENABLE_ROW_TRACKING))
+        if each.read(configuration)
+    ]
+    if wanted:
+        raise UnsupportedFeatureError(
+            f"This {change.operation} writes rows again, and the table asks more for it: {', '.join(wanted)}.",
+            error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
+            features=wanted,
+            table=change.snapshot.table_uri,
+            version=change.snapshot.version,
+            next_step="use a condition on partition columns to delete whole files, or another engine.",
+        )

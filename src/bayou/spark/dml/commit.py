@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commit of a DELETE or an UPDATE: files out, files in, deletion vectors, and what the history says of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from bayou.errors import DeltaError, StorageError
+from bayou.log.transaction import Committed, Conflicted, Unchanged, Unknown
+from bayou.plan.row_changes import RowChangeCounts
+from bayou.protocol import paths
+from bayou.spark.dml.result import UNKNOWN_ROWS, RowChangeResult
+from bayou.spark.jvm.session import refresh_caches
+from bayou.spark.new_files import delete_files
+from bayou.spark.write_request import WriteRequest
+
+if TYPE_CHECKING:
+    from bayou.log.deleted_rows import DeletedRows
+    from bayou.log.transaction import Transaction
+    from bayou.spark.dml.change import Change
+    from bayou.spark.new_files import NewFiles
+
+
+class Stopwatch:
+    """Times the phases of an operation, for the history."""
+
+    def __init__(self) -> None:
+        self._start = self._lap = time.monotonic()
+        self._times: dict[str, int] = {}
+
+    def lap(self, name: str) -> None:
+        """A phase has ended."""
+        now = time.monotonic()
+        self._times[name] = int((now - self._lap) * 1000)
+        self._lap = now
+
+    def times(self) -> Mapping[str, int]:
+        """Milliseconds by the names of the history."""
+        total = int((time.monotonic() - self._start) * 1000)
+        return {"executionTimeMs": total, "scanTimeMs": 0, "rewriteTimeMs": 0, **self._times}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an operation has prepared.
+
+    Attributes:
+        counts: what it counted.
+        removed: the positions of the files that leave the table.
+        added: the files that were written; None where none were.
+        deleted: the rows that deletion vectors delete; None where none are.
+    """
+
+    counts: RowChangeCounts
+    removed: pa.Array = field(default_factory=lambda: pa.array([], pa.int64()))
+    added: NewFiles | None = None
+    deleted: DeletedRows | None = None
+
+
+def write_request(change: Change) -> WriteRequest:
+    """The request of a write of new files for the operation."""
+    request = WriteRequest(change.snapshot.table_uri, "append", storage_options=change.target.storage_options)
+    setting = change.settings.get("spark.databricks.delta.optimizeWrite.enabled")
+    return request if setting is None else replace(request, optimize_write=setting.lower() == "true")
+
+
+def commit(change: Change, transaction: Transaction, outcome: Outcome, watch: Stopwatch) -> RowChangeResult:
+    """Commits what an operation prepared; what was written for it is deleted again where the commit is not in the log.
+
+    Raises:
+        ConcurrentModificationError: another commit excludes this one.
+        StorageError: the store failed; the commit may be in the log all the same.
+    """
+    rows_name = "numDeletedRows" if change.operation == "DELETE" else "numUpdatedRows"
+    metrics = outcome.counts.metrics(rows_name, watch.times())
+    added = [] if outcome.added is None else outcome.added.files
+    head = () if outcome.added is None else outcome.added.head
+    try:
+        if len(outcome.removed):
+            transaction.remove_files(change.snapshot.files().take(outcome.removed))
+        change.target.log.store.sync([paths.decode(file.path) for file in added])
+        if outcome.deleted is None:
+            change.note_reads(transaction.reads)
+        else:
+            transaction.delete_rows(outcome.deleted)  # what was read for it is in there
+        made = transaction.try_commit([*head, *added], metrics=metrics, new_files=True)
+    except StorageError:
+        raise  # it may be after the commit that the store failed
+    except DeltaError:
+        _take_back(change, outcome)
+        raise
+    match made:
+        case Committed(version):
+            affected = UNKNOWN_ROWS if outcome.counts.changed_rows is None else outcome.counts.changed_rows
+            return RowChangeResult(change.operation, version, True, affected, metrics, "", change.target.spark)
+        case Unchanged(version, reason):
+            _take_back(change, outcome)
+            return RowChangeResult(change.operation, version, False, 0, {}, reason, change.target.spark)
+        case Conflicted(error):
+            _take_back(change, outcome)
+            raise error
+        case Unknown(failure):
+            raise failure
+
+
+def run(change: Change, execute: Callable[[Transaction], RowChangeResult]) -> RowChangeResult:
+    """Runs an operation in a transaction of its own.
+
+    Args:
+        change: the operation.
+        execute: prepares and commits it; not called where `txn` was committed before.
+    """
+    with change.transaction() as transaction:
+        result = empty(change, "replayed") if transaction.is_replay else execute(transaction)
+    # Outside of the transaction, whose reads are those of the state before.
+    if result.committed:
+        target = change.target
+        refresh_caches(target.spark, change.snapshot.table_uri, target.application.jvm, target.storage_options)
+    return result
+
+
+def empty(change: Change, reason: str = "empty") -> RowChangeResult:
+    """The result of an operation that commits nothing."""
+    return RowChangeResult(change.operation, change.snapshot.version, False, 0, {}, reason, change.target.spark)
+
+
+def _take_back(change: Change, outcome: Outcome) -> None:
+    if outcome.added is not None:
+        delete_files(write_request(change), outcome.added.files)
+    if outcome.deleted is not None:
+        outcome.deleted.discard()

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The condition of a DELETE or an UPDATE: resolved by Spark, checked, and as a predicate that files are skipped by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.errors import SchemaMismatchError, UnsupportedFeatureError
+from bayou.plan.predicate import And, Boolean, Predicate
+from bayou.spark.expressions import by_logical_name, from_catalyst
+from bayou.spark.jvm import row_changes
+from bayou.spark.jvm.adapters import Adapters
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+    from bayou.log.snapshot import Snapshot
+    from bayou.spark.application import Application
+    from bayou.spark.jvm.bridge import JavaObject, Jvm
+    from bayou.spark.jvm.row_changes import Expressions
+
+
+@dataclass(frozen=True, slots=True)
+class RowCondition:
+    """Which rows an operation changes: those for which the condition is true. NULL is not true.
+
+    Attributes:
+        found: the condition as Spark resolved and simplified it; None where it is the same for every row.
+        always: whether it is true for every row, where it is the same for all.
+        text: it as SQL; None where there is none.
+        predicate: what it says to skipping.
+        partition_parts: those of its parts that only look at partition columns.
+        other_parts: the others; all have to be true.
+    """
+
+    found: JavaObject | None
+    always: bool
+    text: str | None
+    predicate: Predicate
+    partition_parts: tuple[JavaObject, ...] = ()
+    other_parts: tuple[JavaObject, ...] = ()
+
+    @property
+    def is_about_partitions(self) -> bool:
+        """Whether the partition values alone tell which rows are meant, so that each file is meant wholly or not at all."""
+        return self.found is not None and not self.other_parts
+
+    def matches(self, jvm: Jvm) -> Column:
+        """Whether a row is meant, as a column that is never NULL."""
+        if self.found is None:
+            return F.lit(self.always)
+        return F.coalesce(row_changes.column(jvm, self.found), F.lit(False))
+
+
+def row_condition(application: Application, snapshot: Snapshot, operation: str, expressions: Expressions) -> RowCondition:
+    """The condition of a resolved statement.
+
+    Args:
+        application: the Spark application.
+        snapshot: the table's state.
+        operation: DELETE or UPDATE, for errors.
+        expressions: the statement.
+
+    Raises:
+        UnsupportedFeatureError: there is a subquery in it.
+        SchemaMismatchError: it is no condition.
+    """
+    found = expressions.condition
+    if found is None:
+        return RowCondition(None, True, None, And(()))
+    jvm = application.jvm
+    check_condition(operation, found, snapshot)
+    text = row_changes.sql_of(jvm, found)
+    constant = row_changes.constant(found)
+    if constant is not None:
+        return RowCondition(None, constant, None if constant else text, And(()) if constant else Boolean(value=False))
+    partitions = {name.lower() for name in snapshot.partition_columns}
+    parts: tuple[list[JavaObject], list[JavaObject]] = ([], [])
+    for part in row_changes.conjuncts(jvm, found):
+        names = {name.lower() for name in row_changes.names_of(jvm, part)}
+        parts[0 if names <= partitions else 1].append(part)
+    return RowCondition(found, False, text, _predicate(application, snapshot, found), tuple(parts[0]), tuple(parts[1]))
+
+
+def check_condition(operation: str, found: JavaObject | None, snapshot: Snapshot | None = None) -> None:
+    """Refuses what can be no condition; nothing is run for it.
+
+    Raises:
+        UnsupportedFeatureError: there is a subquery in it.
+        SchemaMismatchError: it is no condition.
+    """
+    if found is None:
+        return
+    refuse_subqueries(operation, found, snapshot)
+    if not row_changes.is_boolean(found):
+        raise SchemaMismatchError(
+            f"The condition {found.sql()} of the {operation} is of type {found.dataType().sql()} and not a boolean.",
+            table=None if snapshot is None else snapshot.table_uri,
+            version=None if snapshot is None else snapshot.version,
+            error_class="DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
+            sql_state="42K09",
+            problems=("not a boolean",),
+        )
+
+
+def refuse_subqueries(operation: str, found: JavaObject, snapshot: Snapshot | None = None) -> None:
+    """Refuses a condition with a subquery.
+
+    Raises:
+        UnsupportedFeatureError: there is one in it.
+    """
+    if row_changes.has_subquery(found):
+        raise UnsupportedFeatureError(
+            f"Subqueries are not supported in the {operation} (condition = {found.sql()}).",
+            table=None if snapshot is None else snapshot.table_uri,
+            version=None if snapshot is None else snapshot.version,
+            error_class="DELTA_UNSUPPORTED_SUBQUERY",
+            sql_state="0AKDC",
+            features=["subquery"],
+            next_step="collect the subquery's values first, or use MERGE.",
+        )
+
+
+def _predicate(application: Application, snapshot: Snapshot, found: JavaObject) -> Predicate:
+    native = application.native
+    text = Adapters.of(application.jvm).static("bayou.Plans").describe(found) if native else found.toJSON()
+    return from_catalyst([text], by_logical_name(snapshot.schema))

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DELETE: whole files by the log alone where it tells; other rows by deletion vectors, or by writing the rest of a file again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.plan.row_changes import FileTotals, RowChangeCounts, Way
+from bayou.spark.dml.change import refuse_copies
+from bayou.spark.dml.commit import Outcome, Stopwatch, commit, empty, run
+from bayou.spark.dml.files import without
+from bayou.spark.dml.result import PlannedChange
+from bayou.spark.dml.rewrite import kept_rows
+from bayou.spark.dml.touched_rows import count_touched, find_touched
+from bayou.spark.dml.vectors import mark_rows
+
+if TYPE_CHECKING:
+    from bayou.log.transaction import Transaction
+    from bayou.spark.dml.change import Change
+    from bayou.spark.dml.result import RowChangeResult
+
+
+def plan_delete(change: Change) -> PlannedChange:
+    """A DELETE, ready to be executed."""
+    reads = change.files.in_part
+    if not len(change.files.candidates):
+        way = Way.NOTHING
+    elif not len(reads):
+        way = Way.METADATA
+    else:
+        way = Way.VECTORS if change.uses_vectors else Way.REWRITE
+    return PlannedChange(change.plan(way, reads=reads), lambda: run(change, lambda transaction: _execute(change, way, transaction)))
+
+
+def _execute(change: Change, way: Way, transaction: Transaction) -> RowChangeResult:
+    watch = Stopwatch()
+    if way is Way.NOTHING:
+        return empty(change)
+    if way is Way.METADATA:
+        outcome = Outcome(_of_whole_files(change, change.files.whole), change.files.whole)
+    elif way is Way.VECTORS:
+        outcome = _by_vectors(change, watch)
+    else:
+        outcome = _by_rewriting(change, watch)
+    if outcome.deleted is None and not len(outcome.removed):
+        return empty(change)
+    return commit(change, transaction, outcome, watch)
+
+
+def _of_whole_files(change: Change, positions: pa.Array) -> RowChangeCounts:
+    """What is counted of files that go as they are; no rows where the log does not say how many one has."""
+    rows = change.live_rows(positions)
+    counted = None if rows.null_count else pc.sum(rows).as_py() or 0
+    files = change.snapshot.files(["size", "deletion_vector"]).take(positions)
+    vectors = files.num_rows - files["deletion_vector"].null_count
+    totals = FileTotals.of(files["size"])
+    return RowChangeCounts(
+        changed_rows=counted,
+        copied_rows=0 if counted is not None else None,
+        removed_files=totals.files,
+        removed_bytes=totals.size_bytes,
+        vectors_removed=vectors,
+    )
+
+
+def _by_rewriting(change: Change, watch: Stopwatch) -> Outcome:
+    touched = count_touched(change, change.files.in_part)
+    watch.lap("scanTimeMs")
+    positions = pa.array(sorted(touched), pa.int64())
+    gone = pa.concat_arrays([change.files.whole, positions])
+    if not len(gone):
+        return Outcome(RowChangeCounts())
+    deleted = pa.array([touched[each] for each in positions.to_pylist()], pa.int64())
+    emptied = positions.filter(pc.fill_null(pc.equal(change.live_rows(positions), deleted), False))
+    counts = _of_whole_files(change, gone)
+    whole = _of_whole_files(change, change.files.whole).changed_rows
+    added = None
+    left = without(positions, emptied)
+    if len(left):
+        refuse_copies(change)
+        added = kept_rows(change, left)
+        watch.lap("rewriteTimeMs")
+    found = RowChangeCounts(
+        changed_rows=None if whole is None else whole + sum(touched.values()),
+        copied_rows=0 if added is None else added.num_rows,
+        removed_files=counts.removed_files,
+        removed_bytes=counts.removed_bytes,
+        added_files=0 if added is None else len(added.files),
+        added_bytes=0 if added is None else added.num_bytes,
+        vectors_removed=counts.vectors_removed,
+    )
+    return Outcome(found, gone, added)
+
+
+def _by_vectors(change: Change, watch: Stopwatch) -> Outcome:
+    touched = find_touched(change, change.files.in_part)
+    watch.lap("scanTimeMs")
+    whole = _of_whole_files(change, change.files.whole)
+    if not touched:
+        return Outcome(whole, change.files.whole)
+    marked = mark_rows(change, touched)
+    counted = marked.metrics()
+    found = RowChangeCounts(
+        changed_rows=None if whole.changed_rows is None else whole.changed_rows + counted["numDeletedRows"],
+        removed_files=whole.removed_files + counted["numRemovedFiles"],
+        removed_bytes=whole.removed_bytes + counted["numRemovedBytes"],
+        vectors_added=counted["numDeletionVectorsAdded"],
+        vectors_removed=whole.vectors_removed + counted["numDeletionVectorsRemoved"],
+        vectors_updated=counted["numDeletionVectorsUpdated"],
+    )
+    watch.lap("rewriteTimeMs")
+    return Outcome(found, change.files.whole, None, marked)

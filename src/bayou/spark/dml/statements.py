@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two ways in: `DeltaTable.delete` and `update`, and the statements that Spark parsed. Below the resolved plan they are one."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import Column, SparkSession
+
+from bayou.errors import SessionError, UnsupportedFeatureError, redact_uri
+from bayou.spark.dml.change import Target, change_of, table_columns
+from bayou.spark.dml.condition import check_condition, refuse_subqueries
+from bayou.spark.dml.delete import plan_delete
+from bayou.spark.dml.update import plan_update
+from bayou.spark.dml.values_in_sql import values_in_sql
+from bayou.spark.jvm import row_changes
+from bayou.spark.jvm.callbacks import BiFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bayou.spark.application import Application
+    from bayou.spark.dml.result import PlannedChange
+    from bayou.spark.jvm.bridge import JavaObject
+
+OPERATIONS = {"DeleteFromTable": "DELETE", "UpdateTable": "UPDATE"}
+"""The operations by the names of Spark's nodes."""
+
+
+def planned_delete(target: Target, alias: str | None, condition: Any, txn: tuple[str, int] | None) -> PlannedChange:
+    """A DELETE as `DeltaTable` is asked for it.
+
+    Args:
+        target: the table.
+        alias: the name by which the condition may call the table.
+        condition: which rows, as SQL or as a column; None for all.
+        txn: an application's id and a version of its own.
+
+    Raises:
+        TypeError: the condition is neither.
+    """
+    _check_condition(condition)
+    snapshot = target.log.update()
+    columns = table_columns(snapshot)
+    jvm = target.application.jvm
+    resolved, statement = row_changes.delete_statement(jvm, target.spark, columns, alias, condition)
+    check_condition("DELETE", row_changes.condition_of_statement(resolved), snapshot)
+    return plan_delete(change_of(target, "DELETE", statement, snapshot, txn=txn))
+
+
+def planned_update(
+    target: Target, alias: str | None, condition: Any, assignments: Any, txn: tuple[str, int] | None
+) -> PlannedChange:
+    """An UPDATE as `DeltaTable` is asked for it.
+
+    Args:
+        target: the table.
+        alias: the name by which expressions may call the table.
+        condition: which rows, as SQL or as a column; None for all.
+        assignments: the new values by column, each as SQL or as a column.
+        txn: an application's id and a version of its own.
+
+    Raises:
+        TypeError, ValueError: an argument is not what it should be.
+    """
+    _check_condition(condition)
+    given = _checked_assignments(assignments)
+    snapshot = target.log.update()
+    columns = table_columns(snapshot)
+    jvm = target.application.jvm
+    resolved, statement, values = row_changes.update_statement(jvm, target.spark, columns, alias, condition, given)
+    check_condition("UPDATE", row_changes.condition_of_statement(resolved), snapshot)
+    return plan_update(change_of(target, "UPDATE", statement, snapshot, values=values, txn=txn))
+
+
+def _check_condition(condition: Any) -> None:
+    if condition is not None and not isinstance(condition, (str, Column)):
+        raise TypeError(
+            f"'condition' must be a Spark SQL Column or a string (expression in SQL syntax), found to be of type {type(condition)}."
+        )
+
+
+def _checked_assignments(assignments: Any) -> Mapping[str, Any]:
+    if assignments is None:
+        raise ValueError("'set' cannot be None.")
+    if not isinstance(assignments, dict):
+        raise TypeError(f"'set' must be a dict, found to be {type(assignments)}.")
+    for name, value in assignments.items():
+        if not isinstance(name, str):
+            raise TypeError(
+                f"Keys of dict in 'set' must contain only strings with column names, found '{name}' of type '{type(name)}'."
+            )
+        if not isinstance(value, (str, Column)):
+            raise TypeError(
+                "Values of dict in 'set' must contain only Spark SQL Columns or strings (expressions in SQL syntax) as values, "
+                f"found '{value}' of type '{type(value)}'."
+            )
+    return assignments
+
+
+def command_of(application: Application, statement: JavaObject) -> JavaObject:
+    """The command that stands for a statement that Spark resolved; executing it runs the statement. EXPLAIN does not.
+
+    Args:
+        application: the Spark application.
+        statement: the DeleteFromTable or UpdateTable.
+
+    Raises:
+        UnsupportedFeatureError: the statement is about a query, or there is a subquery in its condition.
+    """
+    jvm = application.jvm
+    operation = OPERATIONS[statement.nodeName()]
+    expressions = row_changes.taken_apart(jvm, statement)
+    table = row_changes.table_of(jvm, expressions.relation)
+    if table is None or json.loads(table)["version"] is not None:
+        raise UnsupportedFeatureError(
+            f"{operation} changes the rows of a table, and not those of a query or of an older version.",
+            error_class="DELTA_OPERATION_NOT_ALLOWED",
+            sql_state="0AKDC",
+            features=[f"{operation} on a query"],
+            next_step="name the table.",
+        )
+    check_condition(operation, expressions.condition)
+    parsed = row_changes.written(jvm, statement)
+    given = None if parsed is None else row_changes.condition_of_statement(parsed)
+    if given is not None:
+        refuse_subqueries(operation, given)  # Spark has simplified some away
+    where = "" if expressions.condition is None else f" WHERE {row_changes.sql_of(jvm, expressions.condition)}"
+    text = f"{operation} delta.`{redact_uri(json.loads(table)['path'])}`{where}"
+    return row_changes.command(jvm, BiFunction(jvm, lambda node, session: _run(application, node, session)), statement, text)
+
+
+def _run(application: Application, statement: JavaObject, session: JavaObject) -> None:
+    active = SparkSession.getActiveSession()
+    if active is None:
+        raise SessionError("There is no active Spark session.")
+    spark = SparkSession(active.sparkContext, session)
+    table = json.loads(row_changes.table_of(application.jvm, statement.table()) or "{}")
+    target = Target.of(application, spark, table["path"], table["options"])
+    snapshot = target.log.update()
+    if OPERATIONS[statement.nodeName()] == "DELETE":
+        plan_delete(change_of(target, "DELETE", statement, snapshot)).run()
+    else:
+        values = values_in_sql(target, statement, snapshot)
+        plan_update(change_of(target, "UPDATE", statement, snapshot, values=values)).run()

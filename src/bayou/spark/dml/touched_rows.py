@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the rows that an operation changes: how many of each file, or which ones. No row leaves the JVM.
+
+Spark's own `bitmap_construct_agg` turns the numbers of the rows into one block of 4,096 bytes for each 32,768 rows of a file
+that has any such row.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.protocol.roaring import Bitmap
+from bayou.spark.dml.change import FILE, METADATA
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bayou.spark.dml.change import Change
+
+_ROW = f"{METADATA}.row_index + 1"
+
+
+def count_touched(change: Change, positions: pa.Array) -> dict[int, int]:
+    """How many rows of some files an operation changes, by the files' positions; files without any are left out."""
+    if not len(positions):
+        return {}
+    matches = change.condition.matches(change.target.application.jvm)
+    found = change.rows(positions, with_files=True).where(matches).groupBy(FILE).agg(F.count(F.lit(1)))
+    return {int(row[0]): int(row[1]) for row in found.collect()}
+
+
+def find_touched(change: Change, positions: pa.Array) -> dict[int, Bitmap]:
+    """The rows of some files that an operation changes, by the files' positions; files without any are left out."""
+    if not len(positions):
+        return {}
+    matches = change.condition.matches(change.target.application.jvm)
+    rows = change.rows(positions, with_files=True, with_numbers=True).where(matches)
+    # The functions count from one, and their first bucket is number one.
+    bucket, bit = F.expr(f"bitmap_bucket_number({_ROW})"), F.expr(f"bitmap_bit_position({_ROW})")
+    found = (
+        rows.select(FILE, bucket.alias("bucket"), bit.alias("bit")).groupBy(FILE, "bucket").agg(F.expr("bitmap_construct_agg(bit)"))
+    )
+    blocks: defaultdict[int, list[tuple[int, bytes]]] = defaultdict(list)
+    for row in found.collect():
+        blocks[int(row[0])].append((int(row[1]) - 1, bytes(row[2])))
+    return {file: Bitmap.from_blocks(each) for file, each in blocks.items()}

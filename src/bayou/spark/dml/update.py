@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""UPDATE: touched files are written again with the new values, or the new rows are and the old ones marked as deleted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.plan.row_changes import FileTotals, RowChangeCounts, Way
+from bayou.protocol.expression_functions import ExpressionKind
+from bayou.protocol.generated_columns import generation_expression
+from bayou.protocol.sql_text import parenthesised, quoted_name
+from bayou.spark.dml.assignments import NewValues, assignments_of
+from bayou.spark.dml.change import refuse_copies
+from bayou.spark.dml.commit import Outcome, Stopwatch, commit, empty, run
+from bayou.spark.dml.result import PlannedChange
+from bayou.spark.dml.rewrite import write_rows
+from bayou.spark.dml.touched_rows import count_touched, find_touched
+from bayou.spark.dml.vectors import mark_rows
+from bayou.spark.jvm import row_changes
+from bayou.spark.jvm.parser import parsed
+from bayou.spark.jvm.session import java_session
+from bayou.spark.stored_expressions import check_stored
+from bayou.spark.types import readable_schema, sql_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from bayou.log.transaction import Transaction
+    from bayou.protocol.schema import StructField
+    from bayou.spark.dml.assignments import Assignment
+    from bayou.spark.dml.change import Change
+    from bayou.spark.dml.result import RowChangeResult
+    from bayou.spark.new_files import NewFiles
+
+_CHANGED = "__bayou_changed"
+
+
+def plan_update(change: Change) -> PlannedChange:
+    """An UPDATE, ready to be executed.
+
+    Raises:
+        SchemaMismatchError: a column is set twice, or to a value of another structure.
+        InvalidSchemaError: an identity column is set.
+        UnsupportedFeatureError: the table wants more for rows that are written again than bayou does.
+    """
+    update = _Update(change)
+    return PlannedChange(change.plan(update.way, reads=change.files.candidates), lambda: run(change, update.execute))
+
+
+class _Update:
+    def __init__(self, change: Change) -> None:
+        self._change = change
+        self._assignments: tuple[Assignment, ...] = assignments_of(change.expressions.assignments, change.snapshot)
+        jvm = change.target.application.jvm
+        self._values = NewValues(jvm, change.target.spark, self._assignments, change.snapshot, change.settings)
+        self._is_whole = change.condition.found is None or change.condition.is_about_partitions
+        self.way = Way.NOTHING
+        if len(change.files.candidates):
+            refuse_copies(change)
+            self.way = Way.VECTORS if change.uses_vectors and not self._is_whole else Way.REWRITE
+
+    def execute(self, transaction: Transaction) -> RowChangeResult:
+        change, watch = self._change, Stopwatch()
+        if self.way is Way.NOTHING:
+            return empty(change)
+        if any(row_changes.has_subquery(each.value) for each in self._assignments):
+            transaction.read_whole_table()  # it may be this table that the subquery read
+        outcome = self._by_vectors(watch) if self.way is Way.VECTORS else self._by_rewriting(watch)
+        if outcome is None:
+            return empty(change)
+        watch.lap("rewriteTimeMs")
+        return commit(change, transaction, outcome, watch)
+
+    def _by_rewriting(self, watch: Stopwatch) -> Outcome | None:
+        change = self._change
+        if self._is_whole:
+            positions, updated = change.files.candidates, None
+        else:
+            touched = count_touched(change, change.files.candidates)
+            positions, updated = pa.array(sorted(touched), pa.int64()), sum(touched.values())
+        watch.lap("scanTimeMs")
+        if not len(positions):
+            return None
+        matches = None if self._is_whole else change.condition.matches(change.target.application.jvm)
+        added = self._written(change.rows(positions), matches)
+        files = change.snapshot.files(["size", "deletion_vector"]).take(positions)
+        totals = FileTotals.of(files["size"])
+        changed = added.num_rows if updated is None else updated
+        counts = RowChangeCounts(
+            changed_rows=changed,
+            copied_rows=added.num_rows - changed,
+            removed_files=totals.files,
+            removed_bytes=totals.size_bytes,
+            added_files=len(added.files),
+            added_bytes=added.num_bytes,
+            vectors_removed=files.num_rows - files["deletion_vector"].null_count,
+        )
+        return Outcome(counts, positions, added)
+
+    def _by_vectors(self, watch: Stopwatch) -> Outcome | None:
+        change = self._change
+        touched = find_touched(change, change.files.candidates)
+        watch.lap("scanTimeMs")
+        if not touched:
+            return None
+        matches = change.condition.matches(change.target.application.jvm)
+        rows = change.rows(pa.array(sorted(touched), pa.int64())).where(matches)
+        added = self._written(rows, None)
+        marked = mark_rows(change, touched)
+        counted = marked.metrics()
+        counts = RowChangeCounts(
+            changed_rows=counted["numDeletedRows"],
+            removed_files=counted["numRemovedFiles"],
+            removed_bytes=counted["numRemovedBytes"],
+            added_files=len(added.files),
+            added_bytes=added.num_bytes,
+            vectors_added=counted["numDeletionVectorsAdded"],
+            vectors_removed=counted["numDeletionVectorsRemoved"],
+            vectors_updated=counted["numDeletionVectorsUpdated"],
+        )
+        return Outcome(counts, added=added, deleted=marked)
+
+    def _written(self, rows: DataFrame, matches: Column | None) -> NewFiles:
+        return write_rows(self._change, self._new_rows(rows, matches), self._values.names)
+
+    def _new_rows(self, rows: DataFrame, matches: Column | None) -> DataFrame:
+        """The rows with their new values.
+
+        Args:
+            rows: the rows as they are.
+            matches: which of them change; None for all.
+        """
+        schema = readable_schema(self._change.snapshot.schema)
+        columns = []
+        for field in schema.fields:
+            old = F.col(quoted_name(field.name))
+            if field.name.lower() in self._values.names:
+                new = self._values.of(field)
+                columns.append((new if matches is None else F.when(matches, new).otherwise(old)).alias(field.name))
+            else:
+                columns.append(old)
+        computed = {
+            field.name: text for field in self._change.snapshot.schema.fields if (text := self._generated(field)) is not None
+        }
+        if not computed:
+            return rows.select(*columns)
+        rows = rows.select(*columns, (F.lit(True) if matches is None else matches).alias(_CHANGED))
+        return rows.select(
+            *(F.expr(_recomputed(f, computed[f.name])) if f.name in computed else F.col(quoted_name(f.name)) for f in schema.fields)
+        )
+
+    def _generated(self, field: StructField) -> str | None:
+        """The expression of a generated column that the UPDATE does not set; it is computed anew from the new values."""
+        text = generation_expression(field)
+        if text is None or field.name.lower() in self._values.names:
+            return None
+        target, snapshot = self._change.target, self._change.snapshot
+        check_stored(
+            parsed(target.application.jvm, java_session(target.spark), text),
+            ExpressionKind.GENERATED_COLUMN,
+            snapshot.schema,
+            of=f"the generated column {field.name!r}",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+        )
+        return text
+
+
+def _recomputed(field: StructField, text: str) -> str:
+    name = quoted_name(field.name)
+    return f"if({_CHANGED}, cast({parenthesised(text)} as {sql_type(field.type)}), {name}) as {name}"

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows marked as deleted in deletion vectors."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.log.deleted_rows import delete_rows
+from bayou.log.reads import ReadSet
+from bayou.log.vector_files import VectorFiles
+from bayou.spark.directories import uris
+from bayou.spark.dml.touched_rows import count_touched
+from bayou.spark.footers import read_footers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bayou.log.deleted_rows import DeletedRows
+    from bayou.protocol.roaring import Bitmap
+    from bayou.spark.dml.change import Change
+
+
+def mark_rows(change: Change, touched: Mapping[int, Bitmap]) -> DeletedRows:
+    """Writes deletion vectors for some rows.
+
+    Args:
+        change: the operation.
+        touched: the rows by the files' positions.
+    """
+    positions = pa.array(sorted(touched), pa.int64())
+    snapshot, store = change.snapshot, change.target.log.store
+    files = snapshot.files().take(positions)
+    reads = ReadSet(snapshot.table_uri)
+    change.note_reads(reads)
+    return delete_rows(
+        snapshot,
+        store,
+        files,
+        [touched[position] for position in positions.to_pylist()],
+        VectorFiles(store, snapshot.table_uri, snapshot.metadata.configuration),
+        deletion_timestamp=int(time.time() * 1000),
+        reads=reads,
+        physical_rows=_uncounted(change, positions),
+        holds=lambda added: _hold(change, added),
+        storage_options=change.target.storage_options or None,
+    )
+
+
+def _hold(change: Change, added: pa.Table) -> bool:
+    """Whether files that others have added meanwhile hold rows that the operation would have changed."""
+    if change.condition.found is None:
+        return True
+    later = replace(change, snapshot=change.target.log.update())
+    known = later.snapshot.files(["path"])["path"].combine_chunks()
+    positions = pc.index_in(added["path"].combine_chunks(), value_set=known)
+    # A file that has gone again since, and columns that have changed, are left to a new attempt.
+    if positions.null_count or later.snapshot.schema != change.snapshot.schema:
+        return True
+    return bool(count_touched(later, positions.cast(pa.int64())))
+
+
+def _uncounted(change: Change, positions: pa.Array) -> dict[str, int]:
+    """The rows of the files whose statistics do not say how many they have, from their footers."""
+    counts = change.snapshot.statistics({}).num_records.take(positions)
+    unknown = positions.filter(counts.is_null())
+    if not len(unknown):
+        return {}
+    files = change.snapshot.files(["path", "size"]).take(unknown)
+    paths = files["path"].combine_chunks()
+    places = list(zip(uris(paths, change.snapshot.table_uri).to_pylist(), files["size"].to_pylist(), strict=True))
+    found = {}
+    footers = read_footers(change.target.application.jvm, places, change.target.storage_options)
+    for path, footer in zip(paths.to_pylist(), footers, strict=True):
+        if isinstance(footer, OSError):
+            raise footer
+        found[path] = footer.num_rows
+    return found

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a scan has its files from: a snapshot, or anything else that lists files of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from bayou.spark import deletion_vectors
+from bayou.spark.vectors import load_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+
+    from bayou.log.snapshot import Snapshot
+
+
+class FileSource(Protocol):
+    """Files of a table, in an order; a file may be there more than once."""
+
+    @property
+    def key(self) -> str:
+        """What tells it from the other sources of files of the same version of the table."""
+        ...
+
+    def files(self, columns: Sequence[str]) -> pa.Table:
+        """Facts about the files: `path` as in the log, `size` in bytes, `modification_time` in ms."""
+        ...
+
+    def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:
+        """The partition values as in the log, by physical name."""
+        ...
+
+    def vectors(self, positions: pa.Array | None, options: Mapping[str, str]) -> dict[str, pa.Array]:
+        """The sets of rows of some files as constants of theirs; empty where no file has one.
+
+        Args:
+            positions: which files; None for all.
+            options: settings for the file system.
+        """
+        ...
+
+    def row_condition(self, vectors: dict[str, pa.Array]) -> str:
+        """Which rows of a file count, as SQL over these constants and `_metadata.row_index`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotFiles:
+    """The files of a snapshot; rows in their deletion vectors are not read."""
+
+    snapshot: Snapshot
+
+    @property
+    def key(self) -> str:  # noqa: D102  (of FileSource, as all below)
+        return ""
+
+    def files(self, columns: Sequence[str]) -> pa.Table:  # noqa: D102
+        return self.snapshot.files(columns=list(columns))
+
+    def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:  # noqa: D102
+        return self.snapshot.partition_texts()
+
+    def vectors(self, positions: pa.Array | None, options: Mapping[str, str]) -> dict[str, pa.Array]:  # noqa: D102
+        found = self.snapshot.files(columns=["deletion_vector"])
+        descriptors = (found if positions is None else found.take(positions))["deletion_vector"].combine_chunks()
+        if descriptors.null_count == len(descriptors):
+            return {}
+        return deletion_vectors.to_arrow(load_vectors(self.snapshot, descriptors, options))
+
+    def row_condition(self, vectors: dict[str, pa.Array]) -> str:  # noqa: D102
+        return deletion_vectors.row_is_live(vectors)

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+package bayou;
+
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.BiFunction;
+import org.apache.spark.sql.catalyst.catalog.CatalogTable;
+import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
+import org.apache.spark.sql.catalyst.trees.Origin;
+import org.apache.spark.sql.connector.catalog.CatalogV2Util$;
+import org.apache.spark.sql.connector.catalog.Column;
+import org.apache.spark.sql.connector.catalog.DelegatingCatalogExtension;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.StagedTable;
+import org.apache.spark.sql.connector.catalog.StagingTableCatalog;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCatalogCapability;
+import org.apache.spark.sql.connector.catalog.V1Table;
+import org.apache.spark.sql.connector.expressions.NamedReference;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.MetadataBuilder;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+// The session's own catalog, with tables of the provider `delta` made, replaced and written by Python. All else is Spark's.
+public class Catalog extends DelegatingCatalogExtension implements StagingTableCatalog {
+  public static BiFunction body;
+
+  // Reads take Spark's way over an entry and the data source; rows that are written come to a table of ours.
+  public Table loadTable(Identifier name) throws Exception { return load(name, isWriter()); }
+
+  // From Spark 3.5.3 on. A MERGE that only inserts asks for the privileges of an INSERT, and reads as well.
+  public Table loadTable(Identifier name, Set privileges) throws Exception {
+    String asked = privileges.toString();
+    return load(name, asked.indexOf("INSERT") >= 0 && asked.indexOf("UPDATE") < 0 && !isMerge(CurrentOrigin.get()));
+  }
+
+  private Table load(Identifier name, boolean writes) throws Exception {
+    if (writes && isPath(name) && tableExists(name)) return new WritableTable(text(name), isWriter());
+    if (!writes) invalidateTable(name);  // what Spark keeps of it has the columns of that time
+    if (!writes && isPath(name)) return new NamedTable((CatalogTable) ask("entry", name), text(name));
+    Table found = super.loadTable(name);
+    if (!(found instanceof V1Table) || !isDelta(((V1Table) found).v1Table())) return found;
+    if (writes) return new WritableTable(text(name), isWriter());
+    return new NamedTable(((V1Table) found).v1Table(), text(name));
+  }
+
+  public boolean tableExists(Identifier name) { return isPath(name) ? Boolean.TRUE.equals(ask("exists", name)) : super.tableExists(name); }
+
+  private static Object ask(String what, Identifier name) { return WritableTable.ask(what + "\0" + text(name) + "\0", null); }
+
+  public Table createTable(Identifier name, Column[] columns, Transform[] partitions, Map properties) throws Exception {
+    if (!isDelta((String) properties.get("provider"))) return super.createTable(name, columns, partitions, properties);
+    new NewTable("create", text(name), schema(columns), partitions(partitions), properties).commitStagedChanges();
+    return load(name, isPath(name));
+  }
+
+  public Table createTable(Identifier name, StructType schema, Transform[] partitions, Map properties) throws Exception {
+    return createTable(name, new NoTable(schema).columns(), partitions, properties);
+  }
+
+  public StagedTable stageCreate(Identifier name, Column[] columns, Transform[] partitions, Map properties) throws Exception { return staged("create", name, columns, partitions, properties); }
+
+  public StagedTable stageReplace(Identifier name, Column[] columns, Transform[] partitions, Map properties) throws Exception { return staged("replace", name, columns, partitions, properties); }
+
+  public StagedTable stageCreateOrReplace(Identifier name, Column[] columns, Transform[] partitions, Map properties) throws Exception { return staged("createOrReplace", name, columns, partitions, properties); }
+
+  public StagedTable stageCreate(Identifier name, StructType schema, Transform[] partitions, Map properties) throws Exception { return stageCreate(name, new NoTable(schema).columns(), partitions, properties); }
+
+  public StagedTable stageReplace(Identifier name, StructType schema, Transform[] partitions, Map properties) throws Exception { return stageReplace(name, new NoTable(schema).columns(), partitions, properties); }
+
+  public StagedTable stageCreateOrReplace(Identifier name, StructType schema, Transform[] partitions, Map properties) throws Exception { return stageCreateOrReplace(name, new NoTable(schema).columns(), partitions, properties); }
+
+  private StagedTable staged(String what, Identifier name, Column[] columns, Transform[] partitions, Map properties) throws Exception {
+    if (isDelta((String) properties.get("provider"))) return new NewTable(what, text(name), schema(columns), partitions(partitions), properties);
+    if (what.equals("replace") || tableExists(name) && what.equals("createOrReplace")) super.dropTable(name);
+    return new OtherTable(this, name, super.createTable(name, columns, partitions, properties));
+  }
+
+  // By name, because what a Spark does not know it does not ask for.
+  public Set capabilities() {
+    Set found = new HashSet(super.capabilities());
+    TableCatalogCapability[] all = TableCatalogCapability.values();
+    for (int i = 0; i < all.length; i++) if (all[i].name().matches(".*(GENERATED|IDENTITY)_COLUMNS|SUPPORT_COLUMN_DEFAULT_VALUE")) found.add(all[i]);
+    return found;
+  }
+
+  // A DataFrame's columns go by name. Which API it is that loads a table, Spark tells by its stack only.
+  static String writer() {
+    StackTraceElement[] stack = Thread.currentThread().getStackTrace();
+    for (int i = 0; i < stack.length; i++) {
+      if (stack[i].getClassName().endsWith(".DataFrameWriterV2")) return "writeTo";
+      if (stack[i].getClassName().endsWith(".DataFrameWriter") && stack[i].getMethodName().equals("saveAsTable")) return "saveAsTable";
+    }
+    return "";
+  }
+
+  private static boolean isWriter() { return !writer().isEmpty(); }
+
+  private static boolean isMerge(Origin origin) {
+    if (origin.sqlText().isEmpty() || origin.startIndex().isEmpty()) return false;
+    String before = ((String) origin.sqlText().get()).substring(0, ((Integer) (Object) origin.startIndex().get()).intValue());
+    return before.matches("(?is).*\\bmerge\\s(.*\\s)?into\\s+");
+  }
+
+  private static boolean isDelta(CatalogTable entry) { return entry.provider().isDefined() && isDelta((String) entry.provider().get()); }
+
+  private static boolean isDelta(String provider) { return provider != null && provider.toLowerCase().equals("delta"); }
+
+  private static boolean isPath(Identifier name) {
+    return name.namespace().length == 1 && isDelta(name.namespace()[0]) && name.name().indexOf('/') >= 0;
+  }
+
+  private static String text(Identifier name) {
+    StringBuilder text = new StringBuilder();
+    for (int i = 0; i < name.namespace().length; i++) text.append(quoted(name.namespace()[i])).append('.');
+    return text.append(quoted(name.name())).toString();
+  }
+
+  static String quoted(String name) { return "`" + name.replace("`", "``") + "`"; }
+
+  // Spark 3.5 loses how a column is generated where it makes a schema of columns.
+  private static String schema(Column[] columns) {
+    StructField[] fields = CatalogV2Util$.MODULE$.v2ColumnsToStructType(columns).fields();
+    for (int i = 0; i < fields.length; i++) {
+      if (columns[i].generationExpression() == null) continue;
+      Metadata more = new MetadataBuilder().withMetadata(fields[i].metadata()).putString("GENERATION_EXPRESSION", columns[i].generationExpression()).build();
+      fields[i] = new StructField(fields[i].name(), fields[i].dataType(), fields[i].nullable(), more);
+    }
+    return new StructType(fields).json();
+  }
+
+  // Each transform's name and the columns that it takes.
+  private static String partitions(Transform[] transforms) {
+    StringBuilder text = new StringBuilder();
+    for (int i = 0; i < transforms.length; i++) {
+      text.append(i == 0 ? "" : "\3").append(transforms[i].name());
+      NamedReference[] columns = transforms[i].references();
+      for (int j = 0; j < columns.length; j++) text.append('\1').append(String.join("\2", columns[j].fieldNames()));
+    }
+    return text.toString();
+  }
+}

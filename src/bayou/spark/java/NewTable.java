@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package bayou;
+
+import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.connector.catalog.StagedTable;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.types.StructType;
+
+// A table that a statement makes or replaces, with its rows where it has some. Python makes it in one commit, at the end.
+public class NewTable extends WritableTable implements StagedTable {
+  private final String what;
+  private final String schema;
+  private final String partitions;
+  private final String properties;
+  private String options = "";
+  private Dataset data;
+
+  public NewTable(String what, String name, String schema, String partitions, Map properties) {
+    super(name, true);
+    this.what = what;
+    this.schema = schema;
+    this.partitions = partitions;
+    this.properties = pairs(properties, 'p');
+  }
+
+  public StructType schema() { return (StructType) org.apache.spark.sql.types.DataType.fromJson(schema); }
+
+  public Transform[] partitioning() { return new Transform[0]; }
+
+  protected void write(Rows rows, Dataset data) {
+    this.options = rows.options;
+    this.data = data;
+  }
+
+  public void commitStagedChanges() {
+    ask("make\0" + name + "\0" + what + "\0" + Catalog.writer() + "\0" + schema + "\0" + partitions + "\0" + properties + options, data);
+  }
+
+  public void abortStagedChanges() {}
+}

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DELETE and UPDATE as nodes of Catalyst: made of a user's expressions, resolved by Spark, and taken apart again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from pyspark.sql import Column, DataFrame
+
+from bayou.spark.jvm.adapters import Adapters
+from bayou.spark.jvm.callbacks import FAILED_CALL
+from bayou.spark.jvm.relation import dataset, struct_type
+from bayou.spark.jvm.session import java_session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from bayou.spark.jvm.bridge import JavaObject, Jvm
+
+_LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
+_EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
+_COLUMNS = "org.apache.spark.sql.classic.ExpressionUtils"
+"""Between columns and expressions, from Spark 4.0 on."""
+
+
+def delete_statement(
+    jvm: Jvm, spark: SparkSession, schema: str, alias: str | None, condition: str | Column | None
+) -> tuple[JavaObject, JavaObject]:
+    """A DELETE, as Spark resolved it and as it optimised it. It raises what it raises for the statement in SQL.
+
+    Args:
+        jvm: the bridge.
+        spark: the session under whose settings it is resolved.
+        schema: JSON of the table's columns.
+        alias: the name by which the condition may call the table.
+        condition: which rows; None for all.
+    """
+    found = jvm.static(f"{_EXPRESSIONS}.Literal").TrueLiteral() if condition is None else expression(jvm, spark, condition)
+    statement = jvm.static(f"{_LOGICAL}.DeleteFromTable")(_table(jvm, spark, schema, alias), found)
+    execution = _execution(jvm, spark, statement)
+    return execution.analyzed(), execution.optimizedPlan()
+
+
+def update_statement(
+    jvm: Jvm,
+    spark: SparkSession,
+    schema: str,
+    alias: str | None,
+    condition: str | Column | None,
+    assignments: Mapping[str, str | Column],
+) -> tuple[JavaObject, JavaObject, list[JavaObject]]:
+    """An UPDATE, as Spark resolved it and as it optimised it, and the values as they were given; see `delete_statement`.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        schema: JSON of the table's columns.
+        alias: the name by which expressions may call the table.
+        condition: which rows; None for all.
+        assignments: the new values by column.
+    """
+    table = _table(jvm, spark, schema, alias)
+    values = _resolved(jvm, spark, table, [expression(jvm, spark, value) for value in assignments.values()])
+    # Spark would cast the values to the columns' types, structs by position; so that it does not, each column is set to itself.
+    names = jvm.module("org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute")
+    assignment = jvm.static(f"{_LOGICAL}.Assignment")
+    made = [assignment(names.quotedString(name), names.quotedString(name)) for name in assignments]
+    where = jvm.none if condition is None else jvm.some(expression(jvm, spark, condition))
+    execution = _execution(jvm, spark, jvm.static(f"{_LOGICAL}.UpdateTable")(table, jvm.seq(made), where))
+    return execution.analyzed(), execution.optimizedPlan(), values
+
+
+def written(jvm: Jvm, statement: JavaObject) -> JavaObject | None:
+    """A statement of SQL as it stands in its text, parsed and not resolved; None where there is no text.
+
+    Args:
+        jvm: the bridge.
+        statement: the DeleteFromTable or UpdateTable that Spark made of it.
+    """
+    text = statement.origin().sqlText()
+    if not text.isDefined():
+        return None
+    try:
+        parsed = jvm.view.org.apache.spark.sql.SparkSession.active().sessionState().sqlParser().parsePlan(text.get())
+    except FAILED_CALL:
+        return None
+    while parsed.nodeName() != statement.nodeName():
+        children = parsed.children()
+        if children.size() != 1:
+            return None
+        parsed = children.head()
+    return parsed
+
+
+def resolved_value(
+    jvm: Jvm, spark: SparkSession, statement: JavaObject, parsed: JavaObject, value: JavaObject
+) -> JavaObject | None:
+    """A value of an UPDATE's text, resolved against its table; None where it cannot be, as with parameters in it.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        statement: the UpdateTable.
+        parsed: what `written` gives for it.
+        value: the value, parsed.
+    """
+    named, table = parsed.table(), statement.table()
+    if named.nodeName() == "SubqueryAlias":
+        table = jvm.construct(jvm.java_class(f"{_LOGICAL}.SubqueryAlias"), named.identifier(), table)
+    try:
+        return _resolved(jvm, spark, table, [value])[0]
+    except FAILED_CALL:
+        return None
+
+
+def is_default(jvm: Jvm, value: JavaObject) -> bool:
+    """Whether a parsed value is the word DEFAULT."""
+    if value.getClass().getSimpleName() != "UnresolvedAttribute":
+        return False
+    return [str(part).upper() for part in jvm.list_of(value.nameParts())] == ["DEFAULT"]
+
+
+def _resolved(jvm: Jvm, spark: SparkSession, table: JavaObject, values: Sequence[JavaObject]) -> list[JavaObject]:
+    """Expressions over a table's columns, resolved as parts of a condition, where Spark checks them and casts nothing."""
+    names = [expression(jvm, spark, f"'v{number}'") for number in range(len(values))]
+    pairs = jvm.seq(part for pair in zip(names, values, strict=True) for part in pair)
+    condition = jvm.static(f"{_EXPRESSIONS}.IsNotNull")(jvm.static(f"{_EXPRESSIONS}.CreateNamedStruct")(pairs))
+    analysed = _execution(jvm, spark, jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, condition)).analyzed()
+    return jvm.list_of(analysed.condition().child().children())[1::2]
+
+
+def _table(jvm: Jvm, spark: SparkSession, schema: str, alias: str | None) -> JavaObject:
+    """A relation that only has the columns; the optimizer leaves it where it is."""
+    nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge)
+    rows = java_session(spark).createDataFrame(nothing, struct_type(jvm, schema))
+    return (rows if alias is None else rows.alias(alias)).queryExecution().analyzed()
+
+
+def _execution(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> JavaObject:
+    """A plan as a query that Spark has resolved and checked; nothing of it is run."""
+    skip = jvm.module("org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
+    execution = java_session(spark).sessionState().executePlan(statement, skip)
+    execution.assertAnalyzed()
+    return execution
+
+
+def expression(jvm: Jvm, spark: SparkSession, given: str | Column) -> JavaObject:
+    """A Catalyst expression of SQL text or of a column."""
+    if isinstance(given, str):
+        return java_session(spark).sessionState().sqlParser().parseExpression(given)
+    found: JavaObject = given._jc  # noqa: SLF001  (the bridge)
+    try:
+        jvm.module(_COLUMNS)
+    except LookupError:
+        return found.expr()
+    return java_session(spark).expression(found)
+
+
+def column(jvm: Jvm, found: JavaObject) -> Column:
+    """A Catalyst expression as a column."""
+    make = cast("Callable[[JavaObject], Column]", Column)  # PySpark has no type for it
+    try:
+        made: Column = make(jvm.module(_COLUMNS).column(found))
+    except LookupError:
+        made = make(jvm.static("org.apache.spark.sql.Column")(found))
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Expressions:
+    """What a resolved statement is made of.
+
+    Attributes:
+        relation: the node that stands for the table.
+        output: its attributes, which the expressions refer to by their ids: a Scala `Seq`.
+        condition: which rows; None for all.
+        assignments: for an UPDATE, the assigned columns and their new values.
+    """
+
+    relation: JavaObject
+    output: JavaObject
+    condition: JavaObject | None
+    assignments: Sequence[tuple[JavaObject, JavaObject]] = ()
+
+
+def condition_of_statement(statement: JavaObject) -> JavaObject | None:
+    """The condition of a DeleteFromTable or UpdateTable; None where there is none."""
+    if statement.nodeName() == "DeleteFromTable":
+        return statement.condition()
+    where = statement.condition()
+    return where.get() if where.isDefined() else None
+
+
+def taken_apart(jvm: Jvm, statement: JavaObject) -> Expressions:
+    """The parts of a resolved DeleteFromTable or UpdateTable."""
+    relation = statement.table()
+    condition = condition_of_statement(statement)
+    if statement.nodeName() == "DeleteFromTable":
+        return Expressions(relation, relation.output(), condition)
+    pairs = [(each.key(), each.value()) for each in jvm.list_of(statement.assignments())]
+    return Expressions(relation, relation.output(), condition, pairs)
+
+
+def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
+    """The request that one of bayou's relations stands for, as JSON; None for any other node.
+
+    Args:
+        jvm: the bridge.
+        relation: the node; where the table is cached, the one that Spark puts in its place.
+    """
+    names = [each.name() for each in jvm.list_of(relation.output())]
+    if relation.getClass().getSimpleName() == "InMemoryRelation":
+        relation = jvm.static("bayou.Plans").cached(relation)
+    while relation.getClass().getSimpleName() in ("SubqueryAlias", "View", "Project"):
+        relation = relation.children().head()
+    if relation.getClass().getSimpleName() != "LogicalRelation" or names != [
+        each.name() for each in jvm.list_of(relation.output())
+    ]:
+        return None
+    found = relation.relation()
+    if found.getClass().getName() != "bayou.DeltaTable":
+        return None
+    text: str = found.location().table()
+    return text
+
+
+def names_of(jvm: Jvm, found: JavaObject) -> set[str]:
+    """The names of the columns that an expression looks at."""
+    return {each.name() for each in _references(jvm, found)}
+
+
+def _references(jvm: Jvm, found: JavaObject) -> list[JavaObject]:
+    return jvm.list_of(found.references().toSeq())
+
+
+def conjuncts(jvm: Jvm, condition: JavaObject) -> list[JavaObject]:
+    """The conditions that all have to be true for the condition to be true."""
+    if condition.getClass().getSimpleName() != "And":
+        return [condition]
+    return [*conjuncts(jvm, condition.left()), *conjuncts(jvm, condition.right())]
+
+
+def has_subquery(found: JavaObject) -> bool:
+    """Whether there is a subquery in an expression."""
+    pending = [found]
+    while pending:
+        node = pending.pop()
+        name = node.getClass().getSimpleName()
+        if "Subquery" in name or name in ("Exists", "ListQuery"):
+            return True
+        children = node.children()
+        pending += [children.apply(position) for position in range(children.size())]
+    return False
+
+
+def constant(condition: JavaObject) -> bool | None:
+    """Whether a condition is true for every row, or for none; None where it depends on the row."""
+    if condition.getClass().getSimpleName() != "Literal":
+        return None
+    return bool(condition.value())
+
+
+def ansi_cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str) -> Column:
+    """A column cast to a type; a value that the type cannot hold is an error, whatever the session says.
+
+    Args:
+        jvm: the bridge.
+        value: the column.
+        spark: the session.
+        kind: JSON of a schema with one column of the type.
+    """
+    wanted = struct_type(jvm, kind).apply(0).dataType()
+    mode = jvm.module(f"{_EXPRESSIONS}.EvalMode").ANSI()
+    return column(jvm, jvm.static(f"{_EXPRESSIONS}.Cast")(expression(jvm, spark, value), wanted, jvm.none, mode))
+
+
+def type_of(found: JavaObject) -> str:
+    """JSON of a resolved expression's type."""
+    text: str = found.dataType().json()
+    return text
+
+
+def is_boolean(found: JavaObject) -> bool:
+    """Whether a resolved expression is a condition; a plain NULL is one."""
+    return found.dataType().typeName() in ("boolean", "void")
+
+
+def sql_of(jvm: Jvm, found: JavaObject) -> str:
+    """A resolved expression as SQL, its columns without the table's name before them."""
+    text: str = found.sql()
+    qualifiers = {".".join(_quoted(part) for part in jvm.list_of(each.qualifier())) for each in _references(jvm, found)}
+    for qualifier in sorted(qualifiers - {""}, key=len, reverse=True):
+        text = text.replace(f"{qualifier}.", "")
+    return text
+
+
+def _quoted(name: str) -> str:
+    return name if name.isascii() and name.replace("_", "a").isalnum() and not name.isdecimal() else f"`{name.replace('`', '``')}`"
+
+
+def statement_rows(
+    jvm: Jvm, spark: SparkSession, output: JavaObject, plan: JavaObject, names: Sequence[str], others: Sequence[str] = ()
+) -> DataFrame:
+    """The rows of a plan under the names and the expression ids that a statement has for them.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        output: the statement's attributes.
+        plan: a plan with the same columns.
+        names: their names in the plan.
+        others: further columns of the plan, which keep their names.
+    """
+    session = java_session(spark)
+    if _native(jvm):
+        made = jvm.static("bayou.Plans").named(output, plan, jvm.array(jvm.static("java.lang.String"), [*names, *others]))
+        return DataFrame(dataset(jvm, session, made), spark)
+    given = {each.name(): each for each in jvm.list_of(plan.output())}
+    alias = jvm.java_class(f"{_EXPRESSIONS}.Alias")
+    made = [
+        jvm.construct(alias, given[name], want.name(), want.exprId(), want.qualifier(), jvm.none, jvm.seq([]))
+        for want, name in zip(jvm.list_of(output), names, strict=True)
+    ]
+    project = jvm.static(f"{_LOGICAL}.Project")(jvm.seq([*made, *(given[name] for name in others)]), plan)
+    return DataFrame(dataset(jvm, session, project), spark)
+
+
+def _native(jvm: Jvm) -> bool:
+    from bayou.errors import SessionError  # noqa: PLC0415
+
+    try:
+        Adapters.of(jvm)
+    except SessionError:
+        return False
+    return True
+
+
+def command(jvm: Jvm, body: Any, statement: JavaObject, text: str) -> JavaObject:
+    """A command that stands for a statement until it is executed.
+
+    Args:
+        jvm: the bridge.
+        body: called with the statement and the JVM session when it is executed, a `BiFunction`.
+        statement: the statement.
+        text: what EXPLAIN shows.
+    """
+    return jvm.static("bayou.RowChange").of(body, statement, text)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables with names: what `bayou.Catalog`, the session's own catalog with our tables in it, asks of Python."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame
+
+from bayou.errors import SchemaMismatchError, TableNotFoundError
+from bayou.protocol.generated_columns import generation_expression
+from bayou.protocol.identity_columns import is_identity
+from bayou.protocol.schema import schema_to_json
+from bayou.spark.catalog_columns import catalog_schema, insert_schema
+from bayou.spark.create import create, place_of, refuse_other_files
+from bayou.spark.jvm.catalog import Catalog
+from bayou.spark.jvm.relation import aligned_rows, columns_of_nulls
+from bayou.spark.jvm.session import session_of
+from bayou.spark.reader import is_table
+from bayou.spark.statements import InsertStatement, TableStatement
+from bayou.spark.table_properties import shown_properties
+from bayou.spark.write_request import Statement, WriteRequest
+from bayou.spark.writer import write
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from bayou.log.snapshot import Snapshot
+    from bayou.protocol.schema import StructType
+    from bayou.spark.application import Application
+
+
+class SessionCatalog:
+    """The body of `bayou.Catalog`, for one application."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    def __call__(self, text: str, objects: Any) -> Any:
+        """Called by `bayou.Catalog`.
+
+        Args:
+            text: what is asked for, the name of the table, and more about it, each ended by NUL.
+            objects: the session, and the rows where there are some.
+        """
+        what, name, *texts = text.split("\0")[:-1]
+        session, data = objects
+        spark = session_of(session)
+        rows = None if data is None else DataFrame(data, spark)
+        if what == "write":
+            assert rows is not None  # noqa: S101  (rows are what is written)
+            return self._insert(InsertStatement.read(name, texts), rows)
+        if what == "make":
+            return self._make(spark, TableStatement.read(name, texts), rows)
+        return self._told(what, spark, name)
+
+    def _told(self, what: str, spark: SparkSession, text: str) -> Any:
+        """What the catalog asks of a table: `columns`, `properties`, or by its path whether it `exists` and an `entry` for it."""
+        if what == "columns":
+            snapshot = self._snapshot(spark, text)
+            return "\0".join([schema_to_json(catalog_schema(snapshot.schema)), *snapshot.partition_columns])
+        if what == "properties":
+            return "\0".join(each for pair in shown_properties(self._snapshot(spark, text)).items() for each in pair)
+        catalog = Catalog(self._application.jvm, spark)
+        name = catalog.name(text)
+        path = name.path or ""
+        return is_table(path) if what == "exists" else catalog.new_entry(name, qualify(path).uri, managed=False)
+
+    def _location(self, spark: SparkSession, text: str) -> str:
+        catalog = Catalog(self._application.jvm, spark)
+        name = catalog.name(text)
+        if name.path is not None:
+            return name.path
+        entry = catalog.entry(name)
+        if entry is None:
+            message = f"{text} is not a Delta table."
+            raise TableNotFoundError(message, table=text, error_class="DELTA_MISSING_DELTA_TABLE", sql_state="42P01")
+        return entry.location
+
+    def _snapshot(self, spark: SparkSession, text: str) -> Snapshot:
+        return self._application.logs.get(qualify(self._location(spark, text)).uri, {}).update()
+
+    def _insert(self, statement: InsertStatement, rows: DataFrame) -> None:
+        spark = rows.sparkSession
+        mode = "append" if statement.how == "append" else "overwrite"
+        request = WriteRequest.from_options(statement.writer_options(self._location(spark, statement.name)), mode)
+        if statement.columns != "frame":
+            rows = self._aligned(rows, statement, self._snapshot(spark, statement.name).schema)
+        write(self._application, rows, request)
+        self._refresh(spark, statement.name)
+
+    def _aligned(self, rows: DataFrame, statement: InsertStatement, schema: StructType) -> DataFrame:
+        """The rows of an INSERT as the table's columns, without those that get their values when they are written.
+
+        Spark fills what an INSERT leaves out with its default, or else with NULL.
+        """
+        by_name = statement.columns == "name"
+        if not by_name and len(rows.columns) != len(schema.fields):
+            raise SchemaMismatchError(
+                f"Cannot write to '{statement.name}': there are {len(rows.columns)} data columns ({', '.join(rows.columns)}) and "
+                f"{len(schema.fields)} table columns ({', '.join(schema.names)}).",
+                table=statement.name,
+                error_class="DELTA_INSERT_COLUMN_ARITY_MISMATCH",
+                sql_state="42802",
+                next_step="name the columns that the rows have: INSERT INTO table (column, ...).",
+            )
+        jvm = self._application.jvm
+        rows = aligned_rows(jvm, rows, statement.name, schema_to_json(insert_schema(schema)), by_name=by_name)
+        filled = {f.name for f in schema.fields if is_identity(f) or generation_expression(f) is not None}
+        gone = [each for each in columns_of_nulls(jvm, rows) if each in filled] if filled else []
+        return rows.drop(*gone) if gone else rows
+
+    def _make(self, spark: SparkSession, statement: TableStatement, rows: DataFrame | None) -> None:
+        if rows is None:
+            create(self._application, spark, statement.definition, statement.kind)
+        else:
+            self._make_with_rows(statement, rows)
+        self._refresh(spark, statement.definition.name or "")
+
+    def _make_with_rows(self, statement: TableStatement, rows: DataFrame) -> None:
+        definition = statement.definition
+        catalog = Catalog(self._application.jvm, rows.sparkSession)
+        place = place_of(catalog, definition)
+        if statement.kind == "create" and not is_table(place.uri):
+            refuse_other_files(self._application.logs.get(place.uri, {}))
+        given = {name: value for name, value in statement.options.items() if name.lower() != "path"}
+        if definition.cluster_by:
+            given["clusterBy"] = ",".join(definition.cluster_by)
+        mode = "error" if statement.kind == "create" else "overwrite"
+        request = WriteRequest.from_options({**given, "path": place.uri}, mode, list(definition.partition_by))
+        properties = {name: value for name, value in definition.properties.items() if name not in given}
+        request = replace(request, properties={**request.properties, **properties})
+        # An overwrite by saveAsTable keeps the table: replaceWhere, dynamic partitions and overwriteSchema are as for a path.
+        if not (statement.writer == "saveAsTable" and statement.kind == "createOrReplace" and place.is_registered):
+            made = Statement(statement.operation, definition.comment, place.managed, statement.kind != "create")
+            request = replace(request, statement=made)
+        write(self._application, rows, request)
+        if place.name is not None and not place.is_registered:
+            catalog.create(place.name, place.uri, managed=place.managed)
+
+    def _refresh(self, spark: SparkSession, text: str) -> None:
+        catalog = Catalog(self._application.jvm, spark)
+        name = catalog.name(text)
+        if name.path is None:
+            catalog.refresh(name)

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SHOW TBLPROPERTIES: what a table's log says, not what its entry in the catalog says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot import Snapshot
+
+
+def shown_properties(snapshot: Snapshot) -> dict[str, str]:
+    """A table's properties by name, with its protocol in the words of properties, as delta-spark shows them."""
+    protocol = snapshot.protocol
+    features = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})
+    found = {
+        **snapshot.metadata.configuration,
+        "delta.minReaderVersion": str(protocol.min_reader_version),
+        "delta.minWriterVersion": str(protocol.min_writer_version),
+        **{f"delta.feature.{name}": "supported" for name in features},
+    }
+    return dict(sorted(found.items()))

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables with names, on a stock session: every verb of Spark that names a table reaches the table's log."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from pathlib import Path
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+from tests.spark.tables import ids
+
+import bayou
+from bayou.errors import ConstraintViolationError, DeltaError, SchemaMismatchError, UnsupportedFeatureError
+
+
+@pytest.fixture
+def name(spark):
+    """A name in the catalog that nobody has."""
+    found = f"t_{uuid.uuid4().hex[:8]}"
+    yield found
+    spark.sql(f"DROP TABLE IF EXISTS {found}")
+
+
+def log_of(spark, name):
+    return bayou.open(bayou.DeltaTable.forName(spark, name).detail().first().location)
+
+
+def operations(spark, name):
+    return [each.operation for each in reversed(log_of(spark, name).history())]
+
+
+def entry_of(spark, name):
+    rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
+    return {row.col_name: row.data_type for row in rows}
+
+
+def people(spark, *rows):
+    return spark.createDataFrame(list(rows), "id long, name string")
+
+
+@pytest.mark.smoke
+def test_a_table_is_saved_appended_to_and_overwritten_by_name_and_keeps_its_history(spark, name):
+    people(spark, (1, "a")).write.format("delta").saveAsTable(name)
+    table_id = log_of(spark, name).snapshot().metadata.id
+    people(spark, (2, "b")).write.format("delta").mode("append").saveAsTable(name)
+    people(spark, (3, "c")).write.insertInto(name)
+    assert ids(spark.table(name)) == [1, 2, 3]
+    people(spark, (4, "d")).write.format("delta").mode("overwrite").saveAsTable(name)
+    assert ids(spark.table(name)) == [4]
+    assert operations(spark, name) == ["CREATE TABLE AS SELECT", "WRITE", "WRITE", "WRITE"]
+    assert log_of(spark, name).snapshot().metadata.id == table_id
+    assert ids(bayou.read(spark, log_of(spark, name).table_uri, version=2)) == [1, 2, 3]
+
+
+def test_saving_over_a_table_obeys_the_options_of_a_write(spark, name):
+    people(spark, (1, "a"), (2, "b")).write.format("delta").partitionBy("name").saveAsTable(name)
+    people(spark, (9, "b")).write.format("delta").mode("overwrite").option("replaceWhere", "name = 'b'").saveAsTable(name)
+    assert ids(spark.table(name)) == [1, 9]
+    other = spark.range(1).selectExpr("id", "'a' name", "1 more")
+    with pytest.raises(DeltaError):
+        other.write.format("delta").mode("overwrite").saveAsTable(name)
+    other.write.format("delta").mode("append").option("mergeSchema", "true").saveAsTable(name)
+    assert spark.table(name).columns == ["id", "name", "more"]
+    other.drop("name").write.format("delta").mode("overwrite").option("overwriteSchema", "true").saveAsTable(name)
+    assert spark.table(name).columns == ["id", "more"]
+
+
+def test_saving_obeys_the_modes_error_and_ignore(spark, name):
+    people(spark, (1, "a")).write.format("delta").saveAsTable(name)
+    with pytest.raises(AnalysisException):
+        people(spark, (2, "b")).write.format("delta").saveAsTable(name)
+    people(spark, (2, "b")).write.format("delta").mode("ignore").saveAsTable(name)
+    assert ids(spark.table(name)) == [1]
+
+
+def test_rows_by_name_come_in_any_order_and_insert_into_goes_by_position(spark, name):
+    people(spark, (1, "a")).write.format("delta").saveAsTable(name)
+    turned = spark.sql("select 'b' name, 2L id")
+    turned.write.format("delta").mode("append").saveAsTable(name)
+    turned.writeTo(name).append()
+    spark.sql("select 3L x, 'c' y").write.format("delta").insertInto(name)
+    assert sorted(map(tuple, spark.table(name).collect())) == [(1, "a"), (2, "b"), (2, "b"), (3, "c")]
+
+
+@pytest.mark.smoke
+def test_a_table_is_written_to_by_all_verbs_of_the_second_writer(spark, name):
+    rows = spark.range(4).withColumn("p", F.col("id") % 2)
+    rows.writeTo(name).using("delta").partitionedBy("p").tableProperty("delta.enableChangeDataFeed", "true").create()
+    first = log_of(spark, name).snapshot()
+    assert first.partition_columns == ("p",)
+    assert first.properties["delta.enableChangeDataFeed"] == "true"
+    spark.sql("select 10L id, 0L p").writeTo(name).append()
+    assert ids(spark.table(name)) == [0, 1, 2, 3, 10]
+    spark.sql("select 20L id, 1L p").writeTo(name).overwritePartitions()
+    assert ids(spark.table(name)) == [0, 2, 10, 20]
+    spark.sql("select 30L id, 0L p").writeTo(name).overwrite(F.col("p") == 0)
+    assert ids(spark.table(name)) == [20, 30]
+    spark.sql("select 'x' other").writeTo(name).using("delta").createOrReplace()
+    after = log_of(spark, name).snapshot()
+    assert spark.table(name).columns == ["other"]
+    assert after.metadata.id != first.metadata.id
+    assert "delta.enableChangeDataFeed" not in after.properties
+    spark.sql("select 'y' other").writeTo(name).using("delta").replace()
+    assert operations(spark, name) == [
+        "CREATE TABLE AS SELECT",
+        "WRITE",
+        "WRITE",
+        "WRITE",
+        "CREATE OR REPLACE TABLE AS SELECT",
+        "REPLACE TABLE AS SELECT",
+    ]
+
+
+def test_an_overwrite_by_a_condition_refuses_rows_outside_of_it(spark, name):
+    spark.range(4).write.format("delta").saveAsTable(name)
+    with pytest.raises(ConstraintViolationError):
+        spark.range(1).writeTo(name).overwrite(F.col("id") > 2)
+    assert ids(spark.table(name)) == [0, 1, 2, 3]
+
+
+@pytest.mark.smoke
+def test_sql_makes_tables_with_everything_that_a_column_can_have(spark, name):
+    spark.sql(
+        f"CREATE TABLE {name} (id BIGINT NOT NULL COMMENT 'who', code VARCHAR(3), at TIMESTAMP, "
+        "day DATE GENERATED ALWAYS AS (CAST(at AS DATE)), n INT DEFAULT 7) USING delta PARTITIONED BY (day) "
+        "COMMENT 'orders' TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported', 'mine' = 'x')"
+    )
+    snapshot = log_of(spark, name).snapshot()
+    assert snapshot.metadata.description == "orders"
+    assert snapshot.properties == {"mine": "x"}
+    assert snapshot.partition_columns == ("day",)
+    assert not snapshot.schema.field("id").nullable
+    assert snapshot.schema.field("id").metadata == {"comment": "who"}
+    assert {"generatedColumns", "allowColumnDefaults", "invariants"} <= set(snapshot.protocol.writer_features)
+    spark.sql(f"INSERT INTO {name} (id, at, code) VALUES (1, TIMESTAMP '2024-05-06 07:08:09', 'abc')")
+    row = spark.table(name).selectExpr("id", "code", "cast(day as string) day", "n").first()
+    assert tuple(row) == (1, "abc", "2024-05-06", 7)
+    with pytest.raises(ConstraintViolationError, match="VARCHAR"):
+        spark.sql(f"INSERT INTO {name} (id, code) VALUES (2, 'abcd')")
+    with pytest.raises(ConstraintViolationError):
+        spark.sql(f"INSERT INTO {name} (id, code) VALUES (NULL, 'abc')")
+    assert spark.table(name).count() == 1
+
+
+def test_sql_makes_replaces_and_adopts_tables(spark, name, table_path):
+    people(spark, (1, "a")).write.format("delta").save(table_path)
+    spark.sql(f"CREATE TABLE {name} USING delta LOCATION '{table_path}'")
+    assert ids(spark.table(name)) == [1]
+    spark.sql(f"CREATE TABLE IF NOT EXISTS {name} (x INT) USING delta")
+    with pytest.raises(AnalysisException):
+        spark.sql(f"CREATE TABLE {name} (x INT) USING delta")
+    spark.sql(f"CREATE OR REPLACE TABLE {name} (x INT) USING delta")
+    assert spark.table(name).columns == ["x"]
+    spark.sql(f"REPLACE TABLE {name} USING delta AS SELECT 5 AS y")
+    assert [tuple(row) for row in bayou.read(spark, table_path).collect()] == [(5,)]
+    spark.sql(f"DROP TABLE {name}")
+    assert bayou.read(spark, table_path).count() == 1
+    with pytest.raises(DeltaError):
+        spark.sql(f"CREATE TABLE {name} (z STRING) USING delta LOCATION '{table_path}'")
+
+
+def test_the_files_of_a_managed_table_go_with_it(spark, name):
+    spark.sql(f"CREATE TABLE {name} USING delta AS SELECT 1 AS a")
+    folder = Path(log_of(spark, name).table_uri.removeprefix("file://"))
+    assert folder.is_dir()
+    spark.sql(f"DROP TABLE {name}")
+    assert not folder.exists()
+
+
+@pytest.mark.smoke
+def test_sql_inserts_by_position_by_partition_and_by_condition(spark, name):
+    spark.sql(f"CREATE TABLE {name} (id BIGINT, p STRING) USING delta PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO {name} VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    spark.sql(f"INSERT INTO {name} PARTITION (p = 'd') VALUES (4)")
+    spark.sql(f"INSERT OVERWRITE {name} PARTITION (p = 'a') SELECT 10")
+    assert sorted(map(tuple, spark.table(name).collect())) == [(2, "b"), (3, "c"), (4, "d"), (10, "a")]
+    spark.sql(f"INSERT INTO {name} REPLACE WHERE p = 'b' SELECT 20, 'b'")
+    assert ids(spark.table(name)) == [3, 4, 10, 20]
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    try:
+        spark.sql(f"INSERT OVERWRITE {name} SELECT 30, 'c'")
+    finally:
+        spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    assert ids(spark.table(name)) == [4, 10, 20, 30]
+    spark.sql(f"INSERT OVERWRITE {name} SELECT 40, 'c'")
+    assert ids(spark.table(name)) == [40]
+    with pytest.raises(AnalysisException):
+        spark.sql(f"INSERT INTO {name} VALUES (1)")
+    assert ids(spark.table(name)) == [40]
+
+
+def test_sql_by_path_has_the_same_verbs(spark, table_path):
+    spark.sql(f"CREATE TABLE delta.`{table_path}` (id BIGINT, p STRING) USING delta PARTITIONED BY (p)")
+    spark.sql(f"INSERT INTO delta.`{table_path}` VALUES (1, 'a'), (2, 'b')")
+    spark.sql(f"INSERT OVERWRITE delta.`{table_path}` PARTITION (p = 'a') SELECT 3")
+    spark.sql("select 4L id, 'c' p").writeTo(f"delta.`{table_path}`").append()
+    spark.sql("select 5L id, 'c' p").write.format("delta").mode("append").saveAsTable(f"delta.`{table_path}`")
+    assert ids(spark.table(f"delta.`{table_path}`")) == [2, 3, 4, 5]
+    with pytest.raises(AnalysisException):
+        spark.sql(f"CREATE TABLE delta.`{table_path}` (id BIGINT) USING delta")
+    spark.sql(f"CREATE OR REPLACE TABLE delta.`{table_path}` USING delta AS SELECT 9L AS id")
+    assert ids(spark.table(f"delta.`{table_path}`")) == [9]
+
+
+def test_a_write_to_a_path_where_no_table_is_says_so(spark, table_path):
+    with pytest.raises(AnalysisException):
+        spark.range(1).writeTo(f"delta.`{table_path}`").append()
+    assert not Path(table_path).exists()
+
+
+@pytest.mark.smoke
+def test_the_entry_is_delta_sparks_and_the_catalog_shows_the_log(spark, name):
+    spark.sql(f"CREATE TABLE {name} (id BIGINT NOT NULL, p STRING COMMENT 'part') USING delta PARTITIONED BY (p)")
+    entry = entry_of(spark, name)
+    assert (entry["id"], entry["p"], entry["Provider"], entry["Type"]) == ("bigint", "string", "delta", "MANAGED")
+    columns = spark.catalog.listColumns(name)
+    assert [(c.name, c.dataType, c.nullable, c.isPartition) for c in columns] == [
+        ("id", "bigint", False, False),
+        ("p", "string", True, True),
+    ]
+    bayou.DeltaTable.forName(spark, name).setProperties({"mine": "x"})
+    shown = {row.key: row.value for row in spark.sql(f"SHOW TBLPROPERTIES {name}").collect()}
+    assert shown == {"mine": "x", "delta.minReaderVersion": "1", "delta.minWriterVersion": "2"}
+    assert [tuple(row) for row in spark.sql(f"SHOW TBLPROPERTIES {name} ('mine')").collect()] == [("mine", "x")]
+
+
+def test_a_name_shows_the_columns_that_another_writer_added(spark, name):
+    spark.range(1).write.format("delta").saveAsTable(name)
+    assert spark.table(name).columns == ["id"]
+    location = log_of(spark, name).table_uri
+    bayou.write(spark.sql("select 1L id, 'x' more"), location, mode="append", mergeSchema="true")
+    assert spark.table(name).columns == ["id", "more"]
+    assert [c.name for c in spark.catalog.listColumns(name)] == ["id", "more"]
+
+
+def test_names_resolve_in_views_after_a_refresh_and_on_a_session_that_was_made_later(spark, name):
+    spark.range(3).write.format("delta").saveAsTable(name)
+    spark.sql(f"CREATE OR REPLACE VIEW {name}_view AS SELECT id FROM {name} WHERE id > 0")
+    try:
+        assert ids(spark.table(f"{name}_view")) == [1, 2]
+        spark.sql(f"REFRESH TABLE {name}")
+        spark.sql("CLEAR CACHE")
+        assert ids(spark.table(name)) == [0, 1, 2]
+        later = bayou.enable(spark.newSession())
+        assert ids(later.table(name)) == [0, 1, 2]
+        later.range(3, 4).write.format("delta").mode("append").saveAsTable(name)
+        assert ids(spark.table(f"{name}_view")) == [1, 2, 3]
+    finally:
+        spark.sql(f"DROP VIEW {name}_view")
+
+
+def test_several_threads_write_to_a_name(spark, name):
+    spark.range(0).write.format("delta").saveAsTable(name)
+    failed = []
+
+    def append(number):
+        try:
+            spark.range(number, number + 1).write.format("delta").mode("append").saveAsTable(name)
+        except Exception as error:  # noqa: BLE001  (shown below)
+            failed.append(error)
+
+    threads = [threading.Thread(target=append, args=(number,)) for number in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not failed, str(failed[0])
+    assert ids(spark.table(name)) == [0, 1, 2, 3]
+
+
+def test_a_statement_that_fails_leaves_no_table_and_no_entry(spark, name):
+    with pytest.raises(Exception, match="boom"):
+        spark.sql(f"CREATE TABLE {name} USING delta AS SELECT cast(raise_error('boom') as int) AS a")
+    assert not spark.catalog.tableExists(name)
+    with pytest.raises(UnsupportedFeatureError, match="expressions"):
+        spark.sql(f"CREATE TABLE {name} (at TIMESTAMP) USING delta PARTITIONED BY (days(at))")
+    with pytest.raises(UnsupportedFeatureError, match="Bucketing"):
+        spark.range(1).write.format("delta").bucketBy(2, "id").saveAsTable(name)
+    assert not spark.catalog.tableExists(name)
+
+
+def test_tables_of_other_sources_are_sparks(spark, name):
+    spark.range(2).write.format("parquet").saveAsTable(name)
+    spark.range(2).write.format("parquet").mode("append").saveAsTable(name)
+    spark.sql(f"INSERT INTO {name} VALUES (7)")
+    assert ids(spark.table(name)) == [0, 0, 1, 1, 7]
+    assert entry_of(spark, name)["Provider"].lower() == "parquet"
+    spark.sql(f"DROP TABLE {name}")
+    spark.sql(f"CREATE TABLE {name} USING json AS SELECT 1 AS a")
+    assert spark.table(name).count() == 1
+    assert spark.sql(f"SHOW TBLPROPERTIES {name}").count() == 0
+
+
+def test_a_catalog_of_somebody_else_stays_and_delta_is_a_source_of_the_older_kind(spark):
+    session = spark.newSession()
+    session.conf.set("spark.sql.catalog.spark_catalog", "org.example.Catalog")
+    bayou.enable(session)
+    assert session.conf.get("spark.sql.catalog.spark_catalog") == "org.example.Catalog"
+    assert "delta" in session.conf.get("spark.sql.sources.useV1SourceList").split(",")
+
+
+def test_a_mismatch_of_columns_by_name_is_shown_and_nothing_is_written(spark, name):
+    people(spark, (1, "a")).write.format("delta").saveAsTable(name)
+    with pytest.raises(SchemaMismatchError):
+        spark.sql("select 1L id, 'x' nobody").writeTo(name).append()
+    assert log_of(spark, name).version() == 0
+
+
+def test_an_explained_insert_writes_nothing(spark, name):
+    people(spark, (1, "a")).write.format("delta").saveAsTable(name)
+    spark.sql(f"EXPLAIN INSERT INTO {name} VALUES (2, 'b')").collect()
+    spark.sql(f"EXPLAIN CREATE OR REPLACE TABLE {name} USING delta AS SELECT 1 AS a").collect()
+    assert log_of(spark, name).version() == 0
