@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bayou import storage as storage
+    from bayou.as_delta.install import install_as_delta as install_as_delta
     from bayou.errors import DeltaError as DeltaError
     from bayou.log.delta_log import DeltaLog as DeltaLog
     from bayou.log.delta_log import open_log as open  # noqa: A004
@@ -36,6 +37,7 @@ __all__ = [
     "__version__",
     "add_listener",
     "enable",
+    "install_as_delta",
     "open",
     "read",
     "storage",
@@ -51,6 +53,7 @@ _HOMES: dict[str, tuple[str, str | None]] = {
     "Snapshot": ("bayou.log.snapshot", "Snapshot"),
     "add_listener": ("bayou.log.events", "add_listener"),
     "enable": ("bayou.spark.session", "enable"),
+    "install_as_delta": ("bayou.as_delta.install", "install_as_delta"),
     "open": ("bayou.log.delta_log", "open_log"),
     "read": ("bayou.table", "read"),
     "storage": ("bayou.storage", None),

@@ -26,12 +26,13 @@ ROOMS = {
     "spark": {"errors", "protocol", "storage", "plan", "log"},
     "table": {"errors", "protocol", "storage", "plan", "log", "spark"},
     "cli": {"errors", "protocol", "storage", "plan", "log"},
-    "testing": {"errors", "protocol", "storage", "plan", "log", "spark", "table"},
+    "as_delta": {"errors", "protocol", "storage", "plan", "log", "spark", "table"},
+    "testing": {"errors", "protocol", "storage", "plan", "log", "spark", "table", "as_delta"},
 }
 
 # What each room may import of others; rooms that are not named may import anything.
 STANDARD_LIBRARY_ONLY = {"errors", "protocol"}
-SPARK_ROOMS = {"spark", "table", "testing"}
+SPARK_ROOMS = {"spark", "table", "as_delta", "testing"}
 ROOMS_WITH_NUMPY = {"spark", "testing"}
 
 JVM_ROOM = ("spark", "jvm")

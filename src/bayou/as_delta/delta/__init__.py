@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `import delta` gives after `bayou.install_as_delta()`: the names of delta-spark, made of bayou's classes."""
+
+from __future__ import annotations
+
+from bayou.as_delta.delta.pip_utils import configure_spark_with_delta_pip
+from bayou.as_delta.delta.version import __version__
+from bayou.table import DeltaTable, IdentityGenerator
+
+IdentityGenerator = IdentityGenerator  # noqa: PLW0127  (a name that programs import from here too)
+
+__all__ = ["DeltaTable", "__version__", "configure_spark_with_delta_pip"]

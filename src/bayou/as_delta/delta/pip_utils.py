@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`delta.pip_utils`: the helper that adds delta-spark's JARs to a session, and here adds none."""
+
+from __future__ import annotations
+
+from typing import List, Optional  # noqa: UP035  (programs get these by `from delta.pip_utils import *`)
+
+from pyspark.sql import SparkSession
+
+from bayou.as_delta.sessions import options_of, set_options
+from bayou.as_delta.settings import PACKAGES, without_delta
+
+__all__ = ["List", "Optional", "SparkSession", "configure_spark_with_delta_pip"]
+
+
+def configure_spark_with_delta_pip(
+    spark_session_builder: SparkSession.Builder,
+    extra_packages: Optional[List[str]] = None,  # noqa: UP006, UP045  (see the import)
+) -> SparkSession.Builder:
+    """The builder without Delta's own extension, catalogs and packages; its `getOrCreate()` gives an enabled session.
+
+    Args:
+        spark_session_builder: the builder; it is changed and returned.
+        extra_packages: Maven coordinates of further packages; those of `io.delta` are left out.
+
+    Raises:
+        TypeError: it is no builder.
+    """
+    if type(spark_session_builder) is not SparkSession.Builder:
+        raise TypeError(
+            "This function must be called with a SparkSession builder as the argument. "
+            f"The argument found is of type {type(spark_session_builder)}."
+        )
+    options = options_of(spark_session_builder)
+    packages = [each for each in str(options.pop(PACKAGES, None) or "").split(",") if each.strip()]
+    packages += [each for each in extra_packages or [] if each not in packages]
+    if packages:
+        options[PACKAGES] = ",".join(packages)
+    set_options(spark_session_builder, without_delta(options))
+    return spark_session_builder

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`bayou.install_as_delta`: bayou answers to the names of delta-spark in this process."""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+import pyspark
+
+from bayou.as_delta import delta
+from bayou.as_delta.delta import _typing, exceptions, pip_utils, tables, version
+from bayou.as_delta.sessions import enable_running, wrap_pyspark
+from bayou.as_delta.versions import StandInFinder, delta_spark_version
+from bayou.errors import SessionError
+
+_MODULES: Final = {
+    "delta": delta,
+    "delta._typing": _typing,
+    "delta.exceptions": exceptions,
+    "delta.exceptions.base": exceptions,
+    "delta.exceptions.captured": exceptions,
+    "delta.pip_utils": pip_utils,
+    "delta.tables": tables,
+    "delta.version": version,
+}
+
+
+def install_as_delta() -> None:
+    """Lets programs and tests that were written for delta-spark run unmodified in this process; again does nothing.
+
+    Afterwards `import delta` and its modules give bayou's classes, `importlib.metadata.version("delta-spark")` answers with
+    the version that bayou stands for, and every classic Spark session is an enabled one: builders, configurations,
+    `PYSPARK_SUBMIT_ARGS` and `spark-defaults.conf` may name Delta's extension, catalog, packages and JARs, which are left
+    out. A session that runs already is enabled.
+
+    A delta-spark that is installed is not touched, and not used in this process.
+
+    Raises:
+        SessionError: delta-spark, or another module of the name `delta`, is imported already.
+    """
+    found = sys.modules.get("delta")
+    if found is not None and found is not delta:
+        place = getattr(found, "__file__", None) or "another module"
+        message = f"A module `delta` is imported already, from {place}: bayou cannot take its place any more."
+        raise SessionError(message, next_step="call bayou.install_as_delta() before the first `import delta`.")
+    sys.modules.update(_MODULES)
+    if not any(isinstance(finder, StandInFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, StandInFinder(delta_spark_version(pyspark.__version__)))
+    wrap_pyspark()
+    enable_running()

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PySpark's sessions made so that programs written for delta-spark find `delta` on each of them.
+
+Four methods of PySpark are wrapped, once, and only by `install_as_delta`: a context that starts a JVM, a builder, a session
+that is made, and `SparkSession.sql`. A program may therefore name Delta's classes and packages anywhere.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shlex
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyspark
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from bayou.as_delta.settings import overrides, submit_arguments, without_delta
+from bayou.as_delta.statements import refusal
+from bayou.spark.errors import as_pyspark
+from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.system_properties import change_spark_properties
+from bayou.spark.session import enable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
+_enabling = threading.local()
+
+
+def wrap_pyspark() -> None:
+    """Wraps PySpark's methods; a second call changes nothing."""
+    _wrap(SparkContext, "__init__", _clean_configuration)
+    _wrap(SparkContext, "_ensure_initialized", _clean_launch)
+    _wrap(SparkSession, "__init__", _enable_made)
+    _wrap(SparkSession, "sql", _name_what_is_missing)
+    _wrap(SparkSession.Builder, "getOrCreate", _clean_builder)
+
+
+def enable_running() -> None:
+    """Enables the session that runs already, where one does."""
+    if Jvm.running() is not None:
+        running = SparkSession.getActiveSession()
+        if running is not None:
+            _enable(running)
+
+
+def options_of(builder: SparkSession.Builder) -> dict[str, Any]:
+    """The options that a builder was given."""
+    return dict(builder._options)  # noqa: SLF001  (PySpark gives them out nowhere)
+
+
+def set_options(builder: SparkSession.Builder, options: dict[str, Any]) -> None:
+    """Gives a builder these options instead of its own."""
+    builder._options.clear()  # noqa: SLF001
+    builder._options.update(options)  # noqa: SLF001
+
+
+def _wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    found = owner.__dict__[name]
+    inner = found.__func__ if isinstance(found, classmethod) else found
+    if getattr(inner, "by_bayou", False):
+        return
+    wrapped: Any = functools.wraps(inner)(make(inner))
+    wrapped.by_bayou = True
+    setattr(owner, name, classmethod(wrapped) if isinstance(found, classmethod) else wrapped)
+
+
+def _clean_configuration(original: Callable[..., None]) -> Callable[..., None]:
+    """`SparkContext(conf=...)`: the configuration without Delta's own settings."""
+
+    def init(self: SparkContext, *arguments: Any, **options: Any) -> None:
+        original(
+            self,
+            *[_clean(each) if isinstance(each, SparkConf) else each for each in arguments],
+            **{name: _clean(each) if isinstance(each, SparkConf) else each for name, each in options.items()},
+        )
+
+    return init
+
+
+def _clean(given: SparkConf) -> SparkConf:
+    before = dict(given.getAll())
+    after = without_delta(before)
+    return given if after == before else SparkConf(loadDefaults=False).setAll(list(after.items()))
+
+
+def _clean_launch(original: Callable[..., None]) -> Callable[..., None]:
+    """The start of the JVM: no package of Delta's from the environment or from `spark-defaults.conf`."""
+
+    def ensure_initialized(cls: type[SparkContext], *arguments: Any, **options: Any) -> None:
+        if cls._gateway:
+            original(cls, *arguments, **options)
+            return
+        with _clean_environment():
+            original(cls, *arguments, **options)
+        change_spark_properties(without_delta)
+
+    return ensure_initialized
+
+
+@contextmanager
+def _clean_environment() -> Iterator[None]:
+    given = os.environ.get(_SUBMIT_ARGUMENTS)
+    text = submit_arguments(given or "pyspark-shell")
+    for name, value in overrides(_defaults()).items():
+        # What stands in the arguments, or in the builder, has the last word over the file by itself.
+        text = f"--conf {shlex.quote(f'{name}={value}')} {text}"
+    os.environ[_SUBMIT_ARGUMENTS] = text
+    try:
+        yield
+    finally:
+        if given is None:
+            del os.environ[_SUBMIT_ARGUMENTS]
+        else:
+            os.environ[_SUBMIT_ARGUMENTS] = given
+
+
+def _defaults() -> list[str]:
+    home = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
+    file = Path(os.environ.get("SPARK_CONF_DIR") or Path(home, "conf")) / "spark-defaults.conf"
+    try:
+        return file.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+
+
+def _clean_builder(original: Callable[..., SparkSession]) -> Callable[..., SparkSession]:
+    """`SparkSession.builder.getOrCreate()`: without Delta's own options, and enabled."""
+
+    def get_or_create(self: SparkSession.Builder) -> SparkSession:
+        set_options(self, without_delta(options_of(self)))
+        session = original(self)
+        _enable(session)
+        return session
+
+    return get_or_create
+
+
+def _enable_made(original: Callable[..., None]) -> Callable[..., None]:
+    """Sessions that no builder makes: `SparkSession(context)`, `newSession()`, those of a streaming batch."""
+
+    def init(self: SparkSession, *arguments: Any, **options: Any) -> None:
+        original(self, *arguments, **options)
+        _enable(self)
+
+    return init
+
+
+def _enable(spark: Any) -> None:
+    """Enables a session; one of Spark Connect stays as it is, and so do those that enabling makes of its own."""
+    if isinstance(spark, SparkSession) and not getattr(_enabling, "now", False):
+        _enabling.now = True
+        try:
+            enable(spark)
+        finally:
+            _enabling.now = False
+
+
+def _name_what_is_missing(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`SparkSession.sql`: a statement that only Delta's parser knows is refused by its name."""
+
+    def sql(self: SparkSession, sqlQuery: str, *arguments: Any, **options: Any) -> Any:  # noqa: N803  (PySpark's name)
+        try:
+            return original(self, sqlQuery, *arguments, **options)
+        except PySparkException as error:
+            missing = refusal(sqlQuery, error)
+            if missing is None:
+                raise
+            raise as_pyspark(missing) from error
+
+    return sql

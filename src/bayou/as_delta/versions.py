@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which delta-spark bayou stands for, and the entry that `importlib.metadata` finds for it."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import Distribution, DistributionFinder
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+_NAME: Final = "delta-spark"
+_NEWEST: Final = "4.4.0"
+"""What bayou is compared with; it runs on Spark 4.0 to 4.2, and none runs on a later one."""
+_OF_SPARK_3: Final = "3.3.2"
+"""Of the last line that runs on Spark 3.5."""
+
+
+def delta_spark_version(spark_version: str) -> str:
+    """The version of delta-spark that a program on a Spark would have, as far as bayou stands for it.
+
+    Args:
+        spark_version: PySpark's version, such as `4.0.1`.
+    """
+    return _OF_SPARK_3 if spark_version.startswith("3.") else _NEWEST
+
+
+class StandInDistribution(Distribution):
+    """The metadata of delta-spark, without its files."""
+
+    def __init__(self, version: str) -> None:
+        self._version = version
+
+    def read_text(self, filename: str) -> str | None:
+        """The text of a metadata file; there is `METADATA` only."""
+        if filename != "METADATA":
+            return None
+        return f"Metadata-Version: 2.1\nName: {_NAME}\nVersion: {self._version}\nSummary: bayou, in the place of delta-spark\n"
+
+    def locate_file(self, path: Any) -> Path:
+        """There are no files.
+
+        Raises:
+            FileNotFoundError: always.
+        """
+        raise FileNotFoundError(f"{path}: bayou stands for delta-spark, and has none of its files")
+
+
+class StandInFinder(DistributionFinder):
+    """Finds the metadata of delta-spark, and no modules."""
+
+    def __init__(self, version: str) -> None:
+        self._version = version
+
+    def find_spec(self, *_: Any) -> None:
+        """Modules are others' to find."""
+
+    def find_distributions(self, context: DistributionFinder.Context = DistributionFinder.Context()) -> Iterable[Distribution]:  # noqa: B008
+        """The entry of delta-spark, where it or everything is asked for."""
+        asked = getattr(context, "name", None)
+        if asked is None or re.sub(r"[-_.]+", "-", asked).lower() == _NAME:
+            yield StandInDistribution(self._version)

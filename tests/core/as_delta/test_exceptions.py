@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+from pyspark.errors import PySparkException
+
+from bayou import errors
+from bayou.as_delta.delta import exceptions
+from bayou.spark.errors import as_pyspark, raised_as_pyspark
+
+LEAVES = sorted(set(exceptions.__all__) - {"DeltaConcurrentModificationException"})
+
+
+@pytest.mark.parametrize("name", exceptions.__all__)
+def test_each_class_is_a_pyspark_exception(name):
+    assert issubclass(getattr(exceptions, name), PySparkException)
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_what_bayou_raises_is_caught_by_its_name_and_by_the_general_one_and_by_no_other(name):
+    @raised_as_pyspark
+    def commit():
+        raise getattr(errors, name)("another writer was faster", table="/t", version=3)
+
+    with pytest.raises(getattr(exceptions, name)) as caught:
+        commit()
+    assert isinstance(caught.value, exceptions.DeltaConcurrentModificationException)
+    assert isinstance(caught.value, getattr(errors, name))
+    others = [getattr(exceptions, other) for other in LEAVES if other != name]
+    assert not isinstance(caught.value, tuple(others))
+    assert caught.value.version == 3
+
+
+def test_a_general_conflict_is_no_special_one():
+    general = as_pyspark(errors.ConcurrentModificationError("x"))
+    assert isinstance(general, exceptions.DeltaConcurrentModificationException)
+    assert not isinstance(general, tuple(getattr(exceptions, name) for name in LEAVES))
+    assert not isinstance(as_pyspark(errors.TableNotFoundError("x")), exceptions.DeltaConcurrentModificationException)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`install_as_delta` changes a whole process: each test has one of its own. No session starts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from bayou.as_delta.versions import delta_spark_version
+
+SOURCE = Path(__file__).parents[3] / "src"
+
+
+def run(code, *, arguments=(), cwd=None):
+    environment = {"PYTHONPATH": str(SOURCE), "PATH": ""}
+    done = subprocess.run(
+        [sys.executable, *(arguments or ["-c", textwrap.dedent(code)])],
+        env=environment,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_programs_import_every_name_and_get_the_classes_of_bayou():
+    code = """
+        import bayou
+        bayou.install_as_delta()
+        import delta, delta.tables, delta.exceptions, delta.pip_utils
+        from delta import DeltaTable, IdentityGenerator, configure_spark_with_delta_pip
+        from delta.tables import *
+        from delta.exceptions import *
+        from delta.exceptions.base import ConcurrentAppendException as same
+        assert DeltaTable is delta.tables.DeltaTable is delta.DeltaTable is bayou.DeltaTable
+        assert same is ConcurrentAppendException is delta.exceptions.ConcurrentAppendException
+        assert delta.pip_utils.configure_spark_with_delta_pip is configure_spark_with_delta_pip
+        try:
+            import delta.connect
+        except ModuleNotFoundError as error:
+            print(error.name)
+    """
+    assert run(code) == ["delta.connect"]
+
+
+def test_the_metadata_answers_under_each_spelling_and_for_no_other_name():
+    code = """
+        import bayou
+        bayou.install_as_delta()
+        import delta, importlib.metadata as metadata
+        print(*{metadata.version(name) for name in ("delta-spark", "delta_spark", "Delta.Spark")}, delta.__version__)
+        print(metadata.metadata("delta-spark")["Name"], metadata.version("pytest") != delta.__version__)
+        print([each.metadata["Name"] for each in metadata.distributions()].count("delta-spark"))
+        try:
+            metadata.version("delta")
+        except metadata.PackageNotFoundError:
+            print("none")
+    """
+    version, again, name, other, times, none = run(code)
+    assert version == again == delta_spark_version(__import__("pyspark").__version__)
+    assert (name, other, times, none) == ("delta-spark", "True", "1", "none")
+
+
+@pytest.mark.parametrize(
+    ("spark", "version"), [("3.5.9", "3.3.2"), ("4.0.1", "4.4.0"), ("4.2.0", "4.4.0"), ("4.3.0", "4.4.0"), ("5.0.0.dev1", "4.4.0")]
+)
+def test_the_version_is_one_that_a_program_on_that_spark_could_have(spark, version):
+    assert delta_spark_version(spark) == version
+
+
+def test_installing_again_changes_nothing():
+    code = """
+        import sys, bayou
+        from pyspark import SparkContext
+        from pyspark.sql import SparkSession
+
+        def state():
+            builder = SparkSession.Builder.getOrCreate
+            methods = (SparkContext.__init__, SparkContext._ensure_initialized.__func__, SparkSession.__init__, SparkSession.sql)
+            return [id(each) for each in (builder, *methods, sys.modules["delta"])], list(sys.meta_path)
+
+        before = SparkSession.Builder.getOrCreate
+        bayou.install_as_delta()
+        once = state()
+        bayou.install_as_delta()
+        assert state() == once
+        assert SparkSession.Builder.getOrCreate.__wrapped__ is before
+    """
+    run(code)
+
+
+def test_nothing_is_wrapped_and_no_module_is_there_before():
+    code = """
+        import sys, bayou
+        from pyspark.sql import SparkSession
+        import bayou.table
+        assert not hasattr(SparkSession.Builder.getOrCreate, "by_bayou")
+        assert "delta" not in sys.modules
+    """
+    run(code)
+
+
+def test_a_delta_that_is_imported_already_is_not_displaced(tmp_path):
+    (tmp_path / "delta.py").write_text("real = True", encoding="utf-8")
+    code = """
+        import sys
+        sys.path.insert(0, ".")
+        import delta, bayou
+        try:
+            bayou.install_as_delta()
+        except bayou.errors.SessionError as error:
+            assert "before the first" in str(error), error
+            print(delta.real, sys.modules["delta"] is delta)
+    """
+    assert run(code, cwd=tmp_path) == ["True", "True"]
+
+
+def test_a_delta_that_is_installed_and_not_imported_is_not_used(tmp_path):
+    (tmp_path / "delta.py").write_text("real = True", encoding="utf-8")
+    code = """
+        import sys
+        sys.path.insert(0, ".")
+        import bayou
+        bayou.install_as_delta()
+        import delta
+        print(hasattr(delta, "real"))
+    """
+    assert run(code, cwd=tmp_path) == ["False"]
+
+
+def test_a_program_runs_unmodified_from_the_command_line(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import sys, beside, delta\nprint(__name__, sys.argv[1:], delta.__name__)\n", encoding="utf-8")
+    (tmp_path / "beside.py").write_text("", encoding="utf-8")
+    assert run("", arguments=["-m", "bayou.as_delta", str(program), "x"]) == ["__main__", "['x']", "bayou.as_delta.delta"]
+    found = run("", arguments=["-m", "bayou.as_delta", "-m", "program", "x"], cwd=tmp_path)
+    assert found == ["__main__", "['x']", "bayou.as_delta.delta"]
+
+
+def test_the_plugin_installs_before_a_suite_s_conftest_is_read(tmp_path):
+    (tmp_path / "conftest.py").write_text("from delta import DeltaTable\n", encoding="utf-8")
+    (tmp_path / "test_it.py").write_text("def test_it():\n    from delta.tables import DeltaTable\n", encoding="utf-8")
+    found = run("", arguments=["-m", "pytest", "-q", "-p", "bayou.testing.as_delta", "-p", "no:cacheprovider", "."], cwd=tmp_path)
+    assert found[-4:-2] == ["1", "passed"]

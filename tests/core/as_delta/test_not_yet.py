@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+from pyspark.errors import AnalysisException, ParseException, PySparkException, UnsupportedOperationException
+
+from bayou.as_delta.statements import refusal, statement_of_delta
+from bayou.errors import InvalidOptionError, TableNotFoundError, UnsupportedFeatureError
+from bayou.spark.errors import as_pyspark
+from bayou.spark.not_yet import DeltaOptimizeBuilder
+from bayou.table import DeltaTable
+
+
+@pytest.fixture
+def table():
+    return DeltaTable(None, "/a/table", {})
+
+
+@pytest.mark.parametrize(
+    ("call", "command"),
+    [
+        (lambda table: table.vacuum(), "VACUUM"),
+        (lambda table: table.vacuum(100), "VACUUM"),
+        (lambda table: table.optimize().executeCompaction(), "OPTIMIZE"),
+        (lambda table: table.generate("SYMLINK_format_manifest"), "GENERATE"),
+        (lambda table: table.restoreToVersion(1), "RESTORE"),
+        (lambda table: table.restoreToTimestamp("2024-01-01"), "RESTORE"),
+        (lambda table: table.clone("/b", isShallow=True, properties={"a": "b"}), "CLONE"),
+        (lambda table: table.cloneAtVersion(1, "/b", True), "CLONE"),
+        (lambda table: table.cloneAtTimestamp("2024-01-01", "/b", True, True), "CLONE"),
+        (lambda table: table.convertToDelta(None, "parquet.`/b`", "p int"), "CONVERT TO DELTA"),
+        (lambda _: DeltaOptimizeBuilder().where("p = 1").executeCompaction(), "OPTIMIZE"),
+        (lambda _: DeltaOptimizeBuilder().executeZOrderBy(["a", "b"]), "OPTIMIZE ... ZORDER BY"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_command_that_is_not_there_yet_is_one_error_that_names_it(table, call, command):
+    with pytest.raises(UnsupportedFeatureError, match="not in this version of bayou yet") as caught:
+        call(table)
+    assert caught.value.features == [command]
+    assert caught.value.error_class == "DELTA_OPERATION_NOT_ALLOWED"
+    assert caught.value.next_step
+    assert isinstance(caught.value, UnsupportedOperationException)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda table: table.restoreToVersion("1"), ValueError, "version needs to be an int but got '<class 'str'>'."),
+        (lambda table: table.restoreToTimestamp(1), ValueError, "timestamp needs to be a string but got '<class 'int'>'."),
+        (lambda table: table.clone(1), ValueError, "target needs to be a string but got '<class 'int'>'."),
+        (lambda table: table.clone("/b", 1), ValueError, "isShallow needs to be a boolean but got '<class 'int'>'."),
+        (lambda table: table.clone("/b", True, "x"), ValueError, "replace needs to be a boolean but got '<class 'str'>'."),
+        (
+            lambda table: table.clone("/b", True, properties=[]),
+            ValueError,
+            "properties needs to be a dict but got '<class 'list'>'.",
+        ),
+        (lambda table: table.clone("/b", True, properties={"a": 1}), ValueError, "All property values including 1 needs"),
+        (lambda table: table.cloneAtVersion("1", "/b"), ValueError, "version needs to be an int"),
+        (lambda table: table.vacuum("soon"), ValueError, "could not convert"),
+        (lambda table: table.generate("other"), InvalidOptionError, "DELTA_MODE_NOT_SUPPORTED"),
+        (lambda _: DeltaOptimizeBuilder().executeZOrderBy(1), TypeError, "Z-order column must be str. Found 1 with type"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_arguments_are_checked_first_as_delta_spark_checks_them(table, call, error, text):
+    with pytest.raises(error) as caught:
+        call(table)
+    assert text in str(caught.value)
+    assert not isinstance(caught.value, UnsupportedFeatureError)
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("VACUUM t RETAIN 0 HOURS", "VACUUM"),
+        ("  -- a comment\n optimize delta.`/t` zorder by (a)", "OPTIMIZE"),
+        ("describe history t", "DESCRIBE HISTORY"),
+        ("DESC DETAIL '/t'", "DESCRIBE DETAIL"),
+        ("CREATE OR REPLACE TABLE a SHALLOW CLONE b", "CLONE"),
+        ("/* x */ restore table t to version as of 1", "RESTORE"),
+        ("ALTER TABLE t\nADD CONSTRAINT c CHECK (a > 0)", "ALTER TABLE ... ADD CONSTRAINT"),
+        ("select 'vacuum t'", None),
+        ("describe t", None),
+        ("create table t (vacuum int)", None),
+    ],
+)
+def test_statements_of_delta_are_told_by_their_first_words(text, command):
+    assert statement_of_delta(text) == command
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "features"),
+    [
+        ("vacuum t", ParseException("x"), ["VACUUM"]),
+        ("describe history t", AnalysisException("x"), ["DESCRIBE HISTORY"]),
+        ("select x", ParseException("x"), None),
+        ("vacuum t", PySparkException("x"), None),
+        ("optimize t", as_pyspark(TableNotFoundError("x")), None),
+    ],
+)
+def test_only_a_statement_of_delta_that_spark_does_not_know_is_refused(text, error, features):
+    found = refusal(text, error)
+    assert (found and found.features) == features
