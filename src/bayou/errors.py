@@ -344,3 +344,15 @@ class ConstraintViolationError(DeltaError, ValueError):
 
     error_class = "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
     sql_state = "23001"
+
+
+class MultipleMatchesError(DeltaError, ValueError):
+    """Several rows of a MERGE's source would change the same row of the table.
+
+    Attributes:
+        keys: at most five of the rows' keys, as JSON of the columns that the condition looks at.
+        num_rows: how many rows of the table are meant.
+    """
+
+    error_class = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
+    sql_state = "21506"

@@ -9,13 +9,23 @@ from pyspark.sql import SparkSession
 
 from bayou.errors import DeltaError, SessionError, StorageError, TableNotFoundError
 from bayou.log.delta_log import open_log
-from bayou.spark import alter, alter_clustering, alter_columns, alter_constraints, alter_identity, alter_protocol, drop_feature
+from bayou.spark import (
+    alter,
+    alter_clustering,
+    alter_columns,
+    alter_constraints,
+    alter_defaults,
+    alter_identity,
+    alter_protocol,
+    drop_feature,
+)
 from bayou.spark.alter_target import AlterTarget
 from bayou.spark.application import Application
-from bayou.spark.change_request import change_options
 from bayou.spark.builder import DeltaTableBuilder, IdentityGenerator
+from bayou.spark.change_request import change_options
 from bayou.spark.describe import detail_frame, history_frame
 from bayou.spark.dml.change import Target
+from bayou.spark.dml.merge.builder import DeltaMergeBuilder, merge_builder
 from bayou.spark.dml.statements import planned_delete, planned_update
 from bayou.spark.errors import raised_as_pyspark
 from bayou.spark.jvm.bridge import Jvm
@@ -344,6 +354,23 @@ class DeltaTable(CommandsNotYet):
         return planned_update(self._target(), self._alias, condition, set, txn)
 
     @raised_as_pyspark
+    def merge(self, source: DataFrame, condition: str | Column, *, txn: tuple[str, int] | None = None) -> DeltaMergeBuilder:
+        """Changes rows of the table that match rows of a source, and inserts those that match nothing (MERGE INTO).
+
+        Args:
+            source: the rows to compare the table with.
+            condition: when rows match, as SQL or as a column; `DeltaTable.alias` and `DataFrame.alias` name the two sides.
+            txn: an application's id and a version of its own: the MERGE is done once for them.
+
+        Returns:
+            A builder for the clauses; its `execute` runs the MERGE, and `plan` shows what it would read.
+
+        Raises:
+            TypeError, ValueError: an argument is not of its type.
+        """
+        return merge_builder(self._target(), self._alias, source, condition, txn)
+
+    @raised_as_pyspark
     def history(self, limit: int | None = None) -> DataFrame:
         """The commits, newest first, with the columns of DESCRIBE HISTORY. Runs no Spark job.
 
@@ -489,6 +516,22 @@ class DeltaTable(CommandsNotYet):
         alter_columns.change_column(
             self._altered(), path, data_type=dataType, comment=comment, nullable=nullable, after=after, first=first
         )
+
+    @raised_as_pyspark
+    def setDefault(self, path: str | Sequence[str], expression: str | None) -> None:  # noqa: N802
+        """Sets what a column is in later rows that bring no value for it, or takes the default away where it is None.
+
+        That is ALTER COLUMN SET DEFAULT and DROP DEFAULT. The rows that are there stay as they are.
+
+        Args:
+            path: the column.
+            expression: a constant SQL expression, such as `0` or `current_timestamp()`.
+
+        Raises:
+            UnsupportedFeatureError: the table does not have the feature `allowColumnDefaults`.
+            InvalidSchemaError: there is no such column, it can have no default, or the expression is none that it can have.
+        """
+        alter_defaults.set_default(self._altered(), path, expression)
 
     @raised_as_pyspark
     def replaceColumns(self, columns: Any) -> None:  # noqa: N802

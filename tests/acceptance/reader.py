@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reader that the acceptance tables are checked with: `read` through Spark, `snapshot` through the log engine alone."""
+"""The reader of the acceptance tables: `read` and `cdf` through Spark, `snapshot` through the log engine alone."""
 
 from __future__ import annotations
 
@@ -33,6 +33,14 @@ def read(path: str, version: int | None = None) -> pa.Table:
         # A variant has no Arrow form on every Spark: its JSON text says the same.
         frame = frame.selectExpr(*(f"{_as_json(f'`{f.name}`', f.dataType)} as `{f.name}`" for f in frame.schema))
     return frame.toArrow()
+
+
+def cdf(path: str, start: int, end: int | None) -> pa.Table:
+    """The change data feed of some versions, by `format("delta")`; without the time of the commit."""
+    reader = _session().read.format("delta").option("readChangeFeed", "true").option("startingVersion", start)
+    if end is not None:
+        reader = reader.option("endingVersion", end)
+    return reader.load(path).drop("_commit_timestamp").toArrow()
 
 
 def _as_json(value: str, kind: DataType, depth: int = 0) -> str:

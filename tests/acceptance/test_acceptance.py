@@ -20,7 +20,7 @@ from tests.acceptance import reader
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-KINDS = {"rows": ("read", "ok"), "errors": ("read", "error"), "snapshots": ("snapshot", "ok")}
+KINDS = {"rows": ("read", "ok"), "errors": ("read", "error"), "snapshots": ("snapshot", "ok"), "changes": ("cdf", "ok")}
 SHOWN = 20
 
 
@@ -80,19 +80,25 @@ def judged_error(case: dict[str, Any], path: str) -> str:
     return f"returned {rows} rows, should raise {case['expect']['error']}"
 
 
+def _rows(case: dict[str, Any], path: str) -> Any:
+    if case["op"] == "cdf":
+        return reader.cdf(path, case["start_version"], case["end_version"])
+    return reader.read(path, case["version"])
+
+
 def judged(case: dict[str, Any], path: str, schemas: dict[str, Any], canon: Any) -> str:
     """What is wrong with what the reader gives; empty where nothing is."""
     expected = case["expect"]
     try:
-        if case["op"] == "read":
-            table = reader.read(path, case["version"])
+        if case["op"] != "snapshot":
+            table = _rows(case, path)
             rows = sorted(canon.rows(table, schemas[expected["schema"]]))
             if canon.digest_rows(rows) != expected["digest"]:
                 return f"{len(rows)} rows for {expected['rows']}"
             names = [name.lower() for name in table.column_names]
             if names != [column[0].lower() for column in expected["columns"]]:
                 return f"columns {table.column_names}"
-        found = reader.snapshot(path, case["version"])
+        found = reader.snapshot(path, case["version"]) if case["op"] != "cdf" else {}
     except Exception as error:  # noqa: BLE001  (each case is judged)
         return f"{type(error).__name__}: {str(error)[:300]}"
     differing = Counter(name for name, value in found.items() if name in expected and value is not None and value != expected[name])

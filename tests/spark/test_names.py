@@ -244,7 +244,7 @@ def test_names_resolve_in_views_after_a_refresh_and_on_a_session_that_was_made_l
         spark.sql(f"REFRESH TABLE {name}")
         spark.sql("CLEAR CACHE")
         assert ids(spark.table(name)) == [0, 1, 2]
-        later = bayou.enable(spark.newSession())
+        later = spark.newSession()
         assert ids(later.table(name)) == [0, 1, 2]
         later.range(3, 4).write.format("delta").mode("append").saveAsTable(name)
         assert ids(spark.table(f"{name}_view")) == [1, 2, 3]
@@ -314,3 +314,34 @@ def test_an_explained_insert_writes_nothing(spark, name):
     spark.sql(f"EXPLAIN INSERT INTO {name} VALUES (2, 'b')").collect()
     spark.sql(f"EXPLAIN CREATE OR REPLACE TABLE {name} USING delta AS SELECT 1 AS a").collect()
     assert log_of(spark, name).version() == 0
+
+
+@pytest.mark.smoke
+def test_a_name_travels_to_a_version_and_to_a_time(spark, name):
+    spark.range(1).write.format("delta").saveAsTable(name)
+    spark.range(1, 3).write.format("delta").mode("append").saveAsTable(name)
+    assert ids(spark.sql(f"SELECT * FROM {name} VERSION AS OF 0")) == [0]
+    both = spark.sql(f"SELECT (SELECT count(*) FROM {name} VERSION AS OF 0) old, (SELECT count(*) FROM {name}) new").first()
+    assert tuple(both) == (1, 3)
+    location = log_of(spark, name).table_uri.removeprefix("file://")
+    assert ids(spark.sql(f"SELECT * FROM delta.`{location}` VERSION AS OF 0")) == [0]
+    at = log_of(spark, name).snapshot(0).timestamp
+    assert ids(spark.sql(f"SELECT * FROM {name} TIMESTAMP AS OF timestamp_millis({at})")) == [0]
+    assert ids(spark.read.option("versionAsOf", 0).table(name)) == [0]
+    with pytest.raises(DeltaError):
+        spark.sql(f"SELECT * FROM {name} VERSION AS OF 7").collect()
+
+
+def test_a_statement_that_would_only_change_the_entry_is_refused(spark, name):
+    spark.range(1).write.format("delta").saveAsTable(name)
+    for text in (
+        f"CREATE TABLE {name}_2 LIKE {name}",
+        f"CREATE TABLE {name}_2 LIKE {name} USING delta",
+        f"TRUNCATE TABLE {name}",
+        f"ALTER TABLE {name} ADD COLUMNS (x INT)",
+        f"ALTER TABLE {name} SET TBLPROPERTIES ('a' = 'b')",
+    ):
+        with pytest.raises(UnsupportedFeatureError):
+            spark.sql(text)
+    assert not spark.catalog.tableExists(f"{name}_2")
+    assert ids(spark.table(name)) == [0]

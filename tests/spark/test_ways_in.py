@@ -140,8 +140,9 @@ def test_a_catalog_table_resolves_on_another_session(spark, table_path, tmp_path
     name = catalog_name(tmp_path)
     spark.sql(f"create table {name} using delta location '{table_path}'")
     try:
-        other = bayou.enable(spark.newSession())
+        other = spark.newSession()
         assert ids(other.table(name)) == [2, 3]
+        assert ids(other.read.format("delta").load(table_path)) == [2, 3]
     finally:
         spark.sql(f"drop table {name}")
 

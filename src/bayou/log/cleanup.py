@@ -30,6 +30,7 @@ from bayou.storage.store import FileStatus, LogStore
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
 
+_MINUTE_MS: Final = 60_000
 _DAY_MS: Final = 86_400_000
 
 # The hidden file in which a local store keeps a file until it has its name.
@@ -62,7 +63,7 @@ class ExpiredFiles:
         return sum(status.size for status in self.files)
 
 
-def expired_files(snapshot: Snapshot, *, now_ms: int) -> ExpiredFiles:
+def expired_files(snapshot: Snapshot, *, now_ms: int, retention_ms: int | None = None) -> ExpiredFiles:
     """What a cleanup would delete; nothing is changed.
 
     That is nothing where delta.enableExpiredLogCleanup is false, or where the table has writer features that bayou does
@@ -76,13 +77,18 @@ def expired_files(snapshot: Snapshot, *, now_ms: int) -> ExpiredFiles:
     Args:
         snapshot: the table's latest version, whose properties say what expires.
         now_ms: the time, in ms since the epoch.
+        retention_ms: how long the log is kept, in ms, for the TRUNCATE HISTORY of DROP FEATURE. Then the cutoff is a full
+            minute, and it makes no difference what delta.enableExpiredLogCleanup says.
 
     Raises:
         CorruptLogError: a commit lacks the timestamp that the table's properties promise.
     """
     configuration = snapshot.metadata.configuration
-    cutoff = _midnight(now_ms - properties.LOG_RETENTION_MS.read(configuration))
-    forbidden = _forbidden(snapshot)
+    if retention_ms is None:
+        cutoff = _midnight(now_ms - properties.LOG_RETENTION_MS.read(configuration))
+    else:
+        cutoff = (now_ms - retention_ms) // _MINUTE_MS * _MINUTE_MS
+    forbidden = _forbidden(snapshot, asked=retention_ms is not None)
     if forbidden:
         return ExpiredFiles((), cutoff, None, forbidden)
     store = snapshot.source.store
@@ -104,7 +110,7 @@ def expired_files(snapshot: Snapshot, *, now_ms: int) -> ExpiredFiles:
     return ExpiredFiles((*expired, *sidecars, *temporaries), cutoff, cut.version)
 
 
-def clean_up(snapshot: Snapshot, *, now_ms: int | None = None) -> ExpiredFiles:
+def clean_up(snapshot: Snapshot, *, now_ms: int | None = None, retention_ms: int | None = None) -> ExpiredFiles:
     """Delete what has expired, see `expired_files`.
 
     Where the newest checkpoint is a V2 one with a name of its own, it first gets a second name, that of a classic checkpoint.
@@ -116,6 +122,7 @@ def clean_up(snapshot: Snapshot, *, now_ms: int | None = None) -> ExpiredFiles:
     Args:
         snapshot: the table's latest version.
         now_ms: the time, in ms since the epoch; the clock's where None.
+        retention_ms: as for `expired_files`.
 
     Returns:
         What was deleted.
@@ -123,7 +130,7 @@ def clean_up(snapshot: Snapshot, *, now_ms: int | None = None) -> ExpiredFiles:
     Raises:
         StorageError: the store failed; some files are deleted.
     """
-    found = expired_files(snapshot, now_ms=int(time.time() * 1000) if now_ms is None else now_ms)
+    found = expired_files(snapshot, now_ms=int(time.time() * 1000) if now_ms is None else now_ms, retention_ms=retention_ms)
     if found.first_kept is not None and found.files:
         _keep_for_old_clients(snapshot, found.first_kept)
     for status in found.files:
@@ -139,9 +146,9 @@ def _keep_for_old_clients(snapshot: Snapshot, first_kept: int) -> None:
             write_compatible_checkpoint(snapshot, newest)
 
 
-def _forbidden(snapshot: Snapshot) -> str:
+def _forbidden(snapshot: Snapshot, *, asked: bool) -> str:
     """Why the table's log may not be cleaned up at all; empty where it may."""
-    if not properties.ENABLE_EXPIRED_LOG_CLEANUP.read(snapshot.metadata.configuration):
+    if not asked and not properties.ENABLE_EXPIRED_LOG_CLEANUP.read(snapshot.metadata.configuration):
         return f"{properties.ENABLE_EXPIRED_LOG_CLEANUP.key} is false"
     # Such a feature can be about the log itself, as checkpointProtection is.
     unknown = sorted(writer_features(snapshot.protocol) - FEATURES.keys())

@@ -17,6 +17,7 @@ from bayou.protocol.actions import DomainMetadata, Metadata, Protocol
 from bayou.protocol.char_varchar import to_stored
 from bayou.protocol.clustering import ClusteringColumns, clustering_domain
 from bayou.protocol.clustering_rules import ClusteringRules
+from bayou.protocol.column_defaults import check_allowed
 from bayou.protocol.column_mapping import mapped_columns
 from bayou.protocol.features import check_writable
 from bayou.protocol.identity_rules import check_definition
@@ -104,12 +105,15 @@ def first_actions(
     Raises:
         InvalidSchemaError: no table can have this schema, these partition columns or these clustering columns.
         InvalidOptionError: a property cannot be set.
-        UnsupportedFeatureError: it would need a rule that is not enforced yet; it is named.
+        UnsupportedFeatureError: it would need a rule that is not enforced yet, or a feature that has to be asked for by its
+            name, as column defaults do; it is named.
     """
     given = {**session_defaults(settings or {}, properties), **properties}
     free = (settings or {}).get(_ARBITRARY, "false").lower() == "true"
     change = validated(given, table=table, creating=True, allow_arbitrary=free)
     configuration = dict(change.configuration)
+    named = (*change.features, *features)
+    check_allowed(schema, named, "CREATE TABLE", table=table)
     maps = mapping_mode(configuration) != "none"
     feeds = known_properties.ENABLE_CHANGE_DATA_FEED.read(configuration)
     stored = to_stored(schema)
@@ -129,7 +133,7 @@ def first_actions(
     protocol = protocol_for_table(
         mapped.schema,
         metadata.configuration,
-        features=(*change.features, *features),
+        features=named,
         min_reader=change.min_reader_version,
         min_writer=change.min_writer_version,
         partition_columns=metadata.partition_columns,

@@ -52,6 +52,15 @@ class ReadSet:
             if len(paths):
                 self._paths.append(canonical_paths(paths, self._table_uri))
 
+    def note_files(self, paths: pa.ChunkedArray) -> None:
+        """Note that files were read, and no others looked for.
+
+        Args:
+            paths: the files, as in the log.
+        """
+        with self._lock:
+            self._paths.append(canonical_paths(paths, self._table_uri))
+
     def note_whole_table(self) -> None:
         """Note that every row there is, and every row that could have been there, was read."""
         with self._lock:

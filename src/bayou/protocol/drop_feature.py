@@ -227,7 +227,7 @@ def _droppable(protocol: Protocol, name: str, refuse: _Refusal) -> str:
     lower = name.lower()
     if lower in {key.lower() for key in properties.PROPERTIES}:
         step = f"Unset it with ALTER TABLE ... UNSET TBLPROPERTIES ('{name}'), and drop the feature by its own name."
-        raise refuse.option(f"{name} is a table property and no table feature", "FEATURE_IS_DELTA_PROPERTY", "42616", step)
+        raise refuse.option(f"{name} is a table property and no table feature", "FEATURE_IS_DELTA_PROPERTY", "42000", step)
     feature = next((known for known in FEATURES if known.lower() == lower), None)
     if feature is None:
         step = "Drop it with an engine that knows it."

@@ -136,7 +136,6 @@ def _reader(
 _change_feed = _enabled(properties.ENABLE_CHANGE_DATA_FEED, properties.ENABLE_CHANGE_DATA_CAPTURE)
 _generates = _field_has("delta.generationExpression")
 _is_identity = _field_has("delta.identity.start", "delta.identity.step")
-_has_default = _field_has("CURRENT_DEFAULT")
 
 
 def _has_v2_checkpoints(metadata: Metadata, _schema: StructType) -> bool:
@@ -162,7 +161,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
             drop=True,
         ),
         _writer("identityColumns", legacy=6, by=Enablement("an identity column", _is_identity)),
-        _writer("allowColumnDefaults", by=Enablement("a column default", _has_default, auto=False)),
+        _writer("allowColumnDefaults"),
         _writer("domainMetadata", drop=True),
         _writer("rowTracking", by=_on(properties.ENABLE_ROW_TRACKING), requires=("domainMetadata",), drop=True),
         _writer("clustering", by=Enablement("CLUSTER BY"), requires=("domainMetadata",)),

@@ -21,8 +21,6 @@ DEFAULT_PROTOCOL: Final = Protocol(1, 2)
 """What a table has that asks for nothing."""
 
 _VARIANT_SUFFIXES: Final = ("-preview", "-dev")
-# delta-spark never looks for this one: tables that were converted or cloned may have defaults without it.
-_UNCHECKED: Final = frozenset({"allowColumnDefaults"})
 
 
 def supported_features(protocol: Protocol) -> frozenset[str]:
@@ -185,14 +183,14 @@ def check_features_match_metadata(
     Raises:
         CorruptLogError: features are missing from the protocol; `features` names them.
     """
-    lacking = _lacking(required_features(schema, configuration), supported_features(protocol) | _UNCHECKED)
+    lacking = _lacking(required_features(schema, configuration), supported_features(protocol))
     if lacking:
         raise CorruptLogError(
             f"the table features {', '.join(lacking)} are enabled in metadata but not listed in protocol",
             table=table,
             version=version,
             error_class="DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH",
-            sql_state="0AKDE",
+            sql_state="KD004",
             next_step="Add the features with ALTER TABLE ... SET TBLPROPERTIES ('delta.feature.<name>' = 'supported'), "
             "or unset what uses them.",
             features=lacking,
@@ -209,7 +207,7 @@ def _check_automatic(lacking: Iterable[str], supported: frozenset[str], table: s
             table=table,
             version=version,
             error_class="DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT",
-            sql_state="0AKDE",
+            sql_state="42000",
             next_step=f"Run ALTER TABLE ... SET TBLPROPERTIES ({assignments}) first: older clients cannot read such tables.",
             features=by_hand,
         )

@@ -11,16 +11,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from bayou.log.row_id_backfill import lacks_row_ids
 from bayou.protocol import properties
+from bayou.protocol.actions import Metadata
 from bayou.protocol.mapping_rules import ModeChange, mode_change
 from bayou.protocol.property_combinations import check_combinations
 from bayou.protocol.property_rules import canonical_key, validated
 from bayou.protocol.schema_paths import dotted, type_at
 from bayou.protocol.stats import parse_column_list
+from bayou.spark.alter_row_tracking import give_row_ids
 from bayou.spark.alter_target import AlterTarget, altered, table_rules
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
+    from bayou.log.transaction import Action
 
 COMMENT: Final = "comment"
 """The key under which the table's comment is set like a property; it is kept as the metadata's description."""
@@ -36,6 +40,8 @@ _BY_WRITERS_ONLY: Final = (
 def set_properties(target: AlterTarget, given: Mapping[str, str]) -> None:
     """Sets table properties, with the features and the protocol that they need; commits nothing where nothing changes.
 
+    A table that begins to track rows first gets row ids for the files that have none, in commits of their own.
+
     Args:
         target: the table.
         given: the properties; `comment`, `delta.feature.*` and the protocol's versions mean what they mean in SQL.
@@ -47,16 +53,12 @@ def set_properties(target: AlterTarget, given: Mapping[str, str]) -> None:
     """
     snapshot = target.snapshot()
     texts = {key: _text(value) for key, value in given.items()}
-    before = snapshot.metadata.configuration
-    allowed = target.settings.get(_ALLOW_ARBITRARY, "false").lower() == "true"
-    change = validated(texts, table=target.uri, version=snapshot.version, current=before, allow_arbitrary=allowed)
-    _check_stats_columns(snapshot, change.configuration)
-    after = {**_without(before, change.configuration), **change.configuration}
-    _check_mapping(snapshot, after)
-    description = snapshot.metadata.description if change.description is None else change.description
-    wanted = replace(snapshot.metadata, configuration=after, description=description)
-    tracks = _begins_row_tracking(snapshot, after)
-    actions = altered(snapshot, wanted, snapshot.schema, change)
+    actions = _actions(target, snapshot, texts)
+    tracks = _begins_row_tracking(snapshot, actions)
+    if tracks and lacks_row_ids(snapshot):
+        give_row_ids(target, snapshot)
+        snapshot = target.snapshot()
+        actions = _actions(target, snapshot, texts)
     target.commit(snapshot, "SET TBLPROPERTIES", {"properties": texts}, actions, reads_table=tracks)
 
 
@@ -93,6 +95,19 @@ def set_comment(target: AlterTarget, text: str | None) -> None:
         set_properties(target, {COMMENT: text})
 
 
+def _actions(target: AlterTarget, snapshot: Snapshot, texts: Mapping[str, str]) -> list[Action]:
+    """What setting some properties changes, after every check of them."""
+    before = snapshot.metadata.configuration
+    allowed = target.settings.get(_ALLOW_ARBITRARY, "false").lower() == "true"
+    change = validated(texts, table=target.uri, version=snapshot.version, current=before, allow_arbitrary=allowed)
+    _check_stats_columns(snapshot, change.configuration)
+    after = {**_without(before, change.configuration), **change.configuration}
+    _check_mapping(snapshot, after)
+    description = snapshot.metadata.description if change.description is None else change.description
+    wanted = replace(snapshot.metadata, configuration=after, description=description)
+    return altered(snapshot, wanted, snapshot.schema, change)
+
+
 def _text(value: object) -> str:
     """A value as the log keeps it; Python's booleans are spelled as SQL spells them."""
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -118,22 +133,11 @@ def _check_mapping(snapshot: Snapshot, after: Mapping[str, str]) -> None:
         )
 
 
-def _begins_row_tracking(snapshot: Snapshot, after: Mapping[str, str]) -> bool:
-    """Whether the change turns row tracking on; every file must have row ids then."""
+def _begins_row_tracking(snapshot: Snapshot, actions: Sequence[Action]) -> bool:
+    """Whether a change turns row tracking on; every file must have row ids then."""
     enabled = properties.ENABLE_ROW_TRACKING
-    if not enabled.read(after) or enabled.read(snapshot.metadata.configuration):
-        return False
-    lacking = snapshot.files(["base_row_id"])["base_row_id"].null_count
-    if lacking:
-        raise UnsupportedFeatureError(
-            f"row tracking cannot be enabled on a table with files yet: {lacking} of them have no row ids",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
-            next_step=f"set {enabled.key} when the table is created.",
-            features=("rowTracking",),
-        )
-    return True
+    changed = (each for each in actions if isinstance(each, Metadata))
+    return not enabled.read(snapshot.metadata.configuration) and any(enabled.read(each.configuration) for each in changed)
 
 
 def _check_stats_columns(snapshot: Snapshot, configuration: Mapping[str, str]) -> None:

@@ -34,7 +34,8 @@ def bounds_of(given: Mapping[str, Any], path: str, *, travels: bool) -> ChangeBo
         InvalidOptionError: an option is no boolean, or no version.
         TimeTravelError: the request travels in time.
     """
-    if not any([_is_true(given, name, path) for name in READ_OPTIONS]):
+    asked = {name for name in READ_OPTIONS if _is_true(given, name, path)}
+    if not asked:
         return None
     if travels:
         raise TimeTravelError(

@@ -18,6 +18,7 @@ from bayou.protocol.generated_columns import check_references, check_type, gener
 from bayou.protocol.protocol_rules import merged
 from bayou.protocol.schema import StructType, parse_schema, schema_to_json
 from bayou.spark.alignment import same_names_and_types
+from bayou.spark.default_checks import check_defaults
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.relation import expression_type
@@ -191,7 +192,9 @@ def _commit(
         cluster_by=None if definition.cluster_by is None else parse_columns(definition.cluster_by),
     )
     protocol, metadata, domains = first.protocol, first.metadata, first.domains
-    _check_generated(application, spark, parse_schema(metadata.schema_string), log.table_uri)
+    schema = parse_schema(metadata.schema_string)
+    _check_generated(application, spark, schema, log.table_uri)
+    check_defaults(application.jvm, spark, schema, table=log.table_uri)
     parameters = {
         "partitionBy": json.dumps(list(metadata.partition_columns)),
         "clusterBy": json.dumps(names_of(first.cluster_by or ())),

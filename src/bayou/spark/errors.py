@@ -35,6 +35,7 @@ _PARTNERS: dict[type[errors.DeltaError], type[PySparkException]] = {
     errors.SessionError: PySparkException,
     errors.StorageError: PySparkException,
     errors.UnsupportedFeatureError: captured.UnsupportedOperationException,
+    errors.MultipleMatchesError: captured.UnsupportedOperationException,
     errors.CorruptLogError: PySparkException,
     errors.ConcurrentModificationError: PySparkException,
     errors.DeltaError: AnalysisException,

@@ -199,10 +199,6 @@ class CommandsNotYet:
         raise not_yet("CLONE", self._path)
 
 
-class DeltaMergeBuilder:
-    """delta-spark's builder of a MERGE, for programs that import its name."""
-
-
 class DeltaOptimizeBuilder:
     """delta-spark's builder of an OPTIMIZE, for programs that import its name; `DeltaTable.optimize` makes none yet."""
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
 
+PINNED_VERSION = "__bayou_version"
+"""The option by which an entry of the catalog stands for one version of a table, whatever else a query says."""
 _HADOOP_PREFIXES = ("fs.", "dfs.")
 _FIRST_SPARK_WITH_VARIANT = (4, 0)
 
@@ -69,6 +71,8 @@ class TableRequest:
         given = {name.lower(): value for name, value in options.items() if value is not None}
         if "path" not in given:
             raise InvalidOptionError("A Delta table is read by its path, and none is given.", option="path")
+        if PINNED_VERSION in given:
+            given |= {"versionasof": given[PINNED_VERSION], "timestampasof": None}
         path, version, timestamp = _split(str(given["path"]))
         by_option = given.get("versionasof"), given.get("timestampasof")
         if (version is not None or timestamp is not None) and any(value is not None for value in by_option):

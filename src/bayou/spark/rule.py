@@ -15,10 +15,11 @@ from bayou.protocol.schema import StructType, parse_schema
 from bayou.spark import metadata_query
 from bayou.spark.change_request import PinnedChanges
 from bayou.spark.change_scan import FEED_NAMES, changes_at
+from bayou.spark.dml.merge.statement import merge_command
 from bayou.spark.dml.statements import OPERATIONS, command_of
 from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm.adapters import Adapters
-from bayou.spark.jvm.session import changed_provider
+from bayou.spark.jvm.session import is_about_delta
 from bayou.spark.scan import Scan, is_file_metadata
 from bayou.spark.skipped_files import choose
 from bayou.spark.types import incompatible
@@ -137,12 +138,11 @@ class RuleBody:
         """A statement that changes rows: the command that runs it, when it is executed."""
         if kind in OPERATIONS:
             return command_of(self._application, statement)
-        message = "MERGE is not supported by this version of bayou."
-        raise UnsupportedFeatureError(message, error_class="DELTA_OPERATION_NOT_ALLOWED", sql_state="0AKDC", features=["MERGE"])
+        return merge_command(self._application, statement)
 
     def _command(self, plan: JavaObject) -> JavaObject:
         """A statement of Spark's own that would change a catalog entry, or files past the log: not on a Delta table."""
-        if changed_provider(self._application.jvm, plan) == "delta":
+        if is_about_delta(self._application.jvm, plan):
             name = plan.getClass().getSimpleName().removesuffix("Command")
             message = f"{name} is not supported on Delta tables by this version of bayou."
             raise UnsupportedFeatureError(

@@ -153,11 +153,12 @@ class Scan:
 
     def _by_stored_types(self) -> PlannedScan:
         """One scan for the files of each kind, each cast to the table's types, as a union."""
-        every = pa.array(np.arange(self._source.files(["path"]).num_rows))
+        files = self._source.files(["path", "size"])
+        every = pa.array(np.arange(files.num_rows))
         positions = every if self.positions is None else self.positions
         partitions = set(self.snapshot.partition_columns)
         fields = [f for f, wanted in zip(self._physical_fields(), self.fields, strict=True) if wanted.name not in partitions]
-        groups = group_by_types(self._source.files(["path", "size"]), self.snapshot.table_uri, positions, fields, self._footers) or [(positions, tuple(fields))]
+        groups = group_by_types(files, self.snapshot.table_uri, positions, fields, self._footers) or [(positions, tuple(fields))]
         order = {position: row for row, position in enumerate(positions.to_pylist())}
         scans = []
         for chosen, stored in groups:

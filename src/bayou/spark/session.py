@@ -27,7 +27,8 @@ def enable(spark: SparkSession) -> SparkSession:
     """The session with the data source `delta` on it; calling it again does nothing.
 
     Afterwards `spark.read.format("delta")`, `df.write.format("delta")`, SQL by path and catalog tables that use `delta` work on
-    it, from any language. No setting is changed, and nothing of PySpark is replaced. Costs below a second, once.
+    it, from any language. Tables with names come to bayou by one setting, `spark.sql.catalog.spark_catalog`, unless it names a
+    catalog already; nothing of PySpark is replaced. Costs below a second, once.
 
     Where delta-spark's JAR is on the session, `format("delta")` stays delta-spark's; bayou's own functions work beside it.
 

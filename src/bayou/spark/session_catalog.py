@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from bayou.errors import SchemaMismatchError, TableNotFoundError
+from bayou.errors import SchemaMismatchError, SessionError, TableNotFoundError
 from bayou.protocol.generated_columns import generation_expression
 from bayou.protocol.identity_columns import is_identity
 from bayou.protocol.schema import schema_to_json
@@ -17,7 +18,7 @@ from bayou.spark.create import create, place_of, refuse_other_files
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.relation import aligned_rows, columns_of_nulls
 from bayou.spark.jvm.session import session_of
-from bayou.spark.reader import is_table
+from bayou.spark.reader import PINNED_VERSION, TableRequest, is_table
 from bayou.spark.statements import InsertStatement, TableStatement
 from bayou.spark.table_properties import shown_properties
 from bayou.spark.write_request import Statement, WriteRequest
@@ -54,6 +55,8 @@ class SessionCatalog:
             return self._insert(InsertStatement.read(name, texts), rows)
         if what == "make":
             return self._make(spark, TableStatement.read(name, texts), rows)
+        if what == "travel":
+            return self._travelled(spark, name, *texts)
         return self._told(what, spark, name)
 
     def _told(self, what: str, spark: SparkSession, text: str) -> Any:
@@ -67,6 +70,18 @@ class SessionCatalog:
         name = catalog.name(text)
         path = name.path or ""
         return is_table(path) if what == "exists" else catalog.new_entry(name, qualify(path).uri, managed=False)
+
+    def _travelled(self, spark: SparkSession, text: str, what: str, when: str) -> Any:
+        """An entry for a table as it was. It has a name of its own: Spark keeps one relation for each name."""
+        location = qualify(self._location(spark, text)).uri
+        log = self._application.logs.get(location, {})
+        if what == "version":
+            version = TableRequest.from_options({"path": location, "versionAsOf": when}).version
+        else:
+            version = log.version_at(dt.datetime.fromtimestamp(int(when) / 1_000_000, dt.timezone.utc))
+        catalog = Catalog(self._application.jvm, spark)
+        name = catalog.name(text).at(f"@v{version}")
+        return catalog.new_entry(name, location, managed=False, options={PINNED_VERSION: str(version)})
 
     def _location(self, spark: SparkSession, text: str) -> str:
         catalog = Catalog(self._application.jvm, spark)
@@ -84,6 +99,12 @@ class SessionCatalog:
 
     def _insert(self, statement: InsertStatement, rows: DataFrame) -> None:
         spark = rows.sparkSession
+        if not statement.columns:
+            raise SessionError(
+                "The session has no rule of bayou's, so it cannot say how columns go to the table's.",
+                table=statement.name,
+                next_step="call bayou.enable(session) on this session first.",
+            )
         mode = "append" if statement.how == "append" else "overwrite"
         request = WriteRequest.from_options(statement.writer_options(self._location(spark, statement.name)), mode)
         if statement.columns != "frame":

@@ -148,7 +148,7 @@ UNIFORM = lists("icebergWriterCompatV1", "icebergCompatV2", "columnMapping")
         (lists("somethingNew"), "somethingNew", "UNSUPPORTED_CLIENT_FEATURE", "0AKDC"),
         (lists("coordinatedCommits-preview"), "coordinatedCommits-preview", "UNSUPPORTED_CLIENT_FEATURE", "0AKDC"),
         (Protocol(1, 2), "deletionVectors", "FEATURE_NOT_PRESENT", "55000"),
-        (Protocol(1, 2), "delta.ENABLEdeletionVectors", "FEATURE_IS_DELTA_PROPERTY", "42616"),
+        (Protocol(1, 2), "delta.ENABLEdeletionVectors", "FEATURE_IS_DELTA_PROPERTY", "42000"),
         (lists("rowTracking", "domainMetadata"), "domainMetadata", "DEPENDENT_FEATURE", "55000"),
         (UNIFORM, "columnMapping", "DEPENDENT_FEATURE", "55000"),
     ],

@@ -79,6 +79,10 @@ def test_a_column_added_behind_a_nested_one_stays_in_its_struct():
             AddedColumn(field("n", CURRENT_DEFAULT="1")),
             "WRONG_COLUMN_DEFAULTS_FOR_DELTA_ALTER_TABLE_ADD_COLUMN_NOT_SUPPORTED",
         ),
+        (
+            AddedColumn(field("n", ArrayType(StructType((field("q", CURRENT_DEFAULT="1"),))))),
+            "WRONG_COLUMN_DEFAULTS_FOR_DELTA_ALTER_TABLE_ADD_COLUMN_NOT_SUPPORTED",
+        ),
         (AddedColumn(field("n"), ("z",)), "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA"),
         (AddedColumn(field("n"), ("s", "z")), "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA"),
         (AddedColumn(field("n"), position=Position("z")), "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA"),

@@ -22,7 +22,8 @@ from bayou.as_delta.delta._typing import (
     OptionalColumnMapping,
     OptionalExpressionOrColumn,
 )
-from bayou.spark.not_yet import DeltaMergeBuilder, DeltaOptimizeBuilder
+from bayou.spark.dml.merge.builder import DeltaMergeBuilder
+from bayou.spark.not_yet import DeltaOptimizeBuilder
 from bayou.table import DeltaTable, DeltaTableBuilder, IdentityGenerator
 
 __all__ = [

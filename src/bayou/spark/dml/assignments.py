@@ -57,6 +57,32 @@ def assignments_of(pairs: Sequence[tuple[JavaObject, JavaObject]], snapshot: Sna
         UnsupportedFeatureError: what is set lies in an array or a map.
         InvalidSchemaError: an identity column is set.
     """
+    found = typed_assignments(pairs, snapshot)
+    _refuse_conflicts(found, snapshot)
+    for each in found:
+        field = snapshot.schema.field(each.path[0])
+        if field is not None and is_identity(field):
+            raise InvalidSchemaError(
+                f"UPDATE on IDENTITY column {field.name!r} is not supported.",
+                table=snapshot.table_uri,
+                version=snapshot.version,
+                error_class="DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED",
+                sql_state="42808",
+                next_step="leave the column out.",
+            )
+    return found
+
+
+def typed_assignments(pairs: Sequence[tuple[JavaObject, JavaObject]], snapshot: Snapshot) -> tuple[Assignment, ...]:
+    """Assignments as Spark resolved them, with the types of their values and nothing checked.
+
+    Args:
+        pairs: the assigned columns and their values.
+        snapshot: the table's state.
+
+    Raises:
+        UnsupportedFeatureError: what is set lies in an array or a map.
+    """
     found = []
     for key, value in pairs:
         path = path_of(key.toJSON())
@@ -72,18 +98,6 @@ def assignments_of(pairs: Sequence[tuple[JavaObject, JavaObject]], snapshot: Sna
             )
         kind = parse_schema(_one_column(row_changes.type_of(value))).fields[0].type
         found.append(Assignment(path, value, kind))
-    _refuse_conflicts(found, snapshot)
-    for each in found:
-        field = snapshot.schema.field(each.path[0])
-        if field is not None and is_identity(field):
-            raise InvalidSchemaError(
-                f"UPDATE on IDENTITY column {field.name!r} is not supported.",
-                table=snapshot.table_uri,
-                version=snapshot.version,
-                error_class="DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED",
-                sql_state="42808",
-                next_step="leave the column out.",
-            )
     return tuple(found)
 
 
@@ -114,7 +128,7 @@ class NewValues:
     def __init__(
         self, jvm: Jvm, spark: SparkSession, assignments: Sequence[Assignment], snapshot: Snapshot, settings: Mapping[str, str]
     ) -> None:
-        self._jvm = jvm
+        self._bridge = jvm
         self._spark = spark
         self._snapshot = snapshot
         self._by_path = {tuple(name.lower() for name in each.path): each for each in assignments}
@@ -129,12 +143,16 @@ class NewValues:
         key = tuple(name.lower() for name in path)
         found = self._by_path.get(key)
         if found is not None:
-            return self._stored(row_changes.column(self._jvm, found.value), found.type, field, path)
+            return self._stored(row_changes.column(self._bridge, found.value), found.type, field, path)
         is_inside = any(each[: len(key)] == key for each in self._by_path)
         if not is_inside or not isinstance(field.type, StructType):
-            return F.col(column_sql(path))
+            return self._existing(path)
         members = [self._value(member, (*path, member.name)).alias(member.name) for member in field.type.fields]
         return F.struct(*members)
+
+    def _existing(self, path: tuple[str, ...]) -> Column:
+        """The value that a column or a field has where nothing is set of it."""
+        return F.col(column_sql(path))
 
     def _stored(self, value: Column, given: DataType, field: StructField, path: tuple[str, ...]) -> Column:
         """A value with the column's type, cast as Spark casts what is stored."""
@@ -156,7 +174,7 @@ class NewValues:
         plain = StructField("value", wanted)
         if not self._is_ansi:
             return value.cast(spark_data_type(plain))
-        return row_changes.ansi_cast(self._jvm, value, self._spark, schema_to_json(StructType((plain,))))
+        return row_changes.ansi_cast(self._bridge, value, self._spark, schema_to_json(StructType((plain,))))
 
     def _struct(self, value: Column, given: StructType, wanted: StructType, path: tuple[str, ...]) -> Column:
         names = {field.name.lower() for field in given.fields}

@@ -45,7 +45,7 @@ def mark_rows(change: Change, touched: Mapping[int, Bitmap]) -> DeletedRows:
         VectorFiles(store, snapshot.table_uri, snapshot.metadata.configuration),
         deletion_timestamp=int(time.time() * 1000),
         reads=reads,
-        physical_rows=_uncounted(change, positions),
+        physical_rows=uncounted_rows(change, positions),
         holds=lambda added: _hold(change, added),
         storage_options=change.target.storage_options or None,
     )
@@ -64,7 +64,7 @@ def _hold(change: Change, added: pa.Table) -> bool:
     return bool(count_touched(later, positions.cast(pa.int64())))
 
 
-def _uncounted(change: Change, positions: pa.Array) -> dict[str, int]:
+def uncounted_rows(change: Change, positions: pa.Array) -> dict[str, int]:
     """The rows of the files whose statistics do not say how many they have, from their footers."""
     counts = change.snapshot.statistics({}).num_records.take(positions)
     unknown = positions.filter(counts.is_null())

@@ -37,6 +37,17 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
     return load(name, asked.indexOf("INSERT") >= 0 && asked.indexOf("UPDATE") < 0 && !isMerge(CurrentOrigin.get()));
   }
 
+  public Table loadTable(Identifier name, String version) throws Exception { return travelled(name, "version", version); }
+
+  // A timestamp in microseconds.
+  public Table loadTable(Identifier name, long timestamp) throws Exception { return travelled(name, "timestamp", String.valueOf(timestamp)); }
+
+  private Table travelled(Identifier name, String what, String when) throws Exception {
+    if (isPath(name) || load(name, false) instanceof NamedTable)
+      return new NamedTable((CatalogTable) WritableTable.ask("travel\0" + text(name) + "\0" + what + "\0" + when + "\0", null), text(name));
+    return what.equals("version") ? super.loadTable(name, when) : super.loadTable(name, Long.parseLong(when));
+  }
+
   private Table load(Identifier name, boolean writes) throws Exception {
     if (writes && isPath(name) && tableExists(name)) return new WritableTable(text(name), isWriter());
     if (!writes) invalidateTable(name);  // what Spark keeps of it has the columns of that time

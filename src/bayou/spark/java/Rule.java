@@ -67,7 +67,8 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
 
   // Spark puts the cached rows of a table in its place also where they are to be changed.
   private static boolean changesCached(TreeNode plan) {
-    if (!plan.nodeName().equals("DeleteFromTable") && !plan.nodeName().equals("UpdateTable")) return false;
+    String name = plan.nodeName();
+    if (!name.equals("DeleteFromTable") && !name.equals("UpdateTable") && !name.equals("MergeIntoTable")) return false;
     TreeNode table = (TreeNode) ((scala.collection.Iterable) plan.children()).head();
     return table instanceof InMemoryRelation && found(Plans.cached((InMemoryRelation) table));
   }
@@ -84,7 +85,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
 
   private TreeNode statement(TreeNode plan, String kind) {
     String name = plan.getClass().getSimpleName();
-    if (!name.equals("TruncateTableCommand") && !name.equals("LoadDataCommand")
+    if (!name.equals("CreateTableLikeCommand") && !name.equals("TruncateTableCommand") && !name.equals("LoadDataCommand")
         && !(name.startsWith("AlterTable") && !name.equals("AlterTableRenameCommand"))) return plan;
     return (TreeNode) body.apply(kind, new Object[] {plan});
   }

@@ -58,7 +58,8 @@ public class WritableTable implements SupportsWrite {
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) { return new Rows(this, pairs(info.options().asCaseSensitiveMap(), 'o')); }
 
   protected void write(Rows rows, Dataset data) {
-    String columns = isFrame ? "frame" : rows.byName ? "name" : "position";
+    boolean isNoted = !rows.columns.isEmpty();  // by the rule, where the session has it
+    String columns = isFrame && (isNoted || !rows.what.equals("replace")) ? "frame" : rows.columns;
     ask("write\0" + name + "\0" + rows.what + "\0" + rows.condition + "\0" + columns + "\0" + rows.options, data);
   }
 
@@ -82,7 +83,7 @@ public class WritableTable implements SupportsWrite {
     protected final String options;
     private String what = "append";
     private String condition = "";
-    private boolean byName;
+    private String columns = "";
 
     public Rows(WritableTable table, String options) {
       this.table = table;
@@ -93,7 +94,7 @@ public class WritableTable implements SupportsWrite {
 
     // What only the statement says: how its columns go to the table's, and the words of its condition.
     void note(boolean byName, String condition) {
-      this.byName = byName;
+      this.columns = byName ? "name" : "position";
       this.condition = condition;
     }
 

@@ -11,6 +11,8 @@ from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 from bayou.spark.jvm.relation import struct_type
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import SparkSession
 
     from bayou.spark.jvm.bridge import JavaObject, Jvm
@@ -31,6 +33,12 @@ class TableName:
 
     identifier: JavaObject
     path: str | None
+
+    def at(self, suffix: str) -> TableName:
+        """The name with a suffix: that of a table as it was."""
+        identifier = self.identifier
+        longer = identifier.copy(identifier.table() + suffix, identifier.database(), identifier.catalog())
+        return TableName(longer, None if self.path is None else self.path + suffix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +108,16 @@ class Catalog:
         """
         self._state.catalog().createTable(self.new_entry(name, location, managed=managed), False, False)
 
-    def new_entry(self, name: TableName, location: str, *, managed: bool) -> JavaObject:
+    def new_entry(
+        self, name: TableName, location: str, *, managed: bool, options: Mapping[str, str] | None = None
+    ) -> JavaObject:
         """An entry as delta-spark makes it: provider `delta`, no columns, no properties. The truth is the log.
 
         Args:
             name: the table's name.
             location: its URI, not percent-encoded.
             managed: whether its files belong to the catalog.
+            options: what the data source is told beside the path.
         """
         jvm = self._jvm
         identifier = name.identifier
@@ -114,10 +125,10 @@ class Catalog:
             identifier = identifier.copy(identifier.table(), identifier.database(), jvm.some(_SESSION_CATALOG))
         empty = jvm.module(f"{_CATALOG}.CatalogStorageFormat").empty()
         uri = jvm.static("org.apache.hadoop.fs.Path")(location).toUri()
-        tail = range(5, self._parameters(empty, "copy") + 1)
-        storage = empty.copy(
-            jvm.some(uri), jvm.none, jvm.none, jvm.none, *(getattr(empty, f"copy$default${number}")() for number in tail)
-        )
+        tail = [getattr(empty, f"copy$default${number}")() for number in range(5, self._parameters(empty, "copy") + 1)]
+        none = empty.properties()  # they are not at the same place in every Spark
+        tail = [jvm.scala_map(dict(options or {})) if each == none else each for each in tail]
+        storage = empty.copy(jvm.some(uri), jvm.none, jvm.none, jvm.none, *tail)
         kinds = jvm.module(f"{_CATALOG}.CatalogTableType")
         kind = kinds.MANAGED() if managed else kinds.EXTERNAL()
         return jvm.call(

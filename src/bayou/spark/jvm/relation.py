@@ -292,6 +292,13 @@ def expression_type(jvm: Jvm, spark: SparkSession, schema_json: str, text: str) 
         raise InvalidSchemaError(message, next_step="use the table's columns and built-in functions.") from None
 
 
+def may_upcast(jvm: Jvm, frame: DataFrame) -> bool:
+    """Whether every value of a frame's first column is one of its second column's type, as Spark sees it (`Cast.canUpCast`)."""
+    given, wanted = (field.dataType() for field in frame._jdf.schema().fields())  # noqa: SLF001  (the bridge)
+    found: bool = jvm.module("org.apache.spark.sql.catalyst.expressions.Cast").canUpCast(given, wanted)
+    return found
+
+
 def observed(jvm: Jvm, plan: JavaObject, name: str) -> list[Any]:
     """The values of an observation after a plan has run; none where the plan has no such observation."""
     collected = jvm.module("org.apache.spark.sql.execution.CollectMetricsExec").collect(plan)

@@ -53,13 +53,9 @@ def copy_of(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
 
 
 def install_rule(jvm: Jvm, session: JavaObject, body: Callable[..., Any]) -> None:
-    """Puts bayou's optimizer rule on a session, behind the rules that are there; once."""
-    methods = session.experimental()
-    rules = jvm.list_of(methods.extraOptimizations())
-    if any(rule.getClass().getName() == _RULE for rule in rules):
-        return
-    rule = Adapters.of(jvm).new(_RULE, BiFunction(jvm, body))
-    getattr(methods, "extraOptimizations_$eq")(jvm.seq([*rules, rule]))
+    """Puts bayou's optimizer rule on a session, behind the rules that are there, and on those that will be made of it; once."""
+    adapters = Adapters.of(jvm)
+    adapters.static("bayou.NewSessions").install(session, adapters.new(_RULE, BiFunction(jvm, body)))
 
 
 def install_catalog(spark: SparkSession, adapters: Adapters) -> None:
@@ -80,17 +76,21 @@ def install_catalog(spark: SparkSession, adapters: Adapters) -> None:
     java_session(spark).sharedState().conf().set(_SESSION_CATALOG, _CATALOG)
 
 
-def changed_provider(jvm: Jvm, command: JavaObject) -> str | None:
-    """The provider of the catalog table that a command is about; None where it is about none."""
+def is_about_delta(jvm: Jvm, command: JavaObject) -> bool:
+    """Whether a command of Spark's is about a catalog table that uses `delta`, or makes one."""
+    catalog = jvm.view.org.apache.spark.sql.SparkSession.active().sessionState().catalog()
     for position in range(command.productArity()):
         part = command.productElement(position)
-        if getattr(part, "getClass", None) is not None and part.getClass().getSimpleName() == "TableIdentifier":
-            catalog = jvm.view.org.apache.spark.sql.SparkSession.active().sessionState().catalog()
-            if not catalog.tableExists(part):
-                return None
-            provider: str = catalog.getTableMetadata(part).provider().getOrElse(None) or ""
-            return provider.lower()
-    return None
+        if getattr(part, "getClass", None) is None:
+            continue
+        kind = part.getClass().getSimpleName()
+        if kind == "Some" and str(part.get()).lower() == "delta":
+            return True
+        if kind == "TableIdentifier" and not catalog.isTempView(part) and catalog.tableExists(part):
+            provider = catalog.getTableMetadata(part).provider()
+            if provider.isDefined() and provider.get().lower() == "delta":
+                return True
+    return False
 
 
 def refresh_caches(spark: SparkSession, table_uri: str, jvm: Jvm, options: Mapping[str, str]) -> None:

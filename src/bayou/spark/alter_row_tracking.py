@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Row tracking on a table that is there: the feature, then ids for the files that have none; and the way back.
+
+Source: delta-spark's `RowTrackingBackfillCommand` and `RowTrackingUnBackfillCommand`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.log.row_id_backfill import FILES_PER_COMMIT, backfill_row_ids, check_countable, remove_row_ids
+from bayou.protocol.actions import Protocol
+from bayou.protocol.features import writer_features
+from bayou.protocol.property_rules import validated
+from bayou.spark.alter_target import AlterTarget, altered
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot import Snapshot
+
+_PREFIX: Final = "spark.databricks.delta."
+_ENABLED: Final = f"{_PREFIX}rowTracking.backfill.enabled"
+_MAX_FILES: Final = (f"{_PREFIX}backfill.maxNumFiles", f"{_PREFIX}rowTracking.backfill.maxNumFiles")
+
+
+def give_row_ids(target: AlterTarget, snapshot: Snapshot) -> None:
+    """Gives all files of a table row ids, so that row tracking can be enabled: the feature first, then the files.
+
+    From the commit with the feature on, new files get ids from whoever adds them.
+
+    Args:
+        target: the table.
+        snapshot: its state.
+
+    Raises:
+        InvalidCommitError: the statistics of a file do not say how many rows it has. Nothing was committed.
+        UnsupportedFeatureError: the session does not allow it (`rowTracking.backfill.enabled`).
+        ConcurrentModificationError: other writers were always faster.
+    """
+    if target.settings.get(_ENABLED, "true").lower() == "false":
+        raise UnsupportedFeatureError(
+            f"row ids cannot be given to the files of an existing table: {_ENABLED} is false",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            next_step="set it to true.",
+            features=("rowTracking",),
+        )
+    files_per_commit = _files_per_commit(target)
+    check_countable(snapshot)
+    if "rowTracking" not in writer_features(snapshot.protocol):
+        asked = validated({"delta.feature.rowTracking": "supported"}, table=target.uri, version=snapshot.version)
+        actions = altered(snapshot, snapshot.metadata, snapshot.schema, asked)
+        protocol = next((each for each in actions if isinstance(each, Protocol)), snapshot.protocol)
+        target.commit(snapshot, "UPGRADE PROTOCOL", {"newProtocol": protocol.to_json()}, actions)
+    backfill_row_ids(target.log, target.begin, files_per_commit=files_per_commit)
+
+
+def take_row_ids(target: AlterTarget) -> None:
+    """Takes the row ids from all files of a table whose row tracking is suspended.
+
+    Args:
+        target: the table.
+
+    Raises:
+        UnsupportedFeatureError: another writer enabled row tracking again.
+        ConcurrentModificationError: other writers were always faster.
+    """
+    remove_row_ids(target.log, target.begin, files_per_commit=_files_per_commit(target))
+
+
+def _files_per_commit(target: AlterTarget) -> int:
+    found = next(((key, target.settings[key]) for key in _MAX_FILES if key in target.settings), None)
+    if found is None:
+        return FILES_PER_COMMIT
+    key, text = found
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise InvalidOptionError(f"{key} is {text!r}, and should be a positive number", table=target.uri, option=key)
+    return int(text)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of column defaults before they go into a table: what the expression calls, and whether its value fits the column.
+
+Source: Spark's `ResolveDefaultColumns`, which checks those of CREATE TABLE and ALTER TABLE statements.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayou.protocol.char_varchar import type_text
+from bayou.protocol.column_defaults import defaults, refuse_nested_defaults
+from bayou.protocol.expression_functions import ExpressionKind
+from bayou.protocol.partition_values import INTEGER_BITS, decimal_type
+from bayou.protocol.schema import StructType
+from bayou.protocol.schema_paths import TableRules
+from bayou.protocol.sql_text import parenthesised
+from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
+from bayou.spark.jvm.parser import parsed
+from bayou.spark.jvm.relation import may_upcast
+from bayou.spark.jvm.session import java_session
+from bayou.spark.stored_expressions import check_stored
+from bayou.spark.types import sql_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from bayou.errors import InvalidSchemaError
+    from bayou.protocol.schema import StructField
+    from bayou.spark.jvm.bridge import Jvm
+
+
+def check_defaults(jvm: Jvm, spark: SparkSession, schema: StructType, *, table: str, version: int | None = None) -> None:
+    """Refuses defaults that are no constants of their column's type. Runs no Spark job.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        schema: the table's schema.
+        table: the table's URI, for errors.
+        version: its version, for errors.
+
+    Raises:
+        InvalidSchemaError: a default calls what is not known to be harmless, uses a column, or does not fit; or a field of a
+            struct has one.
+    """
+    rules = TableRules(table, version)
+    refuse_nested_defaults(schema, rules)
+    for field, expression in defaults(schema):
+        _check_default(jvm, spark, field, expression, rules)
+
+
+def _check_default(jvm: Jvm, spark: SparkSession, field: StructField, expression: str, rules: TableRules) -> None:
+    what, nothing = f"the default of column {field.name!r}", StructType()
+    found = parsed(jvm, java_session(spark), expression)
+    check_stored(found, ExpressionKind.COLUMN_DEFAULT, nothing, of=what, table=str(rules.table), version=rules.version)
+    wanted = sql_type(field.type)
+    # One row that is known before the query runs, so that no job runs for it.
+    row = spark.sql("select 1 as one")
+    try:
+        both = row.selectExpr(f"{parenthesised(expression)} as given", f"cast(null as {wanted}) as wanted")
+        if may_upcast(jvm, both) or _keeps_its_value(row, both, expression, wanted):
+            return
+    except FAILED_CALL as error:
+        why = f"it cannot be resolved: {reason_of(error)}"
+        raise _refusal(why, "UNRESOLVED_EXPRESSION", field, expression, rules) from None
+    why = f"it is {both.schema['given'].dataType.simpleString()}, and the column is {type_text(field.type)}"
+    raise _refusal(why, "DATA_TYPE", field, expression, rules)
+
+
+def _keeps_its_value(row: DataFrame, both: DataFrame, expression: str, wanted: str) -> bool:
+    """Whether a number of a wider type is one of the column's, such as 3 in a column of bytes."""
+    kinds = [field.dataType.jsonValue() for field in both.schema.fields]
+    if not all(isinstance(kind, str) and (kind in INTEGER_BITS or decimal_type(kind)) for kind in kinds):
+        return False
+    value = parenthesised(expression)
+    # NULL where it is too large, whatever the session says of overflows.
+    narrow = f"try_cast({value} as {wanted})"
+    return row.selectExpr(f"{narrow} <=> {value} as same").collect()[0].same is True
+
+
+def _refusal(why: str, kind: str, field: StructField, expression: str, rules: TableRules) -> InvalidSchemaError:
+    message = f"The default {expression!r} of column {field.name!r} is not possible: {why}."
+    error_class, step = f"INVALID_DEFAULT_VALUE.{kind}", "give a constant of the column's type, such as 0 or current_timestamp()."
+    return rules.refusal(message, error_class, "42623", next_step=step, column=field.name, expression=expression)

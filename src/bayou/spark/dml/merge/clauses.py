@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The clauses of a MERGE as values, and the rules that hold for all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from bayou.errors import InvalidOptionError
+
+
+class Kind(Enum):
+    """Which rows a clause is about; the value is the word that delta-spark's error classes have for it."""
+
+    MATCHED = "MATCHED"
+    NOT_MATCHED = "NOT_MATCHED"
+    NOT_MATCHED_BY_SOURCE = "NOT_MATCHED_BY_SOURCE"
+
+    @property
+    def sql(self) -> str:
+        """The words of SQL."""
+        return self.value.replace("_", " ")
+
+
+class Action(Enum):
+    """What a clause does with a row; the value is the history's word for it."""
+
+    UPDATE = "update"
+    DELETE = "delete"
+    INSERT = "insert"
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One WHEN clause, before it is resolved.
+
+    Attributes:
+        kind: which rows it is about.
+        action: what it does with them.
+        condition: for which of them; None for all.
+        assignments: the values by column, or pairs of both; None for `*`, and for a DELETE.
+    """
+
+    kind: Kind
+    action: Action
+    condition: Any = None
+    assignments: Mapping[Any, Any] | Sequence[tuple[Any, Any]] | None = None
+
+    @property
+    def is_star(self) -> bool:
+        """Whether every column of the table gets the value of the source's column of that name."""
+        return self.assignments is None and self.action is not Action.DELETE
+
+    @property
+    def pairs(self) -> Sequence[tuple[Any, Any]]:
+        """The assigned columns and their values; none for `*`."""
+        given = self.assignments or ()
+        return list(given.items()) if isinstance(given, Mapping) else list(given)
+
+    @property
+    def does_nothing(self) -> bool:
+        """Whether it is an UPDATE of every row it is about that sets nothing: delta-spark leaves it out."""
+        return self.action is Action.UPDATE and self.condition is None and self.assignments is not None and not self.assignments
+
+
+def check_clauses(clauses: Sequence[Clause], table: str) -> None:
+    """Refuses clauses that cannot stand together.
+
+    Args:
+        clauses: the clauses, in order.
+        table: the table's URI.
+
+    Raises:
+        InvalidOptionError: there is no clause, or one that is not the last of its kind has no condition.
+    """
+    if not clauses:
+        raise InvalidOptionError(
+            "There must be at least one WHEN clause in a MERGE statement.",
+            table=table,
+            error_class="DELTA_MERGE_MISSING_WHEN",
+            sql_state="42601",
+            option="WHEN",
+            next_step="say what happens to rows that match, or that do not.",
+        )
+    for kind in Kind:
+        same = [each for each in clauses if each.kind is kind]
+        if any(each.condition is None for each in same[:-1]):
+            raise InvalidOptionError(
+                f"When there are more than one {kind.sql} clauses in a MERGE statement, only the last {kind.sql} clause can omit "
+                "the condition.",
+                table=table,
+                error_class=f"DELTA_NON_LAST_{kind.value}_CLAUSE_OMIT_CONDITION",
+                sql_state="42601",
+                option="WHEN",
+                next_step="give the earlier clauses conditions, or leave out those behind the one without.",
+            )

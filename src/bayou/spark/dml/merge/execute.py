@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A MERGE from its clauses to its commit."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import AppendOnlyError, InvalidCommitError, StorageError
+from bayou.log.deleted_rows import delete_rows
+from bayou.log.reads import ReadSet
+from bayou.log.transaction import Committed, Conflicted, Transaction, Unchanged, Unknown
+from bayou.log.vector_files import VectorFiles
+from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
+from bayou.protocol import paths, properties
+from bayou.protocol.features import check_writable
+from bayou.protocol.roaring import Bitmap
+from bayou.spark.dml.change import refuse_copies
+from bayou.spark.dml.commit import Stopwatch
+from bayou.spark.dml.merge.clauses import Action, Clause, Kind, check_clauses
+from bayou.spark.dml.merge.find import Found, clauses_with, find, positions_of
+from bayou.spark.dml.merge.resolution import Resolver
+from bayou.spark.dml.merge.result import MergeResult, PlannedMerge
+from bayou.spark.dml.merge.source import source_of
+from bayou.spark.dml.merge.target import Merge, merge_of
+from bayou.spark.dml.merge.write import Writer, Written
+from bayou.spark.dml.vectors import uncounted_rows
+from bayou.spark.jvm import merge as catalyst
+from bayou.spark.jvm.callbacks import FAILED_CALL
+from bayou.spark.jvm.session import refresh_caches, settings_of
+from bayou.spark.new_files import delete_files
+from bayou.spark.write_request import txn_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from bayou.log.deleted_rows import DeletedRows
+    from bayou.log.snapshot import Snapshot
+    from bayou.log.staged import Action as LogAction
+    from bayou.spark.dml.change import Target
+    from bayou.spark.jvm.bridge import JavaObject
+
+_AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
+_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+_TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
+_TXN_VERSION = "spark.databricks.delta.write.txnVersion"
+_TXN_AUTO_RESET = "spark.databricks.delta.write.txnVersion.autoReset.enabled"
+_LOST_BLOCK: Final = ("CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Checkpoint block")
+_ATTEMPTS: Final = 4
+"""How often a MERGE is begun whose kept source has lost a block, as in delta-spark."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRequest:
+    """What a MERGE is asked to do.
+
+    Attributes:
+        target: the table.
+        source: the source's rows.
+        alias: the name by which expressions may call the table.
+        condition: when rows match.
+        clauses: the clauses, in order.
+        evolves: whether the table's schema may change; where False the session decides.
+        txn: an application's id and a version of its own, for which the MERGE is done once.
+        settings: the session's settings.
+        node: the node that stands for the table in a statement that Spark resolved; None where names are still to be.
+    """
+
+    target: Target
+    source: DataFrame
+    alias: str | None
+    condition: Any
+    clauses: Sequence[Clause]
+    evolves: bool = False
+    txn: tuple[str, int] | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    node: JavaObject | None = None
+
+    @property
+    def transaction_id(self) -> tuple[str, int] | None:
+        """The id and version: those that were given, or the session's."""
+        if self.txn is not None or _TXN_APP_ID not in self.settings:
+            return self.txn
+        return txn_of(self.settings[_TXN_APP_ID], self.settings.get(_TXN_VERSION), self.target.log.table_uri)
+
+    @property
+    def may_evolve(self) -> bool:
+        """Whether the table's schema may change."""
+        return self.evolves or self.settings.get(_AUTO_MERGE, "false").lower() == "true"
+
+
+def planned(request: MergeRequest) -> PlannedMerge:
+    """A MERGE, ready to be executed. The source is counted for it, and evaluated where it is evaluated once.
+
+    Raises:
+        InvalidOptionError: clauses cannot stand together.
+        SchemaMismatchError: a name is none of the columns, or a column is set twice.
+        UnsupportedFeatureError: a condition has a subquery or is not deterministic, or the table asks for more than bayou does.
+        AppendOnlyError: the table only takes appends, and rows would change.
+    """
+    clauses = [each for each in request.clauses if not each.does_nothing]
+    request = replace(request, clauses=clauses, settings=settings_of(request.target.spark))
+    check_clauses(request.clauses, request.target.log.table_uri)
+    snapshot = request.target.log.update()
+    if _is_replay(request, snapshot):
+        return PlannedMerge(_empty_plan(snapshot), lambda: _nothing(request, snapshot.version, "replayed"))
+    merge = _merge(request, snapshot)
+    return PlannedMerge(_plan(merge), lambda: _run(request, merge))
+
+
+def _is_replay(request: MergeRequest, snapshot: Snapshot) -> bool:
+    txn = request.transaction_id
+    done = None if txn is None else snapshot.transactions.get(txn[0])
+    return txn is not None and done is not None and done.version >= txn[1]
+
+
+def _merge(request: MergeRequest, snapshot: Snapshot) -> Merge:
+    target = request.target
+    check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
+    jvm, source = target.application.jvm, catalyst.plan_of(request.source)
+    resolver = Resolver(jvm, target.spark, snapshot, request.alias, source, evolves=request.may_evolve, node=request.node)
+    resolution = resolver.resolve(request.condition, request.clauses)
+    if not resolution.is_insert_only and properties.APPEND_ONLY.read(snapshot.metadata.configuration):
+        raise AppendOnlyError(
+            "The table only takes appends (delta.appendOnly), and MERGE changes its rows.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            next_step="set delta.appendOnly to false first, or only insert.",
+        )
+    rows = source_of(target.application, request.source, resolution, snapshot, request.settings)
+    return merge_of(target, snapshot, resolution, rows, request.settings, request.transaction_id)
+
+
+def _way(merge: Merge) -> Way:
+    """How rows of the table change, where any do."""
+    if merge.resolution.is_insert_only or not len(merge.change.files.candidates):
+        return Way.METADATA if merge.source.rows else Way.NOTHING
+    return Way.VECTORS if merge.change.uses_vectors else Way.REWRITE
+
+
+def _plan(merge: Merge) -> RowChangePlan:
+    return merge.change.plan(_way(merge), reads=merge.change.files.candidates)
+
+
+def _empty_plan(snapshot: Snapshot) -> RowChangePlan:
+    total = FileTotals.of(snapshot.files(["size"])["size"])
+    return RowChangePlan("MERGE", snapshot.table_uri, snapshot.version, None, Way.NOTHING, total)
+
+
+def _nothing(request: MergeRequest, version: int, reason: str) -> MergeResult:
+    return MergeResult(version, committed=False, reason=reason, spark=request.target.spark)
+
+
+def _run(request: MergeRequest, merge: Merge) -> MergeResult:
+    """Runs a MERGE; all of it again where a block of a kept source was lost."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            try:
+                return _once(request, merge)
+            finally:
+                merge.source.close()
+        except FAILED_CALL as error:
+            last = attempt == _ATTEMPTS - 1
+            if last or not merge.source.is_kept or not any(text in str(error) for text in _LOST_BLOCK):
+                raise
+        merge = _merge(request, request.target.log.update())
+    raise AssertionError
+
+
+def _once(request: MergeRequest, merge: Merge) -> MergeResult:
+    target = request.target
+    with _transaction(request, merge) as transaction:
+        replayed = _nothing(request, merge.change.snapshot.version, "replayed")
+        result = replayed if transaction.is_replay else _execute(merge, transaction)
+    if result.committed:
+        refresh_caches(target.spark, merge.change.snapshot.table_uri, target.application.jvm, target.storage_options)
+        if request.transaction_id is not None and request.settings.get(_TXN_AUTO_RESET, "false").lower() == "true":
+            target.spark.conf.unset(_TXN_VERSION)
+    return result
+
+
+def _transaction(request: MergeRequest, merge: Merge) -> Transaction:
+    def clauses(kind: Kind) -> str:
+        found = []
+        for each in merge.resolution.of_kind(kind):
+            when = {} if each.condition is None else {"predicate": each.condition.sql()}
+            found.append({**when, "actionType": each.action.value})
+        return json.dumps(found)
+
+    parameters = {
+        "predicate": json.dumps([merge.resolution.condition.sql()]),
+        "matchedPredicates": clauses(Kind.MATCHED),
+        "notMatchedPredicates": clauses(Kind.NOT_MATCHED),
+        "notMatchedBySourcePredicates": clauses(Kind.NOT_MATCHED_BY_SOURCE),
+    }
+    return Transaction(
+        request.target.log,
+        merge.change.snapshot,
+        "MERGE",
+        parameters,
+        engine_info=request.target.application.engine_info,
+        user_metadata=request.settings.get(_USER_METADATA),
+        txn=request.transaction_id,
+    )
+
+
+def _execute(merge: Merge, transaction: Transaction) -> MergeResult:
+    watch = Stopwatch()
+    resolution, change = merge.resolution, merge.change
+    rewrites = not change.uses_vectors
+    found = Found() if resolution.is_insert_only else find(merge)
+    watch.lap("scanTimeMs")
+    changed = found.changed()
+    if changed and (rewrites or found.changed(clauses_with(merge, Action.UPDATE))):
+        refuse_copies(change)
+    deleted = None
+    writer = Writer(merge, found, rewrites=rewrites)
+    written = Written()
+    try:
+        written = writer.write()
+        if changed and not rewrites:
+            deleted = _marked(merge, found)
+            transaction.delete_rows(deleted)
+        else:
+            change.note_reads(transaction.reads)
+        watch.lap("rewriteTimeMs")
+        removed = positions_of(changed) if rewrites else positions_of(())
+        metrics = _metrics(merge, found, written, removed, deleted) | dict(watch.times())
+        if len(removed):
+            transaction.remove_files(change.snapshot.files().take(removed))
+        return _commit(merge, transaction, written, metrics)
+    except StorageError:
+        raise  # it may be after the commit that the store failed
+    except BaseException:
+        delete_files(writer.request, written.files)
+        if deleted is not None:
+            deleted.discard()
+        raise
+
+
+def _marked(merge: Merge, found: Found) -> DeletedRows:
+    """Writes deletion vectors for the rows that change.
+
+    Rows that matched and stay are relied on where rows are inserted: without them others would be.
+    """
+    change, changed = merge.change, found.changed()
+    relied = found.kept if clauses_with(merge, Action.INSERT) else {}
+    positions = positions_of({*changed, *relied})
+    snapshot, store = change.snapshot, change.target.log.store
+    reads = ReadSet(snapshot.table_uri)
+    change.note_reads(reads)
+    return delete_rows(
+        snapshot,
+        store,
+        snapshot.files().take(positions),
+        [changed.get(each, Bitmap()) for each in positions.to_pylist()],
+        VectorFiles(store, snapshot.table_uri, snapshot.metadata.configuration),
+        deletion_timestamp=int(time.time() * 1000),
+        reads=reads,
+        needed=[relied.get(each, Bitmap()) for each in positions.to_pylist()],
+        physical_rows=uncounted_rows(change, positions),
+        storage_options=change.target.storage_options or None,
+    )
+
+
+def _live_rows(merge: Merge, positions: pa.Array) -> int:
+    """How many rows some files have that are not deleted."""
+    change = merge.change
+    known = change.live_rows(positions)
+    unknown = positions.filter(known.is_null())
+    total: int = pc.sum(known).as_py() or 0
+    if not len(unknown):
+        return total
+    vectors = change.snapshot.files(["deletion_vector"])["deletion_vector"].take(unknown).to_pylist()
+    gone: int = sum(each["cardinality"] for each in vectors if each is not None)
+    return total + sum(uncounted_rows(change, unknown).values()) - gone
+
+
+def _metrics(
+    merge: Merge, found: Found, written: Written, removed: pa.Array, deleted: DeletedRows | None
+) -> dict[str, int]:
+    """What the history says. Source: delta-spark, `DeltaOperations`."""
+    counts = {
+        (kind, action): sum(found.count(e.number) for e in merge.resolution.of_kind(kind) if e.action is action)
+        for kind in (Kind.MATCHED, Kind.NOT_MATCHED_BY_SOURCE)
+        for action in (Action.UPDATE, Action.DELETE)
+    }
+    updated, gone = (
+        sum(count for (_, action), count in counts.items() if action is wanted) for wanted in (Action.UPDATE, Action.DELETE)
+    )
+    copied = _live_rows(merge, removed) - updated - gone if len(removed) else 0
+    inserted = written.num_rows - copied - updated
+    inserts = bool(clauses_with(merge, Action.INSERT))
+    if inserted < 0 or (inserted > 0 and not inserts):
+        raise InvalidCommitError(
+            f"the two passes of this MERGE saw different rows: {written.num_rows} rows were written, of which {updated} are "
+            f"updated and {copied} copied. The source gives other rows each time it is read",
+            table=merge.change.snapshot.table_uri,
+            version=merge.change.snapshot.version,
+            error_class="DELTA_NUM_RECORDS_MISMATCH",
+            sql_state="XXKDS",
+            next_step="Set spark.databricks.delta.merge.materializeSource to all, or write the source to a table first.",
+        )
+    vectors = deleted.metrics() if deleted is not None else {}
+    files = merge.change.snapshot.files(["size", "deletion_vector"]).take(removed)
+    totals = FileTotals.of(files["size"])
+    return {
+        "numSourceRows": merge.source.rows,
+        "numTargetRowsInserted": inserted,
+        "numTargetRowsUpdated": updated,
+        "numTargetRowsMatchedUpdated": counts[Kind.MATCHED, Action.UPDATE],
+        "numTargetRowsNotMatchedBySourceUpdated": counts[Kind.NOT_MATCHED_BY_SOURCE, Action.UPDATE],
+        "numTargetRowsDeleted": gone,
+        "numTargetRowsMatchedDeleted": counts[Kind.MATCHED, Action.DELETE],
+        "numTargetRowsNotMatchedBySourceDeleted": counts[Kind.NOT_MATCHED_BY_SOURCE, Action.DELETE],
+        "numTargetRowsCopied": copied,
+        "numOutputRows": written.num_rows,
+        "numTargetFilesAdded": len(written.files),
+        "numTargetFilesRemoved": totals.files + vectors.get("numRemovedFiles", 0),
+        "numTargetBytesAdded": written.num_bytes,
+        "numTargetBytesRemoved": totals.size_bytes + vectors.get("numRemovedBytes", 0),
+        "numTargetChangeFilesAdded": 0,
+        "numTargetDeletionVectorsAdded": vectors.get("numDeletionVectorsAdded", 0),
+        "numTargetDeletionVectorsRemoved": files.num_rows
+        - files["deletion_vector"].null_count
+        + vectors.get("numDeletionVectorsRemoved", 0),
+        "numTargetDeletionVectorsUpdated": vectors.get("numDeletionVectorsUpdated", 0),
+        "materializeSourceTimeMs": 0,
+    }
+
+
+def _commit(merge: Merge, transaction: Transaction, written: Written, metrics: Mapping[str, int]) -> MergeResult:
+    """Commits what was prepared.
+
+    Raises:
+        ConcurrentModificationError: another commit excludes this one.
+        StorageError: the store failed; the commit may be in the log all the same.
+    """
+    spark = merge.change.target.spark
+    merge.change.target.log.store.sync([paths.decode(file.path) for file in written.files])
+    actions: list[LogAction] = [*written.head, *written.files]
+    match transaction.try_commit(actions, metrics=metrics, new_files=True):
+        case Committed(version):
+            return MergeResult(
+                version,
+                True,
+                metrics["numTargetRowsUpdated"],
+                metrics["numTargetRowsDeleted"],
+                metrics["numTargetRowsInserted"],
+                metrics,
+                "",
+                spark,
+            )
+        case Unchanged(version, reason):
+            delete_files(Writer(merge, Found(), rewrites=False).request, written.files)
+            return MergeResult(version, committed=False, reason=reason, spark=spark)
+        case Conflicted(error):
+            raise error
+        case Unknown(failure):
+            raise failure
+

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first pass of a MERGE: which rows of which files it changes. It reads the columns of the conditions and nothing else.
+
+The numbers of the rows come back as bitmaps, with how many pairs of rows they stand for: where these are more than the rows, a
+row of the table has matched several of the source, and no other bookkeeping is needed to notice it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.errors import MultipleMatchesError
+from bayou.protocol.roaring import Bitmap
+from bayou.spark.dml.change import FILE, METADATA
+from bayou.spark.dml.merge.actions import ACTION, KEPT, NONE, action_of, matched_action_of
+from bayou.spark.dml.merge.clauses import Action, Kind
+from bayou.spark.jvm import merge as catalyst
+from bayou.spark.jvm import row_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pyspark.sql import DataFrame
+
+    from bayou.spark.dml.merge.target import Merge
+
+_ROW = f"{METADATA}.row_index + 1"
+_SAMPLE: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the first pass found; files are named by their positions.
+
+    Attributes:
+        rows: the rows that each clause changes, by its number and by file.
+        kept: the rows that match and stay as they are.
+        overlaps: whether a row that matches, and stays as far as one row of the source goes, matches another one, too.
+    """
+
+    rows: Mapping[int, Mapping[int, Bitmap]] = field(default_factory=dict)
+    kept: Mapping[int, Bitmap] = field(default_factory=dict)
+    overlaps: bool = False
+
+    def changed(self, clauses: Iterable[int] | None = None) -> dict[int, Bitmap]:
+        """The rows that some clauses change, by file; those of all where None."""
+        found: dict[int, Bitmap] = {}
+        for number, files in self.rows.items():
+            if clauses is None or number in clauses:
+                for file, rows in files.items():
+                    found[file] = rows if file not in found else found[file].union(rows)
+        return found
+
+    def count(self, number: int) -> int:
+        """How many rows a clause changes."""
+        return sum(rows.cardinality for rows in self.rows.get(number, {}).values())
+
+
+def find(merge: Merge) -> Found:
+    """Looks for the rows that a MERGE changes.
+
+    Raises:
+        MultipleMatchesError: a row would be changed by several rows of the source.
+    """
+    if not len(merge.change.files.candidates):
+        return Found()
+    counted: defaultdict[int, dict[int, list[tuple[int, bytes]]]] = defaultdict(lambda: defaultdict(list))
+    pairs: defaultdict[tuple[int, int], int] = defaultdict(int)
+    for row in _pairs(merge).groupBy(FILE, "bucket", ACTION).agg(F.expr("bitmap_construct_agg(bit)"), F.count(F.lit(1))).collect():
+        file, bucket, number, bits, count = row
+        counted[number][file].append((bucket - 1, bytes(bits)))
+        pairs[number, file] += count
+    found = {number: {file: Bitmap.from_blocks(blocks) for file, blocks in files.items()} for number, files in counted.items()}
+    kept = found.pop(KEPT, {})
+    matched = [each.number for each in merge.resolution.of_kind(Kind.MATCHED)]
+    if not merge.resolution.deletes_all_matches and _is_ambiguous(found, pairs, matched):
+        raise _error(merge)
+    changed = Found(found).changed(matched)
+    overlaps = any(
+        pairs[KEPT, file] > rows.cardinality or rows.intersection(changed.get(file, Bitmap())).containers
+        for file, rows in kept.items()
+    )
+    return Found(found, kept, bool(overlaps))
+
+
+def _pairs(merge: Merge) -> DataFrame:
+    """One row for each pair that matters, and for each row without a match that a clause is about."""
+    resolution, jvm = merge.resolution, merge.change.target.application.jvm
+    rows = merge.rows(merge.change.files.candidates, with_numbers=True)
+    how = "left" if resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE) else "inner"
+    joined = rows.join(merge.source.marked(), row_changes.column(jvm, resolution.condition), how)
+    bucket, bit = F.expr(f"bitmap_bucket_number({_ROW})"), F.expr(f"bitmap_bit_position({_ROW})")
+    action = matched_action_of(merge) if how == "inner" else action_of(merge)
+    found = joined.select(FILE, bucket.alias("bucket"), bit.alias("bit"), action.alias(ACTION))
+    return found.where(F.col(ACTION) > NONE)
+
+
+def _is_ambiguous(found: Mapping[int, Mapping[int, Bitmap]], pairs: Mapping[tuple[int, int], int], matched: list[int]) -> bool:
+    files = {file for number in matched for file in found.get(number, {})}
+    for file in files:
+        rows = [found[number][file] for number in matched if file in found.get(number, {})]
+        if sum(pairs.get((number, file), 0) for number in matched) > reduce(Bitmap.union, rows).cardinality:
+            return True
+    return False
+
+
+def _error(merge: Merge) -> MultipleMatchesError:
+    """Looks for the keys of the rows in doubt, which are few or the MERGE is a mistake altogether."""
+    jvm, resolution, snapshot = merge.change.target.application.jvm, merge.resolution, merge.change.snapshot
+    ids = catalyst.ids_of(jvm, resolution.sides.target)
+    used = [each for each in catalyst.references_of(jvm, resolution.condition) if each.exprId().id() in ids]
+    keys = [row_changes.column(jvm, each).alias(each.name()) for each in used] or [F.col(FILE)]
+    rows = merge.rows(merge.change.files.candidates, with_numbers=True)
+    joined = rows.join(merge.source.marked(), row_changes.column(jvm, resolution.condition), "inner")
+    several = (
+        joined.where(matched_action_of(merge) >= 0)
+        .select(FILE, F.col(f"{METADATA}.row_index").alias("row"), F.to_json(F.struct(*keys)).alias("key"))
+        .groupBy(FILE, "row")
+        .agg(F.first("key").alias("key"), F.count(F.lit(1)).alias("matches"))
+        .where("matches > 1")
+    )
+    found = several.agg(F.count(F.lit(1)), F.expr(f"slice(sort_array(collect_set(key)), 1, {_SAMPLE})")).collect()[0]
+    shown = ", ".join(found[1])
+    more = f" and {found[0] - len(found[1])} more" if found[0] > len(found[1]) else ""
+    return MultipleMatchesError(
+        "Cannot perform Merge as multiple source rows matched and attempted to modify the same target row in the Delta table in "
+        f"possibly conflicting ways. {found[0]} rows of the table are matched several times: {shown}{more}.",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        error_class="DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",
+        sql_state="21506",
+        next_step="leave one row for each key in the source, or narrow the conditions of the clauses.",
+        keys=tuple(found[1]),
+        num_rows=found[0],
+    )
+
+
+def positions_of(files: Iterable[int]) -> pa.Array:
+    """Files as an array of their positions, in order."""
+    return pa.array(sorted(files), pa.int64())
+
+
+def clauses_with(merge: Merge, action: Action) -> list[int]:
+    """The numbers of the clauses that do something with rows of the table, or insert."""
+    return [each.number for each in merge.resolution.clauses if each.action is action]

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the source's keys say about the table's files: conditions over its columns that every row that matches satisfies.
+
+Where a MERGE's condition equates an expression over the table with one over the source, the least and the greatest value of the
+latter bound the former, and of a partition column the values themselves are told. The conditions are written as Catalyst's JSON,
+so that casts and types are judged by the rules for any filter: what is not understood skips nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+Nodes: TypeAlias = "list[Mapping[str, Any]]"
+
+_AS_TEXT: Final = {
+    **dict.fromkeys(("byte", "short", "integer", "long", "string", "boolean", "float", "double"), "cast({} as string)"),
+    "date": "cast(unix_date({}) as string)",
+    "timestamp": "cast(unix_micros({}) as string)",
+}
+_NUMBER_OF: Final = {"date": "integer", "timestamp": "long"}
+"""The types whose literals travel as the number behind them: days, microseconds."""
+MOST_VALUES: Final = 1000
+"""How many values of a key are told one by one; above, their range is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An equality between the table and the source.
+
+    Attributes:
+        target: the table's side, as the nodes of Catalyst's JSON.
+        kind: the type in which the sides are compared.
+        null_safe: whether NULL equals NULL.
+        is_partition: whether the table's side is a partition column.
+    """
+
+    target: Nodes = field(hash=False)
+    kind: str
+    null_safe: bool
+    is_partition: bool
+
+    @property
+    def is_told(self) -> bool:
+        """Whether values of the type can be told."""
+        return self._form is not None
+
+    @property
+    def _form(self) -> str | None:
+        return "cast({} as string)" if self.kind.startswith("decimal") else _AS_TEXT.get(self.kind)
+
+    def text_of(self, value: str) -> str:
+        """The SQL of a value's text.
+
+        Args:
+            value: the SQL of the value.
+        """
+        return (self._form or "cast({} as string)").format(value)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyValues:
+    """What the source has of one key.
+
+    Attributes:
+        least: the text of the least value; None where it has none.
+        greatest: the text of the greatest.
+        has_null: whether there is NULL among them.
+        values: all of them, where they were asked for.
+    """
+
+    least: str | None
+    greatest: str | None
+    has_null: bool
+    values: Sequence[str] | None = None
+
+
+def condition_of(key: Key, found: KeyValues) -> str | None:
+    """What a row of the table satisfies that matches one of the source, as Catalyst's JSON; None where nothing is known.
+
+    Args:
+        key: the equality.
+        found: the source's values.
+    """
+    parts: list[Nodes] = []
+    if found.least is not None and found.greatest is not None:
+        within = _within(key, found)
+        if within is None:
+            return None
+        parts.append(within)
+    if key.null_safe and found.has_null:
+        parts.append([_node("IsNull", 1), *key.target])
+    if not parts:
+        return json.dumps([_literal("false", "boolean")])
+    return json.dumps(parts[0] if len(parts) == 1 else [_node("Or", 2), *parts[0], *parts[1]])
+
+
+def _within(key: Key, found: KeyValues) -> Nodes | None:
+    kind = _NUMBER_OF.get(key.kind, key.kind)
+    if found.values is not None and not _has_nan(found.values):
+        literals = [_literal(value, kind) for value in found.values]
+        return [_node("In", 1 + len(literals)), *key.target, *literals]
+    assert found.least is not None  # noqa: S101  (the caller has looked)
+    assert found.greatest is not None  # noqa: S101
+    if _has_nan([found.least]):
+        return None
+    from_least: Nodes = [_node("GreaterThanOrEqual", 2), *key.target, _literal(found.least, kind)]
+    if _has_nan([found.greatest]):  # NaN is greater than any number, and files may not tell that they hold it
+        return from_least
+    return [_node("And", 2), *from_least, _node("LessThanOrEqual", 2), *key.target, _literal(found.greatest, kind)]
+
+
+def _has_nan(values: Sequence[str]) -> bool:
+    return "NaN" in values
+
+
+def _node(name: str, children: int) -> Mapping[str, Any]:
+    return {"class": name, "num-children": children}
+
+
+def _literal(text: str, kind: str) -> Mapping[str, Any]:
+    return {"class": "Literal", "num-children": 0, "value": text, "dataType": kind}

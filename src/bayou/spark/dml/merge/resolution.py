@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A MERGE against a table and a source: names resolved by Spark, `*` spelled out, what cannot be refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column
+
+from bayou.errors import InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
+from bayou.protocol import properties
+from bayou.protocol.constraints import constraints_of
+from bayou.protocol.expression_functions import ExpressionKind
+from bayou.protocol.generated_columns import generated_columns, generation_expression
+from bayou.protocol.identity_columns import is_identity
+from bayou.protocol.identity_rules import refuse_explicit_values
+from bayou.protocol.schema import StructType, parse_schema, schema_to_json
+from bayou.protocol.type_widening import Widening
+from bayou.spark.dml.assignments import assignments_of, typed_assignments
+from bayou.spark.dml.merge.clauses import Action, Kind
+from bayou.spark.dml.merge.evolution import evolved_schema
+from bayou.spark.jvm import merge as catalyst
+from bayou.spark.jvm import row_changes
+from bayou.spark.jvm.parser import parsed
+from bayou.spark.jvm.session import java_session
+from bayou.spark.projection import CURRENT_DEFAULT
+from bayou.spark.stored_expressions import check_stored
+from bayou.spark.types import as_nullable, readable_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+    from bayou.log.snapshot import Snapshot
+    from bayou.protocol.schema import StructField
+    from bayou.spark.dml.assignments import Assignment
+    from bayou.spark.dml.merge.clauses import Clause
+    from bayou.spark.jvm.bridge import JavaObject, Jvm
+
+    Pairs = list[tuple[Any, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedClause:
+    """A clause whose names are columns.
+
+    Attributes:
+        number: its place among all clauses of the MERGE.
+        kind: which rows it is about.
+        action: what it does with them.
+        condition: for which of them; None for all.
+        assignments: what it sets.
+    """
+
+    number: int
+    kind: Kind
+    action: Action
+    condition: JavaObject | None
+    assignments: tuple[Assignment, ...]
+
+    @property
+    def assigned(self) -> frozenset[str]:
+        """The top-level columns that it sets, in lower case."""
+        return frozenset(each.path[0].lower() for each in self.assignments)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """A MERGE whose names are columns.
+
+    Attributes:
+        sides: what they were resolved against.
+        condition: when a row of the table and one of the source match.
+        clauses: the clauses, in order.
+        schema: the table's schema afterwards.
+        evolves: whether the schema may change.
+        is_optimised: whether Spark's optimizer has seen the expressions already.
+    """
+
+    sides: catalyst.Sides
+    condition: JavaObject
+    clauses: tuple[ResolvedClause, ...]
+    schema: StructType
+    evolves: bool
+    is_optimised: bool
+
+    def of_kind(self, kind: Kind) -> tuple[ResolvedClause, ...]:
+        """The clauses about some rows, in order."""
+        return tuple(each for each in self.clauses if each.kind is kind)
+
+    @property
+    def is_insert_only(self) -> bool:
+        """Whether rows that are there stay as they are."""
+        return all(each.kind is Kind.NOT_MATCHED for each in self.clauses)
+
+    @property
+    def deletes_all_matches(self) -> bool:
+        """Whether it is the one case in which it does not matter how many rows of the source match one of the table."""
+        matched = self.of_kind(Kind.MATCHED)
+        return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None
+
+    def values(self) -> list[JavaObject]:
+        """Every expression in it."""
+        conditions = [each.condition for each in self.clauses if each.condition is not None]
+        return [self.condition, *conditions, *(given.value for each in self.clauses for given in each.assignments)]
+
+
+class Resolver:
+    """Resolves one MERGE."""
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        spark: SparkSession,
+        snapshot: Snapshot,
+        alias: str | None,
+        source: JavaObject,
+        *,
+        evolves: bool,
+        node: JavaObject | None = None,
+    ) -> None:
+        """Begin.
+
+        Args:
+            jvm: the bridge.
+            spark: the session.
+            snapshot: the table's state.
+            alias: the name by which expressions may call the table.
+            source: the source's plan.
+            evolves: whether the table's schema may change.
+            node: the node that stands for the table, where Spark has resolved the expressions against it.
+        """
+        self._jvm = jvm
+        self._spark = spark
+        self._snapshot = snapshot
+        self._alias = alias
+        self._source = source
+        self._evolves = evolves
+        self._node = node
+        self._source_schema = parse_schema(source.schema().json())
+
+    def resolve(self, condition: Any, clauses: Sequence[Clause]) -> Resolution:
+        """The MERGE, resolved.
+
+        Args:
+            condition: when rows match: SQL, a column, or an expression of Catalyst.
+            clauses: the clauses, in order.
+
+        Raises:
+            SchemaMismatchError: a name is none of the columns, a column is set twice, or a condition is no condition.
+            UnsupportedFeatureError: there is a subquery, an aggregate or a function that is not deterministic in a condition.
+            InvalidSchemaError: an identity column is set.
+        """
+        schema = self._schema_after(clauses)
+        visible = schema_to_json(as_nullable(readable_schema(schema)))
+        sides = catalyst.sides_of(self._jvm, self._spark, visible, self._alias, self._source, self._node)
+        pairs = [self._pairs(clause, schema) for clause in clauses]
+        found = self._all(sides, condition, clauses, pairs)
+        self._check_condition(found.condition, "search")
+        made = []
+        for number, clause in enumerate(clauses):
+            when = found.conditions[number]
+            if when is not None:
+                self._check_condition(when, clause.action.value.upper())
+            made.append(ResolvedClause(number, clause.kind, clause.action, when, self._assignments(clause, found.pairs[number])))
+        return Resolution(sides, found.condition, tuple(made), schema, self._evolves, self._node is not None)
+
+    def _schema_after(self, clauses: Sequence[Clause]) -> StructType:
+        schema = self._snapshot.schema
+        if not self._evolves:
+            return schema
+        assigned = [
+            path
+            for clause in clauses
+            if clause.kind is not Kind.NOT_MATCHED_BY_SOURCE
+            for key, _ in clause.pairs
+            if (path := self._path(key))
+        ]
+        has_rules = any(constraints_of(self._snapshot.metadata, schema)) or bool(generated_columns(schema))
+        widens = properties.ENABLE_TYPE_WIDENING.read(self._snapshot.metadata.configuration) and not has_rules
+        return evolved_schema(
+            schema,
+            as_nullable(readable_schema(self._source_schema)),
+            assigned,
+            has_star=any(clause.is_star for clause in clauses),
+            widening=Widening.ALWAYS if widens else Widening.NEVER,
+            uri=self._snapshot.table_uri,
+            version=self._snapshot.version,
+        )
+
+    def _path(self, key: Any) -> tuple[str, ...]:
+        """The names that a key is made of, without the table's."""
+        jvm = self._jvm
+        parts = catalyst.parts_of_name(jvm, key) if isinstance(key, str) else tuple(map(str, jvm.list_of(key.nameParts())))
+        return parts[1:] if len(parts) > 1 and self._alias is not None and parts[0].lower() == self._alias.lower() else parts
+
+    def _pairs(self, clause: Clause, schema: StructType) -> Pairs:
+        """The assigned columns and their values, not resolved; `*` is spelled out."""
+        if not clause.is_star:
+            return [
+                (catalyst.attribute(self._jvm, key) if isinstance(key, str) else key, self._given(key, value, schema))
+                for key, value in clause.pairs
+            ]
+        found: Pairs = []
+        for field in schema.fields:
+            found += self._star(clause, field, self._source_schema, ())
+        return found
+
+    def _given(self, key: Any, value: Any, schema: StructType) -> Any:
+        """A value as it was given; for the word DEFAULT what the column's default is."""
+        if self._node is not None or isinstance(value, (str, Column)) or not row_changes.is_default(self._jvm, value):
+            return value
+        path = self._path(key)
+        field = schema.field(path[0]) if len(path) == 1 else None
+        default = None if field is None else field.metadata.get(CURRENT_DEFAULT)
+        if not isinstance(default, str):
+            return "null"
+        check_stored(
+            parsed(self._jvm, java_session(self._spark), default),
+            ExpressionKind.COLUMN_DEFAULT,
+            schema,
+            of=f"the default of column {path[0]!r}",
+            table=self._snapshot.table_uri,
+            version=self._snapshot.version,
+        )
+        return default
+
+    def _star(self, clause: Clause, field: StructField, source: StructType, above: tuple[str, ...]) -> Pairs:
+        given = source.field(field.name)
+        path = (*above, field.name)
+        if given is None:
+            if self._evolves or above or generation_expression(field) or is_identity(field) or CURRENT_DEFAULT in field.metadata:
+                return []
+            raise self._unresolved(f"Cannot resolve {field.name} in {clause.action.value.upper()} clause", source.names)
+        if clause.action is Action.UPDATE and self._evolves and _lacks_fields(given, field):
+            assert isinstance(field.type, StructType)  # noqa: S101  (what lacks fields is a struct)
+            assert isinstance(given.type, StructType)  # noqa: S101
+            return [pair for inner in field.type.fields for pair in self._star(clause, inner, given.type, path)]
+        names = self._jvm.module("org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute")
+        key = names.apply(self._jvm.seq(path))
+        return [(key, names.apply(self._jvm.seq(path)))]
+
+    def _all(self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause], pairs: Sequence[Pairs]) -> _Found:
+        """Everything resolved, by one analysis for each side."""
+        asked: dict[str, list[Any]] = {"both": [condition], "target": [], "source": []}
+        places: list[tuple[tuple[str, int] | None, list[tuple[int, tuple[str, int]]]]] = []
+
+        def ask(side: str, value: Any) -> tuple[str, int]:
+            asked[side].append(value)
+            return side, len(asked[side]) - 1
+
+        sides_by_kind = {Kind.MATCHED: "both", Kind.NOT_MATCHED: "source", Kind.NOT_MATCHED_BY_SOURCE: "target"}
+        for clause, own in zip(clauses, pairs, strict=True):
+            side = sides_by_kind[clause.kind]
+            when = None if clause.condition is None else ask(side, clause.condition)
+            given = "source" if clause.is_star else side
+            places.append((when, [(ask("target", key)[1], ask(given, value)) for key, value in own]))
+        answers = {side: self._resolved(getattr(sides, side), values) for side, values in asked.items()}
+        conditions = [None if when is None else answers[when[0]][when[1]] for when, _ in places]
+        resolved = [[(answers["target"][key], answers[side][at]) for key, (side, at) in own] for _, own in places]
+        return _Found(answers["both"][0], conditions, resolved)
+
+    def _resolved(self, plan: JavaObject, values: Sequence[Any]) -> list[JavaObject]:
+        try:
+            return catalyst.resolved(self._jvm, self._spark, plan, values)
+        except catalyst.NotAnExpressionError:
+            what = "Aggregate, window and generator functions"
+            raise self._unsupported(what, "DELTA_AGGREGATION_NOT_SUPPORTED", "42903") from None
+        except AnalysisException as error:
+            error_class = str(error.getErrorClass() or "")
+            if error_class.startswith("UNRESOLVED_COLUMN"):
+                raise self._unresolved(str(error).split("\n", 1)[0], tuple(plan.schema().fieldNames())) from error
+            raise
+
+    def _check_condition(self, found: JavaObject, name: str) -> None:
+        if row_changes.has_subquery(found):
+            raise self._unsupported(f"Subqueries in the {name} condition ({found.sql()})", "DELTA_UNSUPPORTED_SUBQUERY", "0AKDC")
+        if not catalyst.is_deterministic(found):
+            message = f"Non-deterministic functions in the {name} condition ({found.sql()})"
+            raise self._unsupported(message, "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED", "0AKDC")
+        if not row_changes.is_boolean(found):
+            raise SchemaMismatchError(
+                f"The {name} condition {found.sql()} of the MERGE is of type {found.dataType().sql()} and not a boolean.",
+                table=self._snapshot.table_uri,
+                version=self._snapshot.version,
+                error_class="DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
+                sql_state="42K09",
+                problems=("not a boolean",),
+            )
+
+    def _assignments(self, clause: Clause, pairs: Sequence[tuple[JavaObject, JavaObject]]) -> tuple[Assignment, ...]:
+        if clause.action is not Action.INSERT:
+            return assignments_of(pairs, self._snapshot)
+        found = typed_assignments(pairs, self._snapshot)
+        uri, version = self._snapshot.table_uri, self._snapshot.version
+        for each in found:
+            if len(each.path) > 1:
+                raise UnsupportedFeatureError(
+                    f"Nested field is not supported in the INSERT clause of MERGE operation (field = `{'.'.join(each.path)}`).",
+                    table=uri,
+                    version=version,
+                    error_class="DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION",
+                    sql_state="0AKDC",
+                    features=["nested fields in INSERT"],
+                    next_step="give the whole struct.",
+                )
+        names = [each.path[0].lower() for each in found]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise InvalidSchemaError(
+                f"Duplicate column names in INSERT clause: {', '.join(twice)}.",
+                table=uri,
+                version=version,
+                error_class="DELTA_DUPLICATE_COLUMNS_ON_INSERT",
+                sql_state="42701",
+                next_step="give each column once.",
+            )
+        refuse_explicit_values(self._snapshot.schema, names, table=uri, version=version)
+        return found
+
+    def _unresolved(self, message: str, names: Sequence[str]) -> SchemaMismatchError:
+        return SchemaMismatchError(
+            f"{message} given columns {', '.join(names)}.",
+            table=self._snapshot.table_uri,
+            version=self._snapshot.version,
+            error_class="DELTA_MERGE_UNRESOLVED_EXPRESSION",
+            sql_state="42601",
+            next_step="name a column that is there, or use withSchemaEvolution where the source brings new ones.",
+            problems=(message,),
+        )
+
+    def _unsupported(self, what: str, error_class: str, sql_state: str) -> UnsupportedFeatureError:
+        return UnsupportedFeatureError(
+            f"{what} are not supported in the MERGE operation.",
+            table=self._snapshot.table_uri,
+            version=self._snapshot.version,
+            error_class=error_class,
+            sql_state=sql_state,
+            features=[what],
+            next_step="compute it in the source first.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    condition: JavaObject
+    conditions: list[JavaObject | None]
+    pairs: list[list[tuple[JavaObject, JavaObject]]]
+
+
+def _lacks_fields(given: StructField, field: StructField) -> bool:
+    """Whether a struct of the source lacks fields that the table's has, at some depth."""
+    if not isinstance(given.type, StructType) or not isinstance(field.type, StructType):
+        return False
+    for inner in field.type.fields:
+        found = given.type.field(inner.name)
+        if found is None or _lacks_fields(found, inner):
+            return True
+    return False

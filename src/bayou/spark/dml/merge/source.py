@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of a MERGE's source: evaluated once where it matters, counted, and asked for their keys in one job."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.spark.dml.merge.keys import MOST_VALUES, Key, KeyValues, condition_of
+from bayou.spark.expressions import by_logical_name, from_catalyst, path_of
+from bayou.spark.jvm import merge as catalyst
+from bayou.spark.jvm import row_changes
+from bayou.spark.jvm.adapters import Adapters
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from bayou.log.snapshot import Snapshot
+    from bayou.plan.predicate import Predicate
+    from bayou.spark.application import Application
+    from bayou.spark.dml.merge.resolution import Resolution
+    from bayou.spark.jvm.bridge import JavaObject
+
+IN_SOURCE = "__bayou_in_source"
+_MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
+_THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
+_UNITS = {"b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The rows of a source.
+
+    Attributes:
+        frame: the rows, with the columns that the MERGE uses, under the ids that its expressions have for them.
+        columns: these columns.
+        keys: those of them that the condition looks at.
+        rows: how many rows there are.
+        is_small: whether all of them fit into a broadcast.
+        is_kept: whether the rows were evaluated once, and are kept until `close`.
+        predicates: what a row of the table satisfies that matches one of them.
+    """
+
+    frame: DataFrame
+    columns: Sequence[JavaObject]
+    keys: Sequence[JavaObject]
+    rows: int
+    is_small: bool
+    is_kept: bool
+    predicates: tuple[Predicate, ...]
+
+    def marked(self) -> DataFrame:
+        """The rows with a column that says that a row is of the source."""
+        rows = self.frame.select("*", F.lit(True).alias(IN_SOURCE))
+        return F.broadcast(rows) if self.is_small else rows
+
+    def close(self) -> None:
+        """Lets the rows go, where they were kept."""
+        if self.is_kept:
+            catalyst.let_go(self.frame)
+
+
+def source_of(
+    application: Application, given: DataFrame, resolution: Resolution, snapshot: Snapshot, settings: Mapping[str, str]
+) -> Source:
+    """The rows of a source.
+
+    A source that is more than a filter or a projection of a settled list of files is evaluated here, and only here: the rows
+    are checkpointed on the executors. Where a block of them is lost, what reads it fails; it is never computed again.
+
+    Args:
+        application: the Spark application.
+        given: the source as it was given.
+        resolution: the MERGE.
+        snapshot: the table's state.
+        settings: the session's settings.
+    """
+    jvm = application.jvm
+    ids = catalyst.ids_of(jvm, resolution.sides.source)
+    columns = _used(application, resolution.values(), ids)
+    keys = _used(application, [resolution.condition], ids)
+    frame = given.select(*(row_changes.column(jvm, each) for each in columns)) if columns else given.select(F.lit(1).alias("_1"))
+    is_kept = not resolution.is_insert_only and _must_keep(application, frame, settings)
+    if is_kept:
+        frame = frame.localCheckpoint()
+    found = _keys(application, resolution, snapshot, ids)
+    rows, values = _counted(frame, found)
+    texts = [text for key, each in zip(found, values, strict=True) if (text := condition_of(key[0], each)) is not None]
+    resolve = by_logical_name(snapshot.schema)
+    predicates = tuple(from_catalyst([text], resolve) for text in texts)
+    return Source(frame, columns, keys, rows, _is_small(frame, rows, settings), is_kept, predicates)
+
+
+def _used(application: Application, values: Sequence[JavaObject], ids: frozenset[int]) -> list[JavaObject]:
+    found: dict[int, JavaObject] = {}
+    for value in values:
+        for each in catalyst.references_of(application.jvm, value):
+            number = each.exprId().id()
+            if number in ids:
+                found.setdefault(number, each)
+    return list(found.values())
+
+
+def _must_keep(application: Application, frame: DataFrame, settings: Mapping[str, str]) -> bool:
+    wanted = settings.get(_MATERIALIZE, "auto").lower()
+    if wanted in ("all", "none"):
+        return wanted == "all"
+    return not catalyst.is_stable(application.jvm, frame)
+
+
+def _keys(
+    application: Application, resolution: Resolution, snapshot: Snapshot, source: frozenset[int]
+) -> list[tuple[Key, Column]]:
+    """The equalities of the condition, each with the source's side."""
+    jvm = application.jvm
+    target = catalyst.ids_of(jvm, resolution.sides.target)
+    partitions = {name.lower() for name in snapshot.partition_columns}
+    found = []
+    for part in row_changes.conjuncts(jvm, resolution.condition):
+        equality = catalyst.equality_of(part)
+        if equality is None:
+            continue
+        left, right, null_safe = equality
+        for ours, theirs in ((left, right), (right, left)):
+            if not _only(application, ours, target) or not _only(application, theirs, source):
+                continue
+            kind = json.loads(row_changes.type_of(ours))
+            if not isinstance(kind, str):
+                continue
+            nodes = json.loads(_described(application, ours))
+            path = path_of(json.dumps(nodes))
+            is_partition = path is not None and len(path) == 1 and path[0].lower() in partitions
+            key = Key(nodes, kind, null_safe, is_partition)
+            if key.is_told:
+                found.append((key, row_changes.column(jvm, theirs)))
+    return found
+
+
+def _only(application: Application, found: JavaObject, ids: frozenset[int]) -> bool:
+    if not catalyst.is_deterministic(found):
+        return False
+    references = catalyst.references_of(application.jvm, found)
+    return bool(references) and all(each.exprId().id() in ids for each in references)
+
+
+def _described(application: Application, found: JavaObject) -> str:
+    native = application.native
+    text: str = Adapters.of(application.jvm).static("bayou.Plans").describe(found) if native else found.toJSON()
+    return text
+
+
+def _counted(frame: DataFrame, keys: Sequence[tuple[Key, Column]]) -> tuple[int, list[KeyValues]]:
+    """How many rows there are, and the range of each key, in one job."""
+    rows = frame.select(*(column.alias(f"k{number}") for number, (_, column) in enumerate(keys))) if keys else frame
+    wanted = [F.count(F.lit(1))]
+    for number, (key, _) in enumerate(keys):
+        name = f"k{number}"
+        wanted += [F.expr(key.text_of(f"min({name})")), F.expr(key.text_of(f"max({name})")), F.expr(f"count({name})")]
+        wanted.append(F.expr(f"collect_set({key.text_of(name)})") if key.is_partition else F.lit(None))
+    count, *facts = rows.agg(*wanted).collect()[0]
+    values = [_values(count, facts[4 * number : 4 * number + 4]) for number in range(len(keys))]
+    if keys and 0 < count <= MOST_VALUES:
+        values = _listed(rows, keys, values)
+    return count, values
+
+
+def _values(count: int, facts: Sequence[Any]) -> KeyValues:
+    least, greatest, known, values = facts
+    return KeyValues(least, greatest, known < count, values if values and len(values) <= MOST_VALUES else None)
+
+
+def _listed(rows: DataFrame, keys: Sequence[tuple[Key, Column]], values: Sequence[KeyValues]) -> list[KeyValues]:
+    """The same with the values of each key, for a source of few rows."""
+    wanted = [F.expr(f"collect_set({key.text_of(f'k{number}')})") for number, (key, _) in enumerate(keys)]
+    found = rows.agg(*wanted).collect()[0]
+    return [KeyValues(each.least, each.greatest, each.has_null, told or None) for each, told in zip(values, found, strict=True)]
+
+
+def _is_small(frame: DataFrame, rows: int, settings: Mapping[str, str]) -> bool:
+    """Whether the rows fit into a broadcast, by Spark's own limit: their number is known, and Spark estimates their width."""
+    limit = _bytes(settings.get(_THRESHOLD, "10485760"))
+    return 0 <= rows * catalyst.row_width_of(frame) <= limit
+
+
+def _bytes(text: str) -> int:
+    text = text.strip().lower()
+    digits = text.rstrip("bkmgt")
+    try:
+        return int(digits) * _UNITS.get(text[len(digits) :], 1)
+    except ValueError:
+        return 0

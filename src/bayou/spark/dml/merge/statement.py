@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MERGE INTO as SQL: the statement that Spark parsed and resolved, as a command that runs it when it is executed.
+
+The statement's own text says more than what Spark made of it: `*` is spelled out by then, structs are cast by the position of
+their fields, and DEFAULT is NULL. So names are resolved again, from the text, against the table and the source's plan. Where
+the text cannot tell, as with parameters in it, Spark's resolution is taken, and what it may have got wrong is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from bayou.errors import DeltaError, SessionError, UnsupportedFeatureError, redact_uri
+from bayou.protocol.schema import ArrayType, MapType, StructType
+from bayou.spark.dml.change import Target
+from bayou.spark.dml.merge.clauses import Action, Clause, Kind
+from bayou.spark.dml.merge.execute import MergeRequest, planned
+from bayou.spark.jvm import merge as catalyst
+from bayou.spark.jvm import row_changes
+from bayou.spark.jvm.callbacks import BiFunction
+from bayou.spark.projection import CURRENT_DEFAULT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bayou.log.snapshot import Snapshot
+    from bayou.protocol.schema import DataType
+    from bayou.spark.application import Application
+    from bayou.spark.jvm.bridge import JavaObject
+
+OPERATION = "MergeIntoTable"
+"""The name of Spark's node."""
+_KINDS = {
+    "matchedActions": Kind.MATCHED,
+    "notMatchedActions": Kind.NOT_MATCHED,
+    "notMatchedBySourceActions": Kind.NOT_MATCHED_BY_SOURCE,
+}
+_ACTIONS = {
+    "DeleteAction": Action.DELETE,
+    "UpdateAction": Action.UPDATE,
+    "UpdateStarAction": Action.UPDATE,
+    "InsertAction": Action.INSERT,
+    "InsertStarAction": Action.INSERT,
+}
+
+
+def merge_command(application: Application, statement: JavaObject) -> JavaObject:
+    """The command that stands for a MERGE that Spark resolved; executing it runs the statement. EXPLAIN does not.
+
+    Args:
+        application: the Spark application.
+        statement: the MergeIntoTable.
+
+    Raises:
+        UnsupportedFeatureError: the statement is about a query.
+    """
+    jvm = application.jvm
+    table = row_changes.table_of(jvm, statement.targetTable())
+    if table is None or json.loads(table)["version"] is not None:
+        raise UnsupportedFeatureError(
+            "MERGE changes the rows of a table, and not those of a query or of an older version.",
+            error_class="DELTA_OPERATION_NOT_ALLOWED",
+            sql_state="0AKDC",
+            features=["MERGE on a query"],
+            next_step="name the table.",
+        )
+    text = f"MERGE delta.`{redact_uri(json.loads(table)['path'])}` ON {statement.mergeCondition().sql()}"
+    return row_changes.command(jvm, BiFunction(jvm, lambda node, session: _run(application, node, session)), statement, text)
+
+
+def _run(application: Application, statement: JavaObject, session: JavaObject) -> None:
+    active = SparkSession.getActiveSession()
+    if active is None:
+        raise SessionError("There is no active Spark session.")
+    spark = SparkSession(active.sparkContext, session)
+    table = json.loads(row_changes.table_of(application.jvm, statement.targetTable()) or "{}")
+    target = Target.of(application, spark, table["path"], table["options"])
+    parsed = catalyst.parsed_statement(spark, statement)
+    if parsed is not None:
+        try:
+            plan = planned(_as_written(target, statement, parsed))
+        except (AnalysisException, DeltaError) as error:
+            if not _is_unresolved(error):
+                raise
+        else:
+            plan.run()
+            return
+    _refuse_doubtful(target, statement)
+    planned(_as_resolved(target, statement)).run()
+
+
+def _is_unresolved(error: Exception) -> bool:
+    name = error.error_class if isinstance(error, DeltaError) else getattr(error, "getErrorClass", lambda: "")()
+    return str(name or "").startswith(("UNRESOLVED", "DELTA_MERGE_UNRESOLVED", "UNBOUND", "_LEGACY_ERROR"))
+
+
+def _as_written(target: Target, statement: JavaObject, parsed: JavaObject) -> MergeRequest:
+    """The request as the statement's text has it."""
+    jvm = target.application.jvm
+    source = statement.sourceTable()
+    name = catalyst.name_of(jvm, parsed.sourceTable())
+    frame = catalyst.frame_of(jvm, target.spark, source if name is None else catalyst.with_name(jvm, source, name))
+    return MergeRequest(
+        target,
+        frame,
+        catalyst.name_of(jvm, parsed.targetTable()),
+        parsed.mergeCondition(),
+        _clauses(catalyst.clauses_of(jvm, parsed)),
+        catalyst.wants_evolution(parsed),
+    )
+
+
+def _as_resolved(target: Target, statement: JavaObject) -> MergeRequest:
+    """The request as Spark resolved it."""
+    jvm = target.application.jvm
+    frame = catalyst.frame_of(jvm, target.spark, statement.sourceTable())
+    clauses = _clauses(catalyst.clauses_of(jvm, statement))
+    return MergeRequest(target, frame, None, statement.mergeCondition(), clauses, node=statement.targetTable())
+
+
+def _clauses(found: Sequence[catalyst.StatementClause]) -> list[Clause]:
+    return [Clause(_KINDS[each.list_name], _ACTIONS[each.node], each.condition, each.pairs) for each in found]
+
+
+def _refuse_doubtful(target: Target, statement: JavaObject) -> None:
+    """Refuses assignments of which Spark's resolution may not be what is meant."""
+    jvm, snapshot = target.application.jvm, target.log.update()
+    for clause in catalyst.clauses_of(jvm, statement):
+        for key, _ in clause.pairs or ():
+            if _is_doubtful(snapshot, str(key.name())):
+                raise UnsupportedFeatureError(
+                    f"The new value of {key.sql()} is a struct, or its column has a default, and the statement's text cannot be "
+                    "resolved by itself.",
+                    table=snapshot.table_uri,
+                    version=snapshot.version,
+                    error_class="DELTA_OPERATION_NOT_ALLOWED",
+                    sql_state="0AKDC",
+                    features=["structs with parameters"],
+                    next_step="give the two tables aliases and no parameters, or use DeltaTable.merge.",
+                )
+
+
+def _is_doubtful(snapshot: Snapshot, name: str) -> bool:
+    field = snapshot.schema.field(name)
+    return field is None or CURRENT_DEFAULT in field.metadata or _has_struct(field.type)
+
+
+def _has_struct(kind: DataType) -> bool:
+    if isinstance(kind, ArrayType):
+        return _has_struct(kind.element_type)
+    if isinstance(kind, MapType):
+        return _has_struct(kind.key_type) or _has_struct(kind.value_type)
+    return isinstance(kind, StructType)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table's side of a MERGE: which of its files may hold a match, and their rows under the ids of the MERGE's expressions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from bayou.plan.predicate import And, Predicate, columns
+from bayou.protocol.schema import parse_schema
+from bayou.protocol.sql_text import quoted_name
+from bayou.spark.alignment import aligned
+from bayou.spark.dml.change import FILE, METADATA, Change
+from bayou.spark.dml.condition import RowCondition
+from bayou.spark.dml.files import ChosenFiles, common
+from bayou.spark.dml.merge.clauses import Kind
+from bayou.spark.expressions import by_logical_name, from_catalyst
+from bayou.spark.jvm import merge as catalyst
+from bayou.spark.jvm import row_changes
+from bayou.spark.jvm.adapters import Adapters
+from bayou.spark.jvm.relation import dataset
+from bayou.spark.jvm.row_changes import Expressions
+from bayou.spark.jvm.session import java_session
+from bayou.spark.overwrite import matching_partitions
+from bayou.spark.scan import Scan
+from bayou.spark.skipped_files import choose
+from bayou.spark.types import readable_schema, sql_type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame
+
+    from bayou.log.snapshot import Snapshot
+    from bayou.protocol.schema import StructField
+    from bayou.spark.dml.change import Target
+    from bayou.spark.dml.merge.resolution import Resolution
+    from bayou.spark.dml.merge.source import Source
+    from bayou.spark.jvm.bridge import JavaObject
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """A resolved MERGE against one state of a table.
+
+    Attributes:
+        change: the table, its state, and the files that may hold a match.
+        resolution: what is to be done.
+        source: the source's rows.
+    """
+
+    change: Change
+    resolution: Resolution
+    source: Source
+
+    def rows(self, positions: pa.Array, marks: pa.Array | None = None, *, with_numbers: bool = False) -> DataFrame:
+        """The rows of some files, under the ids that the expressions have for their columns.
+
+        The column `FILE` is never NULL, and tells rows of the table from none after an outer join.
+
+        Args:
+            positions: the files.
+            marks: an int for each of them, for `FILE` to hold; the positions where None.
+            with_numbers: whether a further column `METADATA` has the number of the row in its file, as `row_index`.
+        """
+        change, snapshot = self.change, self.change.snapshot
+        jvm, session = change.target.application.jvm, java_session(change.target.spark)
+        stored = readable_schema(snapshot.schema)
+        scan = Scan(
+            change.target.application,
+            session,
+            snapshot,
+            stored.fields,
+            metadata=["row_index"] if with_numbers else None,
+            positions=positions.cast(pa.int64()),
+            hidden={FILE: (positions if marks is None else marks).cast(pa.int32())},
+            options=change.target.storage_options,
+        ).planned()
+        others = [FILE, *([METADATA] if with_numbers else [])]
+        output = self.resolution.sides.target.output()
+        wanted = parse_schema(self.resolution.sides.target.schema().json())
+        plan, names = scan.plan, scan.columns[: len(stored.fields)]
+        if self.resolution.schema != snapshot.schema:
+            known = {field.name: (name, field) for field, name in zip(stored.fields, names, strict=True)}
+            made = dataset(jvm, session, plan).selectExpr(
+                jvm.array(jvm.static("java.lang.String"), [*(_brought(each, known) for each in wanted.fields), *others])
+            )
+            plan, names = made.queryExecution().analyzed(), list(wanted.names)
+        return row_changes.statement_rows(jvm, change.target.spark, output, plan, names, others)
+
+
+def _brought(wanted: StructField, known: Mapping[str, tuple[str, StructField]]) -> str:
+    """A column of the table as it is after the MERGE, from what its files hold."""
+    if wanted.name not in known:
+        return f"cast(null as {sql_type(wanted.type)}) as {quoted_name(wanted.name)}"
+    name, stored = known[wanted.name]
+    return f"{aligned(quoted_name(name), stored.type, wanted.type)} as {quoted_name(wanted.name)}"
+
+
+def merge_of(
+    target: Target,
+    snapshot: Snapshot,
+    resolution: Resolution,
+    source: Source,
+    settings: Mapping[str, str],
+    txn: tuple[str, int] | None,
+) -> Merge:
+    """A MERGE with the files that may hold a match.
+
+    With a clause for rows that nothing in the source matches, every file may hold one.
+
+    Args:
+        target: the table.
+        snapshot: its state.
+        resolution: what is to be done.
+        source: the source's rows.
+        settings: the session's settings.
+        txn: an application's id and a version of its own.
+    """
+    application = target.application
+    jvm = application.jvm
+    total = snapshot.files(["path"]).num_rows
+    every = pa.array(np.arange(total), pa.int64())
+    text = resolution.condition.sql()
+    parts: tuple[JavaObject, ...] = ()
+    predicates: tuple[Predicate, ...] = ()
+    if not resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
+        own = _own_parts(target, resolution)
+        partitions = {name.lower() for name in snapshot.partition_columns}
+        parts = tuple(each for each in own if {name.lower() for name in row_changes.names_of(jvm, each)} <= partitions)
+        predicates = (*source.predicates, *(_predicate(target, snapshot, each) for each in own))
+    by_partition = {field.physical_name for name in snapshot.partition_columns if (field := snapshot.schema.field(name))}
+    about = [each for each in predicates if columns(each) and all(path[0] in by_partition for path in columns(each))]
+    in_partitions = reduce(
+        common,
+        (
+            *(matching_partitions(application, target.spark, snapshot, part) for part in parts),
+            *(every if (chosen := choose(snapshot, each)) is None else chosen for each in about),
+        ),
+        every,
+    )
+    predicate = And(predicates)
+    if source.rows == 0 and not resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
+        candidates = every.slice(0, 0)
+    else:
+        chosen = choose(snapshot, predicate)
+        candidates = in_partitions if chosen is None else common(in_partitions, chosen)
+        candidates = _without_false(predicates, candidates)
+    condition = RowCondition(resolution.condition, False, text, predicate, parts)
+    files = ChosenFiles(total, in_partitions, candidates, every.slice(0, 0))
+    expressions = Expressions(resolution.sides.target, resolution.sides.target.output(), resolution.condition)
+    return Merge(Change(target, "MERGE", snapshot, expressions, condition, files, settings, txn), resolution, source)
+
+
+def _without_false(predicates: tuple[Predicate, ...], candidates: pa.Array) -> pa.Array:
+    """No file where a part of the condition is false for every row: skipping looks at columns only."""
+    from bayou.plan.predicate import Boolean  # noqa: PLC0415
+
+    return candidates.slice(0, 0) if any(isinstance(each, Boolean) and not each.value for each in predicates) else candidates
+
+
+def _own_parts(target: Target, resolution: Resolution) -> list[JavaObject]:
+    """The parts of the condition that only look at the table, as Spark simplifies them."""
+    jvm = target.application.jvm
+    ids = catalyst.ids_of(jvm, resolution.sides.target)
+    own = [
+        part
+        for part in row_changes.conjuncts(jvm, resolution.condition)
+        if (found := catalyst.references_of(jvm, part)) and all(each.exprId().id() in ids for each in found)
+    ]
+    if resolution.is_optimised:
+        return own
+    simplified = catalyst.simplified(jvm, target.spark, resolution.sides.target, own)
+    return [part for each in simplified for part in row_changes.conjuncts(jvm, each)]
+
+
+def _predicate(target: Target, snapshot: Snapshot, found: JavaObject) -> Predicate:
+    native = target.application.native
+    text = Adapters.of(target.application.jvm).static("bayou.Plans").describe(found) if native else found.toJSON()
+    return from_catalyst([text], by_logical_name(snapshot.schema))

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The columns of the rows that a MERGE writes: for each clause its values, with the table's types."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.protocol.expression_functions import ExpressionKind
+from bayou.protocol.generated_columns import generation_expression, has_generated_columns
+from bayou.protocol.sql_text import parenthesised, quoted_name
+from bayou.spark.dml.assignments import NewValues
+from bayou.spark.dml.merge.actions import ACTION
+from bayou.spark.dml.merge.clauses import Action
+from bayou.spark.jvm import row_changes
+from bayou.spark.jvm.parser import parsed
+from bayou.spark.jvm.session import java_session
+from bayou.spark.projection import CURRENT_DEFAULT
+from bayou.spark.stored_expressions import check_stored
+from bayou.spark.types import readable_schema, spark_data_type, sql_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from bayou.protocol.schema import StructField, StructType
+    from bayou.spark.dml.merge.resolution import ResolvedClause
+    from bayou.spark.dml.merge.target import Merge
+
+
+class ClauseValues(NewValues):
+    """The values of one clause; a column that it does not set keeps the value that it has."""
+
+    def __init__(self, merge: Merge, clause: ResolvedClause, columns: Mapping[str, Column]) -> None:
+        """Begin.
+
+        Args:
+            merge: the operation.
+            clause: the clause.
+            columns: the table's columns by their names in lower case.
+        """
+        target = merge.change.target
+        super().__init__(
+            target.application.jvm, target.spark, clause.assignments, merge.change.snapshot, merge.change.settings
+        )
+        self._columns = columns
+        self._fills = merge.resolution.evolves
+
+    def _existing(self, path: tuple[str, ...]) -> Column:
+        found = self._columns[path[0].lower()]
+        for name in path[1:]:
+            found = found.getField(name)
+        return found
+
+    def _struct(self, value: Column, given: StructType, wanted: StructType, path: tuple[str, ...]) -> Column:
+        lacking = [field for field in wanted.fields if given.field(field.name) is None]
+        if not self._fills or not lacking:
+            return super()._struct(value, given, wanted, path)
+        members = []
+        for field in wanted.fields:
+            source = given.field(field.name)
+            if source is None:
+                members.append(F.lit(None).cast(spark_data_type(field)).alias(field.name))
+            else:
+                inner = self._stored(value.getField(source.name), source.type, field, (*path, field.name))
+                members.append(inner.alias(field.name))
+        return F.when(value.isNotNull(), F.struct(*members))
+
+
+class WrittenColumns:
+    """Makes the rows that a MERGE writes out of joined ones."""
+
+    def __init__(self, merge: Merge, clauses: Iterable[int], left_out: Iterable[str] = ()) -> None:
+        """Begin.
+
+        Args:
+            merge: the operation.
+            clauses: the clauses that rows are written for.
+            left_out: the columns, in lower case, that the writer completes.
+        """
+        self._merge = merge
+        jvm = merge.change.target.application.jvm
+        wanted = set(clauses)
+        omitted = set(left_out)
+        self._clauses: Sequence[ResolvedClause] = [each for each in merge.resolution.clauses if each.number in wanted]
+        schema = merge.resolution.schema
+        self._fields = [f for f in readable_schema(schema).fields if f.name.lower() not in omitted]
+        self._table: Mapping[str, StructField] = {field.name: field for field in schema.fields}
+        output = jvm.list_of(merge.resolution.sides.target.output())
+        self._columns = {each.name().lower(): row_changes.column(jvm, each) for each in output}
+        self._values = {each.number: ClauseValues(merge, each, self._columns) for each in self._clauses}
+        self._generates = has_generated_columns(merge.change.snapshot.protocol, schema)
+
+    def of(self, joined: DataFrame, *, copies: bool) -> DataFrame:
+        """The rows, with the table's columns.
+
+        Args:
+            joined: joined rows, with the column `ACTION`.
+            copies: whether there are rows among them that stay as they are.
+        """
+        columns = [self._column(field, copies=copies).alias(field.name) for field in self._fields]
+        computed = {field.name: numbers for field in self._fields if (numbers := self._computing(field))}
+        if not computed:
+            return joined.select(*columns)
+        rows = joined.select(*columns, F.col(ACTION))
+        return rows.select(
+            *(
+                F.expr(self._recomputed(field, computed[field.name])) if field.name in computed else F.col(quoted_name(field.name))
+                for field in self._fields
+            )
+        )
+
+    def _column(self, field: StructField, *, copies: bool) -> Column:
+        """The value of a column by the clause that a row falls under."""
+        found, last = None, None
+        old = self._columns[field.name.lower()]
+        groups: list[tuple[list[int], Column]] = []
+        unchanged = []
+        for clause in self._clauses:
+            value = self._value(clause, field)
+            if value is None:
+                unchanged.append(clause.number)
+            else:
+                groups.append(([clause.number], value))
+        if copies or unchanged:
+            last = old
+        for number, (numbers, value) in enumerate(groups):
+            if last is None and number == len(groups) - 1:
+                last = value
+                break
+            matches = F.col(ACTION).isin(numbers) if len(numbers) > 1 else F.col(ACTION) == numbers[0]
+            found = F.when(matches, value) if found is None else found.when(matches, value)
+        if last is None:
+            last = old
+        return last if found is None else found.otherwise(last)
+
+    def _value(self, clause: ResolvedClause, field: StructField) -> Column | None:
+        """What a clause makes of a column; None where it leaves it as it is."""
+        values = self._values[clause.number]
+        if field.name.lower() in values.names:
+            return values.of(field)
+        return self._default(field) if clause.action is Action.INSERT else None
+
+    def _default(self, field: StructField) -> Column:
+        """What a row gets that is inserted without the column."""
+        default = self._table[field.name].metadata.get(CURRENT_DEFAULT)
+        if not isinstance(default, str):
+            return F.lit(None).cast(spark_data_type(field))
+        self._check(default, ExpressionKind.COLUMN_DEFAULT, f"the default of column {field.name!r}")
+        return F.expr(f"cast({parenthesised(default)} as {sql_type(field.type)})")
+
+    def _computing(self, field: StructField) -> list[int]:
+        """The clauses after which a generated column is computed: those that do not set it."""
+        text = generation_expression(self._table[field.name]) if self._generates else None
+        if text is None:
+            return []
+        self._check(text, ExpressionKind.GENERATED_COLUMN, f"the generated column {field.name!r}")
+        return [each.number for each in self._clauses if field.name.lower() not in each.assigned]
+
+    def _recomputed(self, field: StructField, numbers: Sequence[int]) -> str:
+        name, text = quoted_name(field.name), generation_expression(self._table[field.name]) or "null"
+        chosen = ", ".join(map(str, numbers))
+        return f"if({ACTION} in ({chosen}), cast({parenthesised(text)} as {sql_type(field.type)}), {name}) as {name}"
+
+    def _check(self, text: str, kind: ExpressionKind, of: str) -> None:
+        target, snapshot = self._merge.change.target, self._merge.change.snapshot
+        check_stored(
+            parsed(target.application.jvm, java_session(target.spark), text),
+            kind,
+            snapshot.schema,
+            of=of,
+            table=snapshot.table_uri,
+            version=snapshot.version,
+        )

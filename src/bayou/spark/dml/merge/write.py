@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The second pass of a MERGE: writes new, changed and copied rows, by the smallest join that the clauses allow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.protocol import properties
+from bayou.protocol.constraints import constraints_of
+from bayou.protocol.generated_columns import generation_expression
+from bayou.protocol.identity_columns import identity_columns
+from bayou.protocol.schema import StructType
+from bayou.spark.dml.change import FILE
+from bayou.spark.dml.commit import write_request
+from bayou.spark.dml.merge.actions import ACTION, action_of, inserted_action_of, matched_action_of
+from bayou.spark.dml.merge.clauses import Action, Kind
+from bayou.spark.dml.merge.find import clauses_with, positions_of
+from bayou.spark.dml.merge.values import WrittenColumns
+from bayou.spark.jvm import row_changes
+from bayou.spark.new_files import delete_files, write_new_files
+from bayou.spark.types import readable_schema
+from bayou.spark.write_target import WriteTarget, changed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from bayou.protocol.actions import AddFile
+    from bayou.spark.dml.merge.find import Found
+    from bayou.spark.dml.merge.target import Merge
+    from bayou.spark.new_files import NewFiles
+    from bayou.spark.write_request import WriteRequest
+    from bayou.spark.write_target import HeadAction
+
+_REPARTITION = "spark.databricks.delta.merge.repartitionBeforeWrite.enabled"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the second pass wrote.
+
+    Attributes:
+        files: the actions that add the new files.
+        num_rows: the rows in them.
+        num_bytes: their size.
+        head: the actions that change what the table is.
+    """
+
+    files: Sequence[AddFile] = ()
+    num_rows: int = 0
+    num_bytes: int = 0
+    head: tuple[HeadAction, ...] = ()
+
+
+class Writer:
+    """Writes the rows of one MERGE."""
+
+    def __init__(self, merge: Merge, found: Found, *, rewrites: bool) -> None:
+        """Begin.
+
+        Args:
+            merge: the operation.
+            found: what the first pass found.
+            rewrites: whether the files of changed rows are written again; else only new and changed rows are written.
+        """
+        self._merge = merge
+        self._found = found
+        self._rewrites = rewrites
+        self._updates = clauses_with(merge, Action.UPDATE)
+        self._inserts = clauses_with(merge, Action.INSERT)
+        self._changed = found.changed() if rewrites else found.changed(self._updates)
+        self._identities = {each.name.lower() for each in identity_columns(merge.resolution.schema)}
+
+    def write(self) -> Written:
+        """The new files.
+
+        Raises:
+            ConstraintViolationError: a row breaks a rule of the table.
+        """
+        written: list[NewFiles] = []
+        target = self._target(())
+        try:
+            if self._inserts and self._generates_identities:
+                left_out = self._left_out()
+                if self._changed:
+                    written.append(self._write(self._table_part(), self._provided(self._updates)))
+                written.append(self._write(self._source_part(left_out), self._provided(self._inserts), left_out))
+            else:
+                rows = self._rows()
+                if rows is not None:
+                    written.append(self._write(rows, self._provided([*self._updates, *self._inserts])))
+        except BaseException:
+            for each in written:
+                delete_files(self.request, each.files)
+            raise
+        head = next((each.head for each in reversed(written) if each.head), target.head)
+        files = [file for each in written for file in each.files]
+        return Written(files, sum(e.num_rows for e in written), sum(e.num_bytes for e in written), head)
+
+    @property
+    def request(self) -> WriteRequest:
+        """The request of the write. Rows of a partitioned table are gathered by partition first, into files of a good size."""
+        change = self._merge.change
+        request = write_request(change)
+        gathers = change.settings.get(_REPARTITION, "true").lower() == "true"
+        known = properties.OPTIMIZE_WRITE.read(change.snapshot.metadata.configuration)
+        if request.optimize_write is None and known is None and gathers and change.snapshot.partition_columns:
+            return replace(request, optimize_write=True)
+        return request
+
+    @property
+    def _generates_identities(self) -> bool:
+        clauses = [each for each in self._merge.resolution.clauses if each.number in self._inserts]
+        return bool(self._identities) and not all(self._identities <= each.assigned for each in clauses)
+
+    def _left_out(self) -> set[str]:
+        """The columns of inserted rows that no clause sets, and that the write of any rows completes."""
+        assigned = {name for each in self._merge.resolution.clauses if each.number in self._inserts for name in each.assigned}
+        schema = self._merge.resolution.schema
+        generated = {field.name.lower() for field in schema.fields if generation_expression(field) is not None}
+        return {name for name in self._identities | generated if name not in assigned}
+
+    def _target(self, provided: Iterable[str], left_out: Iterable[str] = ()) -> WriteTarget:
+        change, schema = self._merge.change, self._merge.resolution.schema
+        snapshot, omitted = change.snapshot, set(left_out)
+        given = StructType(tuple(f for f in readable_schema(schema).fields if f.name.lower() not in omitted))
+        target = changed(change.target.log, snapshot, schema, given, partitions=snapshot.partition_columns)
+        rules = constraints_of(target.metadata, target.schema, provided=provided if target.generates else ())
+        return replace(target, given=given, constraints=rules)
+
+    def _write(self, rows: DataFrame, provided: Iterable[str], left_out: Iterable[str] = ()) -> NewFiles:
+        target = self._target(provided, left_out)
+        return write_new_files(self._merge.change.target.application, rows, self.request, target)
+
+    def _provided(self, clauses: Iterable[int]) -> set[str]:
+        """The columns that some clauses set."""
+        wanted = set(clauses)
+        return {name for each in self._merge.resolution.clauses if each.number in wanted for name in each.assigned}
+
+    def _rows(self) -> DataFrame | None:
+        """All rows that are written; None where there can be none."""
+        matched = bool(self._found.changed()) or bool(self._found.kept)
+        if self._inserts and matched and not self._merge.source.is_small and not self._found.overlaps:
+            return WrittenColumns(self._merge, [*self._updates, *self._inserts]).of(self._of_both(), copies=self._rewrites)
+        parts = [self._table_part()] if self._changed else []
+        if self._inserts:
+            parts.append(self._source_part())
+        if not parts:
+            return None
+        return parts[0] if len(parts) == 1 else parts[0].union(parts[1])
+
+    def _table_part(self) -> DataFrame:
+        return WrittenColumns(self._merge, self._updates).of(self._of_table(), copies=self._rewrites)
+
+    def _source_part(self, left_out: Iterable[str] = ()) -> DataFrame:
+        return WrittenColumns(self._merge, self._inserts, left_out).of(self._of_source(), copies=False)
+
+    def _of_table(self) -> DataFrame:
+        """The table's rows that are written again, joined with what they match."""
+        merge = self._merge
+        rows = merge.rows(positions_of(self._changed))
+        condition = self._condition
+        if self._found.overlaps:
+            condition = condition & (matched_action_of(merge) >= 0)
+        needs_all = self._rewrites or bool(merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE))
+        joined = rows.join(merge.source.marked(), condition, "left" if needs_all else "inner")
+        return self._written(joined.withColumn(ACTION, action_of(merge) if needs_all else matched_action_of(merge)))
+
+    def _of_both(self) -> DataFrame:
+        """The same, with the source's rows that match nothing. Files that only hold matches take part and are not copied."""
+        merge = self._merge
+        files = positions_of({*self._changed, *self._found.changed(), *self._found.kept})
+        marks = pa.array([each if each in self._changed else -1 - each for each in files.to_pylist()], pa.int32())
+        rows = merge.rows(files, marks)
+        needs_all = self._rewrites or bool(merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE))
+        joined = rows.join(merge.source.marked(), self._condition, "full" if needs_all else "right")
+        return self._written(joined.withColumn(ACTION, action_of(merge)))
+
+    def _written(self, joined: DataFrame) -> DataFrame:
+        is_written = F.col(ACTION).isin([*self._updates, *self._inserts])
+        if self._rewrites:
+            is_written = is_written | ((F.col(ACTION) < 0) & (F.col(FILE) >= 0))
+        return joined.where(is_written)
+
+    def _of_source(self) -> DataFrame:
+        """The source's rows that match nothing."""
+        merge = self._merge
+        rows = merge.source.marked() if not merge.source.is_small else merge.source.frame
+        files = self._files_with_matches()
+        if len(files):
+            rows = self._without_matches(rows, files)
+        action = inserted_action_of(merge)
+        # Clauses of other kinds look at the table's columns, which are not there, and are not asked.
+        found = rows.withColumn(ACTION, action)
+        return found.where(F.col(ACTION).isin(self._inserts))
+
+    def _files_with_matches(self) -> pa.Array:
+        if self._merge.resolution.is_insert_only:
+            return self._merge.change.files.candidates
+        matched = [each.number for each in self._merge.resolution.of_kind(Kind.MATCHED)]
+        return positions_of({*self._found.changed(matched), *self._found.kept})
+
+    def _without_matches(self, rows: DataFrame, files: pa.Array) -> DataFrame:
+        """The source's rows without those that match a row of some files.
+
+        Rows of a small source are compared with the keys that did match, which are few: the table's rows stay where they are.
+        """
+        merge, jvm = self._merge, self._merge.change.target.application.jvm
+        keys = merge.source.keys
+        if not merge.source.is_small or not keys or any("map<" in each.dataType().catalogString() for each in keys):
+            return rows.join(merge.rows(files).drop(FILE), self._condition, "left_anti")
+        matches = merge.rows(files).join(merge.source.marked(), self._condition, "inner")
+        names = [f"__bayou_key{number}" for number in range(len(keys))]
+        columns = [row_changes.column(jvm, each) for each in keys]
+        known = matches.select(*(column.alias(name) for column, name in zip(columns, names, strict=True))).distinct()
+        same: Column = F.lit(True)
+        for column, name in zip(columns, names, strict=True):
+            same = same & column.eqNullSafe(F.col(name))
+        return rows.join(known, same, "left_anti")
+
+    @property
+    def _condition(self) -> Column:
+        return row_changes.column(self._merge.change.target.application.jvm, self._merge.resolution.condition)

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+package bayou;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Map;
+import java.util.WeakHashMap;
+import org.apache.spark.sql.ExperimentalMethods;
+import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+
+// Sessions that are made of one with our rule get it with their first query. They share its extensions, and are asked for rules while
+// they are made, when nothing can be put on them yet.
+public class NewSessions extends org.apache.spark.sql.catalyst.rules.Rule {
+  private static final Map known = Collections.synchronizedMap(new WeakHashMap());
+  private final SESSION session;
+  private final Rule rule;
+  private boolean done;
+
+  public NewSessions(SESSION session, Rule rule) {
+    this.session = session;
+    this.rule = rule;
+  }
+
+  public String ruleName() { return "bayou.NewSessions"; }
+
+  public TreeNode apply(TreeNode plan) {
+    if (!done) {
+      done = true;
+      add(session, rule);
+    }
+    return plan;
+  }
+
+  // Puts a rule behind those that are there; once.
+  public static void add(SESSION session, Rule rule) {
+    ExperimentalMethods methods = session.experimental();
+    ArrayList rules = new ArrayList();
+    for (scala.collection.Iterator i = methods.extraOptimizations().iterator(); i.hasNext();) {
+      Object each = i.next();
+      if (each instanceof Rule) return;
+      rules.add(each);
+    }
+    rules.add(rule);
+    methods.extraOptimizations_$eq(org.apache.spark.api.python.PythonUtils.toSeq(rules));
+  }
+
+  public static void install(SESSION session, final Rule rule) throws Exception {
+    add(session, rule);
+    SparkSessionExtensions extensions = (SparkSessionExtensions) session.getClass().getMethod("extensions", new Class[0]).invoke(session, new Object[0]);  // not public in Scala
+    if (known.put(extensions, Boolean.TRUE) != null) return;
+    extensions.injectPostHocResolutionRule(new Plans.Change() { public Object apply(Object made) { return new NewSessions((SESSION) made, rule); } });
+  }
+}

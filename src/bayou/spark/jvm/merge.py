@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MERGE as nodes of Catalyst: a user's expressions resolved against both sides, and Spark's own statement taken apart."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JError
+from pyspark.sql import Column, DataFrame
+
+from bayou.spark.jvm.callbacks import FAILED_CALL
+from bayou.spark.jvm.relation import dataset, struct_type
+from bayou.spark.jvm.row_changes import expression
+from bayou.spark.jvm.session import java_session
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+    from bayou.spark.jvm.bridge import JavaObject, Jvm
+
+_LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
+_EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
+_STABLE_NODES = frozenset({"Project", "Filter", "SubqueryAlias", "View", "Union"})
+_STABLE_LEAVES = frozenset({"LocalRelation", "Range", "OneRowRelation"})
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """The two sides of a MERGE, for names to be resolved against.
+
+    Attributes:
+        target: a node that only has the table's columns.
+        source: the source's plan.
+        both: both of them as a join.
+    """
+
+    target: JavaObject
+    source: JavaObject
+    both: JavaObject
+
+
+def sides_of(
+    jvm: Jvm, spark: SparkSession, schema: str, alias: str | None, source: JavaObject, node: JavaObject | None = None
+) -> Sides:
+    """The sides of a MERGE.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        schema: JSON of the table's columns.
+        alias: the name by which expressions may call the table.
+        source: the source's plan.
+        node: what stands for the table in a resolved statement; None for one that is made here.
+    """
+    target = node
+    if target is None:
+        nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge)
+        rows = java_session(spark).createDataFrame(nothing, struct_type(jvm, schema))
+        target = (rows if alias is None else rows.alias(alias)).queryExecution().analyzed()
+    outer = jvm.module("org.apache.spark.sql.catalyst.plans.FullOuter")
+    no_hint = jvm.module(f"{_LOGICAL}.JoinHint").NONE()
+    both = jvm.static(f"{_LOGICAL}.Join")(target, source, outer, jvm.none, no_hint)
+    return Sides(target, source, both)
+
+
+def plan_of(frame: DataFrame) -> JavaObject:
+    """The plan of a DataFrame as Spark resolved it."""
+    return frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
+
+
+def frame_of(jvm: Jvm, spark: SparkSession, plan: JavaObject) -> DataFrame:
+    """A plan as a DataFrame."""
+    return DataFrame(dataset(jvm, java_session(spark), plan), spark)
+
+
+def with_name(jvm: Jvm, plan: JavaObject, name: str) -> JavaObject:
+    """A plan under a name that expressions may put before its columns."""
+    identifier = jvm.static("org.apache.spark.sql.catalyst.AliasIdentifier")(name, jvm.seq([]))
+    return jvm.construct(jvm.java_class(f"{_LOGICAL}.SubqueryAlias"), identifier, plan)
+
+
+def attribute(jvm: Jvm, name: str) -> JavaObject:
+    """A column as it is written, not resolved."""
+    return jvm.module("org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute").quotedString(name)
+
+
+def column_of_name(jvm: Jvm, name: str) -> JavaObject:
+    """A top-level column of exactly that name, not resolved."""
+    names = jvm.module("org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute")
+    return names.apply(jvm.seq([name]))
+
+
+def parts_of_name(jvm: Jvm, name: str) -> tuple[str, ...]:
+    """The parts of a column's name as SQL writes it."""
+    names = jvm.module("org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute")
+    return tuple(str(each) for each in jvm.list_of(names.parseAttributeName(name)))
+
+
+class NotAnExpressionError(ValueError):
+    """Aggregates, window functions or generators stand where a MERGE takes plain expressions."""
+
+
+def resolved(jvm: Jvm, spark: SparkSession, plan: JavaObject, values: Sequence[Any]) -> list[JavaObject]:
+    """Expressions, resolved by Spark against a plan's columns. Nothing is run.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        plan: the plan.
+        values: SQL, columns, or expressions of Catalyst.
+
+    Raises:
+        NotAnExpressionError: one of them is more than an expression.
+    """
+    if not values:
+        return []
+    alias = jvm.java_class(f"{_EXPRESSIONS}.Alias")
+    ids = jvm.module(f"{_EXPRESSIONS}.NamedExpression")
+    columns = [
+        jvm.construct(
+            alias,
+            expression(jvm, spark, value) if isinstance(value, (str, Column)) else value,
+            f"v{number}",
+            ids.newExprId(),
+            jvm.seq([]),
+            jvm.none,
+            jvm.seq([]),
+        )
+        for number, value in enumerate(values)
+    ]
+    project = jvm.static(f"{_LOGICAL}.Project")(jvm.seq(columns), plan)
+    skip = jvm.module("org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
+    execution = java_session(spark).sessionState().executePlan(project, skip)
+    execution.assertAnalyzed()
+    analysed = execution.analyzed()
+    if analysed.nodeName() != "Project" or analysed.child().nodeName() != plan.nodeName():
+        raise NotAnExpressionError
+    found = [each.child() for each in jvm.list_of(analysed.projectList())]
+    if len(found) != len(values):
+        raise NotAnExpressionError
+    return found
+
+
+def is_deterministic(found: JavaObject) -> bool:
+    """Whether an expression gives the same for the same row, each time."""
+    return bool(found.deterministic())
+
+
+def ids_of(jvm: Jvm, plan_or_output: JavaObject) -> frozenset[int]:
+    """The ids of a plan's columns."""
+    return frozenset(each.exprId().id() for each in jvm.list_of(plan_or_output.output()))
+
+
+def references_of(jvm: Jvm, found: JavaObject) -> list[JavaObject]:
+    """The columns that an expression looks at."""
+    return jvm.list_of(found.references().toSeq())
+
+
+def equality_of(found: JavaObject) -> tuple[JavaObject, JavaObject, bool] | None:
+    """The two sides of an equality, and whether NULL is a value to it; None for anything else."""
+    name = found.getClass().getSimpleName()
+    if name not in ("EqualTo", "EqualNullSafe"):
+        return None
+    return found.left(), found.right(), name == "EqualNullSafe"
+
+
+def is_stable(jvm: Jvm, frame: DataFrame) -> bool:
+    """Whether a DataFrame gives the same rows however often it is run, and at little cost beside reading them.
+
+    It does where it is a filter or a projection of files whose list is fixed, or of literal rows.
+    """
+    pending = [frame._jdf.queryExecution().optimizedPlan()]  # noqa: SLF001  (the bridge)
+    while pending:
+        node = pending.pop()
+        name = node.getClass().getSimpleName()
+        if not node.deterministic():
+            return False
+        if name == "LogicalRelation":
+            if not _is_fixed(node.relation()):
+                return False
+        elif name not in _STABLE_LEAVES and name not in _STABLE_NODES:
+            return False
+        if "UDF(" in node.expressions().toString() or "UserDefined" in node.expressions().toString():
+            return False
+        pending += jvm.list_of(node.children())
+    return True
+
+
+def _is_fixed(relation: JavaObject) -> bool:
+    """Whether a relation is a list of files that was settled when it was made; a Delta table's latest version is none."""
+    if relation.getClass().getSimpleName() != "HadoopFsRelation":
+        return False
+    return bool(relation.location().getClass().getSimpleName() == "InMemoryFileIndex")
+
+
+def size_bytes_of(frame: DataFrame) -> int:
+    """What Spark takes the size of a DataFrame to be."""
+    text = frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes().toString()  # noqa: SLF001  (the bridge)
+    return int(text)
+
+
+def row_width_of(frame: DataFrame) -> int:
+    """What Spark takes a row of a DataFrame to need in memory, in bytes."""
+    return int(frame._jdf.schema().defaultSize())  # noqa: SLF001  (the bridge)
+
+
+def let_go(frame: DataFrame) -> None:
+    """Drops the blocks of a DataFrame that `localCheckpoint` gave; nothing can read it afterwards."""
+    with contextlib.suppress(*FAILED_CALL, AttributeError):
+        frame._jdf.queryExecution().logical().rdd().unpersist(False)  # noqa: SLF001  (the bridge)
+
+
+@dataclass(frozen=True, slots=True)
+class StatementClause:
+    """A clause of Spark's statement.
+
+    Attributes:
+        list_name: in which of the statement's lists it is.
+        node: the name of its node.
+        condition: for which rows; None for all.
+        pairs: the assigned columns and their values; None for `*` and for a DELETE.
+    """
+
+    list_name: str
+    node: str
+    condition: JavaObject | None
+    pairs: Sequence[tuple[JavaObject, JavaObject]] | None
+
+
+def clauses_of(jvm: Jvm, statement: JavaObject) -> list[StatementClause]:
+    """The clauses of a MergeIntoTable, in order."""
+    found = []
+    for name in ("matchedActions", "notMatchedActions", "notMatchedBySourceActions"):
+        for each in jvm.list_of(getattr(statement, name)()):
+            node = each.getClass().getSimpleName()
+            condition = each.condition()
+            pairs = None
+            if node in ("UpdateAction", "InsertAction"):
+                pairs = [(pair.key(), pair.value()) for pair in jvm.list_of(each.assignments())]
+            found.append(StatementClause(name, node, condition.get() if condition.isDefined() else None, pairs))
+    return found
+
+
+def parsed_statement(spark: SparkSession, statement: JavaObject) -> JavaObject | None:
+    """The MergeIntoTable as it stands in the statement's text, parsed and not resolved; None where there is no such text.
+
+    A text with parameters in it is none: their values are not in it.
+    """
+    text = statement.origin().sqlText()
+    if not text.isDefined():
+        return None
+    try:
+        parsed = java_session(spark).sessionState().sqlParser().parsePlan(text.get())
+    except FAILED_CALL:
+        return None
+    while parsed.nodeName() != "MergeIntoTable":
+        children = parsed.children()
+        if children.size() != 1:
+            return None
+        parsed = children.head()
+    shown = parsed.toString()
+    return None if "namedparameter(" in shown or "posparameter(" in shown else parsed
+
+
+def name_of(jvm: Jvm, parsed: JavaObject) -> str | None:
+    """The name by which a statement's expressions call one of its tables: its alias, or the last part of its own name."""
+    kind = parsed.nodeName()
+    if kind == "SubqueryAlias":
+        return str(parsed.identifier().name())
+    if kind == "UnresolvedSubqueryColumnAliases":
+        return name_of(jvm, parsed.child())
+    if kind in ("UnresolvedRelation", "RelationTimeTravel"):
+        parts = jvm.list_of((parsed if kind == "UnresolvedRelation" else parsed.relation()).multipartIdentifier())
+        return str(parts[-1]) if parts else None
+    return None
+
+
+def wants_evolution(statement: JavaObject) -> bool:
+    """Whether a statement says WITH SCHEMA EVOLUTION; before Spark 4 none can."""
+    try:
+        return bool(statement.withSchemaEvolution())
+    except Py4JError:
+        return False
+
+
+def simplified(jvm: Jvm, spark: SparkSession, table: JavaObject, conditions: Sequence[JavaObject]) -> list[JavaObject]:
+    """Conditions over one relation as Spark's optimizer simplifies them.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        table: the relation.
+        conditions: the conditions, resolved.
+    """
+    found = []
+    skip = jvm.module("org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
+    for condition in conditions:
+        statement = jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, condition)
+        found.append(java_session(spark).sessionState().executePlan(statement, skip).optimizedPlan().condition())
+    return found
