@@ -35,6 +35,11 @@ class DeltaSpark:
         assert "error" in answer, answer
         return str(answer["error"])
 
+    def write(self, query: str, path: str, mode: str, options: dict[str, str], partition_by: list[str]) -> str | None:
+        """Saves the rows of a query; the error, or None."""
+        given = {"write": query, "path": path, "mode": mode, "options": options, "partition_by": partition_by}
+        return self._ask(given).get("error")
+
     def begin(self, path: str, where: str | None) -> None:
         """Begins a transaction that has read the files of a filter; None reads nothing."""
         answer = self._ask({"begin": path, "where": where})

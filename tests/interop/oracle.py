@@ -3,6 +3,7 @@
 
 A list holds SQL statements: the answer is the rows of the last one as lists of texts, or the error. `{"begin": path, "where":
 filter}` begins a transaction of delta-spark's that has read the files of that filter, and `{"commit": actions}` commits it.
+`{"write": query, "path": path, "mode": mode, "options": options, "partition_by": columns}` saves a query's rows.
 """
 
 from __future__ import annotations
@@ -59,6 +60,9 @@ class Transactions:
 
     def answer(self, given: dict[str, object]) -> dict[str, object]:
         try:
+            if "write" in given:
+                write(self._spark, given)
+                return {"rows": []}
             if "begin" in given:
                 self._begin(given["begin"], given["where"])
                 return {"rows": []}
@@ -81,6 +85,14 @@ class Transactions:
 
     def _seq(self, items: list[object]) -> object:
         return self._spark._jvm.PythonUtils.toSeq(items)
+
+
+def write(spark: SparkSession, given: dict[str, object]) -> None:
+    """Saves the rows of a query by the DataFrame's writer."""
+    writer = spark.sql(given["write"]).write.format("delta").mode(given["mode"]).options(**given["options"])
+    if given["partition_by"]:
+        writer = writer.partitionBy(*given["partition_by"])
+    writer.save(given["path"])
 
 
 def answer(spark: SparkSession, statements: list[str]) -> dict[str, object]:

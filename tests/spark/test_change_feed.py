@@ -28,6 +28,7 @@ from bayou.errors import (
 from bayou.protocol import file_names
 from bayou.protocol.actions import Protocol
 from bayou.protocol.schema import StructField, StructType
+from bayou.spark.application import Application
 from bayou.testing.table_builder import TableBuilder, metadata, remove
 
 FEED = {"delta.enableChangeDataFeed": "true"}
@@ -444,6 +445,17 @@ def test_a_frame_whose_columns_are_gone_says_so(spark, table_path):
     builder.commit(metadata({"id": "long"}, configuration=FEED), remove("a.parquet", partitionValues={}, size=10))
     with pytest.raises((SchemaChangedError, UnsupportedFeatureError)):
         frame.collect()
+
+
+@pytest.mark.filterwarnings("ignore:The Java adapters")
+def test_without_the_java_adapters_a_frame_reads_the_range_that_it_was_made_for(spark, table_path, monkeypatch):
+    monkeypatch.setattr(Application.of(spark), "native", False)
+    builder = story(table_path)
+    frame = bayou.read(spark, table_path, changes=(2, None))
+    builder.commit(rows(table_path, "late.parquet", [1]))
+    assert frame.columns == ["id", "name", "_change_type", "_commit_version", "_commit_timestamp"]
+    assert seen(frame) == part(2)
+    assert seen(frame.where("_commit_version = 4 and id >= 0")) == part(4, 4)
 
 
 OFF = {"delta.enableChangeDataFeed": "false"}

@@ -185,6 +185,7 @@ class CommitLoop:
         carries = current is not None and InCommitTimestamps.of(current.configuration).enabled
         stamp = max(now, (state.timestamp or 0) + 1) if carries else None
         staged = self._staged if stamp is None else self._staged.enabling_timestamps(self._base, version, stamp)
+        staged = staged.noting_type_changes(self._base, version)
         file_lines = self._file_lines
         if tracks_rows(staged.protocol or state.protocol, current):
             staged = with_row_ids(staged, state.row_id_mark, version, self._log.table_uri)

@@ -88,6 +88,7 @@ def first_actions(
     settings: Mapping[str, str] | None = None,
     features: Iterable[str] = (),
     cluster_by: ClusteringColumns | None = None,
+    may_be_empty: bool = False,
 ) -> FirstActions:
     """The protocol and the metadata of a new table, and its clustering columns.
 
@@ -101,6 +102,7 @@ def first_actions(
         features: features that it gets beside those that it needs.
         cluster_by: the paths of its clustering columns, whatever the case; none for a table that is clustered by nothing yet,
             and None for one that is not clustered.
+        may_be_empty: whether the schema may have no column.
 
     Raises:
         InvalidSchemaError: no table can have this schema, these partition columns or these clustering columns.
@@ -117,7 +119,7 @@ def first_actions(
     maps = mapping_mode(configuration) != "none"
     feeds = known_properties.ENABLE_CHANGE_DATA_FEED.read(configuration)
     stored = to_stored(schema)
-    check_schema(stored, partition_by, table, column_mapping=maps, change_data_feed=feeds)
+    check_schema(stored, partition_by, table, column_mapping=maps, change_data_feed=feeds, may_be_empty=may_be_empty)
     check_definition(stored, partition_by, table=table)
     mapped = mapped_columns(stored, configuration, table=table)
     names = [name for each in mapped.schema.fields for name in (each.name, each.physical_name)]

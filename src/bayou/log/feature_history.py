@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
 
 
-def truncate_history(snapshot: Snapshot, *, now_ms: int | None = None) -> None:
+def truncate_log(snapshot: Snapshot, *, now_ms: int | None = None) -> None:
     """Deletes the log before the newest checkpoint that is older than `delta.dropFeatureTruncateHistory.retentionDuration`.
 
     Args:

@@ -16,6 +16,8 @@ from bayou.log.keys import canonical_paths
 from bayou.log.removed_files import RemovedFiles
 from bayou.log.timestamps import ict_keys
 from bayou.protocol.actions import AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
+from bayou.protocol.schema import parse_schema, schema_to_json
+from bayou.protocol.type_widening import TYPE_CHANGES, notes_versions, with_noted_version
 
 Action: TypeAlias = AddFile | RemoveFile | Metadata | Protocol | SetTransaction | DomainMetadata
 
@@ -149,6 +151,22 @@ class StagedActions:
             since = (keys_before.version.read(before), keys_before.timestamp.read(before))
         known = {key: str(value) for key, value in zip(keys.since, since, strict=True) if value is not None}
         return replace(self, metadata=replace(self.metadata, configuration={**configuration, **known}))
+
+
+    def noting_type_changes(self, base: TableState, version: int) -> StagedActions:
+        """The actions, with metadata that say for each type that was widened which version did it, where the table notes that.
+
+        Args:
+            base: what the commit was prepared for.
+            version: the version that the attempt is for.
+        """
+        protocol = self.protocol or base.protocol
+        if self.metadata is None or protocol is None or TYPE_CHANGES not in self.metadata.schema_string:
+            return self
+        if not notes_versions(protocol):
+            return self
+        schema = with_noted_version(parse_schema(self.metadata.schema_string), version)
+        return replace(self, metadata=replace(self.metadata, schema_string=schema_to_json(schema)))
 
 
 def encode_line(action: Mapping[str, Any]) -> bytes:

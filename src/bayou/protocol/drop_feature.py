@@ -50,7 +50,8 @@ class DropFeaturePlan:
         barriers: how many empty commits, each with a checkpoint, separate the traces from the end.
         truncates_history: whether the history that knows the feature goes: without a trace the protocol may be lowered at
             once; where traces were removed now, `wait_for_retention` says so; where old ones remain, `history_remains`.
-        writes_tombstones: whether the last commit names the deletion vectors' files, so that VACUUM keeps them.
+        writes_tombstones: whether a commit names the deletion vectors' files of removed files, so that a VACUUM which knows no
+            vectors keeps them.
         protects_checkpoints: whether the last commit sets `delta.requireCheckpointProtectionBeforeVersion` to its own
             version. A checkpoint follows it.
         unset_properties: properties that the last commit takes away; a table may spell them in another case.
@@ -169,7 +170,7 @@ def drop_feature_plan(
         undoing.actions,
         _BARRIERS if fast else int(protects),
         protects and truncate_history,
-        fast and feature == "deletionVectors",
+        feature == "deletionVectors",
         fast,
         tuple(key for key in undoing.unsets if key.lower() in set_here),
     )

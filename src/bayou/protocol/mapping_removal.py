@@ -34,6 +34,8 @@ def why_files_need_rewriting(metadata: Metadata) -> str:
     Args:
         metadata: the table's metadata.
     """
+    if properties.COLUMN_MAPPING_MODE.read(metadata.configuration).lower() == "none":
+        return ""  # the files know nothing of the ids and names that are left over
     fields = list(fields_by_path(parse_schema(metadata.schema_string)))
     other = [field.name for _, field in fields if field.physical_name != field.name]
     if other:

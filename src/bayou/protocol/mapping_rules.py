@@ -70,7 +70,10 @@ def mode_change(
         return ModeChange.UPGRADE
     if new == "none" and allow_removal:
         return ModeChange.REMOVAL
-    step = "Use the mode name." if old == "none" else "Copy the rows into a new table with that mode."
+    if new == "none":
+        step = "Set it to none alone, with no other property; spark.databricks.delta.columnMapping.allowRemoval must not be false."
+    else:
+        step = "Use the mode name." if old == "none" else "Copy the rows into a new table with that mode."
     raise InvalidOptionError(
         f"changing column mapping mode from '{old}' to '{new}' is not supported: data files would not fit it",
         table=table,

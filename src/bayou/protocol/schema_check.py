@@ -45,6 +45,7 @@ def check_schema(
     version: int | None = None,
     column_mapping: bool = False,
     change_data_feed: bool = False,
+    may_be_empty: bool = False,
 ) -> None:
     """Refuses a schema that no table can have.
 
@@ -57,12 +58,13 @@ def check_schema(
         version: the table's version, for the error.
         column_mapping: whether files have physical names, so that logical ones may have any character.
         change_data_feed: whether the table keeps a change data feed.
+        may_be_empty: whether there may be no column: a table may be made so, and gets its columns later.
 
     Raises:
         InvalidSchemaError: a name, a type, a NOT NULL or a partition column is not possible; the text says which and
             why, and `columns` names the columns.
     """
-    if not schema.fields:
+    if not schema.fields and not may_be_empty:
         raise _invalid("a table needs at least one column", table, version, "DELTA_EMPTY_DATA", "428GU")
     check_names(schema, table, version=version, column_mapping=column_mapping, change_data_feed=change_data_feed)
     check_types(schema, table, version=version)

@@ -10,17 +10,22 @@ from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
+from bayou.protocol.features import writer_features
 from bayou.protocol.partition_values import INTEGER_BITS, decimal_type
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bayou.protocol.actions import Protocol
     from bayou.protocol.schema import DataType
 
 TYPE_CHANGES: Final = "delta.typeChanges"
 """The key of a field's metadata that lists the changes of its type."""
 
+_VERSION: Final = "tableVersion"
+_FEATURE: Final = "typeWidening"
+_PREVIEW: Final = "typeWidening-preview"
 _INT32_TYPES: Final = ("byte", "short", "integer")
 _EXACT_DECIMALS: Final = {"byte": (10, 0), "short": (10, 0), "integer": (10, 0), "long": (20, 0)}
 """The least decimal that Parquet readers make of an integer."""
@@ -63,18 +68,83 @@ def is_widening(from_type: str, to_type: str, widening: Widening = Widening.ALWA
     return (from_type, to_type) == ("float", "double")
 
 
-def record_type_changes(schema: StructType, previous: StructType, *, change_version: int | None = None) -> StructType:
+def record_type_changes(schema: StructType, previous: StructType) -> StructType:
     """The schema with every type that is wider than before noted in the metadata of the nearest field.
 
     Args:
         schema: the table's new schema.
         previous: its schema before.
-        change_version: the version that makes the change; only tables with the preview of the feature note it.
 
     Source: PROTOCOL.md, "Type Change Metadata".
     """
     before = {field.name.lower(): field for field in previous.fields}
-    return StructType(tuple(_recorded(field, before.get(field.name.lower()), change_version) for field in schema.fields))
+    return StructType(tuple(_recorded(field, before.get(field.name.lower())) for field in schema.fields))
+
+
+def notes_versions(protocol: Protocol) -> bool:
+    """Whether a table's changes of types are noted with the version that made them.
+
+    It is so where a table has the preview of the feature and not the feature: older clients rely on it.
+
+    Source: the RFC of type widening; delta-spark's `TypeWideningMetadata.addTypeWideningMetadata`.
+    """
+    supported = writer_features(protocol)
+    return _PREVIEW in supported and _FEATURE not in supported
+
+
+def with_noted_version(schema: StructType, version: int) -> StructType:
+    """The schema with a version in each change of a type that is noted without one.
+
+    Args:
+        schema: the schema.
+        version: the version that the commit becomes.
+    """
+    return StructType(tuple(_noted(field, version) for field in schema.fields))
+
+
+def _noted(field: StructField, version: int) -> StructField:
+    kind, notes = _noted_type(field.type, version), field.metadata.get(TYPE_CHANGES)
+    if not isinstance(notes, list):
+        return replace(field, type=kind)
+    noted = [{_VERSION: version, **note} if isinstance(note, dict) else note for note in notes]
+    return replace(field, type=kind, metadata={**field.metadata, TYPE_CHANGES: noted})
+
+
+def _noted_type(kind: DataType, version: int) -> DataType:
+    match kind:
+        case StructType():
+            return with_noted_version(kind, version)
+        case ArrayType(element, _):
+            return replace(kind, element_type=_noted_type(element, version))
+        case MapType(key, value, _):
+            return replace(kind, key_type=_noted_type(key, version), value_type=_noted_type(value, version))
+        case _:
+            return kind
+
+
+def without_type_changes(schema: StructType) -> StructType:
+    """The schema without its notes of wider types, for a table that has no file of a narrower one.
+
+    Source: PROTOCOL.md, "Writer Requirements for Type Widening".
+    """
+    return StructType(tuple(_unrecorded(field) for field in schema.fields))
+
+
+def _unrecorded(field: StructField) -> StructField:
+    metadata = {key: value for key, value in field.metadata.items() if key != TYPE_CHANGES}
+    return replace(field, type=_unrecorded_type(field.type), metadata=metadata)
+
+
+def _unrecorded_type(kind: DataType) -> DataType:
+    match kind:
+        case StructType():
+            return without_type_changes(kind)
+        case ArrayType(element, _):
+            return replace(kind, element_type=_unrecorded_type(element))
+        case MapType(key, value, _):
+            return replace(kind, key_type=_unrecorded_type(key), value_type=_unrecorded_type(value))
+        case _:
+            return kind
 
 
 def _widens_to_decimal(
@@ -89,11 +159,11 @@ def _widens_to_decimal(
     return to_scale >= scale and to_precision - to_scale >= precision - scale
 
 
-def _recorded(field: StructField, previous: StructField | None, change_version: int | None) -> StructField:
+def _recorded(field: StructField, previous: StructField | None) -> StructField:
     if previous is None:
         return field
-    kind = _recorded_type(field.type, previous.type, change_version)
-    changes = list(_changes(field.type, previous.type, (), change_version))
+    kind = _recorded_type(field.type, previous.type)
+    changes = list(_changes(field.type, previous.type, ()))
     if not changes:
         return replace(field, type=kind)
     known = field.metadata.get(TYPE_CHANGES)
@@ -101,30 +171,29 @@ def _recorded(field: StructField, previous: StructField | None, change_version: 
     return replace(field, type=kind, metadata={**field.metadata, TYPE_CHANGES: [*earlier, *changes]})
 
 
-def _recorded_type(kind: DataType, previous: DataType, change_version: int | None) -> DataType:
+def _recorded_type(kind: DataType, previous: DataType) -> DataType:
     match kind, previous:
         case StructType(), StructType():
-            return record_type_changes(kind, previous, change_version=change_version)
+            return record_type_changes(kind, previous)
         case ArrayType(element, _), ArrayType(old, _):
-            return replace(kind, element_type=_recorded_type(element, old, change_version))
+            return replace(kind, element_type=_recorded_type(element, old))
         case MapType(key, value, _), MapType(old_key, old_value, _):
-            recorded = _recorded_type(value, old_value, change_version)
-            return replace(kind, key_type=_recorded_type(key, old_key, change_version), value_type=recorded)
+            recorded = _recorded_type(value, old_value)
+            return replace(kind, key_type=_recorded_type(key, old_key), value_type=recorded)
         case _:
             return kind
 
 
-def _changes(kind: DataType, previous: DataType, path: tuple[str, ...], change_version: int | None) -> Iterator[dict[str, Any]]:
+def _changes(kind: DataType, previous: DataType, path: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     """The changes inside a field's arrays and maps; a struct's fields have notes of their own."""
     match kind, previous:
         case ArrayType(element, _), ArrayType(old, _):
-            yield from _changes(element, old, (*path, "element"), change_version)
+            yield from _changes(element, old, (*path, "element"))
         case MapType(key, value, _), MapType(old_key, old_value, _):
-            yield from _changes(key, old_key, (*path, "key"), change_version)
-            yield from _changes(value, old_value, (*path, "value"), change_version)
+            yield from _changes(key, old_key, (*path, "key"))
+            yield from _changes(value, old_value, (*path, "value"))
         case str(), str() if is_widening(previous, kind):
-            change: dict[str, Any] = {} if change_version is None else {"tableVersion": change_version}
-            change |= {"fromType": previous, "toType": kind}
+            change = {"fromType": previous, "toType": kind}
             yield change | ({"fieldPath": ".".join(path)} if path else {})
         case _:
             return

@@ -10,15 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from bayou.errors import InvalidOptionError, InvalidSchemaError
 from bayou.log.row_id_backfill import lacks_row_ids
 from bayou.protocol import properties
 from bayou.protocol.actions import Metadata
-from bayou.protocol.mapping_rules import ModeChange, mode_change
+from bayou.protocol.mapping_rules import mapping_mode, mode_change
 from bayou.protocol.property_combinations import check_combinations
 from bayou.protocol.property_rules import canonical_key, validated
 from bayou.protocol.schema_paths import dotted, type_at
 from bayou.protocol.stats import parse_column_list
+from bayou.spark.alter_mapping import ALLOW_REMOVAL, remove_column_mapping
 from bayou.spark.alter_row_tracking import give_row_ids
 from bayou.spark.alter_target import AlterTarget, altered, table_rules
 
@@ -40,7 +41,8 @@ _BY_WRITERS_ONLY: Final = (
 def set_properties(target: AlterTarget, given: Mapping[str, str]) -> None:
     """Sets table properties, with the features and the protocol that they need; commits nothing where nothing changes.
 
-    A table that begins to track rows first gets row ids for the files that have none, in commits of their own.
+    Column mapping goes where nothing but its mode is set, to `none`, and no file has to be rewritten for it. A table that begins
+    to track rows first gets row ids for the files that have none, in commits of their own.
 
     Args:
         target: the table.
@@ -53,6 +55,9 @@ def set_properties(target: AlterTarget, given: Mapping[str, str]) -> None:
     """
     snapshot = target.snapshot()
     texts = {key: _text(value) for key, value in given.items()}
+    if _removes_mapping(target, snapshot, list(texts), next(iter(texts.values()), "")):
+        remove_column_mapping(target, snapshot, keep_mode=True)
+        return
     actions = _actions(target, snapshot, texts)
     tracks = _begins_row_tracking(snapshot, actions)
     if tracks and lacks_row_ids(snapshot):
@@ -77,6 +82,9 @@ def unset_properties(target: AlterTarget, keys: Sequence[str], *, if_exists: boo
     snapshot = target.snapshot()
     wanted = list(dict.fromkeys(map(canonical_key, keys)))
     _check_unset(snapshot, wanted, if_exists=if_exists)
+    if _removes_mapping(target, snapshot, wanted, "none"):
+        remove_column_mapping(target, snapshot, keep_mode=False)
+        return
     lower = {key.lower() for key in wanted}
     after = _without(snapshot.metadata.configuration, wanted)
     check_combinations(after, table=target.uri, version=snapshot.version, touched=dict.fromkeys(wanted, ""))
@@ -121,16 +129,15 @@ def _without(configuration: Mapping[str, str], keys: Mapping[str, str] | Sequenc
 
 def _check_mapping(snapshot: Snapshot, after: Mapping[str, str]) -> None:
     before = snapshot.metadata.configuration
-    if mode_change(before, after, table=snapshot.table_uri, version=snapshot.version) is ModeChange.REMOVAL:
-        raise UnsupportedFeatureError(
-            "column mapping cannot be taken from a table yet: all of its files have to be rewritten under their logical names",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            error_class="DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE",
-            sql_state="0AKDC",
-            next_step="copy the rows into a new table.",
-            features=("columnMapping",),
-        )
+    mode_change(before, after, table=snapshot.table_uri, version=snapshot.version, allow_removal=False)
+
+
+def _removes_mapping(target: AlterTarget, snapshot: Snapshot, keys: Sequence[str], mode: str) -> bool:
+    """Whether a change does nothing but take column mapping from a table that has it, where the session allows that."""
+    alone = [canonical_key(key) for key in keys] == [properties.COLUMN_MAPPING_MODE.key]
+    if not alone or mode.strip().lower() != "none" or mapping_mode(snapshot.metadata.configuration) == "none":
+        return False
+    return target.settings.get(ALLOW_REMOVAL, "true").lower() != "false"
 
 
 def _begins_row_tracking(snapshot: Snapshot, actions: Sequence[Action]) -> bool:

@@ -215,7 +215,8 @@ def pin(
     feed = log.change_feed(settings.applied(bounds), schema_mode=settings.schema_mode, check_schemas=settings.check_schemas)
     check_readable(feed.snapshot.protocol, feed.snapshot.table_uri, feed.snapshot.version)
     pinned, changes = PinnedChanges.of(bounds, feed, settings), Changes(feed, options)
-    FeedCache.of(application).put(_key(pinned, latest, options), changes)
+    if feed.end <= latest.version:  # else there was a commit in between, and the key would name less than the feed has
+        FeedCache.of(application).put(_key(pinned, latest, options), changes)
     return pinned, changes
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bayou.spark.application import Application
     from bayou.spark.jvm.catalog import TableName
 
+_EMPTY_SCHEMA = "spark.databricks.delta.createEmptySchemaTable.enabled"
 MODES = ("create", "createIfNotExists", "replace", "createOrReplace")
 _OPERATIONS = {
     "create": "CREATE TABLE",
@@ -182,14 +183,17 @@ def _commit(
     snapshot: Snapshot | None,
 ) -> None:
     """The table's first commit, or the one that puts another table in the place of the one that is there."""
+    settings = settings_of(spark)
     first = first_actions(
         definition.schema,
         definition.partition_by,
         definition.properties,
         table=log.table_uri,
         description=definition.comment,
-        settings=settings_of(spark),
+        settings=settings,
         cluster_by=None if definition.cluster_by is None else parse_columns(definition.cluster_by),
+        # Its columns come with addColumns, or with the first write that merges its schema.
+        may_be_empty=snapshot is None and settings.get(_EMPTY_SCHEMA, "true").lower() != "false",
     )
     protocol, metadata, domains = first.protocol, first.metadata, first.domains
     schema = parse_schema(metadata.schema_string)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """DROP FEATURE: what the plan of it says, done; features whose traces are in data files stay.
 
-Source: delta-spark's `AlterTableDropFeatureDeltaCommand` and its "fast drop".
+Source: delta-spark's `AlterTableDropFeatureDeltaCommand`: its "fast drop", and the older way, which truncates history.
 """
 
 from __future__ import annotations
@@ -9,31 +9,36 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-import pyarrow.compute as pc
-
-from bayou.errors import ConcurrentModificationError, UnsupportedFeatureError
+from bayou.errors import ConcurrentModificationError, DeltaError, UnsupportedFeatureError
+from bayou.log.feature_history import history_uses, truncate_log
+from bayou.log.row_tracking import DOMAIN
 from bayou.protocol import properties
 from bayou.protocol.actions import DomainMetadata
-from bayou.protocol.drop_feature import DropFeaturePlan, PreDowngrade, drop_feature_plan
-from bayou.protocol.mapping_rules import fields_by_path
-from bayou.protocol.type_widening import TYPE_CHANGES
-from bayou.spark.alter_target import altered
+from bayou.protocol.drop_feature import (
+    DropFeaturePlan,
+    PreDowngrade,
+    drop_feature_plan,
+    history_remains,
+    wait_for_retention,
+)
+from bayou.spark.feature_cleanup import clean, is_protected, refuse_rewriting, traces, without_keys
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
     from bayou.log.transaction import Action
-    from bayou.protocol.actions import Metadata
     from bayou.spark.alter_target import AlterTarget
 
 _ATTEMPTS: Final = 20
 """How often the last commit is tried: it names its own version, so that each attempt is another commit."""
+_CHECKPOINT_ATTEMPTS: Final = 3
 
 
 def drop_feature(target: AlterTarget, name: str, *, truncate_history: bool = False) -> None:
     """Takes a feature from a table's protocol.
 
     A feature that readers look at leaves `checkpointProtection` behind, which keeps old versions readable; its drop makes
-    three empty commits and four checkpoints.
+    three empty commits and four checkpoints. Where the history may be truncated it leaves nothing behind, but the old
+    versions have to be a day old first: the first call takes the feature's traces away, and a later one drops it.
 
     Args:
         target: the table.
@@ -41,109 +46,97 @@ def drop_feature(target: AlterTarget, name: str, *, truncate_history: bool = Fal
         truncate_history: whether the history that knows the feature may go.
 
     Raises:
-        UnsupportedFeatureError: the feature cannot be dropped by anyone, or not by bayou with the traces that the table has.
+        UnsupportedFeatureError: the feature cannot be dropped by anyone, or not by bayou with the traces that the table has;
+            or another writer brought traces of it back.
         InvalidOptionError: no feature is named but a property, the table does not have it, its history may not, or must, be
-            truncated, or CHECK constraints are left.
+            truncated, it has to grow older first, or CHECK constraints are left.
+        InvalidSchemaError: the names of columns need column mapping.
         ConcurrentModificationError: other writers were always faster.
     """
     snapshot = target.snapshot()
-    plan = _plan(target, snapshot, name, truncate_history=truncate_history)
-    _set(target, snapshot, plan)
-    if PreDowngrade.REMOVE_DOMAINS in plan.actions:
-        _remove_domains(target)
-    if PreDowngrade.WRITE_CLASSIC_CHECKPOINT in plan.actions:
-        target.log.checkpoint()
+    plan = _plan(target, snapshot, name, truncates=truncate_history)
+    refuse_rewriting(plan, traces(target, plan, snapshot), snapshot)
+    if PreDowngrade.TRUNCATE_PROTECTED_HISTORY in plan.actions:
+        _truncate_protected(target, plan, snapshot)
+        cleaned = False
+    else:
+        cleaned = clean(target, plan, snapshot)
     for _ in range(plan.barriers):
-        # The metadata as they are: a commit needs an action.
-        before = target.snapshot()
-        target.commit(before, "Empty Commit", {}, [before.metadata])
-        target.log.checkpoint()
-    _lower(target, plan.feature)
+        _barrier(target, plan)
+    if plan.truncates_history:
+        _truncate(target, plan, cleaned=cleaned)
+    _lower(target, plan.feature, truncates=truncate_history)
     if plan.protects_checkpoints:
-        target.log.checkpoint()
+        _checkpoint(target, plan)
 
 
-def _plan(target: AlterTarget, snapshot: Snapshot, name: str, *, truncate_history: bool = False) -> DropFeaturePlan:
-    plan = drop_feature_plan(
-        snapshot.protocol,
-        snapshot.metadata,
-        name,
-        truncate_history=truncate_history,
-        table=target.uri,
-        version=snapshot.version,
+def _plan(target: AlterTarget, snapshot: Snapshot, name: str, *, truncates: bool) -> DropFeaturePlan:
+    return drop_feature_plan(
+        snapshot.protocol, snapshot.metadata, name, truncate_history=truncates, table=target.uri, version=snapshot.version
     )
-    obstacle = "the history of the table has to be truncated" if plan.truncates_history else _obstacle(plan, snapshot)
-    if obstacle:
-        raise UnsupportedFeatureError(
-            f"the feature {plan.feature} cannot be dropped by this version of bayou: {obstacle}",
-            table=target.uri,
-            version=snapshot.version,
-            error_class="DELTA_FEATURE_DROP_UNSUPPORTED_CLIENT_FEATURE",
-            sql_state="0AKDC",
-            next_step="drop it with an engine that does, or without truncateHistory."
-            if plan.truncates_history
-            else "drop it with an engine that does.",
-            features=(plan.feature,),
-        )
-    return plan
 
 
-def _obstacle(plan: DropFeaturePlan, snapshot: Snapshot) -> str:
-    """What would have to be undone and cannot be yet; empty where nothing is."""
-    for action in plan.actions:
-        match action:
-            case PreDowngrade.REMOVE_DOMAINS | PreDowngrade.WRITE_CLASSIC_CHECKPOINT:
-                continue
-            case PreDowngrade.REWRITE_WIDENED_FILES if not _has_type_changes(snapshot):
-                continue
-            case PreDowngrade.PURGE_DELETION_VECTORS if not _has_vectors(snapshot):
-                continue
-            case _:
-                return f"it would have to {action.value}"
-    return ""
+def _truncate_protected(target: AlterTarget, plan: DropFeaturePlan, snapshot: Snapshot) -> None:
+    """Lets the history go that checkpoint protection is about: all of it, or nothing."""
+    if not is_protected(target, snapshot):
+        return
+    _barrier(target, plan)
+    latest = target.snapshot()
+    truncate_log(latest)
+    if is_protected(target, latest):
+        raise history_remains(plan, latest.metadata, table=target.uri, version=latest.version)
 
 
-def _has_type_changes(snapshot: Snapshot) -> bool:
-    return any(TYPE_CHANGES in field.metadata for _, field in fields_by_path(snapshot.schema))
-
-
-def _has_vectors(snapshot: Snapshot) -> bool:
-    """Whether a file has a deletion vector, or had one when it was removed: old versions need that one's file."""
-    tables = (snapshot.files(["deletion_vector"]), snapshot.tombstones())
-    return any(pc.any(pc.is_valid(each["deletion_vector"])).as_py() for each in tables)
-
-
-def _set(target: AlterTarget, snapshot: Snapshot, plan: DropFeaturePlan) -> None:
-    """Sets the properties that keep other writers from bringing the feature's traces back."""
-    if plan.set_properties:
-        configuration = {**_without(snapshot.metadata, tuple(plan.set_properties)), **plan.set_properties}
-        actions = altered(snapshot, replace(snapshot.metadata, configuration=configuration), snapshot.schema)
-        target.commit(snapshot, "SET TBLPROPERTIES", {"properties": dict(plan.set_properties)}, actions)
-
-
-def _remove_domains(target: AlterTarget) -> None:
+def _truncate(target: AlterTarget, plan: DropFeaturePlan, *, cleaned: bool) -> None:
+    """Lets old history go, and makes sure that none of what is left uses the feature."""
     snapshot = target.snapshot()
-    domains = snapshot.domain_metadata.values()
-    gone = [DomainMetadata(each.domain, each.configuration, removed=True) for each in domains]
-    target.commit(snapshot, "DOMAIN METADATA CLEANUP", {}, gone)
+    if cleaned:
+        raise wait_for_retention(plan, snapshot.metadata, table=target.uri, version=snapshot.version)
+    truncate_log(snapshot)
+    if history_uses(target.log, plan.feature):
+        raise history_remains(plan, snapshot.metadata, table=target.uri, version=snapshot.version)
 
 
-def _lower(target: AlterTarget, name: str) -> None:
+def _barrier(target: AlterTarget, plan: DropFeaturePlan) -> None:
+    """An empty commit and its checkpoint, which is made from a version without traces of the feature."""
+    snapshot = target.snapshot()
+    # The metadata as they are: a commit needs an action.
+    target.commit(snapshot, "Empty Commit", {}, [snapshot.metadata])
+    _checkpoint(target, plan)
+
+
+def _checkpoint(target: AlterTarget, plan: DropFeaturePlan) -> None:
+    for attempt in range(_CHECKPOINT_ATTEMPTS):
+        try:
+            target.log.checkpoint()
+        except (DeltaError, OSError) as error:
+            if attempt + 1 < _CHECKPOINT_ATTEMPTS:
+                continue
+            raise UnsupportedFeatureError(
+                f"dropping {plan.feature} stops: a checkpoint cannot be written ({error})",
+                table=target.uri,
+                version=target.log.known_version,
+                error_class="DELTA_FEATURE_DROP_CHECKPOINT_FAILED",
+                sql_state="22KD0",
+                next_step="Find out why, and drop the feature again.",
+                features=(plan.feature,),
+            ) from error
+        else:
+            return
+
+
+def _lower(target: AlterTarget, name: str, *, truncates: bool) -> None:
     """Commits the lower protocol, on top of a state that has no trace of the feature."""
     for attempt in range(_ATTEMPTS):
         snapshot = target.snapshot()
-        plan = _plan(target, snapshot, name)
-        configuration = _without(snapshot.metadata, plan.unset_properties)
-        if plan.protects_checkpoints:
-            configuration[properties.CHECKPOINT_PROTECTION_VERSION.key] = str(snapshot.version + 1)
-        metadata = replace(snapshot.metadata, configuration=configuration)
-        parameters = {"featureName": plan.feature, "truncateHistory": False}
-        actions: list[Action] = [plan.protocol, *([metadata] if metadata != snapshot.metadata else [])]
+        plan = _plan(target, snapshot, name, truncates=truncates)
+        _refuse_new_traces(target, plan, snapshot)
+        parameters = {"featureName": plan.feature, "truncateHistory": truncates}
         dropped = (plan.feature,)
         try:
             with target.begin(snapshot, "DROP FEATURE", parameters, max_attempts=1, dropped_features=dropped) as transaction:
                 transaction.read_whole_table()
-                transaction.commit(actions, metrics={})
+                transaction.commit(_last_actions(snapshot, plan), metrics={})
         except ConcurrentModificationError:
             if attempt + 1 == _ATTEMPTS:
                 raise
@@ -151,6 +144,26 @@ def _lower(target: AlterTarget, name: str) -> None:
             return
 
 
-def _without(metadata: Metadata, keys: tuple[str, ...]) -> dict[str, str]:
-    gone = {key.lower() for key in keys}
-    return {key: value for key, value in metadata.configuration.items() if key.lower() not in gone}
+def _last_actions(snapshot: Snapshot, plan: DropFeaturePlan) -> list[Action]:
+    configuration = without_keys(snapshot.metadata, plan.unset_properties)
+    if plan.protects_checkpoints:
+        configuration[properties.CHECKPOINT_PROTECTION_VERSION.key] = str(snapshot.version + 1)
+    metadata = replace(snapshot.metadata, configuration=configuration)
+    actions: list[Action] = [plan.protocol, *([metadata] if metadata != snapshot.metadata else [])]
+    marks = snapshot.domain_metadata.get(DOMAIN) if PreDowngrade.REMOVE_ROW_IDS in plan.actions else None
+    return actions if marks is None else [*actions, DomainMetadata(DOMAIN, marks.configuration, removed=True)]
+
+
+def _refuse_new_traces(target: AlterTarget, plan: DropFeaturePlan, snapshot: Snapshot) -> None:
+    found = [each.name for each in traces(target, plan, snapshot)]
+    found += [f"{key} is not {value}" for key, value in plan.set_properties.items()]
+    if found:
+        raise UnsupportedFeatureError(
+            f"cannot drop {plan.feature}: a concurrent transaction brought traces of it back ({', '.join(found)})",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_FEATURE_DROP_CONFLICT_REVALIDATION_FAIL",
+            sql_state="40000",
+            next_step="Drop it again.",
+            features=(plan.feature,),
+        )

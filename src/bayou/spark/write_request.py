@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
 from bayou.protocol.clustering import parse_columns
 from bayou.protocol.stats import parse_column_list
+from bayou.spark.unknown_options import report_unknown
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ class WriteRequest:
             raise InvalidOptionError(f"The save mode {mode!r} is none of {', '.join(MODES)}.", option="mode")
         given = {name: str(value) for name, value in options.items() if value is not None}
         read = _Options({name.lower(): value for name, value in given.items()})
+        report_unknown(given, read.path)
         columns = json.loads(partition_by) if isinstance(partition_by, str) else partition_by
         overwrites = mode == "overwrite"
         replace_where = read.text("replacewhere") if overwrites else None

@@ -279,6 +279,7 @@ def _filled(snapshot: Snapshot, given: StructType) -> list[StructField]:
 def _checked(target: WriteTarget, given: StructType) -> WriteTarget:
     """The target with the rules for its rows; columns that the rows bring and must not, or lack and must not, are refused."""
     table = target.log.table_uri
+    _refuse_no_columns(target)
     _refuse_inner_void(target)
     refuse_explicit_values(target.schema, given.names, table=table, version=target.version)
     for each in target.schema.fields:
@@ -295,6 +296,18 @@ def _checked(target: WriteTarget, given: StructType) -> WriteTarget:
     rules = constraints_of(target.metadata, target.schema, provided=given.names if target.generates else ())
     needed = tuple(rule for rule in rules if not _holds_anyway(rule, given))
     return replace(target, given=given, constraints=needed)
+
+
+def _refuse_no_columns(target: WriteTarget) -> None:
+    if not target.schema.fields:
+        raise InvalidSchemaError(
+            "The table has no columns, and rows cannot be written into it.",
+            table=target.log.table_uri,
+            version=target.version,
+            error_class="DELTA_CANNOT_WRITE_EMPTY_SCHEMA.TABLE_NO_COLUMNS",
+            sql_state="428GU",
+            next_step="add columns to it, or write rows that have columns with the option mergeSchema.",
+        )
 
 
 def _refuse_inner_void(target: WriteTarget) -> None:

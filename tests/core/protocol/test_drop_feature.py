@@ -52,7 +52,7 @@ def test_a_feature_of_readers_is_dropped_behind_barriers_and_protected_checkpoin
 
 def test_with_truncated_history_nothing_stays_behind():
     found = plan(lists("appendOnly", "invariants", "deletionVectors"), "deletionVectors", truncate_history=True)
-    assert (found.barriers, found.protects_checkpoints, found.writes_tombstones, found.truncates_history) == (1, False, False, True)
+    assert (found.barriers, found.protects_checkpoints, found.writes_tombstones, found.truncates_history) == (1, False, True, True)
     assert found.protocol == Protocol(1, 2)
 
 

@@ -1,12 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
-from bayou.protocol.type_widening import TYPE_CHANGES, Widening, is_widening, record_type_changes
+from bayou.protocol.actions import Protocol
+from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, schema_to_json
+from bayou.protocol.type_widening import (
+    TYPE_CHANGES,
+    Widening,
+    is_widening,
+    notes_versions,
+    record_type_changes,
+    with_noted_version,
+    without_type_changes,
+)
+from bayou.testing.table_builder import TableBuilder, add
 
 TYPES = [
     *("byte", "short", "integer", "long", "float", "double", "string", "boolean", "date", "timestamp", "timestamp_ntz", "void"),
@@ -96,10 +108,10 @@ def test_earlier_changes_and_other_metadata_stay():
     earlier = {"comment": "c", TYPE_CHANGES: [{"fromType": "byte", "toType": "short"}]}
     before = StructType((StructField("a", "short", metadata=earlier),))
     after = StructType((StructField("a", "integer", metadata=earlier),))
-    (field,) = record_type_changes(after, before, change_version=7).fields
+    (field,) = record_type_changes(after, before).fields
     assert field.metadata == {
         "comment": "c",
-        TYPE_CHANGES: [*earlier[TYPE_CHANGES], {"tableVersion": 7, "fromType": "short", "toType": "integer"}],
+        TYPE_CHANGES: [*earlier[TYPE_CHANGES], {"fromType": "short", "toType": "integer"}],
     }
     assert len(earlier[TYPE_CHANGES]) == 1
 
@@ -116,3 +128,42 @@ def test_the_fields_before_are_found_whatever_their_case():
 
 def test_a_decimal_spelled_with_spaces_is_no_wider_one():
     assert not is_widening("decimal(10, 2)", "decimal(10,2)")
+
+
+PREVIEW = Protocol(3, 7, ("typeWidening-preview",), ("typeWidening-preview",))
+FINISHED = Protocol(3, 7, ("typeWidening",), ("typeWidening",))
+BOTH = Protocol(3, 7, ("typeWidening", "typeWidening-preview"), ("typeWidening", "typeWidening-preview"))
+
+
+def test_only_tables_of_the_preview_alone_note_versions():
+    assert notes_versions(PREVIEW)
+    assert not any(map(notes_versions, (FINISHED, BOTH, Protocol(1, 2))))
+
+
+def test_notes_without_a_version_get_one_at_every_depth_and_others_keep_theirs():
+    inner = struct(x="long")
+    before = struct(a="integer", m=MapType("integer", ArrayType(struct(x="integer"))))
+    after = record_type_changes(struct(a="long", m=MapType("long", ArrayType(inner))), before)
+    noted = with_noted_version(after, 7)
+    assert noted.field("a").metadata[TYPE_CHANGES] == [{"tableVersion": 7, "fromType": "integer", "toType": "long"}]
+    change = {"tableVersion": 7, "fromType": "integer", "toType": "long", "fieldPath": "key"}
+    assert noted.field("m").metadata[TYPE_CHANGES] == [change]
+    (nested,) = noted.field("m").type.value_type.element_type.fields
+    assert nested.metadata[TYPE_CHANGES] == [{"tableVersion": 7, "fromType": "integer", "toType": "long"}]
+    assert with_noted_version(noted, 9) == noted
+    assert without_type_changes(noted) == struct(a="long", m=MapType("long", ArrayType(inner)))
+
+
+def test_a_commit_notes_the_version_that_it_becomes(tmp_path):
+    widened = record_type_changes(struct(a="long"), struct(a="integer"))
+    for protocol, expected in ((PREVIEW, 3), (FINISHED, None)):
+        path = str(tmp_path / protocol.writer_features[0])
+        builder = TableBuilder(path).create(struct(a="integer"), protocol=protocol, configuration={"delta.enableTypeWidening": "true"})
+        builder.commit(add("a.parquet"))
+        log = builder.log()
+        snapshot = log.update()
+        with log.transaction("CHANGE COLUMN", snapshot=snapshot) as transaction:
+            builder.commit(add("b.parquet"))
+            transaction.commit([replace(snapshot.metadata, schema_string=schema_to_json(widened))])
+        assert log.update().version == 3
+        assert log.update().schema.field("a").metadata[TYPE_CHANGES][0].get("tableVersion") == expected

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of a writer that mean nothing: told once in the log of the process, and passed over.
+
+Source: delta-spark's `DeltaOptions.verifyOptions`, which records such options and goes on.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import threading
+from collections.abc import Iterable
+from typing import Final
+
+from bayou.errors import redact_uri
+
+_NAMES: Final = (
+    *("path", "mergeSchema", "overwriteSchema", "replaceWhere", "replaceOn", "replaceUsing", "partitionOverwriteMode"),
+    *("dataChange", "optimizeWrite", "userMetadata", "txnAppId", "txnVersion", "clusterBy", "writePartitionColumns"),
+    *("compression", "maxRecordsPerFile", "parquetOutputTimestampType", "datetimeRebaseMode", "int96RebaseMode"),
+)
+"""What writers have."""
+_OF_OTHERS: Final = frozenset(
+    name.lower()
+    for name in (
+        *("checkpointLocation", "queryName", "targetAlias", "excludeRegex", "failOnDataLoss", "ignoreChanges", "ignoreDeletes"),
+        *("ignoreFileDeletion", "skipChangeCommits", "maxFilesPerTrigger", "maxBytesPerTrigger", "startingVersion"),
+        *("startingTimestamp", "endingVersion", "endingTimestamp", "readChangeFeed", "readChangeData", "versionAsOf"),
+        *("timestampAsOf", "schemaTrackingLocation", "schemaLocation", "streamingSourceTrackingId"),
+    )
+)
+"""What readers and streams have: a program may give the same options to all of them."""
+_PREFIXES: Final = ("delta.", "parquet.", "fs.", "dfs.", "spark.", "__")
+
+_logger = logging.getLogger("bayou")
+_told: set[str] = set()
+_lock = threading.Lock()
+
+
+def report_unknown(names: Iterable[str], table: str) -> None:
+    """Warns of each option that no writer has, the first time that the process meets it.
+
+    Args:
+        names: the options' names, in any case.
+        table: the table's path, for the message.
+    """
+    known = {name.lower() for name in _NAMES} | _OF_OTHERS
+    for name in names:
+        lower = name.lower()
+        if lower in known or lower.startswith(_PREFIXES):
+            continue
+        with _lock:
+            is_new = lower not in _told
+            _told.add(lower)
+        if is_new:
+            near = difflib.get_close_matches(lower, [each.lower() for each in _NAMES], n=1)
+            hint = f"; did you mean {next(each for each in _NAMES if each.lower() == near[0])}?" if near else ""
+            _logger.warning("the write option %r means nothing and is passed over (table: %s)%s", name, redact_uri(table), hint)

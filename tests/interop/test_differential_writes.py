@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random tables and random writes into them: delta-spark and bayou both take a write or both refuse it, and the same rows result."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+
+import bayou
+from bayou.protocol.schema import parse_schema
+
+pytestmark = pytest.mark.oracle
+
+# Each type with a value, NULL, and what a column of another type would bring for it.
+VALUES = {
+    "BIGINT": ("1L", "-2L", "7", "cast(3 as short)", "'x'", "1.5"),
+    "INT": ("1", "-5", "2L", "'x'", "cast(1 as tinyint)"),
+    "STRING": ("'a'", "''", "'long text'", "1"),
+    "DOUBLE": ("1.5D", "double('NaN')", "1", "cast(1.5 as float)", "1.5"),
+    "DECIMAL(5,2)": ("cast(1.25 as decimal(5,2))", "cast(1.2 as decimal(4,1))", "cast(1 as decimal(10,2))", "1"),
+    "DATE": ("date'2024-01-02'", "timestamp'2024-01-02 03:04:05'", "'2024-01-02'"),
+    "VARCHAR(3)": ("'abc'", "'abcd'", "1"),
+    "STRUCT<x: INT, y: STRING>": (
+        "struct(1 as x, 'a' as y)",
+        "struct('b' as y, 2 as x)",
+        "struct(1 as x)",
+        "struct(1 as x, 'a' as y, 3 as z)",
+        "struct(1L as x, 'a' as y)",
+    ),
+    "ARRAY<INT>": ("array(1, 2)", "array(1L)", "array(cast(null as int))"),
+    "MAP<STRING, INT>": ("map('k', 1)", "map('k', 1L)"),
+}
+NAMES = ("a", "b", "c")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: its columns, each a name, a type and whether it may be NULL, and what else the statement that makes it says."""
+
+    columns: tuple[tuple[str, str, bool], ...]
+    partition_by: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
+    generated: bool = False
+    check: str | None = None
+
+    def statements(self, name):
+        listed = [f"{n} {t}{'' if nullable else ' NOT NULL'}" for n, t, nullable in self.columns]
+        if self.generated:
+            listed.append("g BIGINT GENERATED ALWAYS AS (k + 1)")
+        text = f"create table {name} (k BIGINT, {', '.join(listed)}) using delta"
+        if self.partition_by:
+            text += f" partitioned by ({', '.join(self.partition_by)})"
+        if self.properties:
+            text += f" tblproperties ({', '.join(self.properties)})"
+        return [text]
+
+
+@dataclass(frozen=True)
+class Write:
+    """A write: a row's columns as SQL, the mode and the options."""
+
+    columns: tuple[tuple[str, str], ...]
+    mode: str
+    options: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def query(self):
+        return "select " + ", ".join(f"{value} as `{name}`" for name, value in self.columns)
+
+
+@st.composite
+def tables(draw):
+    kinds = draw(st.lists(st.sampled_from(list(VALUES)), min_size=1, max_size=3))
+    columns = tuple(
+        (NAMES[i], kind, draw(st.booleans()) or kind.startswith(("STRUCT", "ARRAY", "MAP"))) for i, kind in enumerate(kinds)
+    )
+    plain = [n for n, t, _ in columns if "<" not in t and t != "DOUBLE"]
+    partition_by = tuple(draw(st.lists(st.sampled_from(plain), max_size=1))) if plain else ()
+    properties = draw(st.sampled_from([(), ("'delta.columnMapping.mode' = 'name'",), ("'delta.enableTypeWidening' = 'true'",)]))
+    check = draw(st.sampled_from([None, "k >= 0", "k is not null"]))
+    return Table(columns, partition_by, properties, draw(st.booleans()) and not check, check)
+
+
+@st.composite
+def writes(draw, table):
+    given = [("k", draw(st.sampled_from(["1L", "-1L", "cast(null as bigint)", "5"])))]
+    for name, kind, _ in table.columns:
+        how = draw(st.sampled_from(["value", "value", "value", "null", "absent", "upper"]))
+        if how == "absent":
+            continue
+        value = f"cast(null as {kind})" if how == "null" else draw(st.sampled_from(VALUES[kind]))
+        given.append((name.upper() if how == "upper" else name, value))
+    if draw(st.integers(0, 4)) == 0:
+        given.append(("extra", "1"))
+    if table.generated and draw(st.booleans()):
+        given.append(("g", draw(st.sampled_from(["2L", "cast(null as bigint)", "9L"]))))
+    if draw(st.booleans()):
+        given.reverse()
+    mode = draw(st.sampled_from(["append", "append", "append", "overwrite"]))
+    options = draw(
+        st.sampled_from([{}, {}, {"mergeSchema": "true"}])
+        if mode == "append"
+        else st.sampled_from([{}, {"overwriteSchema": "true"}, {"replaceWhere": "k >= 0"}, {"partitionOverwriteMode": "dynamic"}])
+    )
+    return Write(tuple(given), mode, options)
+
+
+@st.composite
+def histories(draw):
+    table = draw(tables())
+    return table, draw(st.lists(writes(table), min_size=1, max_size=3))
+
+
+def written(spark, path, write):
+    """The error of a write by bayou, or None."""
+    try:
+        spark.sql(write.query).write.format("delta").mode(write.mode).options(**write.options).save(path)
+    except Exception as error:  # noqa: BLE001  (compared with the other engine's)
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def error_class(text):
+    """The class that an error's text begins with, without the subclass."""
+    found = re.search(r"\[([A-Z0-9_]+)", text)
+    return found.group(1) if found else text[:80]
+
+
+# Where the classes differ and both are right: each pair is one refusal in two words, said in docs/differences.md or by Spark itself.
+SAME = [
+    {"DELTA_FAILED_TO_MERGE_FIELDS", "DELTA_MERGE_INCOMPATIBLE_DATATYPE"},
+]
+
+
+def agree(theirs, ours):
+    first, second = error_class(theirs), error_class(ours)
+    return first == second or {first, second} in SAME
+
+
+def rows_of(delta_spark, path):
+    return sorted(row[0] or "" for row in delta_spark.sql(f"select to_json(struct(*)) from delta.`{path}`"))
+
+
+def columns_of(path):
+    schema = parse_schema(bayou.open(path).snapshot().metadata.schema_string)
+    return [(f.name, str(f.type) if isinstance(f.type, str) else type(f.type).__name__, f.nullable) for f in schema.fields]
+
+
+@settings(
+    max_examples=int(os.environ.get("BAYOU_DIFFERENTIAL_EXAMPLES", "12")),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(history=histories())
+def test_both_engines_take_and_refuse_the_same_writes(delta_spark, spark, tmp_path_factory, history):
+    table, asked = history
+    folder = tmp_path_factory.mktemp("both")
+    theirs, ours = str(folder / "theirs"), str(folder / "ours")
+    delta_spark.sql(*table.statements(f"delta.`{theirs}`"), "select 1")
+    for statement in table.statements(f"delta.`{ours}`"):
+        spark.sql(statement)
+    if table.check:
+        delta_spark.sql(f"alter table delta.`{theirs}` add constraint c check ({table.check})", "select 1")
+        bayou.DeltaTable.forPath(spark, ours).addConstraint("c", table.check)
+    assert columns_of(ours) == columns_of(theirs)
+    for write in asked:
+        refused = delta_spark.write(write.query, theirs, write.mode, write.options, [])
+        files = {each for each in Path(ours).rglob("*.parquet") if "_delta_log" not in each.parts}
+        error = written(spark, ours, write)
+        event(f"refused: {refused is not None}")
+        assert (refused is None) == (error is None), (table, write, refused, error)
+        if refused is not None and error is not None:
+            assert agree(refused, error), (table, write, refused, error)
+            assert {each for each in Path(ours).rglob("*.parquet") if "_delta_log" not in each.parts} == files
+    assert columns_of(ours) == columns_of(theirs)
+    assert rows_of(delta_spark, ours) == rows_of(delta_spark, theirs), (table, asked)
