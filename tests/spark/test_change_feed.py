@@ -450,6 +450,7 @@ def test_a_frame_whose_columns_are_gone_says_so(spark, table_path):
 @pytest.mark.filterwarnings("ignore:The Java adapters")
 def test_without_the_java_adapters_a_frame_reads_the_range_that_it_was_made_for(spark, table_path, monkeypatch):
     monkeypatch.setattr(Application.of(spark), "native", False)
+    monkeypatch.setattr(Application.of(spark), "why_not_native", "The Java adapters cannot be compiled on this session.")
     builder = story(table_path)
     frame = bayou.read(spark, table_path, changes=(2, None))
     builder.commit(rows(table_path, "late.parquet", [1]))

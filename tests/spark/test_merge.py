@@ -59,6 +59,10 @@ def data_files(path):
     return {str(file) for file in Path(path).rglob("*.parquet") if "_delta_log" not in file.parts}
 
 
+def live_files(path):
+    return set(bayou.open(path).update().files(["path"])["path"].to_pylist())
+
+
 def source(spark, query):
     return spark.sql(query).alias("s")
 
@@ -142,8 +146,17 @@ ORPHANED = {
 SHAPES = [each for each in itertools.product(MATCHED, INSERTED, ORPHANED) if set(each) != {"none"}]
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=" | ".join)
-def test_every_combination_of_clauses_does_what_its_definition_says(spark, table_path, way, joins, shape):
+@pytest.mark.parametrize("number", range(len(SHAPES)), ids=lambda number: " | ".join(SHAPES[number]))
+def test_every_combination_of_clauses_does_what_its_definition_says(spark, table_path, number):
+    shape = SHAPES[number]
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "10MB" if number % 2 else "-1")
+    try:
+        check_shape(spark, table_path, shape, FILES if number // 2 % 2 else VECTORS)
+    finally:
+        spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+
+
+def check_shape(spark, table_path, shape, way):
     table = make(spark, table_path, TEN, **way)
     before = rows(table)
     given = [(i, 7, i * 100) for i in range(4, 13)]
@@ -190,7 +203,7 @@ def test_a_row_that_several_rows_of_the_source_would_change_is_an_error_that_nam
     assert error.value.num_rows == 7
     assert error.value.keys == tuple(f'{{"id":{i}}}' for i in range(5))
     assert "and 2 more" in str(error.value)
-    assert (bayou.open(table_path).version, data_files(table_path)) == (0, before)
+    assert (bayou.open(table_path).version(), data_files(table_path)) == (0, before)
 
 
 def test_several_matches_are_no_matter_where_all_of_them_delete(spark, table_path, way, joins):
@@ -225,11 +238,11 @@ def test_an_insert_does_not_look_for_duplicates_in_the_source(spark, table_path,
 def test_files_without_a_match_stay_as_they_are(spark, table_path, way):
     query = "select id, id v from range(0, 100, 1, 4)"
     table = make(spark, table_path, query, **way)
-    before = set(bayou.open(table_path).files(["path"])["path"].to_pylist())
+    before = live_files(table_path)
     assert len(before) == 4
     new = source(spark, "select id, -1L v from range(30, 32)")
     result = table.merge(new, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
-    after = set(bayou.open(table_path).files(["path"])["path"].to_pylist())
+    after = live_files(table_path)
     assert len(before & after) == (3 if way is FILES else 4)
     assert counts(result) == (2, 0, 0)
     assert result.num_copied_rows == (23 if way is FILES else 0)
@@ -240,8 +253,8 @@ def test_the_keys_of_the_source_tell_which_files_are_read(spark, table_path, way
     builder = table.merge(source(spark, "select id, 0L v from range(30, 32)"), "t.id = s.id").whenMatchedUpdateAll()
     plan = builder.plan()
     assert (plan.plan.total.files, plan.plan.pruned_by_statistics.files, plan.plan.to_read.files) == (4, 3, 1)
-    assert "pruned by statistics  3" in " ".join(str(plan).split()).replace("statistics 3", "statistics  3")
-    assert bayou.open(table_path).version == 0
+    assert "pruned by statistics 3" in " ".join(str(plan).split())
+    assert bayou.open(table_path).version() == 0
     # Few keys are told one by one: the files between the least and the greatest need not be read.
     some = table.merge(source(spark, "select 1L id union all select 99L"), "t.id = s.id").whenMatchedDelete().plan()
     assert some.plan.to_read.files == 2
@@ -282,10 +295,10 @@ def test_floats_with_nan_and_zero_of_both_signs_are_found(spark, table_path, way
 
 def test_insert_only_reads_no_more_than_the_keys_and_rewrites_nothing(spark, table_path, way):
     table = make(spark, table_path, "select id, id v from range(0, 100, 1, 4)", **way)
-    before = set(bayou.open(table_path).files(["path"])["path"].to_pylist())
+    before = live_files(table_path)
     new = source(spark, "select id, 0L v from range(98, 103)")
     result = table.merge(new, "t.id = s.id").whenNotMatchedInsertAll().execute()
-    assert before < set(bayou.open(table_path).files(["path"])["path"].to_pylist())
+    assert before < live_files(table_path)
     assert counts(result) == (0, 0, 3)
     assert result.metrics["numTargetFilesRemoved"] == 0
     assert rows(table, "id")[-3:] == [(97,), (98,), (99,)]
@@ -304,7 +317,7 @@ def test_nothing_is_committed_where_nothing_changes(spark, table_path, way):
     ):
         result = builder.execute()
         assert (result.committed, result.reason, result.version, counts(result)) == (False, "empty", 0, (0, 0, 0))
-    assert bayou.open(table_path).version == 0
+    assert bayou.open(table_path).version() == 0
 
 
 def test_an_update_that_sets_nothing_is_left_out(spark, table_path):
@@ -367,8 +380,7 @@ def test_names_are_resolved_against_the_side_that_a_clause_is_about(spark, table
         begun.whenMatchedDelete("id = 8").execute()
     # Without ambiguity no name needs a qualifier, and case does not count.
     begun.whenMatchedUpdate("W = 8", {"V": "w + v"}).whenNotMatchedInsert("w = 10", {"Id": "ID"}).execute()
-    assert rows(table.toDF() and table, "id", "v")[-3:] == [(8, 16), (9, 9), (10, None)] or (8, 16) in rows(table, "id", "v")
-    assert (10, None) in rows(table, "id", "v")
+    assert {(8, 16), (9, 9), (10, None)} <= set(rows(table, "id", "v"))
 
 
 def test_conditions_may_be_columns_of_the_source(spark, table_path):
@@ -422,7 +434,7 @@ def test_values_are_cast_to_the_columns_types_and_must_fit(spark, table_path, wa
     assert rows(table) == [(1, "5"), (2, "6")]
     with pytest.raises(Exception, match="OVERFLOW"):
         table.merge(source(spark, "select 70000 id"), "t.id = s.id").whenNotMatchedInsert(values={"id": "s.id"}).execute()
-    assert bayou.open(table_path).version == 1
+    assert bayou.open(table_path).version() == 1
 
 
 def test_structs_are_set_by_the_names_of_their_fields(spark, table_path, way):
@@ -478,7 +490,7 @@ def test_rows_that_break_a_rule_are_refused_and_nothing_is_left(spark, table_pat
     with pytest.raises(ConstraintViolationError):
         table.merge(new, "t.id = s.id").whenNotMatchedInsertAll().execute()
     assert data_files(table_path) == before
-    assert bayou.open(table_path).version == 1
+    assert bayou.open(table_path).version() == 1
 
 
 def test_generated_columns_are_computed_and_given_ones_compared(spark, table_path, way):
@@ -610,7 +622,9 @@ def test_merge_as_sql_by_path_and_by_name(spark, table_path, way):
         spark.sql(
             "with w as (select 10L id) merge into merged_by_name t using (select * from w) s on t.id = s.id when matched then delete"
         )
-        spark.sql("merge into merged_by_name t using news s on t.id = s.id and s.id = :id when matched then delete", args={"id": 11})
+        spark.sql(
+            "merge into merged_by_name t using news s on t.id = s.id and s.id = :id when matched then delete", args={"id": 11}
+        )
     finally:
         spark.sql("drop table merged_by_name")
     assert [row for row in rows(table) if row[0] > 7] == [(9, 7, 900)]
@@ -638,7 +652,7 @@ def test_explain_of_a_merge_runs_nothing(spark, table_path):
         shown = spark.sql(f"explain {text}").collect()[0][0]
     assert started.value == 0
     assert "MERGE" in shown
-    assert bayou.open(table_path).version == 0
+    assert bayou.open(table_path).version() == 0
 
 
 def test_what_is_no_table_is_refused_in_sql(spark, table_path):
@@ -647,7 +661,7 @@ def test_what_is_no_table_is_refused_in_sql(spark, table_path):
     spark.read.format("delta").load(table_path).where("id > 2").createOrReplaceTempView("some_rows")
     with pytest.raises(UnsupportedFeatureError):
         spark.sql("merge into some_rows t using news s on t.id = s.id when matched then delete")
-    assert bayou.open(table_path).version == 0
+    assert bayou.open(table_path).version() == 0
 
 
 def test_an_upsert_takes_three_jobs_beside_the_look_at_its_source(spark, table_path):

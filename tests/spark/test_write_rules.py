@@ -403,3 +403,13 @@ def test_a_column_under_a_rule_is_not_widened_by_merging(spark, table_path):
         delta__constraints__c="a > 0",
     )
     refused(spark, table_path, spark.sql("select 5000000000L a"), SchemaMismatchError, mergeSchema="true")
+
+
+def test_fields_with_odd_names_are_brought_to_their_places(spark, table_path):
+    names = ["it's", "a\\b", "x-y", "größe", 'q"q', "`t", "a.b"]
+    inner = StructType(tuple(StructField(name, "long") for name in names))
+    create(table_path, StructField("s", StructType((StructField("in-ner", inner), StructField("z", "long")))))
+    fields = ", ".join(f"{number}L as `{name.replace('`', '``')}`" for number, name in reversed(list(enumerate(names))))
+    append(spark.range(1).selectExpr(f"struct(1L as z, struct({fields}) as `in-ner`) as s"), table_path)
+    (row,) = read(spark, table_path).collect()
+    assert list(row.s["in-ner"]) == list(range(len(names)))

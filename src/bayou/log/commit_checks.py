@@ -15,9 +15,9 @@ from bayou.errors import AppendOnlyError, InvalidCommitError
 from bayou.log.commit_protocol_checks import check_features, check_metadata, check_protocol
 from bayou.log.commit_vector_checks import check_vector_statistics
 from bayou.protocol import properties
-from bayou.protocol.actions import AddFile, Metadata, RemoveFile
+from bayou.protocol.actions import AddCDCFile, AddFile, Metadata, RemoveFile
 from bayou.protocol.features import check_writable
-from bayou.protocol.file_names import LOG_FOLDER
+from bayou.protocol.file_names import CHANGES_FOLDER, LOG_FOLDER
 from bayou.protocol.paths import canonical
 from bayou.protocol.schema import parse_schema
 
@@ -80,7 +80,8 @@ def check_staged(
     _check_numbers(staged, table)
     _check_unique(staged, table)
     check_features(staged, protocol, metadata, table, version)
-    _check_partitions(staged.adds, metadata, table)
+    _check_partitions([*staged.adds, *staged.changes], metadata, table)
+    _check_changes(staged.changes, table)
     for add in staged.adds:
         check_vector_statistics(add, table)
 
@@ -108,6 +109,8 @@ def _numbers(staged: StagedActions) -> Iterator[tuple[str, str, object, int, int
         yield "modificationTime", add.path, add.modification_time, -_INT64, _INT64
     for remove in staged.removes:
         yield "deletionTimestamp", remove.path, remove.deletion_timestamp, -_INT64, _INT64
+    for change in staged.changes:
+        yield "size", change.path, change.size, 0, _INT64
     for file in chain[AddFile | RemoveFile](staged.adds, staged.removes):
         yield "size", file.path, file.size, 0, _INT64
         yield "baseRowId", file.path, file.base_row_id, 0, _INT64
@@ -130,6 +133,7 @@ def _check_unique(staged: StagedActions, table: str) -> None:
         ("txn", [each.app_id for each in staged.transactions]),
         ("domainMetadata", [each.domain for each in staged.domains]),
         ("add", added),
+        ("cdc", [canonical(each.path, table) for each in staged.changes]),
         ("remove", removed),
         ("add and remove", [*added_keys, *removed_keys]),
     ):
@@ -146,6 +150,19 @@ def _check_paths(paths: Sequence[str], table: str) -> None:
                 file=path,
                 error_class="DELTA_INVALID_PATH",
                 next_step="Give a path under the table's folder, or an absolute one.",
+            )
+
+
+def _check_changes(changes: Sequence[AddCDCFile], table: str) -> None:
+    """Source: PROTOCOL.md, "Change Data Files"."""
+    for change in changes:
+        if not change.path.startswith(f"{CHANGES_FOLDER}/"):
+            raise InvalidCommitError(
+                f"{change.path!r} is no path of a file of changed rows: it is not in the table's folder {CHANGES_FOLDER}",
+                table=table,
+                file=change.path,
+                error_class="DELTA_INVALID_PATH",
+                next_step=f"Write the file into {CHANGES_FOLDER}.",
             )
 
 
@@ -175,7 +192,7 @@ def _twice(name: str, key: str, table: str) -> InvalidCommitError:
     )
 
 
-def _check_partitions(adds: Sequence[AddFile], metadata: Metadata, table: str) -> None:
+def _check_partitions(adds: Sequence[AddFile | AddCDCFile], metadata: Metadata, table: str) -> None:
     schema = parse_schema(metadata.schema_string) if metadata.partition_columns else None
     wanted = set()
     for name in metadata.partition_columns:

@@ -15,11 +15,11 @@ from bayou.log.conflict import TableState
 from bayou.log.keys import canonical_paths
 from bayou.log.removed_files import RemovedFiles
 from bayou.log.timestamps import ict_keys
-from bayou.protocol.actions import AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
+from bayou.protocol.actions import AddCDCFile, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
 from bayou.protocol.schema import parse_schema, schema_to_json
 from bayou.protocol.type_widening import TYPE_CHANGES, notes_versions, with_noted_version
 
-Action: TypeAlias = AddFile | RemoveFile | Metadata | Protocol | SetTransaction | DomainMetadata
+Action: TypeAlias = AddFile | RemoveFile | AddCDCFile | Metadata | Protocol | SetTransaction | DomainMetadata
 
 _NAMES: Final[Mapping[type, str]] = {
     Protocol: "protocol",
@@ -28,6 +28,7 @@ _NAMES: Final[Mapping[type, str]] = {
     SetTransaction: "txn",
     RemoveFile: "remove",
     AddFile: "add",
+    AddCDCFile: "cdc",
 }
 
 
@@ -43,6 +44,7 @@ class StagedActions:
         removes: the files that it removes.
         adds: the files that it adds; those without rows are left out.
         removed_files: further files that it removes, as columns.
+        changes: the files of changed rows, for the change data feed.
     """
 
     protocol: Protocol | None = None
@@ -52,6 +54,7 @@ class StagedActions:
     removes: Sequence[RemoveFile] = field(default=())
     adds: Sequence[AddFile] = field(default=())
     removed_files: RemovedFiles | None = None
+    changes: Sequence[AddCDCFile] = field(default=())
 
     @classmethod
     def of(cls, actions: Iterable[Action], table: str, removed_files: RemovedFiles | None = None) -> StagedActions:
@@ -74,13 +77,14 @@ class StagedActions:
             kinds[RemoveFile],
             [add for add in kinds[AddFile] if not _has_no_rows(add)],
             removed_files or None,
+            kinds[AddCDCFile],
         )
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to commit."""
         header = self.protocol or self.metadata or self.domains or self.transactions
-        return not (header or self.removes or self.adds or self.removed_files)
+        return not (header or self.removes or self.adds or self.removed_files or self.changes)
 
     @property
     def only_adds(self) -> bool:
@@ -113,7 +117,7 @@ class StagedActions:
 
     def documents(self) -> Iterator[dict[str, Any]]:
         """The actions as JSON objects, in the order of the commit."""
-        for group in (self._header(), self.removes, self.adds):
+        for group in (self._header(), self.removes, self.adds, self.changes):
             for action in group:
                 yield {_NAMES[type(action)]: action.to_json()}
         if self.removed_files is not None:
@@ -126,7 +130,7 @@ class StagedActions:
     def file_lines(self) -> list[bytes]:
         """The lines of the file actions; a piece may hold several."""
         many = () if self.removed_files is None else self.removed_files.lines()
-        return [*map(_line, self.removes), *many, *map(_line, self.adds)]
+        return [*map(_line, self.removes), *many, *map(_line, self.adds), *map(_line, self.changes)]
 
     def _header(self) -> list[Action]:
         found: list[Action] = [each for each in (self.protocol, self.metadata) if each is not None]
@@ -151,7 +155,6 @@ class StagedActions:
             since = (keys_before.version.read(before), keys_before.timestamp.read(before))
         known = {key: str(value) for key, value in zip(keys.since, since, strict=True) if value is not None}
         return replace(self, metadata=replace(self.metadata, configuration={**configuration, **known}))
-
 
     def noting_type_changes(self, base: TableState, version: int) -> StagedActions:
         """The actions, with metadata that say for each type that was widened which version did it, where the table notes that.

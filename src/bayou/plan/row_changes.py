@@ -109,6 +109,7 @@ class RowChangeCounts:
         vectors_added: the deletion vectors that were written, in the place of others, too.
         vectors_removed: the deletion vectors that the table had and has no longer.
         vectors_updated: those of them in whose place another stands.
+        change_files: the files of change rows that were written.
     """
 
     changed_rows: int | None = 0
@@ -120,6 +121,7 @@ class RowChangeCounts:
     vectors_added: int = 0
     vectors_removed: int = 0
     vectors_updated: int = 0
+    change_files: int = 0
 
     def metrics(self, rows_name: str, times: Mapping[str, int]) -> dict[str, int]:
         """The metrics of the history. Source: delta-spark, `DeltaOperations`.
@@ -133,7 +135,7 @@ class RowChangeCounts:
             "numRemovedBytes": self.removed_bytes,
             "numAddedFiles": self.added_files,
             "numAddedBytes": self.added_bytes,
-            "numAddedChangeFiles": 0,
+            "numAddedChangeFiles": self.change_files,
             "numDeletionVectorsAdded": self.vectors_added,
             "numDeletionVectorsRemoved": self.vectors_removed,
             "numDeletionVectorsUpdated": self.vectors_updated,

@@ -208,6 +208,42 @@ class RemoveFile:
 
 
 @dataclass(frozen=True, slots=True)
+class AddCDCFile:
+    """A file of changed rows, for the change data feed: the `cdc` action. `path` is percent-encoded, as in the log.
+
+    Source: PROTOCOL.md, "Add CDC File".
+    """
+
+    path: str
+    partition_values: Mapping[str, str | None]
+    size: int
+    tags: Mapping[str, str] | None = None
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> AddCDCFile:
+        """Read the value of a `cdc` action."""
+        fields = _Fields("cdc", document)
+        return cls(
+            path=fields.required("path", str),
+            partition_values=fields.optional("partitionValues", dict) or {},
+            size=fields.required("size", int),
+            tags=fields.optional("tags", dict),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The value of a `cdc` action. Its rows are no rows of the table, so it never says that data change."""
+        return _without_nulls(
+            {
+                "path": self.path,
+                "partitionValues": dict(self.partition_values),
+                "size": self.size,
+                "tags": None if self.tags is None else dict(self.tags),
+                "dataChange": False,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class SetTransaction:
     """How far an application has got: the `txn` action."""
 

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 LOG_FOLDER = "_delta_log"
+CHANGES_FOLDER = "_change_data"
 SIDECAR_FOLDER = f"{LOG_FOLDER}/_sidecars"
 LAST_CHECKPOINT = f"{LOG_FOLDER}/_last_checkpoint"
 

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from bayou.protocol.schema import ArrayType, MapType, StructType
 from bayou.protocol.sql_text import quoted_name
@@ -11,6 +12,9 @@ from bayou.spark.types import sql_type
 
 if TYPE_CHECKING:
     from bayou.protocol.schema import DataType
+
+# What ends a string, and what may escape in one.
+_SPECIAL: Final = re.compile(r"(['\\])")
 
 
 def aligned(source: str, given: DataType, wanted: DataType, depth: int = 0) -> str:
@@ -76,7 +80,10 @@ def _null(kind: DataType) -> str:
 
 
 def _text(name: str) -> str:
-    """A name as a SQL string, whatever `spark.sql.parser.escapedStringLiterals` says: what is special is spelled by its code."""
-    if name.isascii() and name.replace("_", "").replace(" ", "").replace(".", "").isalnum():
-        return f"'{name}'"
-    return f"decode(unhex('{name.encode().hex()}'), 'UTF-8')"
+    """A name as a SQL string, whatever `spark.sql.parser.escapedStringLiterals` says: what is special is spelled by its code.
+
+    Spark takes nothing for the name of a field but what it can fold before it has optimized anything.
+    """
+    parts = _SPECIAL.split(name)
+    texts = [f"char({ord(part)})" if _SPECIAL.fullmatch(part) else f"'{part}'" for part in parts]
+    return texts[0] if len(texts) == 1 else f"concat({', '.join(texts)})"

@@ -22,7 +22,7 @@ from bayou.protocol.schema_replace import replace_columns as replaced_columns
 from bayou.protocol.stats import parse_column_list
 from bayou.spark.alter_target import AlterTarget, altered, table_rules
 from bayou.spark.column_references import refuse_referenced
-from bayou.spark.given_types import given_schema, given_type
+from bayou.spark.given_types import given_schema, given_type, plain_columns, plain_type
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
@@ -52,7 +52,7 @@ def add_columns(
         UnsupportedFeatureError: a type needs a feature that has to be enabled by hand.
     """
     snapshot = target.snapshot()
-    given = without_mapping(given_schema(target, columns))
+    given = _given(target, columns)
     into = path_of(parent) if parent else ()
     position = position_of(after, first=first)
     added = []
@@ -137,7 +137,7 @@ def change_column(
     """
     snapshot, path = target.snapshot(), path_of(column)
     position, rules = position_of(after, first=first), table_rules(snapshot)
-    kind = None if data_type is None else given_type(target, data_type)
+    kind = None if data_type is None else plain_type(given_type(target.spark, data_type, table=target.uri), target.uri)
     schema = schema_changes.change_column(
         snapshot.schema, path, rules, data_type=kind, comment=comment, nullable=nullable, position=position
     )
@@ -160,7 +160,7 @@ def replace_columns(target: AlterTarget, columns: Any) -> None:
         InvalidSchemaError: the change is not possible, or an expression of the table uses a column that goes or changes.
     """
     snapshot = target.snapshot()
-    given, rules = without_mapping(given_schema(target, columns)), table_rules(snapshot)
+    given, rules = _given(target, columns), table_rules(snapshot)
     schema = replaced_columns(snapshot.schema, given, rules)
     gone = [(each.name,) for each in snapshot.schema.fields if schema.field(each.name) is None]
     for field in snapshot.schema.fields:
@@ -210,6 +210,10 @@ def column_parameter(schema: StructType, path: tuple[str, ...]) -> dict[str, Any
     parent: DataType = type_at(schema, path[:-1], _NO_TABLE)
     field = parent.field(path[-1]) if isinstance(parent, StructType) else None
     return _parameter(path, field or StructField(path[-1], type_at(schema, path, _NO_TABLE)))
+
+
+def _given(target: AlterTarget, columns: Any) -> StructType:
+    return without_mapping(plain_columns(given_schema(target.spark, columns, table=target.uri), target.uri))
 
 
 def _parameter(path: Sequence[str], field: StructField) -> dict[str, Any]:

@@ -18,9 +18,8 @@ from bayou.spark.alter_target import AlterTarget, altered
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
 
-_PREFIX: Final = "spark.databricks.delta."
-_ENABLED: Final = f"{_PREFIX}rowTracking.backfill.enabled"
-_MAX_FILES: Final = (f"{_PREFIX}backfill.maxNumFiles", f"{_PREFIX}rowTracking.backfill.maxNumFiles")
+_ENABLED: Final = "spark.databricks.delta.rowTracking.backfill.enabled"
+_MAX_FILES: Final = ("spark.databricks.delta.backfill.maxNumFiles", "spark.databricks.delta.rowTracking.backfill.maxNumFiles")
 
 
 def give_row_ids(target: AlterTarget, snapshot: Snapshot) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +12,12 @@ from pyspark.sql.types import StructType as SparkStruct
 
 from bayou.protocol.generated_columns import GENERATION_EXPRESSION
 from bayou.protocol.identity_columns import identity_metadata
-from bayou.protocol.schema import StructField, StructType, parse_schema
+from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.schema_changes import COMMENT
 from bayou.spark.application import Application
 from bayou.spark.create import TableDefinition, create
 from bayou.spark.errors import raised_as_pyspark
-from bayou.spark.jvm.catalog import type_of
+from bayou.spark.given_types import given_schema, given_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -98,7 +98,7 @@ class DeltaTableBuilder:
         fields: Any = list(cols.fields) if isinstance(cols, SparkStruct) else cols
         if not isinstance(fields, list) or not all(isinstance(each, SparkField) for each in fields):
             raise TypeError("Schema must be StructType or a list of StructField.")
-        return self._add(parse_schema(SparkStruct(fields).json()).fields)
+        return self._add(given_schema(self._spark, fields).fields)
 
     def partitionedBy(self, *cols: Any) -> DeltaTableBuilder:  # noqa: N802  (delta-spark's name)
         """Partitions the table by columns."""
@@ -145,11 +145,8 @@ def _column(spark: SparkSession, name: str, kind: str | SparkDataType, *, nullab
         raise TypeError("Column data type must be str or DataType.")
     if not isinstance(nullable, bool):
         raise TypeError("Column nullable must be bool.")
-    text = type_of(spark, kind) if isinstance(kind, str) else kind.json()
-    document = {"name": name, "type": json.loads(text), "nullable": nullable, "metadata": {}}
-    if comment is not None:
-        document["metadata"] = {"comment": _text(comment, "Column comment")}
-    return parse_schema(json.dumps({"type": "struct", "fields": [document]})).fields[0]
+    metadata = {} if comment is None else {COMMENT: _text(comment, "Column comment")}
+    return StructField(name, given_type(spark, kind), nullable, metadata)
 
 
 def _identity(generator: Any, argument: str, *, explicit: bool) -> dict[str, Any]:

@@ -124,9 +124,9 @@ def create(application: Application, spark: SparkSession, definition: TableDefin
         )
     if snapshot is None:
         refuse_other_files(log)
-        _commit(application, spark, definition, mode, log, None)
+        _commit(application, spark, definition, (mode, place.managed), log, None)
     elif mode in ("replace", "createOrReplace"):
-        _commit(application, spark, definition, mode, log, snapshot)
+        _commit(application, spark, definition, (mode, place.managed), log, snapshot)
     elif not place.is_registered and place.name is not None:
         _check_same(definition, snapshot)
     if place.name is not None and not place.is_registered:
@@ -178,11 +178,12 @@ def _commit(
     application: Application,
     spark: SparkSession,
     definition: TableDefinition,
-    mode: str,
+    how: tuple[str, bool],
     log: DeltaLog,
     snapshot: Snapshot | None,
 ) -> None:
     """The table's first commit, or the one that puts another table in the place of the one that is there."""
+    mode, managed = how
     settings = settings_of(spark)
     first = first_actions(
         definition.schema,
@@ -203,7 +204,7 @@ def _commit(
         "partitionBy": json.dumps(list(metadata.partition_columns)),
         "clusterBy": json.dumps(names_of(first.cluster_by or ())),
         "description": definition.comment,
-        "isManaged": "false",
+        "isManaged": "true" if managed else "false",
         "properties": json.dumps(dict(definition.properties)),
     }
     engine, replaces = application.engine_info, snapshot is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types and columns as users give them: PySpark's objects, or SQL."""
+"""Types and columns as users give them: PySpark's objects, or SQL. New tables and those that are there read them the same way."""
 
 from __future__ import annotations
 
@@ -10,88 +10,113 @@ from pyspark.sql import types as spark_types
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError
 from bayou.protocol.mapping_rules import fields_by_path, shown_path
-from bayou.protocol.schema import FIELD_ID, PHYSICAL_NAME, parse_schema
+from bayou.protocol.schema import FIELD_ID, PHYSICAL_NAME, StructField, StructType, parse_schema
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 from bayou.spark.jvm.session import java_session
 
 if TYPE_CHECKING:
-    from bayou.protocol.schema import DataType, StructType
-    from bayou.spark.alter_target import AlterTarget
+    from pyspark.sql import SparkSession
+
+    from bayou.protocol.schema import DataType
 
 _OF_A_TABLE = (FIELD_ID, PHYSICAL_NAME)
 """What the metadata of a field has that comes from another table's schema, and means nothing in this one."""
 
 
-def given_schema(target: AlterTarget, columns: Any) -> StructType:
+def given_schema(spark: SparkSession, columns: Any, *, table: str | None = None) -> StructType:
     """Columns, as the log spells them.
 
     Args:
-        target: the table.
+        spark: the session, whose parser reads SQL.
         columns: PySpark's `StructType` or a list of its `StructField`, or the columns as SQL, such as `a int, b string`.
+        table: the table's URI, for errors.
 
     Raises:
         InvalidOptionError: they are something else.
-        InvalidSchemaError: the SQL cannot be read, or a column is defined as generated, which no existing table can add.
+        InvalidSchemaError: the SQL cannot be read.
     """
     if isinstance(columns, str):
-        return _plain(target, parse_schema(_parsed(target, columns, "parseTableSchema")))
+        return parse_schema(_parsed(spark, columns, "parseTableSchema", table))
     fields = columns.fields if isinstance(columns, spark_types.StructType) else columns
     if not isinstance(fields, (list, tuple)) or not all(isinstance(each, spark_types.StructField) for each in fields):
         raise InvalidOptionError(
             "Schema must be StructType or a list of StructField.",
-            table=target.uri,
+            table=table,
             next_step="give PySpark's types, or SQL such as 'a int, b string'.",
         )
-    return _plain(target, parse_schema(spark_types.StructType(list(fields)).json()))
+    return parse_schema(spark_types.StructType(list(fields)).json())
 
 
-def given_type(target: AlterTarget, kind: Any) -> DataType:
+def given_type(spark: SparkSession, kind: Any, *, table: str | None = None) -> DataType:
     """A type, as the log spells it.
 
     Args:
-        target: the table.
+        spark: the session, whose parser reads SQL.
         kind: one of PySpark's, or SQL.
+        table: the table's URI, for errors.
 
     Raises:
         InvalidOptionError: it is something else.
         InvalidSchemaError: the SQL cannot be read.
     """
     if isinstance(kind, str):
-        text = _parsed(target, kind, "parseDataType")
+        text = _parsed(spark, kind, "parseDataType", table)
     elif isinstance(kind, spark_types.DataType):
         text = kind.json()
     else:
-        raise InvalidOptionError("Column data type must be str or DataType.", table=target.uri)
+        raise InvalidOptionError("Column data type must be str or DataType.", table=table)
     field = {"name": "given", "type": json.loads(text), "nullable": True, "metadata": {}}
     return parse_schema(json.dumps({"type": "struct", "fields": [field]})).fields[0].type
 
 
-def _parsed(target: AlterTarget, text: str, method: str) -> str:
-    parser = java_session(target.spark).sessionState().sqlParser()
-    try:
-        found: str = getattr(parser, method)(text).json()
-    except FAILED_CALL as error:
-        raise InvalidSchemaError(
-            f"{text!r} cannot be read: {reason_of(error)}",
-            table=target.uri,
-            error_class="PARSE_SYNTAX_ERROR",
-            sql_state="42601",
-            next_step="give SQL such as 'a int, b string' for columns, and 'bigint' for a type.",
-        ) from None
-    return found
+def plain_columns(schema: StructType, table: str) -> StructType:
+    """Columns for a table that is there, if nothing in them would have to be computed for its rows.
 
+    Args:
+        schema: the columns.
+        table: the table's URI, for errors.
 
-def _plain(target: AlterTarget, schema: StructType) -> StructType:
-    """The columns, if nothing in them would have to be computed for the rows that are there."""
+    Raises:
+        InvalidSchemaError: a column, or a field at any depth, is generated, an identity, or the like.
+    """
     for path, field in fields_by_path(schema):
         found = sorted(key for key in field.metadata if key.startswith("delta.") and key not in _OF_A_TABLE)
         if found and not found[0].startswith("delta.columnMapping."):
             raise InvalidSchemaError(
                 f"The column {shown_path(path)!r} has {found[0]} in its metadata, which an existing table cannot take.",
-                table=target.uri,
+                table=table,
                 error_class="DELTA_OPERATION_NOT_ALLOWED",
                 sql_state="0AKDC",
                 next_step="define generated and identity columns when the table is created.",
                 column=shown_path(path),
             )
     return schema
+
+
+def plain_type(kind: DataType, table: str) -> DataType:
+    """A type for a column of a table that is there; see `plain_columns`.
+
+    Args:
+        kind: the type.
+        table: the table's URI, for errors.
+
+    Raises:
+        InvalidSchemaError: a field in it is generated, an identity, or the like.
+    """
+    plain_columns(StructType((StructField("given", kind),)), table)
+    return kind
+
+
+def _parsed(spark: SparkSession, text: str, method: str, table: str | None) -> str:
+    parser = java_session(spark).sessionState().sqlParser()
+    try:
+        found: str = getattr(parser, method)(text).json()
+    except FAILED_CALL as error:
+        raise InvalidSchemaError(
+            f"{text!r} cannot be read: {reason_of(error)}",
+            table=table,
+            error_class="PARSE_SYNTAX_ERROR",
+            sql_state="42601",
+            next_step="give SQL such as 'a int, b string' for columns, and 'bigint' for a type.",
+        ) from None
+    return found

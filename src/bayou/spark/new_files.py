@@ -12,18 +12,21 @@ from urllib.parse import unquote
 from bayou.errors import SessionError
 from bayou.log.footers import facts_of
 from bayou.protocol import paths, properties
-from bayou.protocol.actions import AddFile, Metadata
+from bayou.protocol.actions import AddCDCFile, AddFile, Metadata
+from bayou.protocol.file_names import CHANGES_FOLDER
 from bayou.protocol.identity_columns import identity_columns, raised_high_water_mark, with_high_water_marks
 from bayou.protocol.schema import schema_to_json
 from bayou.protocol.sql_text import quoted_name
 from bayou.protocol.stats import indexed_leaves
+from bayou.spark.change_rows import IS_CHANGE
 from bayou.spark.footers import read_footers
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.file_writer import WriteJob, write_files
 from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles, host_of
 from bayou.spark.jvm.relation import rebalanced
 from bayou.spark.partitioning import values_of
-from bayou.spark.projection import Projection
+from bayou.spark.placed_files import SplitFolders
+from bayou.spark.projection import NOTHING_BESIDE, Projection
 from bayou.spark.row_checks import OBSERVATION, error_of, violations
 from bayou.storage import qualify
 
@@ -34,7 +37,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.spark.application import Application
-    from bayou.spark.jvm.file_writer import WrittenFile
+    from bayou.spark.change_rows import BesideColumns
+    from bayou.spark.jvm.file_writer import WrittenFile, WrittenRows
     from bayou.spark.overwrite import ReplacedRows
     from bayou.spark.projection import ProjectedRows
     from bayou.spark.write_request import WriteRequest
@@ -50,16 +54,33 @@ class NewFiles:
         num_rows: the rows in all of them.
         num_bytes: the size of all of them.
         head: the actions beside these, where they are others than the target's because of what was written.
+        changes: the actions that add the files of change rows; their rows and their size are not counted above.
     """
 
     files: list[AddFile]
     num_rows: int
     num_bytes: int
     head: tuple[HeadAction, ...] = ()
+    changes: Sequence[AddCDCFile] = ()
+
+    @property
+    def actions(self) -> list[AddFile | AddCDCFile]:
+        """The actions of all files that were written."""
+        return [*self.files, *self.changes]
+
+    @property
+    def relative_paths(self) -> list[str]:
+        """The paths of all files that were written, under the table's root, decoded."""
+        return [paths.decode(file.path) for file in self.actions]
 
 
 def write_new_files(
-    application: Application, frame: DataFrame, request: WriteRequest, target: WriteTarget, replaced: ReplacedRows | None = None
+    application: Application,
+    frame: DataFrame,
+    request: WriteRequest,
+    target: WriteTarget,
+    replaced: ReplacedRows | None = None,
+    beside: BesideColumns = NOTHING_BESIDE,
 ) -> NewFiles:
     """Writes rows as new files of a table. Files without rows are deleted again; where a row breaks a rule, all are.
 
@@ -69,27 +90,53 @@ def write_new_files(
         request: with which options.
         target: the table.
         replaced: what rows the new ones replace, where a condition tells.
+        beside: the columns of the rows that are none of the table's, such as those of the change data feed's rows
+            (see `bayou.spark.change_rows.with_changes`).
 
     Raises:
         ConstraintViolationError: rows break a rule of the table.
     """
     root = qualify(request.path)
-    rows = Projection(application.jvm, frame, target, replaced).rows()
-    job = WriteJob(
-        root.uri,
-        target.physical_partitions,
-        request.writer_options,
-        request.storage_options,
-        OBSERVATION if rows.rules else "",
-    )
-    written = write_files(application.jvm, _gathered(application.jvm, rows.frame, request, target), job)
+    rows = Projection(application.jvm, frame, target, replaced, beside).rows()
+    split = SplitFolders(root, request.storage_options) if beside.has_changes else None
+    written = _run(application.jvm, rows, request, target, split)
     relatives = [_relative(file, root.uri) for file in written.files]
     found = violations(written.observed) if rows.rules else None
     if found is not None and found.count:
         _delete(request, relatives)
+        if split is not None:
+            split.clear()
         raise error_of(found, rows.rules, table=target.log.table_uri, version=target.version)
-    footers = _footers(application, request, relatives, written.files)
-    return _described(request, target, rows, list(zip(written.files, relatives, footers, strict=True)))
+    places = relatives if split is None else split.place(relatives)
+    data: list[tuple[WrittenFile, str]] = []
+    changes: list[tuple[WrittenFile, str]] = []
+    for file, place in zip(written.files, places, strict=True):
+        (changes if place.startswith(f"{CHANGES_FOLDER}/") else data).append((file, place))
+    try:
+        footers = _footers(application, request, data)
+    except OSError:
+        _delete(request, places)
+        raise
+    found_files = _described(request, target, rows, [(*each, footer) for each, footer in zip(data, footers, strict=True)])
+    return replace(found_files, changes=[_change_file(target, *each) for each in changes])
+
+
+def _run(jvm: Jvm, rows: ProjectedRows, request: WriteRequest, target: WriteTarget, split: SplitFolders | None) -> WrittenRows:
+    """The job that writes the files: those of data and of change rows in folders of their own, where there are both."""
+    frame, partitions = _gathered(jvm, rows.frame, request, target), target.physical_partitions
+    observation = OBSERVATION if rows.rules else ""
+    job = WriteJob(qualify(request.path).uri, partitions, request.writer_options, request.storage_options, observation)
+    if split is None:
+        return write_files(jvm, frame, job)
+    # Rows that are not sorted for the table's partitions are not sorted for this one either.
+    job = replace(job, partition_by=(split.column, *partitions), open_files=None if partitions else 2)
+    return write_files(jvm, frame.withColumnRenamed(IS_CHANGE, split.column), job)
+
+
+def _change_file(target: WriteTarget, file: WrittenFile, relative: str) -> AddCDCFile:
+    folders = relative.removeprefix(f"{CHANGES_FOLDER}/").rpartition("/")[0]
+    values = values_of(folders, target.physical_partitions)
+    return AddCDCFile(paths.encode(relative), values, file.size)
 
 
 def _described(
@@ -150,14 +197,11 @@ def _furthest(footer: pq.FileMetaData, column: str, *, falling: bool) -> int | N
     return (min(found) if falling else max(found)) if found else None
 
 
-def _footers(
-    application: Application, request: WriteRequest, relatives: Sequence[str], written: Sequence[WrittenFile]
-) -> list[pq.FileMetaData]:
-    places = [(f"{request.path}/{relative}", file.size) for relative, file in zip(relatives, written, strict=True)]
+def _footers(application: Application, request: WriteRequest, written: Sequence[tuple[WrittenFile, str]]) -> list[pq.FileMetaData]:
+    places = [(f"{request.path}/{relative}", file.size) for file, relative in written]
     footers = read_footers(application.jvm, places, request.storage_options)
     for footer in footers:
         if isinstance(footer, OSError):
-            _delete(request, relatives)
             raise footer
     return footers
 
@@ -172,7 +216,7 @@ def _without_host(uri: str) -> str:
     return "/" + uri[len(host_of(uri)) :].lstrip("/")
 
 
-def delete_files(request: WriteRequest, files: Iterable[AddFile]) -> None:
+def delete_files(request: WriteRequest, files: Iterable[AddFile | AddCDCFile]) -> None:
     """Deletes files whose commit is certainly not in the log; what cannot be deleted stays, and VACUUM finds it."""
     _delete(request, [paths.decode(file.path) for file in files])
 

@@ -13,6 +13,7 @@ from bayou.protocol.generated_columns import columns_to_compute, generation_expr
 from bayou.protocol.identity_columns import generation_sql, identity_columns, row_number_sql
 from bayou.protocol.sql_text import column_sql, parenthesised, quoted_name
 from bayou.spark.alignment import aligned, same_names_and_types
+from bayou.spark.change_rows import IS_CHANGE, BesideColumns
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.relation import evaluated
 from bayou.spark.jvm.session import java_session
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from bayou.spark.overwrite import ReplacedRows
     from bayou.spark.write_target import WriteTarget
 
+NOTHING_BESIDE = BesideColumns()
+"""What rows have that have the table's columns and no others."""
 CURRENT_DEFAULT = "CURRENT_DEFAULT"
 """The key of a column's metadata that holds its default."""
 
@@ -55,8 +58,25 @@ class ProjectedRows:
 class Projection:
     """What one write does to its rows before they reach the files."""
 
-    def __init__(self, jvm: Jvm, frame: DataFrame, target: WriteTarget, replaced: ReplacedRows | None = None) -> None:
+    def __init__(
+        self,
+        jvm: Jvm,
+        frame: DataFrame,
+        target: WriteTarget,
+        replaced: ReplacedRows | None = None,
+        beside: BesideColumns = NOTHING_BESIDE,
+    ) -> None:
+        """Begin.
+
+        Args:
+            jvm: the bridge.
+            frame: the rows.
+            target: the table.
+            replaced: what rows the new ones replace, where a condition tells.
+            beside: the columns of the rows that are none of the table's.
+        """
         self._replaced = replaced
+        self._beside = beside
         self._bridge = jvm
         self._frame = frame
         self._target = target
@@ -71,7 +91,7 @@ class Projection:
         rules = self._rules()
         identities = self._identities()
         frame = self._complete(identities)
-        frame = observing(frame, rules, self._target.schema)
+        frame = observing(frame, rules, self._target.schema, unless=IS_CHANGE if self._beside.has_changes else None)
         if self._replaced is not None and self._replaced.kept is not None:
             names = frame.columns
             frame = frame.union(self._replaced.kept.select(*map(quoted_name, names)))
@@ -112,12 +132,14 @@ class Projection:
             for field in kept
             if field.name not in computed
         ]
-        frame = frame.selectExpr(*base)
+        beside = [quoted_name(name) for name in self._beside.names]
+        frame = frame.selectExpr(*base, *beside)
         if not computed:
             return frame
         for each in computed.values():
             self._checked(each.expression, ExpressionKind.GENERATED_COLUMN, f"the generated column {each.name!r}")
-        return frame.selectExpr(*(_generated(field) if field.name in computed else quoted_name(field.name) for field in kept))
+        columns = (_generated(field) if field.name in computed else quoted_name(field.name) for field in kept)
+        return frame.selectExpr(*columns, *beside)
 
     def _fits(self, kept: Sequence[StructField]) -> bool:
         """Whether the rows have the table's columns as they are; another plan would take longer than writing one row."""
@@ -144,12 +166,14 @@ class Projection:
         kept = [field for field in target.schema.fields if not contains_void(field.type)]
         if not target.maps_columns and not partitioned:
             return frame
-        if not target.maps_columns:
-            return frame.selectExpr(*(_partition_text(f) if f.name.lower() in partitioned else quoted_name(f.name) for f in kept))
-        return _mapped(frame, kept, partitioned)
+        beside = self._beside.names
+        if target.maps_columns:
+            return _mapped(frame, kept, partitioned, beside)
+        columns = (_partition_text(f) if f.name.lower() in partitioned else quoted_name(f.name) for f in kept)
+        return frame.selectExpr(*columns, *map(quoted_name, beside))
 
 
-def _mapped(frame: DataFrame, fields: Sequence[StructField], partitioned: set[str]) -> DataFrame:
+def _mapped(frame: DataFrame, fields: Sequence[StructField], partitioned: set[str], beside: Sequence[str]) -> DataFrame:
     columns: list[Any] = []
     for field in fields:
         if field.name.lower() in partitioned:
@@ -161,7 +185,7 @@ def _mapped(frame: DataFrame, fields: Sequence[StructField], partitioned: set[st
         if not isinstance(field.type, str):
             column = column.cast(spark_data_type(physical))
         columns.append(column.alias(physical.name, metadata=metadata) if metadata else column.alias(physical.name))
-    return frame.select(*columns)
+    return frame.select(*columns, *map(quoted_name, beside))
 
 
 def _partition_text(field: StructField) -> str:

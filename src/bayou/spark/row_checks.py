@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import ConstraintViolationError
 from bayou.protocol.constraint_violations import MAX_ROWS, violation
-from bayou.protocol.sql_text import column_sql, parenthesised
+from bayou.protocol.sql_text import column_sql, parenthesised, quoted_name
 from bayou.spark.types import contains_void
 
 if TYPE_CHECKING:
@@ -60,19 +60,22 @@ class Violations:
     rows: tuple[tuple[int, Mapping[str, Any]], ...]
 
 
-def observing(frame: DataFrame, rules: Sequence[RowRule], schema: StructType) -> DataFrame:
+def observing(frame: DataFrame, rules: Sequence[RowRule], schema: StructType, *, unless: str | None = None) -> DataFrame:
     """The rows with an observation of those that break a rule.
 
     Args:
         frame: the rows, under the table's logical names.
         rules: the rules, in the order in which they are told.
         schema: the table's schema.
+        unless: the boolean column of rows to which the rules do not apply.
     """
     if not rules:
         return frame
     # Spark evaluates what always is evaluated, and stands in several aggregates, once for a row: so it is one condition that
     # every row pays for, and the rest is for rows that break it.
     held = " and ".join(f"coalesce({parenthesised(rule.constraint.expression)}, false)" for rule in rules)
+    if unless is not None:
+        held = f"{quoted_name(unless)} or ({held})"
     first = " ".join(
         f"when not coalesce({parenthesised(rule.constraint.expression)}, false) then concat('{number}:', {_shown(rule, schema)})"
         for number, rule in enumerate(rules)

@@ -13,6 +13,8 @@ from bayou.errors import SchemaMismatchError, SessionError, TableNotFoundError
 from bayou.protocol.generated_columns import generation_expression
 from bayou.protocol.identity_columns import is_identity
 from bayou.protocol.schema import schema_to_json
+from bayou.spark import alter_statement
+from bayou.spark.alter_target import AlterTarget
 from bayou.spark.catalog_columns import catalog_schema, insert_schema
 from bayou.spark.create import create, place_of, refuse_other_files
 from bayou.spark.jvm.catalog import Catalog
@@ -55,6 +57,9 @@ class SessionCatalog:
             return self._insert(InsertStatement.read(name, texts), rows)
         if what == "make":
             return self._make(spark, TableStatement.read(name, texts), rows)
+        if what == "alter":
+            alter_statement.run(AlterTarget.of(self._application, spark, qualify(self._location(spark, name)).uri, {}), texts[0])
+            return self._refresh(spark, name)
         if what == "travel":
             return self._travelled(spark, name, *texts)
         return self._told(what, spark, name)

@@ -158,7 +158,9 @@ def test_a_commit_notes_the_version_that_it_becomes(tmp_path):
     widened = record_type_changes(struct(a="long"), struct(a="integer"))
     for protocol, expected in ((PREVIEW, 3), (FINISHED, None)):
         path = str(tmp_path / protocol.writer_features[0])
-        builder = TableBuilder(path).create(struct(a="integer"), protocol=protocol, configuration={"delta.enableTypeWidening": "true"})
+        builder = TableBuilder(path).create(
+            struct(a="integer"), protocol=protocol, configuration={"delta.enableTypeWidening": "true"}
+        )
         builder.commit(add("a.parquet"))
         log = builder.log()
         snapshot = log.update()

@@ -21,6 +21,7 @@ from bayou.spark.dml.condition import row_condition
 from bayou.spark.dml.files import choose_files
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.session import java_session, settings_of
+from bayou.spark.row_ids import RowIdColumns
 from bayou.spark.scan import Scan
 from bayou.spark.types import incompatible, readable_schema
 from bayou.spark.write_request import txn_of
@@ -93,6 +94,16 @@ class Change:
     txn: tuple[str, int] | None
 
     @property
+    def feeds(self) -> bool:
+        """Whether the table has a change data feed, so that rows that are written again have to be told of."""
+        return bool(properties.ENABLE_CHANGE_DATA_FEED.read(self.snapshot.metadata.configuration))
+
+    @property
+    def row_ids(self) -> RowIdColumns | None:
+        """The columns that keep the ids of rows that are written again; None where the table does not keep them."""
+        return RowIdColumns.of(self.snapshot)
+
+    @property
     def uses_vectors(self) -> bool:
         """Whether the table has rows deleted by deletion vectors, and the session does not say otherwise."""
         setting = f"spark.databricks.delta.{self.operation.lower()}.deletionVectors.persistent"
@@ -144,34 +155,47 @@ class Change:
         paths = self.snapshot.files(["path"])["path"].take(self.files.candidates)
         reads.note_scan(None if self.condition.found is None else self.condition.predicate, paths)
 
-    def rows(self, positions: pa.Array, *, with_files: bool = False, with_numbers: bool = False) -> DataFrame:
+    def rows(
+        self, positions: pa.Array, *, with_files: bool = False, with_numbers: bool = False, with_ids: bool = False
+    ) -> DataFrame:
         """The rows of some files under the names and ids that the statement has for the columns.
 
         Args:
             positions: the files.
             with_files: whether a further column `FILE` says in which file a row is.
             with_numbers: whether a further column `METADATA` has the number of the row in its file, as `row_index`.
+            with_ids: whether the rows have their ids, where the table keeps them (see `RowIdColumns.columns`).
         """
+        ids = self.row_ids if with_ids else None
+        constants = {} if ids is None else ids.constants(self.snapshot, positions)
+        others = () if ids is None else ids.fields
+        with_numbers = with_numbers or ids is not None
         schema = readable_schema(self.snapshot.schema)
         names = parse_schema(self.expressions.relation.schema().json()).names
         scan = Scan(
             self.target.application,
             java_session(self.target.spark),
             self.snapshot,
-            [field for name in names if (field := schema.field(name)) is not None],
+            [*(field for name in names if (field := schema.field(name)) is not None), *others],
             metadata=["row_index"] if with_numbers else None,
             positions=positions.cast(pa.int64()),
-            hidden={FILE: positions.cast(pa.int32())} if with_files else {},
+            hidden={**({FILE: positions.cast(pa.int32())} if with_files else {}), **constants},
             options=self.target.storage_options,
         ).planned()
-        return row_changes.statement_rows(
+        rows = row_changes.statement_rows(
             self.target.application.jvm,
             self.target.spark,
             self.expressions.output,
             scan.plan,
             scan.columns[: len(names)],
-            [*([FILE] if with_files else []), *([METADATA] if with_numbers else [])],
+            [
+                *(field.name for field in others),
+                *([FILE] if with_files else []),
+                *constants,
+                *([METADATA] if with_numbers else []),
+            ],
         )
+        return rows if ids is None else ids.known(rows, METADATA)
 
     def live_rows(self, positions: pa.Array) -> pa.Array:
         """How many rows each of some files has that are not deleted, by the log; null where it does not say."""

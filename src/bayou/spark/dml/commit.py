@@ -13,7 +13,6 @@ import pyarrow as pa
 from bayou.errors import DeltaError, StorageError
 from bayou.log.transaction import Committed, Conflicted, Unchanged, Unknown
 from bayou.plan.row_changes import RowChangeCounts
-from bayou.protocol import paths
 from bayou.spark.dml.result import UNKNOWN_ROWS, RowChangeResult
 from bayou.spark.jvm.session import refresh_caches
 from bayou.spark.new_files import delete_files
@@ -77,13 +76,14 @@ def commit(change: Change, transaction: Transaction, outcome: Outcome, watch: St
         StorageError: the store failed; the commit may be in the log all the same.
     """
     rows_name = "numDeletedRows" if change.operation == "DELETE" else "numUpdatedRows"
-    metrics = outcome.counts.metrics(rows_name, watch.times())
-    added = [] if outcome.added is None else outcome.added.files
+    changes = () if outcome.added is None else outcome.added.changes
+    metrics = replace(outcome.counts, change_files=len(changes)).metrics(rows_name, watch.times())
+    added = [] if outcome.added is None else outcome.added.actions
     head = () if outcome.added is None else outcome.added.head
     try:
         if len(outcome.removed):
             transaction.remove_files(change.snapshot.files().take(outcome.removed))
-        change.target.log.store.sync([paths.decode(file.path) for file in added])
+        change.target.log.store.sync([] if outcome.added is None else outcome.added.relative_paths)
         if outcome.deleted is None:
             change.note_reads(transaction.reads)
         else:
@@ -131,6 +131,6 @@ def empty(change: Change, reason: str = "empty") -> RowChangeResult:
 
 def _take_back(change: Change, outcome: Outcome) -> None:
     if outcome.added is not None:
-        delete_files(write_request(change), outcome.added.files)
+        delete_files(write_request(change), outcome.added.actions)
     if outcome.deleted is not None:
         outcome.deleted.discard()

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.plan.row_changes import FileTotals, RowChangeCounts, Way
-from bayou.spark.dml.change import refuse_copies
 from bayou.spark.dml.commit import Outcome, Stopwatch, commit, empty, run
 from bayou.spark.dml.files import without
 from bayou.spark.dml.result import PlannedChange
@@ -80,8 +79,8 @@ def _by_rewriting(change: Change, watch: Stopwatch) -> Outcome:
     added = None
     left = without(positions, emptied)
     if len(left):
-        refuse_copies(change)
-        added = kept_rows(change, left)
+        # Once a commit has change rows, they are all that the feed has of it: then the rows of whole files are among them.
+        added = kept_rows(change, gone if change.feeds else left)
         watch.lap("rewriteTimeMs")
     found = RowChangeCounts(
         changed_rows=None if whole is None else whole + sum(touched.values()),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,8 +13,8 @@ from bayou.plan.row_changes import FileTotals, RowChangeCounts, Way
 from bayou.protocol.expression_functions import ExpressionKind
 from bayou.protocol.generated_columns import generation_expression
 from bayou.protocol.sql_text import parenthesised, quoted_name
+from bayou.spark.change_rows import FATE, Fate
 from bayou.spark.dml.assignments import NewValues, assignments_of
-from bayou.spark.dml.change import refuse_copies
 from bayou.spark.dml.commit import Outcome, Stopwatch, commit, empty, run
 from bayou.spark.dml.result import PlannedChange
 from bayou.spark.dml.rewrite import write_rows
@@ -59,7 +60,6 @@ class _Update:
         self._is_whole = change.condition.found is None or change.condition.is_about_partitions
         self.way = Way.NOTHING
         if len(change.files.candidates):
-            refuse_copies(change)
             self.way = Way.VECTORS if change.uses_vectors and not self._is_whole else Way.REWRITE
 
     def execute(self, transaction: Transaction) -> RowChangeResult:
@@ -85,7 +85,7 @@ class _Update:
         if not len(positions):
             return None
         matches = None if self._is_whole else change.condition.matches(change.target.application.jvm)
-        added = self._written(change.rows(positions), matches)
+        added = self._written(change.rows(positions, with_ids=True), matches)
         files = change.snapshot.files(["size", "deletion_vector"]).take(positions)
         totals = FileTotals.of(files["size"])
         changed = added.num_rows if updated is None else updated
@@ -107,7 +107,7 @@ class _Update:
         if not touched:
             return None
         matches = change.condition.matches(change.target.application.jvm)
-        rows = change.rows(pa.array(sorted(touched), pa.int64())).where(matches)
+        rows = change.rows(pa.array(sorted(touched), pa.int64()), with_ids=True).where(matches)
         added = self._written(rows, None)
         marked = mark_rows(change, touched)
         counted = marked.metrics()
@@ -124,7 +124,25 @@ class _Update:
         return Outcome(counts, added=added, deleted=marked)
 
     def _written(self, rows: DataFrame, matches: Column | None) -> NewFiles:
-        return write_rows(self._change, self._new_rows(rows, matches), self._values.names)
+        return write_rows(self._change, self._new_rows(rows, matches), self._values.names, before=self._before)
+
+    @cached_property
+    def _before(self) -> dict[str, str]:
+        """For columns that change, the columns that hold the old values, where a change data feed wants them."""
+        if not self._change.feeds:
+            return {}
+        fields = self._change.snapshot.schema.fields
+        names = [f.name for f in fields if f.name.lower() in self._values.names or self._generated(f) is not None]
+        return {name: f"__bayou_before{number}" for number, name in enumerate(names)}
+
+    def _beside(self, matches: Column | None) -> list[Column]:
+        """What the rows have beside the table's columns: their ids, what becomes of them, and their old values."""
+        change, ids = self._change, self._change.row_ids
+        changed = F.lit(True) if matches is None else matches
+        found = [] if ids is None else [*ids.columns(changed)]
+        if change.feeds:
+            found.append(F.when(changed, int(Fate.UPDATED)).otherwise(int(Fate.KEPT)).alias(FATE))
+        return [*found, *(F.col(quoted_name(name)).alias(column) for name, column in self._before.items())]
 
     def _new_rows(self, rows: DataFrame, matches: Column | None) -> DataFrame:
         """The rows with their new values.
@@ -145,11 +163,13 @@ class _Update:
         computed = {
             field.name: text for field in self._change.snapshot.schema.fields if (text := self._generated(field)) is not None
         }
+        beside = self._beside(matches)
         if not computed:
-            return rows.select(*columns)
-        rows = rows.select(*columns, (F.lit(True) if matches is None else matches).alias(_CHANGED))
+            return rows.select(*columns, *beside)
+        rows = rows.select(*columns, *beside, (F.lit(True) if matches is None else matches).alias(_CHANGED))
         return rows.select(
-            *(F.expr(_recomputed(f, computed[f.name])) if f.name in computed else F.col(quoted_name(f.name)) for f in schema.fields)
+            *(F.expr(_recomputed(f, computed[f.name])) if f.name in computed else quoted_name(f.name) for f in schema.fields),
+            *(quoted_name(name) for name in rows.columns[len(columns) : -1]),
         )
 
     def _generated(self, field: StructField) -> str | None:

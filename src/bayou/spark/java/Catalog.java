@@ -16,6 +16,7 @@ import org.apache.spark.sql.connector.catalog.StagedTable;
 import org.apache.spark.sql.connector.catalog.StagingTableCatalog;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCatalogCapability;
+import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.connector.catalog.V1Table;
 import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.expressions.Transform;
@@ -28,8 +29,8 @@ import org.apache.spark.sql.types.StructType;
 public class Catalog extends DelegatingCatalogExtension implements StagingTableCatalog {
   public static BiFunction body;
 
-  // Reads take Spark's way over an entry and the data source; rows that are written come to a table of ours.
-  public Table loadTable(Identifier name) throws Exception { return load(name, isWriter()); }
+  // Reads take Spark's way over an entry and the data source. Rows that are written, and ALTER TABLE, come to a table of ours.
+  public Table loadTable(Identifier name) throws Exception { return load(name, isWriter() || isAlter(CurrentOrigin.get())); }
 
   // From Spark 3.5.3 on. A MERGE that only inserts asks for the privileges of an INSERT, and reads as well.
   public Table loadTable(Identifier name, Set privileges) throws Exception {
@@ -61,6 +62,12 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   public boolean tableExists(Identifier name) { return isPath(name) ? Boolean.TRUE.equals(ask("exists", name)) : super.tableExists(name); }
 
   private static Object ask(String what, Identifier name) { return WritableTable.ask(what + "\0" + text(name) + "\0", null); }
+
+  public Table alterTable(Identifier name, TableChange[] changes) throws Exception {
+    if (!(load(name, false) instanceof NamedTable)) return super.alterTable(name, changes);
+    WritableTable.ask("alter\0" + text(name) + "\0" + Changes.words(changes) + "\0", null);
+    return load(name, false);
+  }
 
   public Table createTable(Identifier name, Column[] columns, Transform[] partitions, Map properties) throws Exception {
     if (!isDelta((String) properties.get("provider"))) return super.createTable(name, columns, partitions, properties);
@@ -109,6 +116,10 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   }
 
   private static boolean isWriter() { return !writer().isEmpty(); }
+
+  private static boolean isAlter(Origin origin) {
+    return origin.sqlText().isDefined() && ((String) origin.sqlText().get()).matches("(?is)(\\s|--[^\\n]*\\n|/\\*.*?\\*/)*alter\\s+table\\s.*");
+  }
 
   private static boolean isMerge(Origin origin) {
     if (origin.sqlText().isEmpty() || origin.startIndex().isEmpty()) return false;

@@ -54,10 +54,18 @@ public class HadoopReads {
   private byte[] one(String what, String item) {
     try {
       if (what.equals("delete")) return HadoopFiles.done(String.valueOf(files.system().delete(new Path(item), false)));
+      if (what.equals("clear")) return HadoopFiles.done(String.valueOf(files.system().delete(new Path(item), true)));
+      if (what.equals("move")) return moved(item.substring(0, item.indexOf('\1')), new Path(item.substring(item.indexOf('\1') + 1)));
       if (what.equals("read")) return whole(files.system().open(new Path(item)));
       int space = item.indexOf(' ');  // a footer: the file's size, and where it is
       return footer(files.system().open(new Path(item.substring(space + 1))), Long.parseLong(item.substring(0, space)));
     } catch (Throwable error) { return HadoopFiles.failed(error); }
+  }
+
+  private byte[] moved(String from, Path to) throws Exception {
+    files.system().mkdirs(to.getParent());
+    if (!files.system().rename(new Path(from), to)) throw new java.io.IOException(from + " cannot be renamed to " + to);
+    return HadoopFiles.done("");
   }
 
   private static byte[] whole(FSDataInputStream in) throws Exception {

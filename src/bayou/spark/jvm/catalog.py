@@ -147,16 +147,3 @@ class Catalog:
     def _parameters(self, target: JavaObject, method: str) -> int:
         found: int = next(each.getParameterCount() for each in target.getClass().getMethods() if each.getName() == method)
         return found
-
-
-def type_of(spark: SparkSession, text: str) -> str:
-    """A type as SQL has it, as the JSON that a schema's column of it has.
-
-    Raises:
-        InvalidOptionError: it is no type.
-    """
-    try:
-        found: str = spark._jsparkSession.sessionState().sqlParser().parseDataType(text).json()  # noqa: SLF001  (the bridge)
-    except FAILED_CALL as error:
-        raise InvalidOptionError(f"{text!r} is no type: {reason_of(error)}", option="dataType") from None
-    return found

@@ -31,6 +31,7 @@ _STREAMING = "org.apache.spark.sql.execution.streaming"
 _DATASOURCES = "org.apache.spark.sql.execution.datasources"
 # Spark's default, INT96, has no statistics in the footer.
 _SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+_OPEN_FILES = "spark.sql.maxConcurrentOutputFileWriters"
 # Spark 3.5 refuses dates before 1582 unless told that they are meant as they are, as every reader of a Delta table takes them.
 # Tasks read this one from the properties of the job's thread.
 _REBASE = ("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
@@ -61,6 +62,8 @@ class WriteJob:
         options: the Parquet writer's options.
         hadoop: settings of the file system.
         observation: the name of an observation in the rows whose values are wanted; empty for none.
+        open_files: how many files a task may write at a time, by the first partition columns that it meets; else it sorts its
+            rows by them. The session decides where None.
     """
 
     root: str
@@ -68,6 +71,7 @@ class WriteJob:
     options: Mapping[str, str]
     hadoop: Mapping[str, str]
     observation: str = ""
+    open_files: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,7 @@ def write_files(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
 
 
 def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
-    session = _with_settings(jvm, frame.sparkSession._jsparkSession)  # noqa: SLF001  (the bridge)
+    session = _with_settings(jvm, frame.sparkSession._jsparkSession, job.open_files)  # noqa: SLF001  (the bridge)
     context = session.sparkContext()
     given = context.getLocalProperty(_REBASE[0])
     context.setLocalProperty(*_REBASE)
@@ -107,10 +111,11 @@ def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
         context.setLocalProperty(_REBASE[0], given)
 
 
-def _with_settings(jvm: Jvm, session: JavaObject) -> JavaObject:
+def _with_settings(jvm: Jvm, session: JavaObject, open_files: int | None) -> JavaObject:
     """The session, or a copy of it where its own settings are others than the writer's."""
     settings = session.conf()
-    wrong = {name: value for name, value in _SETTINGS.items() if settings.get(name, None) != value}
+    wanted = _SETTINGS if open_files is None else {**_SETTINGS, _OPEN_FILES: str(open_files)}
+    wrong = {name: value for name, value in wanted.items() if settings.get(name, None) != value}
     if not wrong:
         return session
     copy = Adapters.clone_of(jvm, session)

@@ -223,6 +223,20 @@ class HadoopFiles:
         """Deletes files, several at a time; for each `true` where it was there, or an exception. A missing one is no error."""
         return self._each("delete", uris, uris)
 
+    def move_all(self, moves: Sequence[tuple[str, str]]) -> list[bytes | Exception]:
+        """Renames files, several at a time, into folders that are made; for each an exception where it could not be done.
+
+        Args:
+            moves: where each file is, and where it shall be; nothing is there yet.
+        """
+        return self._each("move", [f"{source}\1{target}" for source, target in moves], [source for source, _ in moves])
+
+    def clear(self, uri: str) -> None:
+        """Deletes a folder with everything in it; a missing one is no error."""
+        (answer,) = self._each("clear", [uri], [uri])
+        if isinstance(answer, Exception):
+            raise answer
+
     def _text(self, uri: str, call: Callable[[], Any]) -> str:
         return str(_content(uri, _asked(call)), "utf-8")
 

@@ -18,6 +18,7 @@ from bayou.spark.jvm.session import java_session
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pyspark.errors import AnalysisException
     from pyspark.sql import SparkSession
 
     from bayou.spark.jvm.bridge import JavaObject, Jvm
@@ -143,6 +144,12 @@ def resolved(jvm: Jvm, spark: SparkSession, plan: JavaObject, values: Sequence[A
     if len(found) != len(values):
         raise NotAnExpressionError
     return found
+
+
+def error_class_of(error: AnalysisException) -> str:
+    """The error class of an error of Spark's, under the name that its version has for it; empty where it has none."""
+    found = error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()
+    return found or ""
 
 
 def is_deterministic(found: JavaObject) -> bool:

@@ -149,9 +149,7 @@ class DeltaMergeBuilder:
         return DeltaMergeBuilder(replace(self._request, clauses=clauses))
 
 
-def merge_builder(
-    target: Target, alias: str | None, source: Any, condition: Any, txn: tuple[str, int] | None
-) -> DeltaMergeBuilder:
+def merge_builder(target: Target, alias: str | None, source: Any, condition: Any, txn: tuple[str, int] | None) -> DeltaMergeBuilder:
     """A builder without clauses, as `DeltaTable.merge` gives it.
 
     Args:

@@ -283,9 +283,7 @@ def _live_rows(merge: Merge, positions: pa.Array) -> int:
     return total + sum(uncounted_rows(change, unknown).values()) - gone
 
 
-def _metrics(
-    merge: Merge, found: Found, written: Written, removed: pa.Array, deleted: DeletedRows | None
-) -> dict[str, int]:
+def _metrics(merge: Merge, found: Found, written: Written, removed: pa.Array, deleted: DeletedRows | None) -> dict[str, int]:
     """What the history says. Source: delta-spark, `DeltaOperations`."""
     counts = {
         (kind, action): sum(found.count(e.number) for e in merge.resolution.of_kind(kind) if e.action is action)
@@ -365,4 +363,3 @@ def _commit(merge: Merge, transaction: Transaction, written: Written, metrics: M
             raise error
         case Unknown(failure):
             raise failure
-

@@ -270,8 +270,7 @@ class Resolver:
             what = "Aggregate, window and generator functions"
             raise self._unsupported(what, "DELTA_AGGREGATION_NOT_SUPPORTED", "42903") from None
         except AnalysisException as error:
-            error_class = str(error.getErrorClass() or "")
-            if error_class.startswith("UNRESOLVED_COLUMN"):
+            if catalyst.error_class_of(error).startswith("UNRESOLVED_COLUMN"):
                 raise self._unresolved(str(error).split("\n", 1)[0], tuple(plan.schema().fieldNames())) from error
             raise
 

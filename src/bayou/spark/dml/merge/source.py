@@ -113,9 +113,7 @@ def _must_keep(application: Application, frame: DataFrame, settings: Mapping[str
     return not catalyst.is_stable(application.jvm, frame)
 
 
-def _keys(
-    application: Application, resolution: Resolution, snapshot: Snapshot, source: frozenset[int]
-) -> list[tuple[Key, Column]]:
+def _keys(application: Application, resolution: Resolution, snapshot: Snapshot, source: frozenset[int]) -> list[tuple[Key, Column]]:
     """The equalities of the condition, each with the source's side."""
     jvm = application.jvm
     target = catalyst.ids_of(jvm, resolution.sides.target)

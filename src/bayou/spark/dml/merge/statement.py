@@ -93,9 +93,9 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
     planned(_as_resolved(target, statement)).run()
 
 
-def _is_unresolved(error: Exception) -> bool:
-    name = error.error_class if isinstance(error, DeltaError) else getattr(error, "getErrorClass", lambda: "")()
-    return str(name or "").startswith(("UNRESOLVED", "DELTA_MERGE_UNRESOLVED", "UNBOUND", "_LEGACY_ERROR"))
+def _is_unresolved(error: AnalysisException | DeltaError) -> bool:
+    name = error.error_class if isinstance(error, DeltaError) else catalyst.error_class_of(error)
+    return str(name or "").startswith(("UNRESOLVED", "DELTA_MERGE_UNRESOLVED"))
 
 
 def _as_written(target: Target, statement: JavaObject, parsed: JavaObject) -> MergeRequest:

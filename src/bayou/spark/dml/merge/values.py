@@ -42,9 +42,7 @@ class ClauseValues(NewValues):
             columns: the table's columns by their names in lower case.
         """
         target = merge.change.target
-        super().__init__(
-            target.application.jvm, target.spark, clause.assignments, merge.change.snapshot, merge.change.settings
-        )
+        super().__init__(target.application.jvm, target.spark, clause.assignments, merge.change.snapshot, merge.change.settings)
         self._columns = columns
         self._fills = merge.resolution.evolves
 

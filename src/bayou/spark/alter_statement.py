@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ALTER TABLE and COMMENT ON TABLE as SQL: Spark parses and resolves them, and the methods of `DeltaTable` carry them out."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.types import StructType as SparkStruct
+
+from bayou.errors import UnsupportedFeatureError
+from bayou.protocol.schema import StructType
+from bayou.spark import alter, alter_clustering, alter_columns, alter_constraints, alter_defaults
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bayou.spark.alter_target import AlterTarget
+
+_BETWEEN_CHANGES, _BETWEEN_FACTS, _BETWEEN_PARTS, _BETWEEN_COLUMNS = "\3", "\1", "\2", "\4"
+
+
+class Change:
+    """One change that a statement asks for: a `TableChange` of Spark's, in the words of `bayou.Changes`.
+
+    Attributes:
+        kind: the name of its class, such as `AddColumn`.
+        facts: what it says, by the names of Spark's methods; what is not given is left out.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.kind, *facts = text.split(_BETWEEN_FACTS)
+        self.facts: Mapping[str, str] = dict(each.split("=", 1) for each in facts)
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The names that lead to the column that it is about."""
+        return tuple(self.facts["fieldNames"].split(_BETWEEN_PARTS))
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """Where the column goes, as the methods take it."""
+        position = self.facts.get("position")
+        if position is None:
+            return {}
+        word, *column = position.split(_BETWEEN_PARTS)
+        return {"after": column[0]} if word == "AFTER" else {"first": True}
+
+    def field(self) -> dict[str, Any]:
+        """The column that it adds, as JSON."""
+        metadata = {"comment": self.facts["comment"]} if "comment" in self.facts else {}
+        if "defaultValue" in self.facts:
+            metadata["CURRENT_DEFAULT"] = self.facts["defaultValue"]
+        nullable = self.facts.get("isNullable", "true") == "true"
+        return {"name": self.path[-1], "type": json.loads(self.facts["dataType"]), "nullable": nullable, "metadata": metadata}
+
+
+def run(target: AlterTarget, text: str) -> None:
+    """Carries a statement out.
+
+    Args:
+        target: the table.
+        text: its changes, in the words of `bayou.Changes`.
+
+    Raises:
+        UnsupportedFeatureError: it asks for what bayou does not do.
+        DeltaError: what the method for it raises.
+    """
+    changes = [Change(each) for each in text.split(_BETWEEN_CHANGES)] if text else []
+    kinds = {each.kind for each in changes}
+    if kinds == {"SetProperty"}:
+        alter.set_properties(target, {each.facts["property"]: each.facts["value"] for each in changes})
+    elif kinds == {"RemoveProperty"}:
+        _unset(target, [each.facts["property"] for each in changes])
+    elif kinds == {"AddColumn"}:
+        _add(target, changes)
+    elif kinds == {"RenameColumn"}:
+        for each in changes:
+            alter_columns.rename_column(target, each.path, each.facts["newName"])
+    elif kinds == {"DeleteColumn"}:
+        alter_columns.drop_columns(target, [each.path for each in changes if _is_there(target, each)])
+    elif kinds == {"DeleteColumn", "AddColumn"}:
+        _replace(target, changes)
+    elif kinds == {"ClusterBy"}:
+        columns = changes[0].facts["clusteringColumns"]
+        alter_clustering.alter_cluster_by(target, [each.split(_BETWEEN_PARTS) for each in columns.split(_BETWEEN_COLUMNS) if each])
+    elif kinds == {"DropConstraint"}:
+        for each in changes:
+            alter_constraints.drop_constraint(target, each.facts["name"], if_exists=each.facts.get("ifExists") == "true")
+    elif all(kind.startswith("UpdateColumn") for kind in kinds):
+        _change(target, changes)
+    else:
+        raise UnsupportedFeatureError(
+            f"ALTER TABLE with {', '.join(sorted(kinds))} is not supported by this version of bayou.",
+            table=target.uri,
+            error_class="DELTA_OPERATION_NOT_ALLOWED",
+            sql_state="0AKDC",
+            features=sorted(kinds),
+        )
+
+
+def _unset(target: AlterTarget, keys: Sequence[str]) -> None:
+    """Spark does not pass IF EXISTS on, so a key that is not set is passed over."""
+    if list(keys) == ["comment"]:
+        alter.set_comment(target, None)
+    else:
+        alter.unset_properties(target, keys, if_exists=True)
+
+
+def _add(target: AlterTarget, changes: Sequence[Change]) -> None:
+    together: list[list[Change]] = []
+    for each in changes:
+        if together and not each.place and not together[-1][-1].place and each.path[:-1] == together[-1][-1].path[:-1]:
+            together[-1].append(each)
+        else:
+            together.append([each])
+    for group in together:
+        alter_columns.add_columns(target, _columns(group), parent=group[0].path[:-1], **group[0].place)
+
+
+def _columns(changes: Sequence[Change]) -> SparkStruct:
+    return SparkStruct.fromJson({"type": "struct", "fields": [each.field() for each in changes]})
+
+
+def _is_there(target: AlterTarget, change: Change) -> bool:
+    if change.facts.get("ifExists") != "true":
+        return True
+    found: Any = target.snapshot().schema
+    for name in change.path:
+        field = found.field(name) if isinstance(found, StructType) else None
+        if field is None:
+            return False
+        found = field.type
+    return True
+
+
+def _replace(target: AlterTarget, changes: Sequence[Change]) -> None:
+    """REPLACE COLUMNS: Spark drops all columns and adds the new ones."""
+    alter_columns.replace_columns(target, _columns([each for each in changes if each.kind == "AddColumn"]))
+
+
+def _change(target: AlterTarget, changes: Sequence[Change]) -> None:
+    """ALTER COLUMN: the changes of each column together; a default is a change of its own."""
+    for path in dict.fromkeys(each.path for each in changes):
+        given: dict[str, Any] = {}
+        for each in changes:
+            if each.path != path:
+                continue
+            match each.kind:
+                case "UpdateColumnType":
+                    column = {"name": "", "type": json.loads(each.facts["newDataType"]), "nullable": True, "metadata": {}}
+                    given["data_type"] = SparkStruct.fromJson({"type": "struct", "fields": [column]}).fields[0].dataType
+                case "UpdateColumnComment":
+                    given["comment"] = each.facts.get("newComment")
+                case "UpdateColumnNullability":
+                    given["nullable"] = each.facts["nullable"] == "true"
+                case "UpdateColumnPosition":
+                    given |= each.place
+                case _:
+                    alter_defaults.set_default(target, path, each.facts.get("newDefaultValue") or None)
+        if given:
+            alter_columns.change_column(target, path, **given)

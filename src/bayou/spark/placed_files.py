@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of one job that are written apart, as data and as change rows, and then moved to where they stay.
+
+Spark's writer knows folders of partition columns and no others, so that nothing it writes can be in `_change_data/` at once. A
+leading partition column with a name of its own for each job keeps the two apart; no other job writes into its folders.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bayou.errors import SessionError, StorageError
+from bayou.protocol.file_names import CHANGES_FOLDER
+from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bayou.storage import QualifiedPath
+
+_CHANGES = "true"
+
+
+@dataclass(frozen=True, slots=True)
+class SplitFolders:
+    """The folders of one job.
+
+    Attributes:
+        root: the table's folder.
+        options: options for the file system.
+        column: the name of the partition column that is true for change rows.
+    """
+
+    root: QualifiedPath
+    options: Mapping[str, str]
+    column: str = field(default_factory=lambda: f"rows-{uuid.uuid4()}")
+
+    def place(self, relatives: Sequence[str]) -> list[str]:
+        """Moves files to where they stay, and deletes the job's own folders.
+
+        Args:
+            relatives: the files' paths under the root.
+
+        Returns:
+            Their new paths, in the same order. Those of change rows begin with `_change_data/`.
+
+        Raises:
+            StorageError: a file could not be moved; those that were are not taken back.
+        """
+        places = [self._place(each) for each in relatives]
+        moves = list(zip(relatives, places, strict=True))
+        try:
+            self._move_locally(moves) if self.root.local is not None else self._move(moves)
+        except (OSError, HadoopError, SessionError) as error:
+            raise StorageError(
+                f"the files of a write cannot be moved to where they belong: {error}",
+                table=self.root.uri,
+                next_step="Run the operation again; VACUUM deletes what it has left.",
+            ) from error
+        self.clear()
+        return places
+
+    def clear(self) -> None:
+        """Deletes the job's own folders with everything in them; what cannot be deleted stays, and VACUUM finds it."""
+        for value in (_CHANGES, "false"):
+            folder = f"{self.column}={value}"
+            if self.root.local is not None:
+                shutil.rmtree(Path(self.root.local, folder), ignore_errors=True)
+            else:
+                with contextlib.suppress(HadoopError, SessionError, OSError):
+                    self._files().clear(f"{self.root.uri}/{folder}")
+
+    def _place(self, relative: str) -> str:
+        folder, _, rest = relative.partition("/")
+        if folder != f"{self.column}={_CHANGES}":
+            return rest
+        folders, _, name = rest.rpartition("/")
+        return "/".join(each for each in (CHANGES_FOLDER, folders, f"cdc-{name.removeprefix('part-')}") if each)
+
+    def _move_locally(self, moves: Sequence[tuple[str, str]]) -> None:
+        root = Path(str(self.root.local))
+        for folder in {target.rpartition("/")[0] for _, target in moves}:
+            (root / folder).mkdir(parents=True, exist_ok=True)
+        for source, target in moves:
+            os.rename(root / source, root / target)  # noqa: PTH104  (the same, without a further object)
+
+    def _move(self, moves: Sequence[tuple[str, str]]) -> None:
+        uris = [(f"{self.root.uri}/{source}", f"{self.root.uri}/{target}") for source, target in moves]
+        for answer in self._files().move_all(uris) if uris else ():
+            if isinstance(answer, Exception):
+                raise answer
+
+    def _files(self) -> HadoopFiles:
+        jvm = Jvm.running()
+        if jvm is None:
+            raise SessionError("There is no running Spark session.")
+        return HadoopFiles.of(jvm, self.root.uri, self.options)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Row ids that survive: the columns in which files keep the ids and versions of rows that were written before.
+
+Source: PROTOCOL.md, "Row Tracking".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.errors import CorruptLogError
+from bayou.protocol import properties
+from bayou.protocol.schema import StructField
+from bayou.protocol.sql_text import quoted_name
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame
+    from typing_extensions import Self
+
+    from bayou.log.snapshot import Snapshot
+
+_BASE: Final = "__bayou_base_row_id"
+_BASE_VERSION: Final = "__bayou_base_row_version"
+_ID: Final = "__bayou_row_id"
+_VERSION: Final = "__bayou_row_version"
+
+
+@dataclass(frozen=True, slots=True)
+class RowIdColumns:
+    """The columns of a table's files that hold row ids; they are no columns of the table.
+
+    Attributes:
+        id: the name of the one with the rows' ids; NULL where the file's `baseRowId` and the row's place tell it.
+        version: the name of the one with the versions that changed the rows last; NULL for the file's own.
+    """
+
+    id: str
+    version: str
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> Self | None:
+        """Those of a table; None where its rows need not keep their ids.
+
+        Raises:
+            CorruptLogError: they have no names.
+        """
+        configuration = snapshot.metadata.configuration
+        if not properties.ENABLE_ROW_TRACKING.read(configuration):
+            return None
+        row_id = properties.MATERIALIZED_ROW_ID.read(configuration)
+        version = properties.MATERIALIZED_ROW_COMMIT_VERSION.read(configuration)
+        if not row_id or not version:
+            raise CorruptLogError(
+                "the table keeps row ids, and does not say in which columns of its files",
+                table=snapshot.table_uri,
+                version=snapshot.version,
+                next_step="Set delta.enableRowTracking to false and to true again.",
+            )
+        return cls(row_id, version)
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Both names."""
+        return (self.id, self.version)
+
+    @property
+    def fields(self) -> tuple[StructField, StructField]:
+        """The columns as files have them."""
+        return (StructField(self.id, "long"), StructField(self.version, "long"))
+
+    @staticmethod
+    def constants(snapshot: Snapshot, positions: pa.Array) -> dict[str, pa.Array]:
+        """What is constant for each of some files: hidden columns of a scan."""
+        files = snapshot.files(["base_row_id", "default_row_commit_version"]).take(positions)
+        return {
+            _BASE: files["base_row_id"].combine_chunks(),
+            _BASE_VERSION: files["default_row_commit_version"].combine_chunks(),
+        }
+
+    def known(self, rows: DataFrame, metadata: str) -> DataFrame:
+        """Rows with their ids and versions, for `columns`.
+
+        Args:
+            rows: rows with these columns and `constants`.
+            metadata: the column that has `row_index`.
+        """
+        row_id = F.coalesce(F.col(quoted_name(self.id)), F.col(_BASE) + F.col(f"{metadata}.row_index"))
+        version = F.coalesce(F.col(quoted_name(self.version)), F.col(_BASE_VERSION))
+        return rows.select("*", row_id.alias(_ID), version.alias(_VERSION)).drop(*self.names)
+
+    def columns(self, changed: Column | None = None) -> tuple[Column, Column]:
+        """These columns as a new file has them, of rows that `known` gave.
+
+        Args:
+            changed: a condition that is never NULL: rows that it is true for are of the version that writes them.
+        """
+        version = F.col(_VERSION) if changed is None else F.when(~changed, F.col(_VERSION))
+        return F.col(_ID).alias(self.id), version.alias(self.version)
+
+    def of_new_rows(self) -> tuple[Column, Column]:
+        """These columns of rows that the table did not have."""
+        return F.lit(None).cast("bigint").alias(self.id), F.lit(None).cast("bigint").alias(self.version)

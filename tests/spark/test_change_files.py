@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The change rows that UPDATE and DELETE write for the change data feed: which, where, and what it costs when a commit fails."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from tests.spark.counting import jobs
+
+import bayou
+from bayou.errors import ConcurrentModificationError, ConstraintViolationError
+
+FEED = {"delta.enableChangeDataFeed": "true"}
+FILES = {**FEED, "delta.enableDeletionVectors": "false"}
+VECTORS = {**FEED, "delta.enableDeletionVectors": "true"}
+TEN = "select id, id % 2 p, if(id % 5 = 0, null, id) v from range(0, 10, 1, 1)"
+
+
+@pytest.fixture(params=[FILES, VECTORS], ids=["files", "vectors"])
+def way(request):
+    """The properties of a table: its rows change by rewriting files, or by deletion vectors and new files."""
+    return request.param
+
+
+def make(spark, path, query=TEN, partition_by=(), **properties):
+    bayou.write(spark.sql(query), path, partition_by=partition_by, **properties)
+    return bayou.DeltaTable.forPath(spark, path)
+
+
+def feed(spark, path, *columns, start=1):
+    frame = bayou.read(spark, path, changes=(start, None))
+    return sorted((tuple(row) for row in frame.select(*(columns or ("id", "v")), "_change_type").collect()), key=repr)
+
+
+def actions(path, kind, version=1):
+    lines = Path(path, "_delta_log", f"{version:020d}.json").read_text(encoding="utf-8").splitlines()
+    return [found[kind] for line in lines if kind in (found := json.loads(line))]
+
+
+def parquet_files(path):
+    return {str(file.relative_to(path)) for file in Path(path).rglob("*.parquet") if "_delta_log" not in file.parts}
+
+
+def metrics(path):
+    return next(iter(bayou.open(path).history())).operation_metrics
+
+
+def ours(ids, kind, value=lambda each: None if each % 5 == 0 else each):
+    return [(each, value(each), kind) for each in ids]
+
+
+@pytest.mark.smoke
+def test_an_update_tells_of_each_row_before_and_after(spark, table_path, way):
+    table = make(spark, table_path, **way)
+    table.update("v > 6", {"v": "v * 10"})
+    expected = ours((7, 8, 9), "update_preimage") + ours((7, 8, 9), "update_postimage", lambda each: each * 10)
+    assert feed(spark, table_path) == sorted(expected, key=repr)
+    assert metrics(table_path)["numAddedChangeFiles"] == "1"
+    assert metrics(table_path)["numUpdatedRows"] == "3"
+    assert metrics(table_path)["numCopiedRows"] == ("7" if way is FILES else "0")
+    assert sorted(table.toDF().select("v").collect(), key=repr) == sorted(
+        [(70,), (80,), (90,), (None,), (None,), (1,), (2,), (3,), (4,), (6,)], key=repr
+    )
+
+
+def test_a_delete_that_rewrites_tells_of_each_row_that_is_gone(spark, table_path):
+    table = make(spark, table_path, **FILES)
+    table.delete("v > 6")
+    assert feed(spark, table_path) == ours((7, 8, 9), "delete")
+    assert (metrics(table_path)["numDeletedRows"], metrics(table_path)["numCopiedRows"]) == ("3", "7")
+    assert table.toDF().count() == 7
+
+
+def test_a_delete_of_whole_files_or_by_vectors_writes_no_change_rows(spark, table_path, way):
+    table = make(spark, table_path, partition_by=["p"], **way)
+    table.delete("p = 0")
+    if way is VECTORS:
+        table.delete("id = 9")
+    assert not Path(table_path, "_change_data").exists()
+    assert [action for version in range(1, bayou.open(table_path).version() + 1) for action in actions(table_path, "cdc", version)] == []
+    gone = (0, 2, 4, 6, 8) if way is FILES else (0, 2, 4, 6, 8, 9)
+    assert feed(spark, table_path) == sorted(ours(gone, "delete"), key=repr)
+
+
+def test_rows_of_whole_files_are_told_of_where_others_are_rewritten(spark, table_path):
+    table = make(spark, table_path, "select id, id % 2 p, id v from range(0, 5, 1, 1)", **FILES)
+    bayou.write(spark.sql("select id, id % 2 p, id v from range(5, 10, 1, 1)"), table_path, mode="append")
+    table.delete("id >= 4")
+    assert len(actions(table_path, "remove", 2)) == 2
+    assert feed(spark, table_path, start=2) == ours(range(4, 10), "delete", lambda each: each)
+
+
+def test_the_actions_name_files_under_change_data_by_partition(spark, table_path, way):
+    table = make(spark, table_path, partition_by=["p"], **way)
+    before = parquet_files(table_path)
+    table.update("id >= 6", {"v": "0"})
+    found = actions(table_path, "cdc")
+    assert {each["path"].rpartition("/")[0] for each in found} == {"_change_data/p=0", "_change_data/p=1"}
+    assert {tuple(each["partitionValues"].items()) for each in found} == {(("p", "0"),), (("p", "1"),)}
+    assert all(each["dataChange"] is False for each in found)
+    assert all(each["size"] == Path(table_path, each["path"]).stat().st_size for each in found)
+    added = {each["path"] for each in actions(table_path, "add") if "deletionVector" not in each}
+    assert parquet_files(table_path) == before | added | {each["path"] for each in found}
+    assert {each.name for each in Path(table_path).iterdir() if each.is_dir()} == {"_delta_log", "_change_data", "p=0", "p=1"}
+    assert feed(spark, table_path, "id", "p", "v") == sorted(
+        [(i, i % 2, None if i % 5 == 0 else i, "update_preimage") for i in range(6, 10)]
+        + [(i, i % 2, 0, "update_postimage") for i in range(6, 10)],
+        key=repr,
+    )
+
+
+def test_a_row_that_moves_to_another_partition_is_told_of_in_both(spark, table_path, way):
+    table = make(spark, table_path, partition_by=["p"], **way)
+    table.update("id = 3", {"p": "7"})
+    assert feed(spark, table_path, "id", "p") == [(3, 1, "update_preimage"), (3, 7, "update_postimage")]
+
+
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_columns_have_their_physical_names_in_change_files(spark, table_path, way, mode):
+    query = "select id, named_struct('a', id, 'b c', id) s, id % 2 `p q` from range(0, 10, 1, 1)"
+    table = make(spark, table_path, query, ["p q"], **way, **{"delta.columnMapping.mode": mode})
+    table.update("id = 3", {"s.a": "-1"})
+    (found, *_) = actions(table_path, "cdc")
+    names = set(pq.read_schema(Path(table_path, found["path"])).names)
+    fields = {field.physical_name for field in bayou.open(table_path).snapshot().schema.fields}
+    assert names == (fields - set(found["partitionValues"])) | {"_change_type"}
+    assert feed(spark, table_path, "id", "s.a", "p q") == [(3, -1, 1, "update_postimage"), (3, 3, 1, "update_preimage")]
+
+
+def test_generated_columns_are_told_of_as_they_were_and_as_they_are(spark, table_path, way):
+    (
+        bayou.DeltaTable.create(spark)
+        .location(table_path)
+        .addColumn("id", "BIGINT")
+        .addColumn("twice", "BIGINT", generatedAlwaysAs="id * 2")
+        .property("delta.enableChangeDataFeed", "true")
+        .property("delta.enableDeletionVectors", way["delta.enableDeletionVectors"])
+        .execute()
+    )
+    bayou.write(spark.range(3), table_path, mode="append")
+    bayou.DeltaTable.forPath(spark, table_path).update("id = 1", {"id": "id + 10"})
+    assert feed(spark, table_path, "id", "twice", start=2) == [(1, 2, "update_preimage"), (11, 22, "update_postimage")]
+
+
+def test_a_value_that_differs_at_each_evaluation_is_the_same_in_the_table_and_in_the_feed(spark, table_path, way):
+    table = make(spark, table_path, "select id, 'x' u from range(0, 10, 1, 1)", **way)
+    table.update("id < 5", {"u": "uuid()"})
+    expected = sorted((row.id, row.u, "update_postimage") for row in table.toDF().where("id < 5").collect())
+    assert [each for each in feed(spark, table_path, "id", "u") if each[2] == "update_postimage"] == expected
+    assert len({each[1] for each in expected}) == 5
+
+
+def test_a_broken_rule_counts_each_row_once_and_leaves_no_file(spark, table_path, way):
+    table = make(spark, table_path, **way)
+    spark.sql(f"alter table delta.`{table_path}` add constraint small check (v is null or v < 50)")
+    before = parquet_files(table_path)
+    with pytest.raises(ConstraintViolationError) as caught:
+        table.update("v > 6", {"v": "v * 10"})
+    assert caught.value.num_violations == 3
+    assert parquet_files(table_path) == before
+    assert {each.name for each in Path(table_path).iterdir() if each.is_dir()} == {"_delta_log"}
+
+
+def test_a_lost_commit_leaves_no_change_files(spark, table_path):
+    table = make(spark, table_path, **FILES)
+    planned = table.plan_update("v > 6", {"v": "0"})
+    table.delete("v > 7")
+    before = parquet_files(table_path)
+    with pytest.raises(ConcurrentModificationError):
+        planned.execute()
+    assert parquet_files(table_path) == before
+
+
+def test_the_feed_takes_no_further_job(spark, table_path, tmp_path):
+    counts = []
+    for number, properties in enumerate((FILES, {"delta.enableDeletionVectors": "false"})):
+        table = make(spark, str(tmp_path / str(number)), **properties)
+        with jobs(spark) as started:
+            table.update("v > 6", {"v": "0"})
+        counts.append(started.value)
+    assert counts[0] == counts[1]
