@@ -97,5 +97,6 @@ def test_a_writer_that_is_killed_leaves_a_sound_table(tmp_path):
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3600)  # each of them starts a Spark
 def test_a_hundred_killed_writers_leave_a_sound_table(tmp_path):
     run(tmp_path / "table", kills=100, seed=time.time_ns())

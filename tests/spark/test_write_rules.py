@@ -7,6 +7,7 @@ import datetime as dt
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import Row
@@ -381,12 +382,32 @@ def test_conditions_of_every_operator_are_checked(spark, table_path):
     refused(spark, table_path, spark.sql("select 1L id, 'n' name, timestamp'2023-02-03' at, struct(1L as x) s"))
 
 
-def test_a_struct_with_a_void_field_is_refused_because_its_other_fields_would_be_lost(spark, table_path):
-    with pytest.raises(InvalidSchemaError, match="void"):
-        spark.sql("select 1 id, struct(1 as a, null as v) s").write.format("delta").save(table_path)
-    assert not Path(table_path, "_delta_log").exists()
-    create(table_path, StructField("s", StructType((StructField("a", "long"), StructField("v", "void")))))
-    refused(spark, table_path, spark.sql("select struct(1L as a) s"), InvalidSchemaError)
+@pytest.mark.parametrize("mode", ["none", "name", "id"])
+def test_a_void_field_of_a_struct_is_in_no_file_and_null_when_it_is_read(spark, table_path, mode):
+    rows = spark.sql("select 1 id, struct(1 as a, null as v, struct(null as w, 'x' as b) as t) s")
+    rows.write.format("delta").option("delta.columnMapping.mode", mode).save(table_path)
+    append(spark.sql("select 2 id, struct(struct('y' as b) as t, 2 as a) s union all select 3, null"), table_path)
+    found = read(spark, table_path)
+    kinds = dict(found.dtypes)
+    assert kinds["s"] == "struct<a:int,v:void,t:struct<w:void,b:string>>"
+    by_id = {row.id: row.s for row in found.collect()}
+    assert [by_id[1].a, by_id[1].v, by_id[1].t.w, by_id[1].t.b] == [1, None, None, "x"]
+    assert [by_id[2].a, by_id[2].v, by_id[2].t.b, by_id[3]] == [2, None, "y", None]
+    assert found.where("s.t.b = 'y'").select("id", "s.a", "s.v").collect() == [(2, 2, None)]
+    (file, *_) = (each for each in Path(table_path).rglob("*.parquet") if "_delta_log" not in each.parts)
+    assert len(pq.read_metadata(file).schema.names) == 3
+    append(spark.sql("select 4 id, struct(4 as a, 4.5D as v) s"), table_path, mergeSchema="true")
+    assert {row.id: row.v for row in read(spark, table_path).select("id", "s.v").collect()} == {1: None, 2: None, 3: None, 4: 4.5}
+
+
+def test_a_void_field_beside_one_of_a_wider_type_is_read_from_files_of_both_kinds(spark, table_path):
+    rows = spark.sql("select struct(1 as a, null as v) s")
+    rows.write.format("delta").option("delta.enableTypeWidening", "true").save(table_path)
+    table = bayou.DeltaTable.forPath(spark, table_path)
+    table.changeColumn("s.a", dataType="decimal(12,2)")
+    append(spark.sql("select struct(cast(2.5 as decimal(12,2)) as a) s"), table_path)
+    assert sorted(float(row.s.a) for row in read(spark, table_path).collect()) == [1.0, 2.5]
+    assert {row.s.v for row in read(spark, table_path).collect()} == {None}
 
 
 def test_merging_brings_the_partition_columns_too(spark, table_path):

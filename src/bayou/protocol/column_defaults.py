@@ -46,6 +46,19 @@ def refuse_nested_defaults(schema: StructType, rules: TableRules) -> None:
             raise _only_columns(path, rules)
 
 
+def refuse_added_default(field: StructField, rules: TableRules) -> None:
+    """Refuses a default of a column that an existing table gets, or of a field in it.
+
+    Raises:
+        InvalidSchemaError: there is one.
+    """
+    if any(CURRENT_DEFAULT in each.metadata for _, each in fields_by_path(StructType((field,)))):
+        message = f"The column {field.name!r} has a default, which the rows that are there would not get."
+        error_class = "WRONG_COLUMN_DEFAULTS_FOR_DELTA_ALTER_TABLE_ADD_COLUMN_NOT_SUPPORTED"
+        step = "add the column without a default, then set it with ALTER COLUMN SET DEFAULT."
+        raise rules.refusal(message, error_class, "0AKDC", next_step=step, column=field.name)
+
+
 def check_allowed(
     schema: StructType, features: Collection[str], command: str, *, table: str | None, version: int | None = None
 ) -> None:

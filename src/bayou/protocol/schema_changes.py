@@ -27,8 +27,7 @@ from bayou.protocol.alter_rules import (
     refuse_dropped_layout,
 )
 from bayou.protocol.char_varchar import from_stored, to_stored, type_text
-from bayou.protocol.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.mapping_rules import fields_by_path
+from bayou.protocol.column_defaults import refuse_added_default
 from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
 from bayou.protocol.schema_check import check_nested_void, check_types
 from bayou.protocol.schema_paths import Path, TableRules, column_not_found, dotted, edit_at, type_at
@@ -240,11 +239,7 @@ def _refuse_added(field: StructField, rules: TableRules) -> None:
         )
         step = "add the column without it: the rows that are there have no value for it."
         raise rules.refusal(message, "DELTA_OPERATION_NOT_ALLOWED", "0AKDC", next_step=step, column=field.name)
-    if any(CURRENT_DEFAULT in each.metadata for _, each in fields_by_path(StructType((field,)))):
-        message = f"The column {field.name!r} has a default, which the rows that are there would not get."
-        error_class = "WRONG_COLUMN_DEFAULTS_FOR_DELTA_ALTER_TABLE_ADD_COLUMN_NOT_SUPPORTED"
-        step = "add the column without a default, then set it with ALTER COLUMN SET DEFAULT."
-        raise rules.refusal(message, error_class, "0AKDC", next_step=step, column=field.name)
+    refuse_added_default(field, rules)
 
 
 def _with_field(parent: DataType, column: AddedColumn, rules: TableRules) -> DataType:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bayou.errors import InvalidSchemaError
 from bayou.protocol.alter_rules import check_new_names, has_not_null, is_same_type, may_become, recorded, refuse_dropped_layout
 from bayou.protocol.char_varchar import from_stored, to_stored, type_text
+from bayou.protocol.column_defaults import refuse_added_default
 from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
 from bayou.protocol.schema_changes import COMMENT, IDENTITY
 from bayou.protocol.schema_check import check_types
@@ -50,6 +51,8 @@ def _replaced_struct(old: StructType, new: StructType, path: tuple[str, ...], ru
     required = next((each for each in added if has_not_null(each)), None)
     if required is not None:
         raise _bad_replacement("adding a NOT NULL column", (*path, required.name), rules)
+    for each in added:
+        refuse_added_default(each, rules)
     return StructType(tuple(_replaced_field(old.field(each.name), each, path, rules) for each in new.fields))
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bayou.errors import InvalidOptionError
 from bayou.protocol import properties, schema_changes
 from bayou.protocol.char_varchar import type_text
+from bayou.protocol.column_defaults import refuse_nested_defaults
 from bayou.protocol.column_mapping import without_mapping
 from bayou.protocol.mapping_rules import shown_path
 from bayou.protocol.schema import StructField, StructType
@@ -138,6 +139,8 @@ def change_column(
     snapshot, path = target.snapshot(), path_of(column)
     position, rules = position_of(after, first=first), table_rules(snapshot)
     kind = None if data_type is None else plain_type(given_type(target.spark, data_type, table=target.uri), target.uri)
+    if kind is not None:
+        refuse_nested_defaults(StructType((StructField(path[-1], kind),)), rules)
     schema = schema_changes.change_column(
         snapshot.schema, path, rules, data_type=kind, comment=comment, nullable=nullable, position=position
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from bayou.protocol.column_dependents import refuse_dependents
 from bayou.protocol.constraints import ConstraintKind, constraints_of
 from bayou.protocol.generated_columns import generated_columns, has_generated_columns
+from bayou.spark.alignment import same_names_and_types
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
 
@@ -45,3 +46,20 @@ def refuse_referenced(
         table=target.uri,
         changes_type=changes_type,
     )
+
+
+def refuse_other_types(target: AlterTarget, snapshot: Snapshot, given: StructType) -> None:
+    """Refuses rows that bring another type for a column that an expression of the table uses; else does nothing.
+
+    Args:
+        target: the table.
+        snapshot: its state.
+        given: the schema of the rows.
+
+    Raises:
+        InvalidSchemaError: a CHECK constraint, an invariant or a generated column uses the column; it is named.
+    """
+    for field in given.fields:
+        known = snapshot.schema.field(field.name)
+        if known is not None and not same_names_and_types(known.type, field.type):
+            refuse_referenced(target, snapshot, snapshot.schema, (known.name,), changes_type=True)

@@ -20,7 +20,7 @@ from bayou.spark.jvm.session import java_session
 from bayou.spark.partitioning import folder_text
 from bayou.spark.row_checks import RowRule, observing
 from bayou.spark.stored_expressions import check_stored
-from bayou.spark.types import contains_void, physical_field, spark_data_type, sql_type
+from bayou.spark.types import physical_field, spark_data_type, sql_type, stored_fields
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,7 +121,7 @@ class Projection:
         """The rows with all columns of the table, under the table's logical names, in its order."""
         target, frame = self._target, self._frame
         computed = {each.name: each for each in columns_to_compute(target.schema, target.given.names)} if target.generates else {}
-        kept = [field for field in target.schema.fields if not contains_void(field.type)]
+        kept = stored_fields(target.schema.fields)
         if self._fits(kept) and not computed and not identities:
             return frame
         if identities:
@@ -163,7 +163,7 @@ class Projection:
         """The rows under the names that the files have, with field ids, partition values as texts."""
         target = self._target
         partitioned = {name.lower() for name in target.partition_by}
-        kept = [field for field in target.schema.fields if not contains_void(field.type)]
+        kept = stored_fields(target.schema.fields)
         if not target.maps_columns and not partitioned:
             return frame
         beside = self._beside.names

@@ -19,13 +19,14 @@ import pyarrow.compute as pc
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.schema import StructField, StructType, schema_to_json
 from bayou.protocol.sql_text import quoted_name
+from bayou.spark.alignment import aligned
 from bayou.spark.directories import FileGroups, PartitionColumn, ScanFiles, group_files, list_directories, uris
 from bayou.spark.file_source import FileSource, SnapshotFiles
 from bayou.spark.file_types import group_by_types, must_be_grouped
 from bayou.spark.footers import read_footers
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.relation import FileRelation, dataset, logical_relation
-from bayou.spark.types import contains_void, physical_field, sql_type
+from bayou.spark.types import contains_void, physical_field, sql_type, stored_fields, stored_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -145,8 +146,13 @@ class Scan:
             )
 
     def _expression(self, wanted: StructField) -> str:
-        if contains_void(wanted.type):
+        found = stored_type(wanted.type)
+        if found is None:
             return "cast(null as void)"
+        if found != wanted.type:
+            # Void fields beside others are in no file.
+            source = found if self.stored is None else self.stored[wanted.name].type
+            return aligned(quoted_name(wanted.name), source, wanted.type)
         if self.stored is None or self.stored[wanted.name].type == wanted.type:
             return quoted_name(wanted.name)
         return f"cast({quoted_name(wanted.name)} as {sql_type(wanted.type)})"
@@ -157,14 +163,15 @@ class Scan:
         every = pa.array(np.arange(files.num_rows))
         positions = every if self.positions is None else self.positions
         partitions = set(self.snapshot.partition_columns)
-        fields = [f for f, wanted in zip(self._physical_fields(), self.fields, strict=True) if wanted.name not in partitions]
+        physical = zip(self._physical_fields(), self.fields, strict=True)
+        fields = stored_fields(f for f, wanted in physical if wanted.name not in partitions)
         groups = group_by_types(files, self.snapshot.table_uri, positions, fields, self._footers) or [(positions, tuple(fields))]
         order = {position: row for row, position in enumerate(positions.to_pylist())}
         scans = []
         for chosen, stored in groups:
             rows = pa.array([order[position] for position in chosen.to_pylist()], pa.int64())
             hidden = {name: values.take(rows) for name, values in self.hidden.items()}
-            known = {**{f.name: f for f in self._physical_fields()}, **{f.name: f for f in stored}}
+            known = {**{f.name: f for f in stored_fields(self._physical_fields())}, **{f.name: f for f in stored}}
             scans.append(replace(self, positions=chosen, hidden=hidden, stored=known))
         first, *others = (scan._frame() for scan in scans)  # noqa: SLF001  (of this class)
         for other in others:
@@ -211,7 +218,7 @@ class Scan:
 
     def _relation(self) -> JavaObject:
         stored = self.stored or {}
-        fields = [stored.get(f.name, f) for f in self._physical_fields() if not contains_void(f.type)]
+        fields = [stored.get(f.name, f) for f in stored_fields(self._physical_fields())]
         partitions = self._partition_fields()
         hidden = [StructField(name, _HIDDEN_TYPES[values.type]) for name, values in self.hidden.items()]
         hidden += [StructField(name, "binary") for name in self._vectors]

@@ -93,6 +93,21 @@ def contains_void(kind: DataType) -> bool:
     return kind in ("void", "null")
 
 
+def stored_type(kind: DataType) -> DataType | None:
+    """A type as files have it: structs without their void fields; None where nothing is left, and for void in collections."""
+    if isinstance(kind, StructType):
+        found = ((field, stored_type(field.type)) for field in kind.fields)
+        fields = tuple(replace(field, type=stored) for field, stored in found if stored is not None)
+        return StructType(fields) if fields else None
+    return None if contains_void(kind) else kind
+
+
+def stored_fields(fields: Iterable[StructField]) -> list[StructField]:
+    """The columns that files have, as they have them."""
+    found = ((field, stored_type(field.type)) for field in fields)
+    return [field if stored == field.type else replace(field, type=stored) for field, stored in found if stored is not None]
+
+
 _SQL_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint", "null": "void"}
 
 

@@ -25,7 +25,7 @@ from bayou.protocol.schema import StructType, parse_schema, schema_to_json
 from bayou.protocol.schema_check import check_schema
 from bayou.protocol.schema_merge import check_write, merge_schemas
 from bayou.protocol.type_widening import Widening
-from bayou.spark.types import as_nullable, contains_void
+from bayou.spark.types import as_nullable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -280,7 +280,6 @@ def _checked(target: WriteTarget, given: StructType) -> WriteTarget:
     """The target with the rules for its rows; columns that the rows bring and must not, or lack and must not, are refused."""
     table = target.log.table_uri
     _refuse_no_columns(target)
-    _refuse_inner_void(target)
     refuse_explicit_values(target.schema, given.names, table=table, version=target.version)
     for each in target.schema.fields:
         if not each.nullable and given.field(each.name) is None and not _is_filled(each, generates=target.generates):
@@ -308,20 +307,6 @@ def _refuse_no_columns(target: WriteTarget) -> None:
             sql_state="428GU",
             next_step="add columns to it, or write rows that have columns with the option mergeSchema.",
         )
-
-
-def _refuse_inner_void(target: WriteTarget) -> None:
-    """Refuses a struct with a void field beside others: files cannot hold the one, and must not lose the others."""
-    for each in target.schema.fields:
-        if isinstance(each.type, StructType) and contains_void(each.type):
-            raise InvalidSchemaError(
-                f"Column {each.name!r} has a field of type void, and rows of it cannot be written.",
-                table=target.log.table_uri,
-                version=target.version,
-                error_class="DELTA_UNSUPPORTED_DATA_TYPES",
-                sql_state="0AKDC",
-                next_step="give the field a type: cast it, or change the table's column.",
-            )
 
 
 def _holds_anyway(rule: Constraint, given: StructType) -> bool:

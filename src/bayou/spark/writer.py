@@ -12,6 +12,7 @@ from bayou.errors import (
     DeltaError,
     InvalidOptionError,
     ProtocolChangedException,
+    SchemaMismatchError,
     StorageError,
     TableExistsError,
     TableNotFoundError,
@@ -23,6 +24,8 @@ from bayou.protocol.clustering import names_of
 from bayou.protocol.identity_columns import identity_columns
 from bayou.protocol.schema import parse_schema
 from bayou.spark.alignment import same_names_and_types
+from bayou.spark.alter_target import AlterTarget
+from bayou.spark.column_references import refuse_other_types
 from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.new_files import delete_files, write_new_files
 from bayou.spark.overwrite import replaced_partitions, replaced_rows
@@ -107,7 +110,12 @@ def write(application: Application, frame: DataFrame, request: WriteRequest) -> 
             )
         if snapshot is not None and request.mode == "ignore":
             return WriteResult(snapshot.version, committed=False, reason="exists")
-        target = write_target(request, given, log, snapshot, settings)
+        try:
+            target = write_target(request, given, log, snapshot, settings)
+        except SchemaMismatchError:
+            if snapshot is not None:  # that a rule uses the column says more than that its type is another
+                refuse_other_types(AlterTarget(application, frame.sparkSession, log.table_uri, {}), snapshot, given)
+            raise
         _check_data_change(request, target)
         replaced = _replaced(application, frame, request, snapshot)
         added = write_new_files(application, frame, request, target, replaced)

@@ -62,6 +62,11 @@ def test_the_same_columns_change_nothing():
         (struct(a="long", b="long"), struct(a="long", c="long"), "DELTA_AMBIGUOUS_DATA_TYPE_CHANGE"),
         (struct(l=ArrayType(struct(x="long"))), struct(l=ArrayType(struct(y="long"))), "DELTA_AMBIGUOUS_DATA_TYPE_CHANGE"),
         (struct(a="long"), StructType((field("a"), field("b", nullable=False))), "DELTA_UNSUPPORTED_ALTER_TABLE_REPLACE_COL_OP"),
+        (
+            struct(a="long"),
+            StructType((field("a"), field("b", struct(x="long")), field("c", CURRENT_DEFAULT="1"))),
+            "WRONG_COLUMN_DEFAULTS_FOR_DELTA_ALTER_TABLE_ADD_COLUMN_NOT_SUPPORTED",
+        ),
         (struct(a="long"), StructType((field("a", nullable=False),)), "DELTA_UNSUPPORTED_ALTER_TABLE_REPLACE_COL_OP"),
         (
             struct(a=ArrayType("long")),
