@@ -9,24 +9,10 @@ from pyspark.sql import SparkSession
 
 from bayou.errors import DeltaError, SessionError, StorageError, TableNotFoundError
 from bayou.log.delta_log import open_log
-from bayou.spark import (
-    alter,
-    alter_clustering,
-    alter_columns,
-    alter_constraints,
-    alter_defaults,
-    alter_identity,
-    alter_protocol,
-    drop_feature,
-)
-from bayou.spark.alter_target import AlterTarget
 from bayou.spark.application import Application
 from bayou.spark.builder import DeltaTableBuilder, IdentityGenerator
 from bayou.spark.change_request import change_options
 from bayou.spark.describe import detail_frame, history_frame
-from bayou.spark.dml.change import Target
-from bayou.spark.dml.merge.builder import DeltaMergeBuilder, merge_builder
-from bayou.spark.dml.statements import planned_delete, planned_update
 from bayou.spark.errors import raised_as_pyspark
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.catalog import Catalog
@@ -35,6 +21,8 @@ from bayou.spark.not_yet import CommandsNotYet
 from bayou.spark.reader import TableRequest
 from bayou.spark.reader import read as read_request
 from bayou.spark.session import enable
+from bayou.spark.table_alterations import TableAlterations
+from bayou.spark.table_rows import TableRows
 from bayou.spark.write_request import WriteRequest
 from bayou.spark.writer import WriteResult
 from bayou.spark.writer import write as write_request
@@ -44,10 +32,9 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from bayou.log.time_travel import Timestamp
-    from bayou.spark.dml.result import PlannedChange, RowChangeResult
 
 __all__ = ["DeltaTable", "DeltaTableBuilder", "IdentityGenerator", "read", "write"]
 
@@ -124,14 +111,8 @@ def write(
     return write_request(Application.of(frame.sparkSession), frame.select("*"), request)
 
 
-class DeltaTable(CommandsNotYet):
+class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
     """A Delta table on a Spark session, as delta-spark's class of that name."""
-
-    def __init__(self, spark: SparkSession, path: str, options: Mapping[str, str]) -> None:
-        self._spark = spark
-        self._path = path
-        self._options = dict(options)
-        self._alias: str | None = None
 
     @classmethod
     @raised_as_pyspark
@@ -277,99 +258,6 @@ class DeltaTable(CommandsNotYet):
         given = {**self._options, **change_options(None, net=net), **range_options, "readChangeFeed": "true", "path": self._path}
         return read_request(Application.of(self._spark), self._spark, TableRequest.from_options(given))
 
-    def alias(self, aliasName: str) -> DeltaTable:  # noqa: N803  (delta-spark's name)
-        """The same table under a name that conditions and values may put before its columns."""
-        named = DeltaTable(self._spark, self._path, self._options)
-        named._alias = aliasName
-        return named
-
-    @raised_as_pyspark
-    def delete(self, condition: str | Column | None = None, *, txn: tuple[str, int] | None = None) -> RowChangeResult:
-        """Deletes the rows for which a condition is true; rows for which it is NULL stay (DELETE FROM).
-
-        Where the condition is about partition columns alone, or the log proves it true for whole files, no data is read.
-        Other rows go by deletion vectors where the table has them enabled, else by writing the rest of their files again.
-
-        Args:
-            condition: which rows, as SQL or as a column; all rows where None.
-            txn: an application's id and a version of its own: the rows are deleted once for them.
-
-        Raises:
-            TypeError: the condition is neither.
-            UnsupportedFeatureError: there is a subquery in the condition, or the table asks for more than bayou does.
-            AppendOnlyError: the table only takes appends.
-            ConcurrentModificationError: another commit excludes this one.
-        """
-        return self.plan_delete(condition, txn=txn).execute()
-
-    @raised_as_pyspark
-    def plan_delete(self, condition: str | Column | None = None, *, txn: tuple[str, int] | None = None) -> PlannedChange:
-        """A DELETE that is not run: `print` shows which files it reads and which not, and why; `execute` runs it.
-
-        Args:
-            condition: as for `delete`.
-            txn: as for `delete`.
-        """
-        return planned_delete(self._target(), self._alias, condition, txn)
-
-    @raised_as_pyspark
-    def update(
-        self,
-        condition: str | Column | None = None,
-        set: dict[str, str | Column] | None = None,  # noqa: A002  (delta-spark's name)
-        *,
-        txn: tuple[str, int] | None = None,
-    ) -> RowChangeResult:
-        """Sets columns of the rows for which a condition is true (UPDATE).
-
-        Args:
-            condition: which rows, as SQL or as a column; all rows where None.
-            set: the new values by column, or by field such as `s.x`: SQL, or columns. They see the row as it was.
-            txn: an application's id and a version of its own: the rows are updated once for them.
-
-        Raises:
-            TypeError, ValueError: an argument is not of its type.
-            SchemaMismatchError: a column is set twice, or to a value of another structure.
-            ConstraintViolationError: a new row breaks a rule of the table; nothing is left of the update.
-            UnsupportedFeatureError: there is a subquery in the condition, or the table asks for more than bayou does.
-            ConcurrentModificationError: another commit excludes this one.
-        """
-        return self.plan_update(condition, set, txn=txn).execute()
-
-    @raised_as_pyspark
-    def plan_update(
-        self,
-        condition: str | Column | None = None,
-        set: dict[str, str | Column] | None = None,  # noqa: A002  (delta-spark's name)
-        *,
-        txn: tuple[str, int] | None = None,
-    ) -> PlannedChange:
-        """An UPDATE that is not run; see `plan_delete`.
-
-        Args:
-            condition: as for `update`.
-            set: as for `update`.
-            txn: as for `update`.
-        """
-        return planned_update(self._target(), self._alias, condition, set, txn)
-
-    @raised_as_pyspark
-    def merge(self, source: DataFrame, condition: str | Column, *, txn: tuple[str, int] | None = None) -> DeltaMergeBuilder:
-        """Changes rows of the table that match rows of a source, and inserts those that match nothing (MERGE INTO).
-
-        Args:
-            source: the rows to compare the table with.
-            condition: when rows match, as SQL or as a column; `DeltaTable.alias` and `DataFrame.alias` name the two sides.
-            txn: an application's id and a version of its own: the MERGE is done once for them.
-
-        Returns:
-            A builder for the clauses; its `execute` runs the MERGE, and `plan` shows what it would read.
-
-        Raises:
-            TypeError, ValueError: an argument is not of its type.
-        """
-        return merge_builder(self._target(), self._alias, source, condition, txn)
-
     @raised_as_pyspark
     def history(self, limit: int | None = None) -> DataFrame:
         """The commits, newest first, with the columns of DESCRIBE HISTORY. Runs no Spark job.
@@ -383,241 +271,3 @@ class DeltaTable(CommandsNotYet):
     def detail(self) -> DataFrame:
         """One row of facts, with the columns of DESCRIBE DETAIL. Runs no Spark job."""
         return detail_frame(Application.of(self._spark), self._spark, self._log().update())
-
-    @raised_as_pyspark
-    def setProperties(self, properties: Mapping[str, Any]) -> None:  # noqa: N802  (named as the methods beside it)
-        """Sets table properties, with the features and the protocol that they need (SET TBLPROPERTIES).
-
-        Args:
-            properties: `comment` sets the table's comment, `delta.feature.<name>` = `supported` adds a feature.
-
-        Raises:
-            InvalidOptionError: a key is unknown or no user's to set, a value is not of its key, or values exclude each other.
-            UnsupportedFeatureError: files would have to be rewritten, or the table would ask for what bayou does not do.
-        """
-        alter.set_properties(self._altered(), properties)
-
-    @raised_as_pyspark
-    def unsetProperties(self, *keys: str, ifExists: bool = False) -> None:  # noqa: N802, N803
-        """Takes table properties away (UNSET TBLPROPERTIES).
-
-        Args:
-            keys: the properties' keys.
-            ifExists: whether keys that are not set are passed over.
-
-        Raises:
-            InvalidOptionError: a key is not set, or no user's to change.
-            UnsupportedFeatureError: files would have to be rewritten.
-        """
-        alter.unset_properties(self._altered(), keys, if_exists=ifExists)
-
-    @raised_as_pyspark
-    def setComment(self, text: str | None) -> None:  # noqa: N802
-        """Sets the table's comment, or takes it away where it is None (COMMENT ON TABLE)."""
-        alter.set_comment(self._altered(), text)
-
-    @raised_as_pyspark
-    def addConstraint(self, name: str, condition: str) -> None:  # noqa: N802
-        """Adds a CHECK constraint, after a query that checks every row of the table (ADD CONSTRAINT).
-
-        Args:
-            name: its name; case makes no difference.
-            condition: a SQL condition over the table's columns. NULL breaks it as false does.
-
-        Raises:
-            ConstraintViolationError: rows break it; `num_violations` counts them, `rows` shows up to five.
-            InvalidSchemaError: the name is taken, or the expression is no condition that a table may keep.
-            ConcurrentModificationError: another writer added rows in the meantime.
-        """
-        alter_constraints.add_constraint(self._altered(), name, condition)
-
-    @raised_as_pyspark
-    def dropConstraint(self, name: str, ifExists: bool = False) -> None:  # noqa: FBT001, FBT002, N802, N803
-        """Drops a CHECK constraint (DROP CONSTRAINT).
-
-        Args:
-            name: its name; case makes no difference.
-            ifExists: whether it is no error that there is none.
-
-        Raises:
-            InvalidSchemaError: there is no such constraint.
-        """
-        alter_constraints.drop_constraint(self._altered(), name, if_exists=ifExists)
-
-    @raised_as_pyspark
-    def addColumns(  # noqa: N802
-        self, columns: Any, *, parent: str | Sequence[str] = (), after: str | None = None, first: bool = False
-    ) -> None:
-        """Adds columns, which are NULL in the rows that are there (ADD COLUMNS).
-
-        Args:
-            columns: PySpark's `StructType`, a list of its `StructField`, or SQL such as `a int, b string`.
-            parent: the struct that they go into, such as `s`, `list.element` or `map.value`; the table by default.
-            after: the column of the table, or of that struct, behind which they go; behind all by default.
-            first: whether they go before all.
-
-        Raises:
-            InvalidSchemaError: a column is NOT NULL or has a default, a name that is taken, or a type that no table has.
-            UnsupportedFeatureError: a type needs a feature that has to be added first.
-        """
-        alter_columns.add_columns(self._altered(), columns, parent=parent, after=after, first=first)
-
-    @raised_as_pyspark
-    def renameColumn(self, path: str | Sequence[str], newName: str) -> None:  # noqa: N802, N803
-        """Gives a column another name (RENAME COLUMN). The table needs column mapping.
-
-        Args:
-            path: the column or the nested field, such as `s.x`, or the names as a list.
-            newName: its new name, without those of the structs around it.
-
-        Raises:
-            UnsupportedFeatureError: the table has no column mapping.
-            InvalidSchemaError: there is no such column, the name is taken, or an expression of the table uses the column.
-        """
-        alter_columns.rename_column(self._altered(), path, newName)
-
-    @raised_as_pyspark
-    def dropColumns(self, *paths: str | Sequence[str]) -> None:  # noqa: N802
-        """Drops columns; the files keep their values (DROP COLUMNS). The table needs column mapping.
-
-        Args:
-            paths: the columns or nested fields.
-
-        Raises:
-            UnsupportedFeatureError: the table has no column mapping.
-            InvalidSchemaError: there is no such column, or the table needs it.
-        """
-        alter_columns.drop_columns(self._altered(), paths)
-
-    @raised_as_pyspark
-    def changeColumn(  # noqa: N802
-        self,
-        path: str | Sequence[str],
-        *,
-        dataType: Any = None,  # noqa: N803
-        comment: str | None = None,
-        nullable: bool | None = None,
-        after: str | None = None,
-        first: bool = False,
-    ) -> None:
-        """Changes a column; what is not given stays (ALTER COLUMN). No file is rewritten.
-
-        Args:
-            path: the column or the nested field; what an array or a map holds is its `element`, `key` or `value`.
-            dataType: its new type, of PySpark or as SQL; a wider one where the table enables type widening.
-            comment: its comment.
-            nullable: True where it may hold NULL from now on.
-            after: the column behind which it goes.
-            first: whether it goes before all others.
-
-        Raises:
-            InvalidSchemaError: there is no such column, or the change is not possible.
-        """
-        alter_columns.change_column(
-            self._altered(), path, data_type=dataType, comment=comment, nullable=nullable, after=after, first=first
-        )
-
-    @raised_as_pyspark
-    def setDefault(self, path: str | Sequence[str], expression: str | None) -> None:  # noqa: N802
-        """Sets what a column is in later rows that bring no value for it, or takes the default away where it is None.
-
-        That is ALTER COLUMN SET DEFAULT and DROP DEFAULT. The rows that are there stay as they are.
-
-        Args:
-            path: the column.
-            expression: a constant SQL expression, such as `0` or `current_timestamp()`.
-
-        Raises:
-            UnsupportedFeatureError: the table does not have the feature `allowColumnDefaults`.
-            InvalidSchemaError: there is no such column, it can have no default, or the expression is none that it can have.
-        """
-        alter_defaults.set_default(self._altered(), path, expression)
-
-    @raised_as_pyspark
-    def replaceColumns(self, columns: Any) -> None:  # noqa: N802
-        """Makes the table's columns these, in their order (REPLACE COLUMNS).
-
-        Args:
-            columns: PySpark's `StructType`, a list of its `StructField`, or SQL.
-
-        Raises:
-            InvalidSchemaError: the change is not possible.
-        """
-        alter_columns.replace_columns(self._altered(), columns)
-
-    @raised_as_pyspark
-    def clusterBy(self, *columns: str | Sequence[str]) -> None:  # noqa: N802
-        """Sets the columns that OPTIMIZE clusters rows by (ALTER TABLE ... CLUSTER BY); without columns, none (CLUSTER BY NONE).
-
-        Args:
-            columns: the columns: `s.x`, or the names as a list.
-
-        Raises:
-            InvalidSchemaError: the table is partitioned, or cannot be clustered by these columns.
-        """
-        alter_clustering.alter_cluster_by(self._altered(), columns)
-
-    @raised_as_pyspark
-    def syncIdentity(self, column: str) -> None:  # noqa: N802
-        """Lets an identity column go on behind the greatest number that the table holds (SYNC IDENTITY).
-
-        Args:
-            column: the identity column.
-
-        Raises:
-            InvalidSchemaError: there is no such identity column.
-        """
-        alter_identity.sync_identity(self._altered(), column)
-
-    @raised_as_pyspark
-    def upgradeTableProtocol(self, readerVersion: int, writerVersion: int) -> None:  # noqa: N802, N803  (delta-spark's)
-        """Adds the features that two protocol versions imply; lower versions than the table's change nothing.
-
-        Args:
-            readerVersion: the reader version, from 1 to 3.
-            writerVersion: the writer version, from 1 to 7.
-
-        Raises:
-            InvalidOptionError: there is no such version.
-        """
-        alter_protocol.upgrade_protocol(self._altered(), readerVersion, writerVersion)
-
-    @raised_as_pyspark
-    def addFeatureSupport(self, featureName: str) -> None:  # noqa: N802, N803  (delta-spark's names)
-        """Adds a table feature, with those that it requires.
-
-        Args:
-            featureName: the feature, in any case.
-
-        Raises:
-            UnsupportedFeatureError: the feature is not known, or bayou does not do what it asks of writers.
-        """
-        alter_protocol.add_feature(self._altered(), featureName)
-
-    @raised_as_pyspark
-    def dropFeatureSupport(  # noqa: N802  (delta-spark's names)
-        self,
-        featureName: str,  # noqa: N803
-        truncateHistory: bool | None = None,  # noqa: FBT001, N803
-    ) -> None:
-        """Takes a table feature away (DROP FEATURE). bayou can where no data file has to be rewritten for it.
-
-        Args:
-            featureName: the feature, in any case.
-            truncateHistory: whether the history that knows the feature may go.
-
-        Raises:
-            UnsupportedFeatureError: the feature cannot be dropped, or something needs it.
-            InvalidOptionError: the table does not have it.
-        """
-        drop_feature.drop_feature(self._altered(), featureName, truncate_history=bool(truncateHistory))
-
-    def _target(self) -> Target:
-        return Target.of(Application.of(self._spark), self._spark, qualify(self._path).uri, self._options)
-
-    def _altered(self) -> AlterTarget:
-        application = Application.of(self._spark)
-        return AlterTarget.of(application, self._spark, qualify(self._path).uri, self._options)
-
-    def _log(self) -> Any:
-        return Application.of(self._spark).logs.get(qualify(self._path).uri, self._options)

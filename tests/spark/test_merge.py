@@ -443,8 +443,8 @@ def test_structs_are_set_by_the_names_of_their_fields(spark, table_path, way):
     table.merge(new, "t.id = n.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
     found = {row.id: row.s for row in table.toDF().collect()}
     assert (found[1].a, found[1].b, found[2]) == (2, "y", None)
+    other = spark.sql("select 1 id, named_struct('a', 2, 'c', 3) s").alias("n")
     with pytest.raises(SchemaMismatchError) as error:
-        other = spark.sql("select 1 id, named_struct('a', 2, 'c', 3) s").alias("n")
         table.merge(other, "t.id = n.id").whenMatchedUpdateAll().execute()
     assert error.value.error_class == "DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION"
 
@@ -565,6 +565,23 @@ def test_a_source_that_is_not_deterministic_is_evaluated_once(spark, table_path,
     assert table.toDF().where("v <> ''").count() == result.metrics["numSourceRows"]
 
 
+def test_an_insert_of_rows_that_are_other_ones_each_time_looks_for_those_that_it_inserts(spark, table_path):
+    table = make(spark, table_path, "select id, 0L v from range(0, 100, 1, 4)")
+    new = source(spark, "select cast(rand() * 100 as bigint) id, 1L v from range(0, 20)").distinct().alias("s")
+    table.merge(new, "t.id = s.id").whenNotMatchedInsertAll().execute()
+    assert len(rows(table, "id")) == len(set(rows(table, "id")))
+
+
+def test_a_source_that_lost_its_rows_is_evaluated_again_with_the_whole_merge(spark, table_path):
+    table = make(spark, table_path, TEN)
+    new = source(spark, "select id, 7L p, id * 100 v from range(8, 12) where rand() >= 0")
+    plan = table.merge(new, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().plan()
+    for blocks in spark.sparkContext._jsc.getPersistentRDDs().values():
+        blocks.unpersist(True)
+    assert counts(plan.execute()) == (2, 0, 2)
+    assert (11, 7, 1100) in rows(table)
+
+
 def test_a_table_that_only_takes_appends_takes_inserts_and_nothing_else(spark, table_path):
     table = make(spark, table_path, TEN, **{"delta.appendOnly": "true"})
     new = source(spark, "select 50L id, 1L p, 1L v")
@@ -619,9 +636,8 @@ def test_merge_as_sql_by_path_and_by_name(spark, table_path, way):
     spark.sql(f"create table merged_by_name using delta location '{table_path}'")
     try:
         spark.sql("merge into merged_by_name using news on merged_by_name.id = news.id when matched then update set *")
-        spark.sql(
-            "with w as (select 10L id) merge into merged_by_name t using (select * from w) s on t.id = s.id when matched then delete"
-        )
+        using = "using (select * from w) s on t.id = s.id when matched then delete"
+        spark.sql(f"with w as (select 10L id) merge into merged_by_name t {using}")
         spark.sql(
             "merge into merged_by_name t using news s on t.id = s.id and s.id = :id when matched then delete", args={"id": 11}
         )

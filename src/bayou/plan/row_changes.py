@@ -20,6 +20,7 @@ class Way(Enum):
 
     NOTHING = "nothing to do"
     METADATA = "by the log alone"
+    APPEND = "by adding files"
     REWRITE = "by rewriting files"
     VECTORS = "by deletion vectors"
 

@@ -89,10 +89,10 @@ def attribute(jvm: Jvm, name: str) -> JavaObject:
     return jvm.module("org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute").quotedString(name)
 
 
-def column_of_name(jvm: Jvm, name: str) -> JavaObject:
-    """A top-level column of exactly that name, not resolved."""
+def column_of_path(jvm: Jvm, path: Sequence[str]) -> JavaObject:
+    """A column, or a field of it, of exactly these names, not resolved."""
     names = jvm.module("org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute")
-    return names.apply(jvm.seq([name]))
+    return names.apply(jvm.seq(path))
 
 
 def parts_of_name(jvm: Jvm, name: str) -> tuple[str, ...]:

@@ -141,7 +141,7 @@ def _merge(request: MergeRequest, snapshot: Snapshot) -> Merge:
 def _way(merge: Merge) -> Way:
     """How rows of the table change, where any do."""
     if merge.resolution.is_insert_only or not len(merge.change.files.candidates):
-        return Way.METADATA if merge.source.rows else Way.NOTHING
+        return Way.APPEND if merge.source.rows and clauses_with(merge, Action.INSERT) else Way.NOTHING
     return Way.VECTORS if merge.change.uses_vectors else Way.REWRITE
 
 

@@ -133,7 +133,7 @@ class Resolver:
             evolves: whether the table's schema may change.
             node: the node that stands for the table, where Spark has resolved the expressions against it.
         """
-        self._jvm = jvm
+        self._bridge = jvm
         self._spark = spark
         self._snapshot = snapshot
         self._alias = alias
@@ -156,7 +156,7 @@ class Resolver:
         """
         schema = self._schema_after(clauses)
         visible = schema_to_json(as_nullable(readable_schema(schema)))
-        sides = catalyst.sides_of(self._jvm, self._spark, visible, self._alias, self._source, self._node)
+        sides = catalyst.sides_of(self._bridge, self._spark, visible, self._alias, self._source, self._node)
         pairs = [self._pairs(clause, schema) for clause in clauses]
         found = self._all(sides, condition, clauses, pairs)
         self._check_condition(found.condition, "search")
@@ -193,7 +193,7 @@ class Resolver:
 
     def _path(self, key: Any) -> tuple[str, ...]:
         """The names that a key is made of, without the table's."""
-        jvm = self._jvm
+        jvm = self._bridge
         parts = catalyst.parts_of_name(jvm, key) if isinstance(key, str) else tuple(map(str, jvm.list_of(key.nameParts())))
         return parts[1:] if len(parts) > 1 and self._alias is not None and parts[0].lower() == self._alias.lower() else parts
 
@@ -201,7 +201,7 @@ class Resolver:
         """The assigned columns and their values, not resolved; `*` is spelled out."""
         if not clause.is_star:
             return [
-                (catalyst.attribute(self._jvm, key) if isinstance(key, str) else key, self._given(key, value, schema))
+                (catalyst.attribute(self._bridge, key) if isinstance(key, str) else key, self._given(key, value, schema))
                 for key, value in clause.pairs
             ]
         found: Pairs = []
@@ -211,7 +211,7 @@ class Resolver:
 
     def _given(self, key: Any, value: Any, schema: StructType) -> Any:
         """A value as it was given; for the word DEFAULT what the column's default is."""
-        if self._node is not None or isinstance(value, (str, Column)) or not row_changes.is_default(self._jvm, value):
+        if self._node is not None or isinstance(value, (str, Column)) or not row_changes.is_default(self._bridge, value):
             return value
         path = self._path(key)
         field = schema.field(path[0]) if len(path) == 1 else None
@@ -219,7 +219,7 @@ class Resolver:
         if not isinstance(default, str):
             return "null"
         check_stored(
-            parsed(self._jvm, java_session(self._spark), default),
+            parsed(self._bridge, java_session(self._spark), default),
             ExpressionKind.COLUMN_DEFAULT,
             schema,
             of=f"the default of column {path[0]!r}",
@@ -239,9 +239,8 @@ class Resolver:
             assert isinstance(field.type, StructType)  # noqa: S101  (what lacks fields is a struct)
             assert isinstance(given.type, StructType)  # noqa: S101
             return [pair for inner in field.type.fields for pair in self._star(clause, inner, given.type, path)]
-        names = self._jvm.module("org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute")
-        key = names.apply(self._jvm.seq(path))
-        return [(key, names.apply(self._jvm.seq(path)))]
+        name = catalyst.column_of_path(self._bridge, path)
+        return [(name, name)]
 
     def _all(self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause], pairs: Sequence[Pairs]) -> _Found:
         """Everything resolved, by one analysis for each side."""
@@ -265,7 +264,7 @@ class Resolver:
 
     def _resolved(self, plan: JavaObject, values: Sequence[Any]) -> list[JavaObject]:
         try:
-            return catalyst.resolved(self._jvm, self._spark, plan, values)
+            return catalyst.resolved(self._bridge, self._spark, plan, values)
         except catalyst.NotAnExpressionError:
             what = "Aggregate, window and generator functions"
             raise self._unsupported(what, "DELTA_AGGREGATION_NOT_SUPPORTED", "42903") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 IN_SOURCE = "__bayou_in_source"
 _MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
 _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
+_FEW_ROWS: Final = 50_000
 _UNITS = {"b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30}
 
 
@@ -85,10 +86,12 @@ def source_of(
     columns = _used(application, resolution.values(), ids)
     keys = _used(application, [resolution.condition], ids)
     frame = given.select(*(row_changes.column(jvm, each) for each in columns)) if columns else given.select(F.lit(1).alias("_1"))
-    is_kept = not resolution.is_insert_only and _must_keep(application, frame, settings)
+    is_stable = catalyst.is_stable(jvm, frame)
+    is_kept = _must_keep(settings, is_stable=is_stable)
     if is_kept:
         frame = frame.localCheckpoint()
-    found = _keys(application, resolution, snapshot, ids)
+    # Rows that are other ones each time say nothing of the keys that will be there.
+    found = _keys(application, resolution, snapshot, ids) if is_kept or is_stable else []
     rows, values = _counted(frame, found)
     texts = [text for key, each in zip(found, values, strict=True) if (text := condition_of(key[0], each)) is not None]
     resolve = by_logical_name(snapshot.schema)
@@ -106,11 +109,9 @@ def _used(application: Application, values: Sequence[JavaObject], ids: frozenset
     return list(found.values())
 
 
-def _must_keep(application: Application, frame: DataFrame, settings: Mapping[str, str]) -> bool:
+def _must_keep(settings: Mapping[str, str], *, is_stable: bool) -> bool:
     wanted = settings.get(_MATERIALIZE, "auto").lower()
-    if wanted in ("all", "none"):
-        return wanted == "all"
-    return not catalyst.is_stable(application.jvm, frame)
+    return wanted == "all" if wanted in ("all", "none") else not is_stable
 
 
 def _keys(application: Application, resolution: Resolution, snapshot: Snapshot, source: frozenset[int]) -> list[tuple[Key, Column]]:
@@ -180,9 +181,13 @@ def _listed(rows: DataFrame, keys: Sequence[tuple[Key, Column]], values: Sequenc
 
 
 def _is_small(frame: DataFrame, rows: int, settings: Mapping[str, str]) -> bool:
-    """Whether the rows fit into a broadcast, by Spark's own limit: their number is known, and Spark estimates their width."""
+    """Whether the rows fit into a broadcast, by Spark's own limit: their number is known, and Spark estimates their width.
+
+    Of many rows the width is not trusted: long strings and arrays are taken for short ones.
+    """
     limit = _bytes(settings.get(_THRESHOLD, "10485760"))
-    return 0 <= rows * catalyst.row_width_of(frame) <= limit
+    fits = 0 <= rows * catalyst.row_width_of(frame) <= limit
+    return fits and (rows <= _FEW_ROWS or catalyst.size_bytes_of(frame) <= limit)
 
 
 def _bytes(text: str) -> int:

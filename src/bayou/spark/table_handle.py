@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a `DeltaTable` holds, and what its methods work on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayou.spark.alter_target import AlterTarget
+from bayou.spark.application import Application
+from bayou.spark.dml.change import Target
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+    from bayou.log.delta_log import DeltaLog
+
+
+class TableHandle:
+    """A table at a path, on a session."""
+
+    def __init__(self, spark: SparkSession, path: str, options: Mapping[str, str]) -> None:
+        self._spark = spark
+        self._path = path
+        self._options = dict(options)
+        self._alias: str | None = None
+
+    @property
+    def _uri(self) -> str:
+        return qualify(self._path).uri
+
+    def _target(self) -> Target:
+        return Target.of(Application.of(self._spark), self._spark, self._uri, self._options)
+
+    def _altered(self) -> AlterTarget:
+        return AlterTarget.of(Application.of(self._spark), self._spark, self._uri, self._options)
+
+    def _log(self) -> DeltaLog:
+        return Application.of(self._spark).logs.get(self._uri, self._options)
