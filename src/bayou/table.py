@@ -108,7 +108,8 @@ def write(
     named = {} if txn is None else {"txnAppId": txn[0], "txnVersion": txn[1]}
     request = WriteRequest.from_options({**options, **named, "path": path}, mode, list(partition_by))
     # Each write plans anew, as each action of Spark does: a plan that ran once keeps its metrics.
-    return write_request(Application.of(frame.sparkSession), frame.select("*"), request)
+    rows = frame.select("*") if request.replace_on is None else frame  # a condition may name the rows by their alias
+    return write_request(Application.of(frame.sparkSession), rows, request)
 
 
 class DeltaTable(TableRows, TableAlterations, CommandsNotYet):

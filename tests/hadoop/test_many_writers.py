@@ -54,7 +54,7 @@ class Process:
 
     def end(self):
         """The process's exit code, the commits that it told of, and its report, if it came to that."""
-        said, errors = self._process.communicate(timeout=600)
+        said, errors = self._process.communicate(timeout=3000)
         lines = [json.loads(line) for line in said.splitlines() if line.endswith("}")]
         reports = [Report(**line) for line in lines if "attempts" in line]
         assert self._process.returncode or reports, errors
@@ -96,6 +96,7 @@ def test_processes_on_hdfs_are_not_in_each_others_way(spark, folder, task):
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("task", TASKS)
 def test_sixteen_processes_make_a_hundred_commits_each_on_hdfs(spark, folder, task):
     builder = table(folder)
@@ -133,6 +134,7 @@ def test_a_writer_that_is_killed_at_a_call_of_hadoops_client_leaves_a_sound_tabl
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3600)
 @pytest.mark.skipif(sys.platform == "win32", reason="kills process groups")
 def test_a_hundred_killed_writers_leave_a_sound_table_on_hdfs(spark, folder):
     builder = table(folder)

@@ -612,6 +612,36 @@ def test_a_merge_that_was_planned_conflicts_with_rows_that_others_add_and_it_wou
     assert third.execute().version == 2
 
 
+def test_upserts_of_other_keys_go_on_top_of_each_other_by_vectors(spark, table_path):
+    table = make(spark, table_path, TEN, **VECTORS)
+    first, second = (
+        table.merge(source(spark, query), "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().plan()
+        for query in (
+            "select 8L id, 1L p, 80L v union all select 52L, 1L, 1L",
+            "select 9L id, 1L p, 90L v union all select 51L, 1L, 1L",
+        )
+    )
+    assert first.execute().version == 1
+    assert second.execute().version == 2
+    assert {(8, 80), (9, 90), (51, 1), (52, 1)} <= set(rows(table, "id", "v"))
+    assert len(rows(table)) == 12
+
+
+def test_inserts_of_other_keys_go_on_top_of_each_other_but_not_of_the_deletion_of_what_they_matched(spark, table_path, way):
+    table = make(spark, table_path, TEN, **way)
+    new = source(spark, "select 9L id, 1L p, 1L v union all select 51L, 1L, 1L")
+    plans = [table.merge(new, "t.id = s.id").whenNotMatchedInsertAll().plan() for _ in range(2)]
+    bayou.write(spark.sql("select id, 1L p, 1L v from values (50L), (52L) as x(id)"), table_path, mode="append")
+    assert plans[0].execute().version == 2
+    with pytest.raises(ConcurrentModificationError):
+        plans[1].execute()
+    plan = table.merge(source(spark, "select 9L id, 1L p, 1L v union all select 61L, 1L, 1L"), "t.id = s.id")
+    plan = plan.whenNotMatchedInsertAll().plan()
+    table.delete("id = 9")
+    with pytest.raises(ConcurrentModificationError):
+        plan.execute()
+
+
 def test_a_cached_table_shows_the_new_rows(spark, table_path, way):
     table = make(spark, table_path, TEN, **way)
     cached = table.toDF().cache()

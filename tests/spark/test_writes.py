@@ -246,19 +246,6 @@ def test_other_partition_columns_than_the_tables_are_refused(spark, table_path):
     assert bayou.open(table_path).version() == 2
 
 
-OPTIONS = {"replaceOn": "t.id = s.id", "replaceUsing": "id"}
-
-
-@pytest.mark.parametrize("option", OPTIONS)
-def test_options_that_are_not_there_yet_are_refused_by_name(spark, table_path, option, write):
-    write(spark.range(3), table_path, "error")
-    before = data_files(table_path)
-    with pytest.raises(UnsupportedFeatureError, match=option.lower()) as caught:
-        write(spark.range(3), table_path, "overwrite", **{option: OPTIONS[option]})
-    assert isinstance(caught.value, UnsupportedOperationException)
-    assert data_files(table_path) == before
-
-
 def test_options_that_ask_for_nothing_new_pass(spark, table_path, write):
     write(spark.range(3), table_path, "error")
     write(spark.range(1), table_path, "append", mergeSchema="false", partitionOverwriteMode="static", optimizeWrite="false")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.types import StructType as SparkStruct
 
@@ -13,7 +13,7 @@ from bayou.protocol.schema import StructType
 from bayou.spark import alter, alter_clustering, alter_columns, alter_constraints, alter_defaults
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from bayou.spark.alter_target import AlterTarget
 
@@ -67,29 +67,10 @@ def run(target: AlterTarget, text: str) -> None:
         DeltaError: what the method for it raises.
     """
     changes = [Change(each) for each in text.split(_BETWEEN_CHANGES)] if text else []
-    kinds = {each.kind for each in changes}
-    if kinds == {"SetProperty"}:
-        alter.set_properties(target, {each.facts["property"]: each.facts["value"] for each in changes})
-    elif kinds == {"RemoveProperty"}:
-        _unset(target, [each.facts["property"] for each in changes])
-    elif kinds == {"AddColumn"}:
-        _add(target, changes)
-    elif kinds == {"RenameColumn"}:
-        for each in changes:
-            alter_columns.rename_column(target, each.path, each.facts["newName"])
-    elif kinds == {"DeleteColumn"}:
-        alter_columns.drop_columns(target, [each.path for each in changes if _is_there(target, each)])
-    elif kinds == {"DeleteColumn", "AddColumn"}:
-        _replace(target, changes)
-    elif kinds == {"ClusterBy"}:
-        columns = changes[0].facts["clusteringColumns"]
-        alter_clustering.alter_cluster_by(target, [each.split(_BETWEEN_PARTS) for each in columns.split(_BETWEEN_COLUMNS) if each])
-    elif kinds == {"DropConstraint"}:
-        for each in changes:
-            alter_constraints.drop_constraint(target, each.facts["name"], if_exists=each.facts.get("ifExists") == "true")
-    elif all(kind.startswith("UpdateColumn") for kind in kinds):
-        _change(target, changes)
-    else:
+    kinds = frozenset("UpdateColumn" if each.kind.startswith("UpdateColumn") else each.kind for each in changes)
+    if not kinds:
+        return
+    if kinds not in _METHODS:
         raise UnsupportedFeatureError(
             f"ALTER TABLE with {', '.join(sorted(kinds))} is not supported by this version of bayou.",
             table=target.uri,
@@ -97,11 +78,17 @@ def run(target: AlterTarget, text: str) -> None:
             sql_state="0AKDC",
             features=sorted(kinds),
         )
+    _METHODS[kinds](target, changes)
 
 
-def _unset(target: AlterTarget, keys: Sequence[str]) -> None:
+def _set(target: AlterTarget, changes: Sequence[Change]) -> None:
+    alter.set_properties(target, {each.facts["property"]: each.facts["value"] for each in changes})
+
+
+def _unset(target: AlterTarget, changes: Sequence[Change]) -> None:
     """Spark does not pass IF EXISTS on, so a key that is not set is passed over."""
-    if list(keys) == ["comment"]:
+    keys = [each.facts["property"] for each in changes]
+    if keys == ["comment"]:
         alter.set_comment(target, None)
     else:
         alter.unset_properties(target, keys, if_exists=True)
@@ -134,6 +121,25 @@ def _is_there(target: AlterTarget, change: Change) -> bool:
     return True
 
 
+def _rename(target: AlterTarget, changes: Sequence[Change]) -> None:
+    for each in changes:
+        alter_columns.rename_column(target, each.path, each.facts["newName"])
+
+
+def _drop(target: AlterTarget, changes: Sequence[Change]) -> None:
+    alter_columns.drop_columns(target, [each.path for each in changes if _is_there(target, each)])
+
+
+def _cluster(target: AlterTarget, changes: Sequence[Change]) -> None:
+    columns = changes[0].facts["clusteringColumns"].split(_BETWEEN_COLUMNS)
+    alter_clustering.alter_cluster_by(target, [each.split(_BETWEEN_PARTS) for each in columns if each])
+
+
+def _drop_constraint(target: AlterTarget, changes: Sequence[Change]) -> None:
+    for each in changes:
+        alter_constraints.drop_constraint(target, each.facts["name"], if_exists=each.facts.get("ifExists") == "true")
+
+
 def _replace(target: AlterTarget, changes: Sequence[Change]) -> None:
     """REPLACE COLUMNS: Spark drops all columns and adds the new ones."""
     alter_columns.replace_columns(target, _columns([each for each in changes if each.kind == "AddColumn"]))
@@ -160,3 +166,17 @@ def _change(target: AlterTarget, changes: Sequence[Change]) -> None:
                     alter_defaults.set_default(target, path, each.facts.get("newDefaultValue") or None)
         if given:
             alter_columns.change_column(target, path, **given)
+
+
+_METHODS: Final[Mapping[frozenset[str], Callable[[AlterTarget, Sequence[Change]], None]]] = {
+    frozenset({"SetProperty"}): _set,
+    frozenset({"RemoveProperty"}): _unset,
+    frozenset({"AddColumn"}): _add,
+    frozenset({"RenameColumn"}): _rename,
+    frozenset({"DeleteColumn"}): _drop,
+    frozenset({"DeleteColumn", "AddColumn"}): _replace,
+    frozenset({"UpdateColumn"}): _change,
+    frozenset({"ClusterBy"}): _cluster,
+    frozenset({"DropConstraint"}): _drop_constraint,
+}
+"""What carries out a statement, by the kinds of its changes. Spark words REPLACE COLUMNS as dropping all and adding the new ones."""

@@ -46,13 +46,13 @@ class ReplacedRows:
         files: the positions of the files that go, in the order of `Snapshot.files`.
         predicate: what is read of the table for it.
         kept: the rows of these files that stay, as the table has them; None where none does.
-        rule: what the new rows obey.
+        rule: what the new rows obey; None for nothing of its own.
     """
 
     files: pa.Array
     predicate: Predicate
     kept: DataFrame | None
-    rule: RowRule
+    rule: RowRule | None
 
     def take(self, transaction: Transaction) -> pa.Table:
         """The files that go; the commit depends on what the condition reads from then on."""
@@ -94,7 +94,7 @@ def replaced_rows(
         return ReplacedRows(chosen, predicate, None, rule)
     if {name.lower() for name in used} <= partitions:
         return ReplacedRows(matching_partitions(application, spark, snapshot, condition), predicate, None, rule)
-    _check_copies(snapshot, data_change=data_change)
+    check_copies(snapshot, data_change=data_change)
     if not len(chosen):
         return ReplacedRows(chosen, predicate, None, rule)
     scan = Scan(application, java_session(spark), snapshot, schema.fields, positions=chosen.cast(pa.int64()))
@@ -134,8 +134,13 @@ def matching_partitions(application: Application, spark: SparkSession, snapshot:
     return pc.indices_nonzero(pc.is_in(groups.ids, pa.array(matching, pa.int64())))
 
 
-def _check_copies(snapshot: Snapshot, *, data_change: bool) -> None:
-    """Refuses to copy rows where the table wants more than the copy."""
+def check_copies(snapshot: Snapshot, *, data_change: bool) -> None:
+    """Refuses to copy rows where the table wants more than the copy.
+
+    Raises:
+        UnsupportedFeatureError: it has change data feed or stable row ids.
+        InvalidOptionError: the write must not change rows.
+    """
     configuration = snapshot.metadata.configuration
     if not data_change:
         raise InvalidOptionError(

@@ -98,7 +98,7 @@ class Projection:
         return ProjectedRows(self._physical(frame), rules, tuple(identities))
 
     def _rules(self) -> tuple[RowRule, ...]:
-        rules = [] if self._replaced is None else [self._replaced.rule]
+        rules = [] if self._replaced is None or self._replaced.rule is None else [self._replaced.rule]
         for constraint in self._target.constraints:
             expression = self._checked(constraint.expression, ExpressionKind.CHECK_CONSTRAINT, _described(constraint))
             names = [each.name for path in sorted(expression.columns) if (each := self._target.schema.field(path[0])) is not None]

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.errors import InvalidOptionError
 from bayou.protocol.clustering import parse_columns
 from bayou.protocol.stats import parse_column_list
 from bayou.spark.unknown_options import report_unknown
@@ -26,8 +26,6 @@ _WRITER_OPTIONS = ("compression", "maxrecordsperfile", "parquet.", "parquetoutpu
 _CLUSTERING_COLUMNS_OPTION = "__clustering_columns"
 """Where Spark 4's `DataFrameWriter` puts the columns of `clusterBy`, as a JSON array of their names."""
 _CLUSTER_BY_OPTION = "clusterby"
-_NOT_YET = ("replaceon", "replaceusing")
-"""Options that ask for what a later version does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +61,9 @@ class WriteRequest:
         merge_schema: whether new columns of the rows become the table's; None where the session decides.
         overwrite_schema: whether an overwrite replaces the schema and the partition columns too.
         replace_where: a condition; an overwrite replaces the rows for which it is true, and no others.
+        replace_on: a condition on rows of the table and of the write; an overwrite replaces the rows for which it is true.
+        replace_using: columns; an overwrite replaces the rows that have the values of one of the new rows in them.
+        target_alias: the name that `replace_on` has for the table.
         dynamic_partitions: whether an overwrite replaces the partitions that the rows are in, and no others; None where the
             session decides.
         data_change: False where the rows are the table's own, moved.
@@ -86,6 +87,9 @@ class WriteRequest:
     data_change: bool = True
     optimize_write: bool | None = None
     statement: Statement | None = None
+    replace_on: str | None = None
+    replace_using: tuple[str, ...] | None = None
+    target_alias: str | None = None
     cluster_by: ClusteringColumns | None = None
 
     @property
@@ -118,6 +122,8 @@ class WriteRequest:
         dynamic = read.partition_mode() if overwrites else None
         overwrite_schema = overwrites and bool(read.boolean("overwriteschema"))
         read.refuse_combinations(replace_where, overwrite_schema=overwrite_schema, dynamic=dynamic)
+        if overwrites:
+            read.refuse_beside_replace_on()
         return cls(
             qualify(read.path).uri,
             "error" if mode == "errorifexists" else mode,
@@ -134,6 +140,9 @@ class WriteRequest:
             read.boolean("datachange") is not False,
             read.boolean("optimizewrite"),
             cluster_by=_cluster_by(options),
+            replace_on=read.text("replaceon") if overwrites else None,
+            replace_using=_names(read.text("replaceusing")) if overwrites else None,
+            target_alias=read.text("targetalias"),
         )
 
 
@@ -148,6 +157,10 @@ def _cluster_by(options: Mapping[str, Any]) -> ClusteringColumns | None:
     return tuple(parse_column_list(value)) if isinstance(value, str) else parse_columns(value)
 
 
+def _names(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(each.strip().strip("`") for each in text.split(",") if each.strip())
+
+
 class _Options:
     """Options by their names in lower case."""
 
@@ -156,15 +169,6 @@ class _Options:
         if "path" not in options:
             raise InvalidOptionError("A Delta table is written to its path, and none is given.", option="path")
         self.path = options["path"]
-        asked = [name for name in _NOT_YET if name in options]
-        if asked:
-            raise UnsupportedFeatureError(
-                f"This version of bayou does not support the write option {asked[0]!r}.",
-                table=self.path,
-                error_class="DELTA_OPERATION_NOT_ALLOWED",
-                sql_state="0AKDC",
-                features=asked,
-            )
 
     def text(self, name: str) -> str | None:
         return self._options.get(name)
@@ -195,6 +199,17 @@ class _Options:
         if overwrite_schema and replace_where is not None:
             message = "The usage of overwriteSchema is not allowed when a part of a table is replaced with replaceWhere."
             raise self._excluded(message, "DELTA_ILLEGAL_USAGE", "42601", "overwriteSchema")
+
+    def refuse_beside_replace_on(self) -> None:
+        """Refuses options beside `replaceOn` or `replaceUsing` that say something else about what is replaced."""
+        asked = [name for name in ("replaceOn", "replaceUsing") if name.lower() in self._options]
+        others = [name for name in ("replaceWhere", "partitionOverwriteMode") if name.lower() in self._options]
+        others += ["overwriteSchema"] if self.boolean("overwriteschema") else []
+        others += ["dataChange"] if self.boolean("datachange") is False else []
+        if asked and (others or len(asked) > 1):
+            first, second = [*others, *asked][:2]
+            message = f"The options '{first}' and '{second}' cannot both be set."
+            raise self._excluded(message, "DELTA_INCOMPATIBLE_DATAFRAME_OPTIONS", "42613", first)
 
     def _illegal(self, name: str, text: str, why: str) -> InvalidOptionError:
         return InvalidOptionError(

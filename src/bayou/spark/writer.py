@@ -29,6 +29,7 @@ from bayou.spark.column_references import refuse_other_types
 from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.new_files import delete_files, write_new_files
 from bayou.spark.overwrite import replaced_partitions, replaced_rows
+from bayou.spark.replace_on import evaluated_once, rows_replaced_on
 from bayou.spark.types import readable_schema
 from bayou.spark.write_request import txn_of
 from bayou.spark.write_target import write_target
@@ -92,12 +93,13 @@ def write(application: Application, frame: DataFrame, request: WriteRequest) -> 
     """
     settings = settings_of(frame.sparkSession)
     request = with_settings(request, settings)
+    if request.replace_on is not None or request.replace_using is not None:
+        frame = evaluated_once(frame)
     log = application.logs.get(request.path, request.storage_options)
     try:
         snapshot = log.update()
     except TableNotFoundError:
         snapshot = None
-    given = readable_schema(parse_schema(frame.schema.json()))
     with _transaction(application, request, log, snapshot) as transaction:
         if transaction.is_replay:
             return WriteResult(transaction.read_version, committed=False, reason="replayed")
@@ -110,12 +112,7 @@ def write(application: Application, frame: DataFrame, request: WriteRequest) -> 
             )
         if snapshot is not None and request.mode == "ignore":
             return WriteResult(snapshot.version, committed=False, reason="exists")
-        try:
-            target = write_target(request, given, log, snapshot, settings)
-        except SchemaMismatchError:
-            if snapshot is not None:  # that a rule uses the column says more than that its type is another
-                refuse_other_types(AlterTarget(application, frame.sparkSession, log.table_uri, {}), snapshot, given)
-            raise
+        target = _target(application, frame, request, snapshot, settings)
         _check_data_change(request, target)
         replaced = _replaced(application, frame, request, snapshot)
         added = write_new_files(application, frame, request, target, replaced)
@@ -131,6 +128,19 @@ def write(application: Application, frame: DataFrame, request: WriteRequest) -> 
     return result
 
 
+def _target(
+    application: Application, frame: DataFrame, request: WriteRequest, snapshot: Snapshot | None, settings: Mapping[str, str]
+) -> WriteTarget:
+    log = application.logs.get(request.path, request.storage_options)
+    given = readable_schema(parse_schema(frame.schema.json()))
+    try:
+        return write_target(request, given, log, snapshot, settings)
+    except SchemaMismatchError:
+        if snapshot is not None:  # that a rule uses the column says more than that its type is another
+            refuse_other_types(AlterTarget(application, frame.sparkSession, log.table_uri, {}), snapshot, given)
+        raise
+
+
 def with_settings(request: WriteRequest, settings: Mapping[str, str]) -> WriteRequest:
     """The request with what the session's settings say of what it leaves open.
 
@@ -140,7 +150,8 @@ def with_settings(request: WriteRequest, settings: Mapping[str, str]) -> WriteRe
     """
     app_id = settings.get(_TXN_APP_ID)
     overwrites = request.mode == "overwrite"
-    dynamic = settings.get(_PARTITION_MODE, "").lower() == "dynamic" and request.replace_where is None
+    chosen = (request.replace_where, request.replace_on, request.replace_using)
+    dynamic = settings.get(_PARTITION_MODE, "").lower() == "dynamic" and all(each is None for each in chosen)
     if dynamic and overwrites and request.overwrite_schema and request.dynamic_partitions is None:
         raise InvalidOptionError(
             "'overwriteSchema' cannot be used in dynamic partition overwrite mode, which the session's settings ask for.",
@@ -188,6 +199,8 @@ def _check_data_change(request: WriteRequest, target: WriteTarget) -> None:
 
 
 def _replaced(application: Application, frame: DataFrame, request: WriteRequest, snapshot: Snapshot | None) -> ReplacedRows | None:
+    if snapshot is not None and (request.replace_on is not None or request.replace_using is not None):
+        return rows_replaced_on(application, frame, request, snapshot)
     if request.replace_where is None or snapshot is None:
         return None
     return replaced_rows(application, frame.sparkSession, snapshot, request.replace_where, data_change=request.data_change)
@@ -201,6 +214,10 @@ def _transaction(application: Application, request: WriteRequest, log: DeltaLog,
         parameters["clusterBy"] = clustering
     if request.replace_where is not None:
         parameters["predicate"] = request.replace_where
+    if request.replace_on is not None:
+        parameters["replaceOnCond"] = request.replace_on
+    if request.replace_using is not None:
+        parameters["replaceUsingCols"] = ",".join(request.replace_using)
     if request.dynamic_partitions and columns:
         parameters["isDynamicPartitionOverwrite"] = "true"
     statement = request.statement

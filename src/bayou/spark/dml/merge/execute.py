@@ -4,32 +4,24 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from bayou.errors import AppendOnlyError, InvalidCommitError, StorageError
-from bayou.log.deleted_rows import delete_rows
-from bayou.log.reads import ReadSet
-from bayou.log.transaction import Committed, Conflicted, Transaction, Unchanged, Unknown
-from bayou.log.vector_files import VectorFiles
+from bayou.errors import AppendOnlyError, StorageError
+from bayou.log.transaction import Transaction
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
-from bayou.protocol import paths, properties
+from bayou.protocol import properties
 from bayou.protocol.features import check_writable
-from bayou.protocol.roaring import Bitmap
 from bayou.spark.dml.change import refuse_copies
 from bayou.spark.dml.commit import Stopwatch
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind, check_clauses
+from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of, note_matches
 from bayou.spark.dml.merge.find import Found, clauses_with, find, positions_of
 from bayou.spark.dml.merge.resolution import Resolver
 from bayou.spark.dml.merge.result import MergeResult, PlannedMerge
 from bayou.spark.dml.merge.source import source_of
 from bayou.spark.dml.merge.target import Merge, merge_of
 from bayou.spark.dml.merge.write import Writer, Written
-from bayou.spark.dml.vectors import uncounted_rows
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.session import refresh_caches, settings_of
@@ -41,9 +33,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from bayou.log.deleted_rows import DeletedRows
     from bayou.log.snapshot import Snapshot
-    from bayou.log.staged import Action as LogAction
     from bayou.spark.dml.change import Target
     from bayou.spark.jvm.bridge import JavaObject
 
@@ -225,17 +215,19 @@ def _execute(merge: Merge, transaction: Transaction) -> MergeResult:
     written = Written()
     try:
         written = writer.write()
-        if changed and not rewrites:
-            deleted = _marked(merge, found)
-            transaction.delete_rows(deleted)
-        else:
+        if rewrites and changed:
             change.note_reads(transaction.reads)
+        else:
+            deleted = marked(merge, found)
+            transaction.delete_rows(deleted)
+            if resolution.is_insert_only:
+                note_matches(merge, transaction.reads)
         watch.lap("rewriteTimeMs")
         removed = positions_of(changed) if rewrites else positions_of(())
-        metrics = _metrics(merge, found, written, removed, deleted) | dict(watch.times())
+        metrics = metrics_of(merge, found, written, removed, deleted) | dict(watch.times())
         if len(removed):
             transaction.remove_files(change.snapshot.files().take(removed))
-        return _commit(merge, transaction, written, metrics)
+        return commit_merge(merge, transaction, written, metrics)
     except StorageError:
         raise  # it may be after the commit that the store failed
     except BaseException:
@@ -243,123 +235,3 @@ def _execute(merge: Merge, transaction: Transaction) -> MergeResult:
         if deleted is not None:
             deleted.discard()
         raise
-
-
-def _marked(merge: Merge, found: Found) -> DeletedRows:
-    """Writes deletion vectors for the rows that change.
-
-    Rows that matched and stay are relied on where rows are inserted: without them others would be.
-    """
-    change, changed = merge.change, found.changed()
-    relied = found.kept if clauses_with(merge, Action.INSERT) else {}
-    positions = positions_of({*changed, *relied})
-    snapshot, store = change.snapshot, change.target.log.store
-    reads = ReadSet(snapshot.table_uri)
-    change.note_reads(reads)
-    return delete_rows(
-        snapshot,
-        store,
-        snapshot.files().take(positions),
-        [changed.get(each, Bitmap()) for each in positions.to_pylist()],
-        VectorFiles(store, snapshot.table_uri, snapshot.metadata.configuration),
-        deletion_timestamp=int(time.time() * 1000),
-        reads=reads,
-        needed=[relied.get(each, Bitmap()) for each in positions.to_pylist()],
-        physical_rows=uncounted_rows(change, positions),
-        storage_options=change.target.storage_options or None,
-    )
-
-
-def _live_rows(merge: Merge, positions: pa.Array) -> int:
-    """How many rows some files have that are not deleted."""
-    change = merge.change
-    known = change.live_rows(positions)
-    unknown = positions.filter(known.is_null())
-    total: int = pc.sum(known).as_py() or 0
-    if not len(unknown):
-        return total
-    vectors = change.snapshot.files(["deletion_vector"])["deletion_vector"].take(unknown).to_pylist()
-    gone: int = sum(each["cardinality"] for each in vectors if each is not None)
-    return total + sum(uncounted_rows(change, unknown).values()) - gone
-
-
-def _metrics(merge: Merge, found: Found, written: Written, removed: pa.Array, deleted: DeletedRows | None) -> dict[str, int]:
-    """What the history says. Source: delta-spark, `DeltaOperations`."""
-    counts = {
-        (kind, action): sum(found.count(e.number) for e in merge.resolution.of_kind(kind) if e.action is action)
-        for kind in (Kind.MATCHED, Kind.NOT_MATCHED_BY_SOURCE)
-        for action in (Action.UPDATE, Action.DELETE)
-    }
-    updated, gone = (
-        sum(count for (_, action), count in counts.items() if action is wanted) for wanted in (Action.UPDATE, Action.DELETE)
-    )
-    copied = _live_rows(merge, removed) - updated - gone if len(removed) else 0
-    inserted = written.num_rows - copied - updated
-    inserts = bool(clauses_with(merge, Action.INSERT))
-    if inserted < 0 or (inserted > 0 and not inserts):
-        raise InvalidCommitError(
-            f"the two passes of this MERGE saw different rows: {written.num_rows} rows were written, of which {updated} are "
-            f"updated and {copied} copied. The source gives other rows each time it is read",
-            table=merge.change.snapshot.table_uri,
-            version=merge.change.snapshot.version,
-            error_class="DELTA_NUM_RECORDS_MISMATCH",
-            sql_state="XXKDS",
-            next_step="Set spark.databricks.delta.merge.materializeSource to all, or write the source to a table first.",
-        )
-    vectors = deleted.metrics() if deleted is not None else {}
-    files = merge.change.snapshot.files(["size", "deletion_vector"]).take(removed)
-    totals = FileTotals.of(files["size"])
-    return {
-        "numSourceRows": merge.source.rows,
-        "numTargetRowsInserted": inserted,
-        "numTargetRowsUpdated": updated,
-        "numTargetRowsMatchedUpdated": counts[Kind.MATCHED, Action.UPDATE],
-        "numTargetRowsNotMatchedBySourceUpdated": counts[Kind.NOT_MATCHED_BY_SOURCE, Action.UPDATE],
-        "numTargetRowsDeleted": gone,
-        "numTargetRowsMatchedDeleted": counts[Kind.MATCHED, Action.DELETE],
-        "numTargetRowsNotMatchedBySourceDeleted": counts[Kind.NOT_MATCHED_BY_SOURCE, Action.DELETE],
-        "numTargetRowsCopied": copied,
-        "numOutputRows": written.num_rows,
-        "numTargetFilesAdded": len(written.files),
-        "numTargetFilesRemoved": totals.files + vectors.get("numRemovedFiles", 0),
-        "numTargetBytesAdded": written.num_bytes,
-        "numTargetBytesRemoved": totals.size_bytes + vectors.get("numRemovedBytes", 0),
-        "numTargetChangeFilesAdded": 0,
-        "numTargetDeletionVectorsAdded": vectors.get("numDeletionVectorsAdded", 0),
-        "numTargetDeletionVectorsRemoved": files.num_rows
-        - files["deletion_vector"].null_count
-        + vectors.get("numDeletionVectorsRemoved", 0),
-        "numTargetDeletionVectorsUpdated": vectors.get("numDeletionVectorsUpdated", 0),
-        "materializeSourceTimeMs": 0,
-    }
-
-
-def _commit(merge: Merge, transaction: Transaction, written: Written, metrics: Mapping[str, int]) -> MergeResult:
-    """Commits what was prepared.
-
-    Raises:
-        ConcurrentModificationError: another commit excludes this one.
-        StorageError: the store failed; the commit may be in the log all the same.
-    """
-    spark = merge.change.target.spark
-    merge.change.target.log.store.sync([paths.decode(file.path) for file in written.files])
-    actions: list[LogAction] = [*written.head, *written.files]
-    match transaction.try_commit(actions, metrics=metrics, new_files=True):
-        case Committed(version):
-            return MergeResult(
-                version,
-                True,
-                metrics["numTargetRowsUpdated"],
-                metrics["numTargetRowsDeleted"],
-                metrics["numTargetRowsInserted"],
-                metrics,
-                "",
-                spark,
-            )
-        case Unchanged(version, reason):
-            delete_files(Writer(merge, Found(), rewrites=False).request, written.files)
-            return MergeResult(version, committed=False, reason=reason, spark=spark)
-        case Conflicted(error):
-            raise error
-        case Unknown(failure):
-            raise failure

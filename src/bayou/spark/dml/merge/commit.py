@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The end of a MERGE: which rows its commit relies on, what the history says of it, and the commit itself."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import InvalidCommitError
+from bayou.log.deleted_rows import delete_rows
+from bayou.log.reads import ReadSet
+from bayou.log.transaction import Committed, Conflicted, Transaction, Unchanged, Unknown
+from bayou.log.vector_files import VectorFiles
+from bayou.plan.predicate import Boolean
+from bayou.plan.row_changes import FileTotals
+from bayou.protocol import paths
+from bayou.protocol.roaring import Bitmap
+from bayou.spark.dml.merge.clauses import Action, Kind
+from bayou.spark.dml.merge.find import Found, clauses_with, positions_of
+from bayou.spark.dml.merge.result import MergeResult
+from bayou.spark.dml.merge.write import Writer, Written
+from bayou.spark.dml.vectors import uncounted_rows
+from bayou.spark.jvm import row_changes
+from bayou.spark.new_files import delete_files
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bayou.log.deleted_rows import DeletedRows
+    from bayou.log.staged import Action as LogAction
+    from bayou.spark.dml.merge.target import Merge
+
+
+def marked(merge: Merge, found: Found) -> DeletedRows:
+    """Writes deletion vectors for the rows that change; none where there are no such rows.
+
+    Rows that matched and stay are relied on where rows are inserted: without them others would be.
+
+    Args:
+        merge: the operation.
+        found: the rows.
+    """
+    change, changed = merge.change, found.changed()
+    relied = found.kept if clauses_with(merge, Action.INSERT) else {}
+    positions = positions_of({*changed, *relied})
+    snapshot, store = change.snapshot, change.target.log.store
+    reads = ReadSet(snapshot.table_uri)
+    change.note_reads(reads)
+    return delete_rows(
+        snapshot,
+        store,
+        snapshot.files().take(positions),
+        [changed.get(each, Bitmap()) for each in positions.to_pylist()],
+        VectorFiles(store, snapshot.table_uri, snapshot.metadata.configuration),
+        deletion_timestamp=int(time.time() * 1000),
+        reads=reads,
+        needed=[relied.get(each, Bitmap()) for each in positions.to_pylist()],
+        physical_rows=uncounted_rows(change, positions),
+        holds=lambda added: _hold(merge, added),
+        storage_options=change.target.storage_options or None,
+    )
+
+
+def note_matches(merge: Merge, reads: ReadSet) -> None:
+    """Notes that rows were not inserted for what some files hold: the commit depends on these files being there.
+
+    Args:
+        merge: the operation.
+        reads: where it is noted.
+    """
+    paths_read = merge.change.snapshot.files(["path"])["path"].take(merge.change.files.candidates)
+    reads.note_scan(Boolean(value=False), paths_read)
+
+
+def _hold(merge: Merge, added: pa.Table) -> bool:
+    """Whether files that others have added meanwhile hold rows that match the source."""
+    if merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
+        return True
+    snapshot = merge.change.target.log.update()
+    known = snapshot.files(["path"])["path"].combine_chunks()
+    positions = pc.index_in(added["path"].combine_chunks(), value_set=known)
+    # A file that has gone again since, and columns that have changed, are left to a new attempt.
+    if positions.null_count or snapshot.schema != merge.change.snapshot.schema:
+        return True
+    later = replace(merge, change=replace(merge.change, snapshot=snapshot))
+    condition = row_changes.column(merge.change.target.application.jvm, merge.resolution.condition)
+    matches = later.rows(positions.cast(pa.int64())).join(merge.source.marked(), condition, "left_semi")
+    return bool(matches.head(1))
+
+
+def _live_rows(merge: Merge, positions: pa.Array) -> int:
+    """How many rows some files have that are not deleted."""
+    change = merge.change
+    known = change.live_rows(positions)
+    unknown = positions.filter(known.is_null())
+    total: int = pc.sum(known).as_py() or 0
+    if not len(unknown):
+        return total
+    vectors = change.snapshot.files(["deletion_vector"])["deletion_vector"].take(unknown).to_pylist()
+    gone: int = sum(each["cardinality"] for each in vectors if each is not None)
+    return total + sum(uncounted_rows(change, unknown).values()) - gone
+
+
+def metrics_of(merge: Merge, found: Found, written: Written, removed: pa.Array, deleted: DeletedRows | None) -> dict[str, int]:
+    """What the history says. Source: delta-spark, `DeltaOperations`.
+
+    Args:
+        merge: the operation.
+        found: the rows that it changes.
+        written: what it wrote.
+        removed: the positions of the files that leave the table.
+        deleted: the rows that deletion vectors delete; None where none do.
+
+    Raises:
+        InvalidCommitError: more rows were written than can have been, or fewer.
+    """
+    counts = {
+        (kind, action): sum(found.count(e.number) for e in merge.resolution.of_kind(kind) if e.action is action)
+        for kind in (Kind.MATCHED, Kind.NOT_MATCHED_BY_SOURCE)
+        for action in (Action.UPDATE, Action.DELETE)
+    }
+    updated, gone = (
+        sum(count for (_, action), count in counts.items() if action is wanted) for wanted in (Action.UPDATE, Action.DELETE)
+    )
+    copied = _live_rows(merge, removed) - updated - gone if len(removed) else 0
+    inserted = written.num_rows - copied - updated
+    inserts = bool(clauses_with(merge, Action.INSERT))
+    if inserted < 0 or (inserted > 0 and not inserts):
+        raise InvalidCommitError(
+            f"the two passes of this MERGE saw different rows: {written.num_rows} rows were written, of which {updated} are "
+            f"updated and {copied} copied. The source gives other rows each time it is read",
+            table=merge.change.snapshot.table_uri,
+            version=merge.change.snapshot.version,
+            error_class="DELTA_NUM_RECORDS_MISMATCH",
+            sql_state="XXKDS",
+            next_step="Set spark.databricks.delta.merge.materializeSource to all, or write the source to a table first.",
+        )
+    vectors = deleted.metrics() if deleted is not None else {}
+    files = merge.change.snapshot.files(["size", "deletion_vector"]).take(removed)
+    totals = FileTotals.of(files["size"])
+    return {
+        "numSourceRows": merge.source.rows,
+        "numTargetRowsInserted": inserted,
+        "numTargetRowsUpdated": updated,
+        "numTargetRowsMatchedUpdated": counts[Kind.MATCHED, Action.UPDATE],
+        "numTargetRowsNotMatchedBySourceUpdated": counts[Kind.NOT_MATCHED_BY_SOURCE, Action.UPDATE],
+        "numTargetRowsDeleted": gone,
+        "numTargetRowsMatchedDeleted": counts[Kind.MATCHED, Action.DELETE],
+        "numTargetRowsNotMatchedBySourceDeleted": counts[Kind.NOT_MATCHED_BY_SOURCE, Action.DELETE],
+        "numTargetRowsCopied": copied,
+        "numOutputRows": written.num_rows,
+        "numTargetFilesAdded": len(written.files),
+        "numTargetFilesRemoved": totals.files + vectors.get("numRemovedFiles", 0),
+        "numTargetBytesAdded": written.num_bytes,
+        "numTargetBytesRemoved": totals.size_bytes + vectors.get("numRemovedBytes", 0),
+        "numTargetChangeFilesAdded": 0,
+        "numTargetDeletionVectorsAdded": vectors.get("numDeletionVectorsAdded", 0),
+        "numTargetDeletionVectorsRemoved": files.num_rows
+        - files["deletion_vector"].null_count
+        + vectors.get("numDeletionVectorsRemoved", 0),
+        "numTargetDeletionVectorsUpdated": vectors.get("numDeletionVectorsUpdated", 0),
+        "materializeSourceTimeMs": 0,
+    }
+
+
+def commit_merge(merge: Merge, transaction: Transaction, written: Written, metrics: Mapping[str, int]) -> MergeResult:
+    """Commits what was prepared.
+
+    Args:
+        merge: the operation.
+        transaction: its transaction.
+        written: the new files.
+        metrics: what it counted.
+
+    Raises:
+        ConcurrentModificationError: another commit excludes this one.
+        StorageError: the store failed; the commit may be in the log all the same.
+    """
+    spark = merge.change.target.spark
+    merge.change.target.log.store.sync([paths.decode(file.path) for file in written.files])
+    actions: list[LogAction] = [*written.head, *written.files]
+    match transaction.try_commit(actions, metrics=metrics, new_files=True):
+        case Committed(version):
+            return MergeResult(
+                version,
+                True,
+                metrics["numTargetRowsUpdated"],
+                metrics["numTargetRowsDeleted"],
+                metrics["numTargetRowsInserted"],
+                metrics,
+                "",
+                spark,
+            )
+        case Unchanged(version, reason):
+            delete_files(Writer(merge, Found(), rewrites=False).request, written.files)
+            return MergeResult(version, committed=False, reason=reason, spark=spark)
+        case Conflicted(error):
+            raise error
+        case Unknown(failure):
+            raise failure

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Overwrites that replace the rows which match one of the new rows: `replaceOn` and `replaceUsing`."""
+
+from __future__ import annotations
+
+import pytest
+
+import bayou
+from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+
+
+def saved(spark, path, *values, **options):
+    rows = spark.createDataFrame(list(values), "k long, v string").coalesce(1)
+    rows.write.format("delta").mode("append").options(**options).save(path)
+
+
+def rows_of(spark, path):
+    return sorted(map(tuple, bayou.read(spark, path).collect()), key=str)
+
+
+def overwriting(spark, *values, **options):
+    rows = spark.createDataFrame(list(values), "k long, v string")
+    return rows.alias("s").write.format("delta").mode("overwrite").options(**options)
+
+
+@pytest.mark.smoke
+def test_rows_with_the_same_values_are_replaced_and_files_without_one_stay(spark, table_path):
+    saved(spark, table_path, (1, "a"), (2, "b"), (2, "c"))
+    saved(spark, table_path, (3, "d"))
+    before = set(bayou.open(table_path).snapshot().files(["path"])["path"].to_pylist())
+    overwriting(spark, (2, "new"), (9, "more"), replaceUsing="k").save(table_path)
+    assert rows_of(spark, table_path) == [(1, "a"), (2, "new"), (3, "d"), (9, "more")]
+    after = set(bayou.open(table_path).snapshot().files(["path"])["path"].to_pylist())
+    assert len(before & after) == 1
+    entry = bayou.open(table_path).history(1)[0]
+    assert (entry.operation, entry.operation_parameters["replaceUsingCols"]) == ("WRITE", "k")
+
+
+@pytest.mark.smoke
+def test_a_condition_on_both_sides_says_what_is_replaced(spark, table_path):
+    saved(spark, table_path, (1, "a"), (5, "b"), (8, "c"))
+    overwriting(spark, (4, "x"), (6, "y"), replaceOn="t.k > s.k and t.k < s.k + 3", targetAlias="t").save(table_path)
+    assert rows_of(spark, table_path) == [(1, "a"), (4, "x"), (6, "y")]
+
+
+def test_null_matches_nothing_and_no_rows_replace_nothing(spark, table_path):
+    saved(spark, table_path, (None, "a"), (2, "b"))
+    overwriting(spark, (None, "x"), replaceUsing="k").save(table_path)
+    assert rows_of(spark, table_path) == sorted([(None, "a"), (None, "x"), (2, "b")], key=str)
+    nothing = spark.createDataFrame([], "k long, v string")
+    nothing.write.format("delta").mode("overwrite").option("replaceUsing", "k").save(table_path)
+    assert len(rows_of(spark, table_path)) == 3
+
+
+def test_rows_that_are_others_each_time_are_evaluated_once(spark, table_path):
+    saved(spark, table_path, *((number, "old") for number in range(50)))
+    drawn = spark.range(20).selectExpr("cast(rand() * 50 as long) k", "'new' v").distinct()
+    drawn.write.format("delta").mode("overwrite").option("replaceUsing", "k").save(table_path)
+    found = rows_of(spark, table_path)
+    assert sorted({key for key, _ in found}) == list(range(50))
+    assert len(found) == 50
+
+
+@pytest.mark.parametrize(
+    ("options", "error_class"),
+    [
+        ({"replaceUsing": "k", "replaceOn": "t.k = s.k"}, "DELTA_INCOMPATIBLE_DATAFRAME_OPTIONS"),
+        ({"replaceUsing": "k", "replaceWhere": "k > 0"}, "DELTA_INCOMPATIBLE_DATAFRAME_OPTIONS"),
+        ({"replaceUsing": "k", "partitionOverwriteMode": "dynamic"}, "DELTA_INCOMPATIBLE_DATAFRAME_OPTIONS"),
+        ({"replaceUsing": "k", "overwriteSchema": "true"}, "DELTA_INCOMPATIBLE_DATAFRAME_OPTIONS"),
+        ({"replaceUsing": "k", "dataChange": "false"}, "DELTA_INCOMPATIBLE_DATAFRAME_OPTIONS"),
+        ({"replaceUsing": "nobody"}, "UNRESOLVED_INSERT_REPLACE_USING_COLUMN"),
+    ],
+)
+def test_options_that_say_something_else_are_refused(spark, table_path, options, error_class):
+    saved(spark, table_path, (1, "a"))
+    with pytest.raises(InvalidOptionError) as caught:
+        overwriting(spark, (1, "b"), **options).save(table_path)
+    assert caught.value.getErrorClass() == error_class
+    assert rows_of(spark, table_path) == [(1, "a")]
+
+
+def test_a_table_that_wants_more_of_copied_rows_is_refused(spark, table_path):
+    saved(spark, table_path, (1, "a"), **{"delta.enableChangeDataFeed": "true"})
+    with pytest.raises(UnsupportedFeatureError):
+        overwriting(spark, (1, "b"), replaceUsing="k").save(table_path)
+
+
+def test_a_table_that_is_not_there_is_made(spark, table_path):
+    overwriting(spark, (1, "b"), replaceUsing="k").save(table_path)
+    assert rows_of(spark, table_path) == [(1, "b")]
