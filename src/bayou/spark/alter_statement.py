@@ -179,4 +179,4 @@ _METHODS: Final[Mapping[frozenset[str], Callable[[AlterTarget, Sequence[Change]]
     frozenset({"ClusterBy"}): _cluster,
     frozenset({"DropConstraint"}): _drop_constraint,
 }
-"""What carries out a statement, by the kinds of its changes. Spark words REPLACE COLUMNS as dropping all and adding the new ones."""
+"""What carries out a statement, by the kinds of its changes. REPLACE COLUMNS comes as dropping all and adding the new ones."""

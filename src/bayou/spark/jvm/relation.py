@@ -283,10 +283,14 @@ def condition_of(jvm: Jvm, spark: SparkSession, schema_json: str, text: str) -> 
 def rebalanced(jvm: Jvm, frame: DataFrame, columns: Sequence[str]) -> DataFrame:
     """The rows in partitions of the size that Spark thinks good, those with the same values of some columns together.
 
-    PySpark takes columns for a hint from 4.0 on only, Spark has always done so.
+    PySpark takes columns for a hint from 4.0 on only. Spark 3.5 takes them for literals, and wants the expressions behind them.
     """
-    references = jvm.seq(F.col(name)._jc for name in columns)  # noqa: SLF001  (the bridge)
-    return DataFrame(frame._jdf.hint("rebalance", references), frame.sparkSession)  # noqa: SLF001
+    references = [F.col(name)._jc for name in columns]  # noqa: SLF001  (the bridge)
+    try:
+        jvm.module("org.apache.spark.sql.classic.ExpressionUtils")
+    except LookupError:
+        references = [each.expr() for each in references]
+    return DataFrame(frame._jdf.hint("rebalance", jvm.seq(references)), frame.sparkSession)  # noqa: SLF001
 
 
 def expression_type(jvm: Jvm, spark: SparkSession, schema_json: str, text: str) -> str:
