@@ -47,6 +47,14 @@ _TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
 _TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 
 
+_PERSISTENT_VECTORS = {
+    "DELETE": "spark.databricks.delta.delete.deletionVectors.persistent",
+    "UPDATE": "spark.databricks.delta.update.deletionVectors.persistent",
+    "MERGE": "spark.databricks.delta.merge.deletionVectors.persistent",
+}
+"""The settings that say `false` where an operation shall write no vectors into a table that has them enabled."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """The table that rows of are changed.
@@ -106,7 +114,7 @@ class Change:
     @property
     def uses_vectors(self) -> bool:
         """Whether the table has rows deleted by deletion vectors, and the session does not say otherwise."""
-        setting = f"spark.databricks.delta.{self.operation.lower()}.deletionVectors.persistent"
+        setting = _PERSISTENT_VECTORS[self.operation]
         if self.settings.get(setting, "true").lower() != "true":
             return False
         enabled = properties.ENABLE_DELETION_VECTORS.read(self.snapshot.metadata.configuration)
