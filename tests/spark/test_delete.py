@@ -302,11 +302,10 @@ def test_a_table_with_change_data_feed_takes_deletes_that_need_no_change_files(s
     table = make(spark, table_path, HUNDRED, partition_by=["p"], **{"delta.enableChangeDataFeed": "true"})
     table.delete("p = 0")
     table.delete("id >= 50 and id <= 74")
-    with pytest.raises(UnsupportedFeatureError) as caught:
-        table.delete("id = 30")
-    assert caught.value.features == ["changeDataFeed"]
+    assert not Path(table_path, "_change_data").exists()
     table.setProperties({"delta.enableDeletionVectors": "true"})
     assert table.delete("id = 30").num_affected_rows == 1
+    assert not Path(table_path, "_change_data").exists()
     assert ids(spark, table_path) == [*range(25, 30), *range(31, 50), *range(75, 100)]
 
 

@@ -166,9 +166,3 @@ def test_a_schema_that_is_not_the_tables_is_refused(spark, table_path):
         spark.read.format("delta").schema("id long, other string").load(table_path)
     assert isinstance(caught.value, AnalysisException)
     assert "other" in str(caught.value)
-
-
-def test_reading_a_change_feed_is_refused_by_name(spark, table_path):
-    numbers_table(table_path, [1])
-    with pytest.raises(UnsupportedFeatureError, match="change data feed"):
-        spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", 0).load(table_path)

@@ -343,3 +343,11 @@ def test_a_statement_that_would_only_change_the_entry_is_refused(spark, name):
             spark.sql(text)
     assert not spark.catalog.tableExists(f"{name}_2")
     assert ids(spark.table(name)) == [0]
+
+
+def test_a_session_that_asks_for_delta_sparks_catalog_without_its_jar_gets_ours(spark, name):
+    session = spark.newSession()
+    session.conf.set("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+    bayou.enable(session)
+    session.range(2).write.format("delta").saveAsTable(name)
+    assert ids(session.table(name)) == [0, 1]

@@ -295,15 +295,10 @@ def test_defaults_are_what_sql_sets_by_that_word(spark, tmp_path):
         spark.sql("drop table defaults")
 
 
-def test_a_table_that_only_takes_appends_or_has_a_change_data_feed_is_refused(spark, tmp_path):
-    appends = make(spark, str(tmp_path / "a"), TEN, **{"delta.appendOnly": "true"})
+def test_a_table_that_only_takes_appends_is_refused(spark, table_path):
+    appends = make(spark, table_path, TEN, **{"delta.appendOnly": "true"})
     with pytest.raises(AppendOnlyError):
         appends.update("id = 1", {"v": "1"})
-    feed = make(spark, str(tmp_path / "f"), TEN, **{"delta.enableChangeDataFeed": "true"})
-    with pytest.raises(UnsupportedFeatureError) as caught:
-        feed.update("id = 1", {"v": "1"})
-    assert caught.value.features == ["changeDataFeed"]
-    assert not feed.update("id = 100", {"v": "1"}).committed
 
 
 # Around it

@@ -24,10 +24,11 @@ from bayou.log.conflict import CommitIntent, TableState, resolve
 from bayou.log.isolation import IsolationLevel
 from bayou.log.late_commits import Standing, standing, withdraw
 from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
-from bayou.log.row_tracking import NO_ROW_ID, high_water_mark, tracks_rows, with_row_ids
+from bayou.log.row_tracking import NO_ROW_ID, PRESERVED_TAG, high_water_mark, tracks_rows, with_row_ids
 from bayou.log.staged import StagedActions, encode_line
 from bayou.log.timestamps import InCommitTimestamps
 from bayou.log.winners import CommitsGoneError, Winner, read_winners
+from bayou.protocol import properties
 from bayou.protocol.features import writer_features
 from bayou.protocol.file_names import commit_path
 from bayou.protocol.identity_columns import high_water_marks, identity_columns
@@ -212,7 +213,11 @@ class CommitLoop:
             info["userMetadata"] = provenance.user_metadata
         info |= {"engineInfo": provenance.engine_info, "txnId": provenance.txn_id}
         has_files = bool(self._staged.adds or self._staged.removed_files)
-        return {**info, "tags": {COUNTABLE_TAG: "true"}} if has_files and self._countable else info
+        tags = {COUNTABLE_TAG: "true"} if has_files and self._countable else {}
+        metadata = self._base.metadata
+        if metadata is not None and properties.ENABLE_ROW_TRACKING.read(metadata.configuration):
+            tags[PRESERVED_TAG] = "true"  # what would not preserve them is refused
+        return {**info, "tags": tags} if tags else info
 
     def _put(self, version: int, data: bytes) -> bool:
         """Put the commit if its version is free; a put that failed is looked for in the log, and tried again if it is not there.

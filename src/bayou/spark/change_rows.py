@@ -83,8 +83,8 @@ def with_changes(
     """
     # Spark's `explode` is no part of a stage's compiled code, and twice as slow as this for all of the write.
     flags = [F.col(FATE).isin(*map(int, fates)).alias(image) for image, fates in _IMAGES.items()]
-    kept = [quoted_name(name) for name in rows.columns]
-    images = rows.select(*kept, *flags).unpivot(kept, list(_IMAGES), _IMAGE, _IS_THERE).where(F.col(_IS_THERE))
+    kept: list[Column | str] = [quoted_name(name) for name in rows.columns]
+    images = rows.select(*kept, *flags).unpivot(kept, [*_IMAGES], _IMAGE, _IS_THERE).where(F.col(_IS_THERE))
     image = F.col(_IMAGE)
     old = {name.lower(): F.col(quoted_name(column)) for name, column in (before or {}).items()}
     kind = F.lit(None).cast("string")

@@ -11,6 +11,7 @@ from bayou.errors import (
     ConcurrentWriteException,
     DeltaError,
     InvalidOptionError,
+    InvalidSchemaError,
     ProtocolChangedException,
     SchemaMismatchError,
     StorageError,
@@ -135,9 +136,20 @@ def _target(
     given = readable_schema(parse_schema(frame.schema.json()))
     try:
         return write_target(request, given, log, snapshot, settings)
-    except SchemaMismatchError:
-        if snapshot is not None:  # that a rule uses the column says more than that its type is another
+    except SchemaMismatchError as mismatch:
+        if snapshot is None:
+            raise
+        try:
             refuse_other_types(AlterTarget(application, frame.sparkSession, log.table_uri, {}), snapshot, given)
+        except InvalidSchemaError as rule:  # that a rule uses the column says more than that its type is another
+            raise SchemaMismatchError(
+                rule.message,
+                table=log.table_uri,
+                version=snapshot.version,
+                error_class=rule.error_class,
+                sql_state=rule.sql_state,
+                next_step="cast the rows to the column's type, or drop what refers to the column first.",
+            ) from mismatch
         raise
 
 

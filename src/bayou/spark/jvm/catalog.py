@@ -108,9 +108,7 @@ class Catalog:
         """
         self._state.catalog().createTable(self.new_entry(name, location, managed=managed), False, False)
 
-    def new_entry(
-        self, name: TableName, location: str, *, managed: bool, options: Mapping[str, str] | None = None
-    ) -> JavaObject:
+    def new_entry(self, name: TableName, location: str, *, managed: bool, options: Mapping[str, str] | None = None) -> JavaObject:
         """An entry as delta-spark makes it: provider `delta`, no columns, no properties. The truth is the log.
 
         Args:
@@ -140,6 +138,7 @@ class Catalog:
             struct_type(jvm, _NO_COLUMNS),
             jvm.some("delta"),
         )
+
     def refresh(self, name: TableName) -> None:
         """Forgets what Spark keeps of a table."""
         self._state.catalog().refreshTable(name.identifier)

@@ -206,8 +206,8 @@ def _is_fixed(relation: JavaObject) -> bool:
 
 def size_bytes_of(frame: DataFrame) -> int:
     """What Spark takes the size of a DataFrame to be."""
-    text = frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes().toString()  # noqa: SLF001  (the bridge)
-    return int(text)
+    size = frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()  # noqa: SLF001  (the bridge)
+    return int(str(size))  # a number for py4j where it is a short one
 
 
 def row_width_of(frame: DataFrame) -> int:

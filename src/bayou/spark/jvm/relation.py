@@ -285,7 +285,7 @@ def rebalanced(jvm: Jvm, frame: DataFrame, columns: Sequence[str]) -> DataFrame:
 
     PySpark takes columns for a hint from 4.0 on only. Spark 3.5 takes them for literals, and wants the expressions behind them.
     """
-    references = [F.col(name)._jc for name in columns]  # noqa: SLF001  (the bridge)
+    references: list[JavaObject] = [F.col(name)._jc for name in columns]  # noqa: SLF001  (the bridge)
     try:
         jvm.module("org.apache.spark.sql.classic.ExpressionUtils")
     except LookupError:

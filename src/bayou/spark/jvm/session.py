@@ -24,6 +24,7 @@ _logger = logging.getLogger("bayou")
 _RULE = "bayou.Rule"
 _CATALOG = "bayou.Catalog"
 _SESSION_CATALOG = "spark.sql.catalog.spark_catalog"
+_DELTA_SPARKS_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 _OLDER_SOURCES = "spark.sql.sources.useV1SourceList"
 """Data sources that Spark uses by the older of its two interfaces, also where they have both."""
 
@@ -66,7 +67,7 @@ def install_catalog(spark: SparkSession, adapters: Adapters) -> None:
     there = spark.conf.get(_SESSION_CATALOG, "builtin")
     if there == _CATALOG:
         return
-    if there != "builtin":
+    if there not in ("builtin", _DELTA_SPARKS_CATALOG):  # that one cannot be loaded: this is no session with delta-spark's JAR
         older = str(spark.conf.get(_OLDER_SOURCES, ""))
         if "delta" not in older.split(","):
             spark.conf.set(_OLDER_SOURCES, ",".join(filter(None, [older, "delta"])))

@@ -30,6 +30,7 @@ IN_SOURCE = "__bayou_in_source"
 _MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
 _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 _FEW_ROWS: Final = 50_000
+_COMPRESSED: Final = 8
 _UNITS = {"b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30}
 
 
@@ -181,13 +182,14 @@ def _listed(rows: DataFrame, keys: Sequence[tuple[Key, Column]], values: Sequenc
 
 
 def _is_small(frame: DataFrame, rows: int, settings: Mapping[str, str]) -> bool:
-    """Whether the rows fit into a broadcast, by Spark's own limit: their number is known, and Spark estimates their width.
+    """Whether the rows fit into a broadcast: Spark takes them to, or there are few of them.
 
-    Of many rows the width is not trusted: long strings and arrays are taken for short ones.
+    Their number is known, and their width is Spark's guess, which takes long strings for short ones; Spark's own estimate of
+    the size is that of compressed files.
     """
     limit = _bytes(settings.get(_THRESHOLD, "10485760"))
-    fits = 0 <= rows * catalyst.row_width_of(frame) <= limit
-    return fits and (rows <= _FEW_ROWS or catalyst.size_bytes_of(frame) <= limit)
+    size = rows * catalyst.row_width_of(frame)
+    return (rows <= _FEW_ROWS and size <= limit) or (size <= _COMPRESSED * limit and catalyst.size_bytes_of(frame) <= limit)
 
 
 def _bytes(text: str) -> int:
