@@ -81,7 +81,6 @@ def with_changes(
     Returns:
         Rows with `columns`, `hidden`, `CHANGE_TYPE`, which is NULL for rows of the table, and `IS_CHANGE`.
     """
-    # Spark's `explode` is no part of a stage's compiled code, and twice as slow as this for all of the write.
     flags = [F.col(FATE).isin(*map(int, fates)).alias(image) for image, fates in _IMAGES.items()]
     kept: list[Column | str] = [quoted_name(name) for name in rows.columns]
     images = rows.select(*kept, *flags).unpivot(kept, [*_IMAGES], _IMAGE, _IS_THERE).where(F.col(_IS_THERE))
