@@ -356,3 +356,15 @@ class MultipleMatchesError(DeltaError, ValueError):
 
     error_class = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
     sql_state = "21506"
+
+
+class StreamingSourceError(DeltaError, RuntimeError):
+    """A stream that reads a table cannot go on: its checkpoint and the table do not fit, or a commit is none it can take.
+
+    Attributes:
+        operation: the operation of the commit that stopped the stream, or None where no commit did.
+        user: who made that commit, or None where it does not say.
+    """
+
+    error_class = "DELTA_INVALID_SOURCE_OFFSET_FORMAT"
+    sql_state = "XXKDS"

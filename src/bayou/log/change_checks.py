@@ -49,6 +49,30 @@ def records_changes(metadata: Metadata) -> bool:
     return properties.ENABLE_CHANGE_DATA_CAPTURE.read(configuration)
 
 
+def not_recorded(version: int, first: int, last: int, table: str) -> TimeTravelError:
+    """The error for a version that did not record its changes.
+
+    Args:
+        version: the version.
+        first: the first version of the range that is read.
+        last: the last one.
+        table: the table's URI.
+    """
+    key = properties.ENABLE_CHANGE_DATA_FEED.key
+    return TimeTravelError(
+        f"the change data of the range [{first}, {last}] cannot be read: change data was not recorded for version [{version}]",
+        table=table,
+        version=version,
+        error_class="DELTA_MISSING_CHANGE_DATA",
+        sql_state="KD002",
+        next_step=f"Give a range in which {key} is true throughout; the history says when it was set. To record changes"
+        f" from now on, set {key} to true.",
+        start=first,
+        end=last,
+        key=key,
+    )
+
+
 class RangeCheck:
     """What is known of a range of versions while its commits are read in order.
 
@@ -122,22 +146,8 @@ class RangeCheck:
             raise self._incompatible(self._versions.start - 1, read, read_version, is_change=False)
 
     def _check_recorded(self, version: int, metadata: Metadata) -> None:
-        if records_changes(metadata):
-            return
-        first, last = self._versions.start, self._versions.end
-        key = properties.ENABLE_CHANGE_DATA_FEED.key
-        raise TimeTravelError(
-            f"the change data of the range [{first}, {last}] cannot be read: change data was not recorded for version [{version}]",
-            table=self._table,
-            version=version,
-            error_class="DELTA_MISSING_CHANGE_DATA",
-            sql_state="KD002",
-            next_step=f"Give a range in which {key} is true throughout; the history says when it was set. To record changes"
-            f" from now on, set {key} to true.",
-            start=first,
-            end=last,
-            key=key,
-        )
+        if not records_changes(metadata):
+            raise not_recorded(version, self._versions.start, self._versions.end, self._table)
 
     def _incompatible(self, version: int, read: Metadata, read_version: int, *, is_change: bool) -> UnsupportedFeatureError:
         first, last = self._versions.start, self._versions.end

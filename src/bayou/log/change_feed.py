@@ -231,16 +231,24 @@ class _Reading:
                 yield self._log.snapshot(self._versions.start - 1).files(FACTS)
 
 
-def _feed(log: DeltaLog, versions: ChangeRange, snapshot: Snapshot, files: pa.Table) -> ChangeFeed:
+def feed_schema(snapshot: Snapshot) -> StructType:
+    """The columns of a change feed: a table's, and FEED_COLUMNS.
+
+    Raises:
+        InvalidSchemaError: the table has columns of these names.
+    """
     reserved = [each.name for each in FEED_COLUMNS if snapshot.schema.field(each.name) is not None]
     if reserved:
         raise InvalidSchemaError(
             f"the table has columns that a change data feed adds: {', '.join(reserved)}",
-            table=log.table_uri,
+            table=snapshot.table_uri,
             version=snapshot.version,
             error_class="DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS",
             sql_state="42711",
             next_step="Rename or drop these columns.",
         )
-    schema = StructType((*snapshot.schema.fields, *FEED_COLUMNS))
-    return ChangeFeed(versions.start, versions.end, schema, snapshot, files, log.store)
+    return StructType((*snapshot.schema.fields, *FEED_COLUMNS))
+
+
+def _feed(log: DeltaLog, versions: ChangeRange, snapshot: Snapshot, files: pa.Table) -> ChangeFeed:
+    return ChangeFeed(versions.start, versions.end, feed_schema(snapshot), snapshot, files, log.store)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,7 +19,8 @@ from bayou.log.columns import ADD_SCHEMA, BROKEN_ACTION, DELETION_VECTOR, REMOVE
 from bayou.log.keys import canonical_paths, vector_ids
 
 if TYPE_CHECKING:
-    from bayou.log.commits import ActionFile
+    from collections.abc import Sequence
+
     from bayou.protocol.actions import CommitInfo
 
 CDC: Final = "cdc"
@@ -49,6 +50,23 @@ _FLUSH_FROM: Final = 50_000
 _MERGE_METRICS: Final = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 
 
+class CommitActions(Protocol):
+    """What a commit, or a part of one, holds."""
+
+    @property
+    def version(self) -> int:
+        """The version that the commit made."""
+        ...
+
+    def actions(self) -> Sequence[Mapping[str, Any]]:
+        """The parsed actions."""
+        ...
+
+    def check_action(self, value: Mapping[str, Any], kind: str, place: int, schema: pa.Schema) -> None:
+        """Refuse a file action that cannot become a row."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class FeedCommit:
     """One commit of the range.
@@ -59,7 +77,7 @@ class FeedCommit:
         timestamp: when it was committed, in ms since the epoch.
     """
 
-    file: ActionFile
+    file: CommitActions
     info: CommitInfo | None
     timestamp: int
 
@@ -133,10 +151,10 @@ class _Batch:
         changes = [value for action in actions if (value := action.get("cdc")) is not None]
         if changes:
             self._note(self._kinds[0], changes, owner)
-        elif not _changed_nothing(commit.info):
+        elif not changed_nothing(commit.info):
             for kind in self._kinds[1:]:
                 values = (value for action in actions if (value := action.get(kind.name)) is not None)
-                self._note(kind, [each for each in values if not _moves_only(each)], owner)
+                self._note(kind, [each for each in values if not moves_only(each)], owner)
 
     def table(self, table_uri: str) -> pa.Table:
         changes, adds, removes = (each.table(self._commits) for each in self._kinds)
@@ -149,12 +167,12 @@ class _Batch:
         kind.owners.extend([owner] * len(values))
 
 
-def _moves_only(value: object) -> bool:
+def moves_only(value: object) -> bool:
     """Whether a file action says that no row changes; what is no object is refused later."""
     return isinstance(value, dict) and value.get("dataChange") is False
 
 
-def _changed_nothing(info: CommitInfo | None) -> bool:
+def changed_nothing(info: CommitInfo | None) -> bool:
     """Whether a commit is a MERGE that rewrote files without a change to any row."""
     if info is None or info.operation != "MERGE":
         return False

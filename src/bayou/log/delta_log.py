@@ -25,7 +25,7 @@ from bayou.storage import LogStore, open_store, qualify
 if TYPE_CHECKING:
     from bayou.log.change_checks import SchemaMode
     from bayou.log.change_feed import ChangeFeed
-    from bayou.log.change_range import ChangeBounds
+    from bayou.log.change_range import ChangeBounds, ChangeRange
     from bayou.log.checkpoint_writer import WrittenCheckpoint
     from bayou.log.cleanup import ExpiredFiles
     from bayou.log.outcomes import Committed, Unchanged
@@ -91,6 +91,7 @@ class DeltaLog:
                 "a version and a timestamp were both given",
                 table=self._table_uri,
                 error_class="DELTA_ONEOF_IN_TIMETRAVEL",
+                sql_state="42601",
                 next_step="Give one of them.",
             )
         if timestamp is not None:
@@ -196,6 +197,21 @@ class DeltaLog:
         listing = self._listing()
         times = self._commit_times(listing, latest)
         return read_change_feed(self, latest, listing, times, bounds, schema_mode=schema_mode, check_schemas=check_schemas)
+
+    def change_range(self, bounds: ChangeBounds) -> ChangeRange:
+        """The versions that a range stands for.
+
+        Args:
+            bounds: the range, by versions or timestamps.
+
+        Raises:
+            InvalidOptionError, TimeTravelError: as `change_feed`.
+        """
+        from bayou.log.change_range import resolve_range  # noqa: PLC0415  (most users of a log do not need it)
+
+        latest = self.update()
+        listing = self._listing()
+        return resolve_range(bounds, listing, self._commit_times(listing, latest), latest.version, self._table_uri)
 
     def transaction(
         self,

@@ -42,10 +42,11 @@ class Snapshot:
     and the commits before it are still there, those are replayed instead.
     """
 
-    def __init__(self, source: SnapshotSource) -> None:
+    def __init__(self, source: SnapshotSource, described: tuple[Protocol, Metadata] | None = None) -> None:
+        """Begin with what the snapshot reads from; `described` takes the place of its protocol and metadata."""
         self._source = source
         self._lock = threading.RLock()
-        self._checked = source.checked_header()
+        self._checked = source.checked_header() if described is None else described
 
     def __repr__(self) -> str:
         return f"Snapshot({self.table_uri!r}, version={self.version})"
@@ -69,6 +70,10 @@ class Snapshot:
     def source(self) -> SnapshotSource:
         """Where the snapshot reads from; for the log that extends it."""
         return self._source
+
+    def described_as(self, protocol: Protocol, metadata: Metadata) -> Snapshot:
+        """The same files, to be read under the metadata of another version."""
+        return Snapshot(self._source, (protocol, metadata))
 
     @property
     def protocol(self) -> Protocol:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bayou.protocol import properties
 from bayou.protocol.schema import ArrayType, MapType, StructType, parse_schema
+from bayou.protocol.type_widening import Widening, is_widening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,14 +21,31 @@ if TYPE_CHECKING:
 _NO_MAPPING = "none"
 
 
-def is_read_compatible(written: StructType, read: StructType) -> bool:
+def is_read_compatible(
+    written: StructType,
+    read: StructType,
+    *,
+    widening: Widening = Widening.NEVER,
+    allow_missing: bool = False,
+    checks_nulls: bool = True,
+) -> bool:
     """Whether rows of an older schema can be read under a newer one.
 
     The newer one has all columns of the older one, with the same names and types; none of them has become NOT NULL.
+
+    Args:
+        written: the older schema.
+        read: the newer one.
+        widening: which types may be wider in the newer one.
+        allow_missing: whether the newer one may lack columns at the top.
+        checks_nulls: where False, columns may become NOT NULL, and NOT NULL ones must stay so, as delta-spark had it once.
     """
     held = {each.name.lower(): each for each in written.fields}
     known = {each.name.lower(): each for each in read.fields}
-    return held.keys() <= known.keys() and all(_fits(each, known[name]) for name, each in held.items())
+    if not (allow_missing or held.keys() <= known.keys()):
+        return False
+    fit = _Fit(widening, checks_nulls=checks_nulls)
+    return all(fit.fields(each, known[name]) for name, each in held.items() if name in known)
 
 
 def keeps_columns(older: Metadata, newer: Metadata) -> bool:
@@ -50,20 +68,31 @@ def column_mapping_mode(metadata: Metadata) -> str:
     return properties.COLUMN_MAPPING_MODE.read(metadata.configuration).strip().lower() or _NO_MAPPING
 
 
-def _fits(written: StructField, read: StructField) -> bool:
-    return written.name == read.name and read.nullable >= written.nullable and _types_fit(written.type, read.type)
+class _Fit:
+    """What one type may be read as."""
 
+    def __init__(self, widening: Widening, *, checks_nulls: bool) -> None:
+        self._widening = widening
+        self._checks_nulls = checks_nulls
 
-def _types_fit(written: DataType, read: DataType) -> bool:
-    match written, read:
-        case StructType(), StructType():
-            return is_read_compatible(written, read)
-        case ArrayType(element, nulls), ArrayType(read_element, read_nulls):
-            return read_nulls >= nulls and _types_fit(element, read_element)
-        case MapType(key, value, nulls), MapType(read_key, read_value, read_nulls):
-            return read_nulls >= nulls and _types_fit(key, read_key) and _types_fit(value, read_value)
-        case _:
-            return written == read
+    def fields(self, written: StructField, read: StructField) -> bool:
+        return written.name == read.name and self._nulls(written.nullable, read.nullable) and self._types(written.type, read.type)
+
+    def _nulls(self, written: bool, read: bool) -> bool:  # noqa: FBT001  (the values, no switches)
+        return read >= written if self._checks_nulls else written >= read
+
+    def _types(self, written: DataType, read: DataType) -> bool:
+        match written, read:
+            case StructType(), StructType():
+                return is_read_compatible(written, read, widening=self._widening, checks_nulls=self._checks_nulls)
+            case ArrayType(element, nulls), ArrayType(read_element, read_nulls):
+                return self._nulls(nulls, read_nulls) and self._types(element, read_element)
+            case MapType(key, value, nulls), MapType(read_key, read_value, read_nulls):
+                return self._nulls(nulls, read_nulls) and self._types(key, read_key) and self._types(value, read_value)
+            case str(), str():
+                return written == read or is_widening(written, read, self._widening)
+            case _:
+                return written == read
 
 
 def _physical_fields(kind: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], StructField]]:

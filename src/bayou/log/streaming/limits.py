@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much one batch of a stream reads.
+
+Source: delta-spark's `DeltaSource.AdmissionLimits`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+DEFAULT_MAX_FILES: Final = 1000
+"""How many files a batch reads at most where nothing is said. Source: delta-spark's `DeltaOptions`."""
+_NO_LIMIT: Final = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """The most that a batch reads: what is reached first counts. One file is read always.
+
+    Attributes:
+        max_files: how many files; None for any number.
+        max_bytes: how many bytes: files are taken until there are as many, so that the last one may go beyond. None for any.
+    """
+
+    max_files: int | None = None
+    max_bytes: int | None = None
+
+
+class Admission:
+    """What a batch still has room for, while its files are looked at in order."""
+
+    def __init__(self, limits: ReadLimits | None) -> None:
+        """Begin a batch; without limits it takes everything."""
+        known = limits or ReadLimits()
+        self._files = _NO_LIMIT if known.max_files is None else known.max_files
+        self._bytes = _NO_LIMIT if known.max_bytes is None else known.max_bytes
+        self._is_empty = True
+
+    @property
+    def has_capacity(self) -> bool:
+        """Whether one more file has room."""
+        return self._files > 0 and self._bytes > 0
+
+    def admit(self, sizes: pa.Array) -> int:
+        """Take as many of the next files as have room.
+
+        Args:
+            sizes: their sizes in bytes, int64.
+
+        Returns:
+            How many of them, from the first one on, are taken. A file is taken where there is room before it.
+        """
+        if not self.has_capacity or not len(sizes):
+            return 0
+        some = sizes.slice(0, min(self._files, len(sizes)))
+        total = pc.sum(some).as_py() or 0
+        if total - (some[-1].as_py() or 0) >= self._bytes:
+            before = pc.subtract(pc.cumulative_sum(some), some)
+            some = some.slice(0, pc.sum(pc.less(before, self._bytes)).as_py())
+            total = pc.sum(some).as_py() or 0
+        self._take(len(some), total)
+        return len(some)
+
+    def admit_together(self, files: int, size_bytes: int) -> bool:
+        """Take some files together, or none of them.
+
+        They are taken where all of them have room, or where nothing was taken before.
+
+        Args:
+            files: how many they are.
+            size_bytes: their size together.
+        """
+        if not files:
+            return True
+        fits = self._is_empty or (self._files >= files and self._bytes >= size_bytes)
+        if fits:
+            self._take(files, size_bytes)
+        return fits
+
+    def _take(self, files: int, size_bytes: int) -> None:
+        self._is_empty = False
+        self._files -= files
+        self._bytes -= size_bytes

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commits that a stream has before it: listed as they come, read when reached, kept until the stream is past them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from bayou.errors import StreamingSourceError, VersionNotFoundError
+from bayou.log.commits import ActionFile
+from bayou.log.listing import list_log, sort_listing
+from bayou.log.streaming.offsets import other_table
+from bayou.protocol.file_names import commit_path, version_prefix
+
+if TYPE_CHECKING:
+    from bayou.log.delta_log import DeltaLog
+    from bayou.storage.store import FileStatus
+
+C = TypeVar("C")
+
+_AT_ONCE: Final = 16
+"""How many commits are read at once at most."""
+
+
+class LogTail(Generic[C]):
+    """The commits of a table from a version on.
+
+    A listing begins at the last commit that is known, so that it costs what is new. A commit is read once, while it is not
+    let go.
+    """
+
+    def __init__(self, log: DeltaLog, table_id: str, read: Callable[[ActionFile, int], C], *, fail_on_data_loss: bool) -> None:
+        """Begin to follow a table.
+
+        Args:
+            log: the table's log.
+            table_id: the table's id.
+            read: makes of a commit, and of the time of its file, what the stream needs of it.
+            fail_on_data_loss: whether a missing commit is an error; else it is passed over.
+        """
+        self._log = log
+        self._table_id = table_id
+        self._parse = read
+        self._fail_on_data_loss = fail_on_data_loss
+        self._versions: list[int] = []
+        self._times: dict[int, int] = {}
+        self._begin: int | None = None
+        self._last: tuple[int, FileStatus] | None = None
+        self._last_time = -1
+        self._unparsed: dict[int, ActionFile] = {}
+        self._parsed: dict[int, C] = {}
+
+    @property
+    def latest(self) -> int:
+        """The last version that is known; -1 where none is."""
+        return -1 if self._last is None else self._last[0]
+
+    @property
+    def held(self) -> int:
+        """How many commits are held in memory."""
+        return len(self._unparsed) + len(self._parsed)
+
+    def look(self, first: int, *, is_resumed: bool = True) -> None:
+        """List what was committed since the last look.
+
+        Args:
+            first: the version that the stream reads next.
+            is_resumed: whether the stream has read all versions before, so that the log cannot end before.
+
+        Raises:
+            StreamingSourceError: another table is in the place of the one that the stream has read.
+            VersionNotFoundError: the log ends before what the stream has read.
+        """
+        if self._begin is None or first < self._begin:
+            self._look_anew(first, is_resumed=is_resumed)
+            return
+        last = self._last
+        found = self._list(first - 1 if last is None else last[0])
+        if last is not None and found.get(last[0]) != last[1]:
+            self._check_same_table()
+            self._look_anew(first, is_resumed=is_resumed)
+            return
+        self._append(found)
+
+    def knows(self, first: int, last: int) -> bool:
+        """Whether the versions from one to another were looked at."""
+        return self._begin is not None and self._begin <= first and last <= self.latest
+
+    def count_from(self, version: int) -> int:
+        """How many known commits there are from a version on."""
+        return len(self._versions) - bisect_left(self._versions, version)
+
+    def commits(self, first: int, last: int | None = None) -> Iterator[C]:
+        """The known commits from a version on, or up to another one.
+
+        Args:
+            first: the first version.
+            last: the last one, which was there once; None for what is known.
+
+        Raises:
+            VersionNotFoundError: a version is missing, and that is an error.
+            CorruptLogError: a commit cannot be read.
+        """
+        start = bisect_left(self._versions, first)
+        end = len(self._versions) if last is None else bisect_left(self._versions, last + 1)
+        expected, window = first, 1
+        while start < end:
+            some = self._versions[start : min(start + window, end)]
+            self._load(some)
+            for version in some:
+                if version in self._parsed or version in self._unparsed:
+                    self._check_follows(expected, version)
+                    expected = version + 1
+                    yield self._commit(version)
+            start += len(some)
+            window = min(2 * window, _AT_ONCE)
+        if last is not None:
+            self._check_follows(expected, last + 1)
+
+    def read_commits(self) -> list[tuple[int, C]]:
+        """The commits that are held, with their versions, in order."""
+        return sorted(self._parsed.items(), key=lambda item: item[0])
+
+    def let_go(self, before: int) -> None:
+        """Forget the commits before a version."""
+        if self._begin is None or before <= self._begin:
+            return
+        self._begin = before
+        del self._versions[: bisect_left(self._versions, before)]
+        for held in (self._unparsed, self._parsed, self._times):
+            for version in [version for version in held if version < before]:
+                del held[version]
+
+    def _look_anew(self, first: int, *, is_resumed: bool) -> None:
+        self._versions, self._last, self._begin, self._last_time = [], None, first, -1
+        for held in (self._unparsed, self._parsed, self._times):
+            held.clear()
+        found = self._list(first - 1)
+        if not found and is_resumed:
+            self._check_same_table()
+            latest = self._log.known_version
+            if latest < first - 1 and self._fail_on_data_loss:
+                raise self._went_back(first, latest)
+        self._append(found)
+
+    def _list(self, first: int) -> dict[int, FileStatus]:
+        return sort_listing(list_log(self._log.store, version_prefix(max(first, 0)))).commits
+
+    def _append(self, found: dict[int, FileStatus]) -> None:
+        known, begin = self.latest, self._begin or 0
+        for version in sorted(version for version in found if version > known):
+            time = found[version].modification_time
+            # As the table's history has it: the order of versions is right where the clock of a file system is not.
+            time = self._last_time = max(time, self._last_time + 1)
+            if version >= begin:
+                self._versions.append(version)
+                self._times[version] = time
+        latest = max(found, default=None)
+        if latest is not None and latest >= known:
+            self._last = (latest, found[latest])
+
+    def _load(self, versions: Sequence[int]) -> None:
+        missing = [each for each in versions if each not in self._parsed and each not in self._unparsed]
+        if len(missing) <= 1:
+            found = list(map(self._read, missing))
+        else:
+            with ThreadPoolExecutor(len(missing)) as pool:
+                found = list(pool.map(self._read, missing))
+        self._unparsed |= {file.version: file for file in found if file is not None}
+
+    def _read(self, version: int) -> ActionFile | None:
+        path = commit_path(version)
+        try:
+            data = self._log.store.read(path)
+        except FileNotFoundError:  # cleaned up since it was listed
+            return None
+        return ActionFile(data, table=self._log.table_uri, path=path, version=version)
+
+    def _commit(self, version: int) -> C:
+        known = self._parsed.get(version)
+        if known is None:
+            known = self._parsed[version] = self._parse(self._unparsed[version], self._times[version])
+            del self._unparsed[version]
+        return known
+
+    def _check_same_table(self) -> None:
+        found = self._log.update().metadata.id
+        if found != self._table_id:
+            raise other_table(found, self._table_id, self._log.table_uri)
+
+    def _check_follows(self, expected: int, version: int) -> None:
+        if version > expected and self._fail_on_data_loss:
+            raise VersionNotFoundError(
+                f"Delta stream cannot resume from version {expected}: the transaction log starts at {version}, so that the"
+                " commits in between are gone, by a cleanup of the log",
+                table=self._log.table_uri,
+                version=expected,
+                error_class="DELTA_MISSING_FILES_UNEXPECTED_VERSION",
+                sql_state="42K03",
+                next_step="Restart the stream with a new checkpoint location, and raise delta.logRetentionDuration; with the"
+                ' option failOnDataLoss set to "false" it goes on without the rows of these commits.',
+                earliest=version,
+                latest=self.latest,
+            )
+
+    def _went_back(self, first: int, latest: int) -> StreamingSourceError:
+        return StreamingSourceError(
+            f"Delta stream detected commits up to version {first - 1}, but files after version {latest} are missing from the"
+            " transaction log",
+            table=self._log.table_uri,
+            version=latest,
+            error_class="DELTA_STREAMING_TRAILING_COMMIT_MISSING",
+            sql_state="42K03",
+            next_step="Restore the missing files of the log, or restart the stream with a new checkpoint location.",
+        )

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far a stream has read a table: its offset, as delta-spark keeps it in the checkpoint of a query.
+
+Source: delta-spark's `DeltaSourceOffset`; the texts are the same to the byte, so that a query may change engines.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bayou.errors import StreamingSourceError
+
+BASE_INDEX: Final = -100
+"""The index before everything in a version; a checkpoint holds -1 for it."""
+END_INDEX: Final = (1 << 63) - 1 - 100
+"""The index after everything in a version; no checkpoint holds it, but the next version's BASE_INDEX."""
+METADATA_CHANGE_INDEX: Final = -20
+"""The index of a change of the metadata: before the version's files, after all that came before."""
+POST_METADATA_CHANGE_INDEX: Final = -19
+"""The index right after a change of the metadata."""
+OFFSET_VALIDATION_CONF: Final = "spark.databricks.delta.streaming.offsetValidation.enabled"
+"""The setting of a session that lets an offset go back where it is false."""
+
+_WRITTEN_BASE_INDEX: Final = -1
+_CURRENT_VERSION: Final = 3
+_RESERVED_VERSION: Final = 2
+_WITH_METADATA_CHANGES: Final = 3
+_BARRIERS: Final = (METADATA_CHANGE_INDEX, POST_METADATA_CHANGE_INDEX)
+_NEXT_STEP: Final = "Restore the query's checkpoint from a backup, or start the query from scratch with a new one."
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOffset:
+    """A place between the files of a table's history. Offsets of one table are ordered by version and index.
+
+    Attributes:
+        table_id: the table's id, from its metadata.
+        version: the version that is being read.
+        index: the place of the last file that was read in the version, from 0; BASE_INDEX where there is none.
+        is_starting_version: whether the files of the version's snapshot are read, and not what its commit added.
+    """
+
+    table_id: str
+    version: int
+    index: int = BASE_INDEX
+    is_starting_version: bool = False
+
+    def __lt__(self, other: SourceOffset) -> bool:
+        return self._place < other._place
+
+    def __le__(self, other: SourceOffset) -> bool:
+        return self._place <= other._place
+
+    def __gt__(self, other: SourceOffset) -> bool:
+        return self._place > other._place
+
+    def __ge__(self, other: SourceOffset) -> bool:
+        return self._place >= other._place
+
+    @property
+    def _place(self) -> tuple[int, int]:
+        return self.version, self.index
+
+    @property
+    def is_metadata_change(self) -> bool:
+        """Whether the offset is at a change of the metadata, or right after it."""
+        return self.index in _BARRIERS
+
+    def to_json(self) -> str:
+        """The offset as a checkpoint holds it."""
+        if self.index == END_INDEX:
+            return SourceOffset(self.table_id, self.version + 1).to_json()
+        document = {
+            "sourceVersion": _WITH_METADATA_CHANGES if self.is_metadata_change else 1,
+            "reservoirId": self.table_id,
+            "reservoirVersion": self.version,
+            "index": _WRITTEN_BASE_INDEX if self.index == BASE_INDEX else self.index,
+            "isStartingVersion": self.is_starting_version,
+        }
+        return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+
+    @classmethod
+    def parse(cls, text: str, table_id: str, table: str) -> SourceOffset:
+        """The offset that a checkpoint holds.
+
+        Args:
+            text: the offset's JSON.
+            table_id: the id of the table that is read.
+            table: its URI, for errors.
+
+        Raises:
+            StreamingSourceError: the text is no offset, a later version of Delta wrote it, or it is of another table.
+        """
+        document = _document(text, table)
+        version = _integer(document, "sourceVersion", table, missing=0)
+        if version > _CURRENT_VERSION:
+            raise StreamingSourceError(
+                f"Unsupported format. Expected version should be smaller than or equal to {_CURRENT_VERSION} but was {version}."
+                " Please upgrade to newer version of Delta.",
+                table=table,
+                error_class="DELTA_INVALID_FORMAT_FROM_SOURCE_VERSION",
+                next_step="Run the query with the program that ran it last.",
+            )
+        if version < 1 or version == _RESERVED_VERSION:
+            raise StreamingSourceError(
+                f"sourceVersion({version}) is invalid in the offset {text!r:.200}",
+                table=table,
+                error_class="DELTA_INVALID_SOURCE_VERSION",
+                next_step=_NEXT_STEP,
+            )
+        found = document.get("reservoirId")
+        if found != table_id:
+            raise other_table(table_id, str(found), table)
+        index = _integer(document, "index", table)
+        if version < _WITH_METADATA_CHANGES and index == _WRITTEN_BASE_INDEX:
+            index = BASE_INDEX
+        if index in (_WRITTEN_BASE_INDEX, END_INDEX):
+            raise _invalid(text, table)
+        is_starting = document.get("isStartingVersion")
+        if not isinstance(is_starting, bool):
+            raise _invalid(text, table)
+        return cls(table_id, _integer(document, "reservoirVersion", table), index, is_starting)
+
+
+def check_order(previous: SourceOffset, current: SourceOffset, table: str) -> None:
+    """Refuse an offset that goes back, as rows would come twice.
+
+    Raises:
+        StreamingSourceError: it goes back.
+    """
+    if not previous.is_starting_version and current.is_starting_version:
+        what = "'isInitialSnapshot' flipped incorrectly"
+    elif previous.version > current.version:
+        what = "'reservoirVersion' moved back"
+    elif previous > current:
+        what = "'index' moved back"
+    else:
+        return
+    raise StreamingSourceError(
+        f"Found invalid offsets: {what}. Previous: {previous.to_json()}, current: {current.to_json()}",
+        table=table,
+        version=current.version,
+        next_step=f"Restore the query's checkpoint; {OFFSET_VALIDATION_CONF}=false lets it pass, and rows may come twice.",
+    )
+
+
+def other_table(new_id: str, old_id: str, table: str) -> StreamingSourceError:
+    """The error for a table with another id than the one that a stream has read so far."""
+    return StreamingSourceError(
+        f"The streaming query was reading from an unexpected Delta table (id = '{new_id}'): it used to read from another one"
+        f" (id = '{old_id}') according to its checkpoint. The code names another table, or the table was deleted and re-created",
+        table=table,
+        error_class="DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
+        sql_state="55019",
+        next_step="Name the former table, or delete the query's checkpoint to restart from scratch.",
+        new_id=new_id,
+        old_id=old_id,
+    )
+
+
+def _document(text: str, table: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _invalid(text, table) from error
+    if not isinstance(document, dict):
+        raise _invalid(text, table)
+    return document
+
+
+def _integer(document: dict[str, Any], name: str, table: str, *, missing: int | None = None) -> int:
+    value = document.get(name, missing)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise _invalid(json.dumps(document), table)
+    return value
+
+
+def _invalid(text: str, table: str) -> StreamingSourceError:
+    return StreamingSourceError(f"the stored source offset format is invalid: {text!r:.300}", table=table, next_step=_NEXT_STEP)

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table as the source of a stream: which offset comes next, and which files lie between two of them.
+
+Source: delta-spark's `DeltaSource`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import DeltaError, StreamingSourceError
+from bayou.log.streaming.batches import Batches, BatchParts, ReadCommit, RowBatches
+from bayou.log.streaming.change_batches import ChangeBatches
+from bayou.log.streaming.limits import Admission, ReadLimits
+from bayou.log.streaming.offsets import BASE_INDEX, METADATA_CHANGE_INDEX, SourceOffset, check_order
+from bayou.log.streaming.options import LATEST, StreamOptions
+from bayou.log.streaming.path_filter import PathFilter
+from bayou.log.streaming.progress import Backlog, backlog, first_commit, last_commit, span, taken
+from bayou.log.streaming.schema_tracking import open_tracking
+from bayou.log.streaming.start import starting_version
+from bayou.log.streaming.stream_files import InitialPart, StreamFiles
+from bayou.log.streaming.stream_settings import StreamSettings
+from bayou.log.streaming.stream_table import StreamTable
+
+if TYPE_CHECKING:
+    from bayou.log.change_feed import ChangeFeed
+    from bayou.log.delta_log import DeltaLog
+    from bayou.log.snapshot import Snapshot
+    from bayou.log.streaming.initial_files import InitialFiles
+    from bayou.protocol.schema import StructType
+    from bayou.storage.store import LogStore
+
+_NO_SETTINGS: Final[Mapping[str, str]] = {}
+
+
+class StreamingSource:
+    """A table that a stream reads, from its first snapshot or from a version on.
+
+    Guarantees: the files between two offsets are the same whenever they are asked for, also after a restart. A commit is read
+    once, and forgotten when the stream is past it; memory does not grow with the number of batches.
+
+    A commit that stops the stream does so when the stream reaches it: what is committed before is read first.
+
+    Attributes:
+        event_time: the column that orders the files of the first snapshot, or None. It may be set before the first offset is
+            asked for, and has to stay the same while the first snapshot is read, over restarts too.
+    """
+
+    def __init__(
+        self,
+        log: DeltaLog,
+        snapshot: Snapshot,
+        options: StreamOptions,
+        *,
+        time_zone: str = "UTC",
+        settings: Mapping[str, str] = _NO_SETTINGS,
+        event_time: str | None = None,
+        source_path: str | None = None,
+        schema_store: LogStore | None = None,
+    ) -> None:
+        """Begin to read a table.
+
+        Args:
+            log: its log.
+            snapshot: the version that the query was analysed at: its schema is what the stream's rows have.
+            options: what the stream was asked for.
+            time_zone: the zone of a timestamp that names none.
+            settings: the session's settings.
+            event_time: the column that orders the files of the first snapshot, by its least value in each file: then no file
+                whose rows are all later is read before one with an earlier row. Files without statistics come first. Within
+                a batch, and between files whose ranges overlap, rows come in no order.
+            source_path: the folder of the source in the query's checkpoint; None while the query is analysed.
+            schema_store: the store of the schema log's folder, `log_location`; opened by its scheme where None.
+
+        Raises:
+            DeltaError: as `open_tracking`, where the options name a schemaTrackingLocation.
+        """
+        self._log = log
+        self._options = options
+        self._time_zone = time_zone
+        self.event_time = event_time
+        self._settings = StreamSettings.of(settings)
+        self._exclude = None if options.exclude_regex is None else PathFilter(options.exclude_regex)
+        self._tracking = open_tracking(log, snapshot, options, settings, source_path=source_path, store=schema_store)
+        self._snapshot = snapshot if self._tracking is None else self._tracking.snapshot
+        self._batches: Batches = RowBatches(self._snapshot, options, self._exclude)
+        if options.read_change_feed:
+            self._batches = ChangeBatches(log, self._snapshot, self._exclude)
+        self._table = StreamTable(log, snapshot, self._batches, options, self._settings, self._tracking)
+        self._begin: SourceOffset | None = None
+        self._end: SourceOffset | None = None
+        self._is_to_end = False
+
+    @property
+    def table_uri(self) -> str:
+        """The table's URI."""
+        return self._log.table_uri
+
+    @property
+    def table_id(self) -> str:
+        """The id of the table, which is part of every offset."""
+        return self._snapshot.metadata.id
+
+    @property
+    def schema(self) -> StructType:
+        """The schema of the stream's rows."""
+        return self._batches.schema
+
+    @property
+    def limits(self) -> ReadLimits:
+        """What a batch reads at most where the engine does not say otherwise."""
+        return self._options.limits
+
+    def parse_offset(self, text: str) -> SourceOffset:
+        """An offset from a checkpoint.
+
+        Raises:
+            StreamingSourceError: it is none, or another table's.
+        """
+        return SourceOffset.parse(text, self.table_id, self._log.table_uri)
+
+    def fix_end(self) -> None:
+        """Read what is committed when the next offset is asked for, and nothing that is committed later."""
+        self._is_to_end = True
+
+    def latest_offset(self, start: SourceOffset | None, limits: ReadLimits | None) -> SourceOffset | None:
+        """Where the next batch ends. Costs a listing of what is new, and the reading of the commits that the batch takes.
+
+        Args:
+            start: where the batch begins; None where nothing was read yet.
+            limits: how much it reads; None for everything.
+
+        Returns:
+            The end; the start where there is nothing new, which is None for a stream that has read nothing. A stream from the
+            latest version on gets its first offset at once, so that a restart finds where it began.
+
+        Raises:
+            StreamingSourceError: the table or its next commit is nothing that the stream can read.
+            SchemaChangedError: the next commit changes the schema.
+            VersionNotFoundError: a commit is missing.
+        """
+        begin = self._beginning() if start is None else start
+        if start is None and self._options.starting_version == LATEST:
+            return begin  # a batch without rows notes where the query began: else a replay would begin later
+        if self._tracking is not None:
+            self._tracking.begin(begin.version, None)
+            held = self._tracking.next_offset(begin)
+            if held is not None:
+                return held
+        end = self._advance(begin, None if limits == ReadLimits() else limits, is_resumed=start is not None)
+        if self._settings.checks_offsets:
+            check_order(begin, end, self._log.table_uri)
+        return None if start is None and end == begin else end
+
+    def batch(self, start: SourceOffset | None, end: SourceOffset) -> StreamFiles | ChangeFeed:
+        """The files between two offsets; of a stream of changes a feed.
+
+        Args:
+            start: where the batch begins; None for the first one.
+            end: where it ends.
+
+        Raises:
+            StreamingSourceError: a commit of the batch is none that the stream can read.
+            SchemaChangedError: the schema of a commit does not fit.
+            VersionNotFoundError: a commit of the batch is gone.
+        """
+        begin = self._beginning_of(end) if start is None else start
+        if begin != end and self._settings.checks_offsets:
+            check_order(begin, end, self._log.table_uri)
+        if begin >= end:
+            return self._batches.empty(end)
+        if self._tracking is not None:
+            self._tracking.begin(begin.version, last_commit(end))
+        self._table.check_start(begin.version)
+        initial = self._initial_part(begin, end)
+        commits = ((commit, *span(commit, begin, end)) for commit in self._commits_of(begin, end))
+        return self._batches.batch(BatchParts(begin, end, initial, commits))
+
+    def commit(self, end: SourceOffset) -> None:
+        """Let go of what is before an offset; the engine has written everything up to it.
+
+        Raises:
+            SchemaChangedError: the stream follows schemas, and the offset is at a change, which is in its schema log now.
+        """
+        self._table.tail.let_go(end.version)
+        if not end.is_starting_version:
+            self._table.initial = None
+        if self._tracking is not None:
+            self._tracking.follow(end)
+
+    def backlog(self, offset: SourceOffset | None) -> Backlog:
+        """What lies after an offset, by what the last listing found; reads nothing.
+
+        Commits that were not read count as many files and bytes as those that are held have on average, one file at least.
+        """
+        begin = offset or self._begin
+        return Backlog(0, 0) if begin is None else backlog(self._table, begin)
+
+    def _beginning(self) -> SourceOffset:
+        """Where a stream begins that has read nothing; found once, so that "latest" stays what it was."""
+        if self._begin is None:
+            version = starting_version(self._log, self._options, self._settings, self._time_zone)
+            if version is None:
+                self._begin = SourceOffset(self.table_id, self._snapshot.version, BASE_INDEX, is_starting_version=True)
+            else:
+                self._begin = SourceOffset(self.table_id, version)
+        return self._begin
+
+    def _beginning_of(self, end: SourceOffset) -> SourceOffset:
+        """Where the first batch began that ends at an offset: after a restart the checkpoint says no more than its end."""
+        known = self._begin
+        if self._options.has_start:
+            return min(self._beginning(), end)
+        if known is not None and (known.version == end.version if end.is_starting_version else known.version < end.version):
+            return known
+        version = end.version if end.is_starting_version else end.version - 1
+        if version < 0:
+            raise StreamingSourceError(f"no batch can end at {end.to_json()}", table=self._log.table_uri)
+        return SourceOffset(self.table_id, version, BASE_INDEX, is_starting_version=True)
+
+    def _advance(self, begin: SourceOffset, limits: ReadLimits | None, *, is_resumed: bool) -> SourceOffset:
+        """The offset up to which a batch has room, or up to which everything is committed."""
+        tail, has_snapshot = self._table.tail, begin.is_starting_version
+        if self._is_to_end and self._end is None:
+            tail.look(first_commit(begin), is_resumed=is_resumed or has_snapshot)
+            self._end = SourceOffset(self.table_id, max(tail.latest + 1, first_commit(begin)))
+        admission = Admission(limits)
+        at = begin
+        if has_snapshot:
+            self._table.check_start(begin.version)
+            at = taken(self._initial_files(begin.version).indexed, begin, admission)
+            if at.is_starting_version:
+                return at
+        if self._end is None or not tail.knows(at.version, self._end.version - 1):
+            tail.look(at.version, is_resumed=is_resumed or has_snapshot)
+        if at.version <= tail.latest:
+            self._table.check_start(begin.version)
+        return self._through_commits(begin, at, admission, is_limited=limits is not None)
+
+    def _through_commits(self, begin: SourceOffset, at: SourceOffset, admission: Admission, *, is_limited: bool) -> SourceOffset:
+        try:
+            for commit in self._table.commits(at.version, None if self._end is None else self._end.version - 1):
+                here = at if at.version == commit.version else SourceOffset(self.table_id, commit.version)
+                if here.index < METADATA_CHANGE_INDEX and self._table.changes_metadata(commit):
+                    return replace(here, index=METADATA_CHANGE_INDEX)
+                at = taken(commit.indexed, here, admission, is_atomic=commit.is_atomic)
+                if at.version == commit.version:
+                    break
+        except DeltaError:
+            # What comes before is read first, unless there is no next time.
+            if at == begin or not is_limited:
+                raise
+        return at
+
+    def _commits_of(self, begin: SourceOffset, end: SourceOffset) -> Iterator[ReadCommit]:
+        first, last = first_commit(begin), last_commit(end)
+        if first > last:
+            return iter(())
+        if not self._table.tail.knows(first, last):
+            self._table.tail.look(first)
+        return self._table.commits(first, last)
+
+    def _initial_files(self, version: int) -> InitialFiles:
+        return self._table.initial_files(version, self._exclude, self.event_time)
+
+    def _initial_part(self, begin: SourceOffset, end: SourceOffset) -> InitialPart | None:
+        if not begin.is_starting_version:
+            return None
+        files = self._initial_files(begin.version)
+        first = files.indexed.position_after(begin.index)
+        last = files.indexed.position_after(end.index) if end.is_starting_version else len(files.indexed)
+        return InitialPart(files, files.places(first, last))

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a stream without a checkpoint begins.
+
+Source: delta-spark's `DeltaSource.getStartingVersion`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayou.errors import DeltaError, TimestampOutOfRangeError, UnsupportedFeatureError
+from bayou.log.listing import list_log, sort_listing
+from bayou.log.segment import version_not_found
+from bayou.log.streaming.options import LATEST
+from bayou.log.time_travel import to_milliseconds
+from bayou.log.timestamps import CommitTimes, InCommitTimestamps
+from bayou.protocol.file_names import LOG_FOLDER
+
+if TYPE_CHECKING:
+    from bayou.log.delta_log import DeltaLog
+    from bayou.log.streaming.options import StreamOptions
+    from bayou.log.streaming.stream_settings import StreamSettings
+
+
+def starting_version(log: DeltaLog, options: StreamOptions, settings: StreamSettings, time_zone: str) -> int | None:
+    """The first version whose commit a stream reads; None where it begins with a snapshot.
+
+    Args:
+        log: the table's log.
+        options: what the stream was asked for.
+        settings: the session's settings.
+        time_zone: the zone of a timestamp that names none.
+
+    Raises:
+        VersionNotFoundError: the version is after the latest one, or its commit is gone.
+        TimestampOutOfRangeError: the timestamp is after the latest commit.
+        InvalidTimestampError: the text is no timestamp.
+        UnsupportedFeatureError: the version needs what bayou cannot read.
+    """
+    if options.starting_version == LATEST:
+        return log.version() + 1
+    if options.starting_version is not None:
+        return _version(log, int(options.starting_version), options, settings)
+    if options.starting_timestamp is not None:
+        return _version_at(log, options.starting_timestamp, settings, time_zone)
+    return None
+
+
+def _version(log: DeltaLog, version: int, options: StreamOptions, settings: StreamSettings) -> int:
+    latest = log.version()
+    commits = sort_listing(list_log(log.store, f"{LOG_FOLDER}/")).commits
+    earliest = min(commits, default=None)
+    is_early = earliest is None or version < earliest
+    if (version > latest and not settings.allows_out_of_range) or (is_early and options.fail_on_data_loss):
+        raise version_not_found(log.table_uri, version, earliest, latest)
+    _check_readable(log, version)
+    return version
+
+
+def _version_at(log: DeltaLog, timestamp: str, settings: StreamSettings, time_zone: str) -> int:
+    wanted = to_milliseconds(timestamp, time_zone)
+    latest = log.update()
+    listing = sort_listing(list_log(log.store, f"{LOG_FOLDER}/"))
+    times = CommitTimes(log.store, listing, InCommitTimestamps.of(latest.metadata.configuration), log.table_uri)
+    try:
+        found = times.first_at_or_after(wanted)
+    except TimestampOutOfRangeError as error:
+        if settings.allows_out_of_range and error.error_class == "DELTA_TIMESTAMP_GREATER_THAN_COMMIT":
+            return latest.version + 1
+        raise
+    _check_readable(log, found)
+    return found
+
+
+def _check_readable(log: DeltaLog, version: int) -> None:
+    """Refuse a version that needs what bayou cannot read; where the log before it is gone, its commit has to do."""
+    try:
+        log.snapshot(version)
+    except UnsupportedFeatureError:
+        raise
+    except DeltaError:
+        return
