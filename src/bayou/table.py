@@ -17,6 +17,7 @@ from bayou.spark.errors import raised_as_pyspark
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.hadoop import host_of
+from bayou.spark.net_changes import net_changes
 from bayou.spark.not_yet import CommandsNotYet
 from bayou.spark.reader import TableRequest
 from bayou.spark.reader import read as read_request
@@ -62,7 +63,7 @@ def read(
         timestamp: the latest version at this time; text is read in the session's time zone.
         changes: the first and the last version or time whose changed rows to read, with `_change_type`, `_commit_version` and
             `_commit_timestamp`; without a last one, up to the version that is the latest at each execution.
-        net: whether to read one change for each row. Not yet.
+        net: whether to read one change for each row, by row tracking: what became of it in the end (see `net_changes`).
         options: options of the reader, for example `fs.*` settings.
 
     Raises:
@@ -73,8 +74,8 @@ def read(
     """
     enable(spark)
     travel = {"versionAsOf": version, "timestampAsOf": timestamp}
-    given = {**options, **change_options(changes, net=net), **travel, "path": path}
-    return read_request(Application.of(spark), spark, TableRequest.from_options(given))
+    request = TableRequest.from_options({**options, **change_options(changes), **travel, "path": path})
+    return (net_changes if net else read_request)(Application.of(spark), spark, request)
 
 
 @raised_as_pyspark
@@ -243,12 +244,12 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
             endingVersion: the last version. Without an end each execution reads up to the version that is the latest then.
             startingTimestamp: the first version is the earliest one committed at or after this time.
             endingTimestamp: the last version is the latest one committed at or before this time.
-            net: whether to read one change for each row. Not yet.
+            net: whether to read one change for each row, by row tracking: what became of it in the end (see `net_changes`).
 
         Raises:
             InvalidOptionError: there is no start, a side is given twice, or the end is before the start.
             TimeTravelError: the range is not in the log, or changes in it were not recorded.
-            UnsupportedFeatureError: the schemas in the range do not fit, or net changes are asked for.
+            UnsupportedFeatureError: the schemas in the range do not fit; or net changes are asked for of rows without stable ids.
         """
         range_options = {
             "startingVersion": startingVersion,
@@ -256,8 +257,8 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
             "startingTimestamp": startingTimestamp,
             "endingTimestamp": endingTimestamp,
         }
-        given = {**self._options, **change_options(None, net=net), **range_options, "readChangeFeed": "true", "path": self._path}
-        return read_request(Application.of(self._spark), self._spark, TableRequest.from_options(given))
+        request = TableRequest.from_options({**self._options, **range_options, "readChangeFeed": "true", "path": self._path})
+        return (net_changes if net else read_request)(Application.of(self._spark), self._spark, request)
 
     @raised_as_pyspark
     def history(self, limit: int | None = None) -> DataFrame:

@@ -40,6 +40,10 @@ class DeltaSpark:
         given = {"write": query, "path": path, "mode": mode, "options": options, "partition_by": partition_by}
         return self._ask(given).get("error")
 
+    def stream(self, **given: Any) -> str | None:
+        """Runs a streaming query, as `oracle.run_stream` does; what stopped it, or None."""
+        return self._ask(given).get("error")
+
     def begin(self, path: str, where: str | None) -> None:
         """Begins a transaction that has read the files of a filter; None reads nothing."""
         answer = self._ask({"begin": path, "where": where})

@@ -4,6 +4,7 @@
 A list holds SQL statements: the answer is the rows of the last one as lists of texts, or the error. `{"begin": path, "where":
 filter}` begins a transaction of delta-spark's that has read the files of that filter, and `{"commit": actions}` commits it.
 `{"write": query, "path": path, "mode": mode, "options": options, "partition_by": columns}` saves a query's rows.
+`{"stream": path, "into": path, "checkpoint": path, "options": options}` runs a streaming query, as `run_stream` does.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import lit
 
 MARK = "ORACLE "
+STOPPED = "stopped by the test"
 
 
 def session(jars: str) -> SparkSession:
@@ -60,6 +64,8 @@ class Transactions:
 
     def answer(self, given: dict[str, object]) -> dict[str, object]:
         try:
+            if "stream" in given:
+                return run_stream(self._spark, given)
             if "write" in given:
                 write(self._spark, given)
                 return {"rows": []}
@@ -89,10 +95,37 @@ class Transactions:
 
 def write(spark: SparkSession, given: dict[str, object]) -> None:
     """Saves the rows of a query by the DataFrame's writer."""
-    writer = spark.sql(given["write"]).write.format("delta").mode(given["mode"]).options(**given["options"])
+    writer = spark.sql(given["write"]).alias("given").write.format("delta").mode(given["mode"]).options(**given["options"])
     if given["partition_by"]:
         writer = writer.partitionBy(*given["partition_by"])
     writer.save(given["path"])
+
+
+def run_stream(spark: SparkSession, given: dict[str, Any]) -> dict[str, Any]:
+    """Streams a table into another one until nothing is left, each row with the number of its batch, or until something stops it.
+
+    Args:
+        spark: the session, of either engine.
+        given: `stream`, the table; `options`, the reader's; `into`, the table that the rows go to; `checkpoint`; `stop_at`, a
+            batch in which the query is to fail before it writes, or None; `columns`, the columns to take, or None for all.
+    """
+
+    def append(batch: DataFrame, number: int) -> None:
+        if number == given.get("stop_at"):
+            raise RuntimeError(STOPPED)
+        options = {"txnAppId": "stream", "txnVersion": str(number), "mergeSchema": "true"}
+        batch.withColumn("batch", lit(number)).write.format("delta").mode("append").options(**options).save(given["into"])
+
+    try:
+        rows = spark.readStream.format("delta").options(**given["options"]).load(given["stream"])
+        rows = rows.select(*given["columns"]) if given.get("columns") else rows
+        writer = rows.writeStream.foreachBatch(append).option("checkpointLocation", given["checkpoint"])
+        query = writer.trigger(availableNow=True).start()
+        query.awaitTermination()
+    except Exception as error:  # noqa: BLE001  (told to the test)
+        text = str(error)
+        return {"error": STOPPED if STOPPED in text else text[:3000]}
+    return {"rows": []}
 
 
 def answer(spark: SparkSession, statements: list[str]) -> dict[str, object]:

@@ -59,6 +59,16 @@ TABLES = {
         "ours": "select 1 a",
         "theirs": "(a) values (2)",
     },
+    "materialized partitions": {
+        "make": [
+            (
+                "create table {t} (id bigint, p string) using delta partitioned by (p)"
+                " tblproperties ('delta.feature.materializePartitionColumns' = 'supported')"
+            ),
+        ],
+        "ours": "select id, concat('p/', id) p from range(3)",
+        "theirs": "values (10, 'x')",
+    },
     "mapping by name": {
         "make": [
             (

@@ -409,17 +409,13 @@ def test_properties_that_no_user_sets_are_refused(table):
     refused(table, lambda: table.setProperties(blocked), UnsupportedFeatureError)
 
 
-def test_column_mapping_is_turned_on_and_not_off_where_files_have_other_names(mapped):
+def test_column_mapping_is_turned_on_and_keeps_its_own_property(mapped):
     found = state(mapped)
     assert found.schema.field("name").physical_name == "name"
     assert found.schema.field("name").field_id == 2
     assert found.properties["delta.columnMapping.maxColumnId"] == "5"
     assert found.protocol.min_reader_version == 2
     assert len(rows(mapped)) == 3
-    mapped.renameColumn("name", "text")
-    change = "DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE"
-    refused(mapped, lambda: mapped.setProperties({"delta.columnMapping.mode": "none"}), UnsupportedFeatureError, change)
-    refused(mapped, lambda: mapped.unsetProperties("delta.columnMapping.mode"), UnsupportedFeatureError, change)
     refused(
         mapped,
         lambda: mapped.unsetProperties("delta.columnMapping.maxColumnId"),
@@ -529,7 +525,7 @@ def test_features_of_readers_leave_checkpoints_that_old_versions_are_read_by(spa
     assert bayou.read(spark, table._path, version=before).count() == 3
 
 
-def test_deletion_vectors_are_dropped_where_no_file_has_one(spark, table, tmp_path):
+def test_deletion_vectors_are_dropped_with_the_files_that_have_some(spark, table, tmp_path):
     table.setProperties({"delta.enableDeletionVectors": "true"})
     table.dropFeatureSupport("deletionVectors")
     assert state(table).protocol.reader_features is None
@@ -542,12 +538,9 @@ def test_deletion_vectors_are_dropped_where_no_file_has_one(spark, table, tmp_pa
         file_of(path, "a.parquet", {"id": pa.array([1, 2, 3], pa.int64())}, stats=stats, **without_rows([1]))
     )
     marked = DeltaTable.forPath(spark, path)
-    refused(marked, lambda: marked.dropFeatureSupport("deletionVectors"), UnsupportedFeatureError)
-    append(spark.range(1), marked)
-    bayou.write(spark.range(5), path, mode="overwrite")
     marked.dropFeatureSupport("deletionVectors")
     assert state(marked).protocol.reader_features is None
-    assert marked.toDF().count() == 5
+    assert sorted(row.id for row in marked.toDF().collect()) == [1, 3]
 
 
 def test_a_feature_is_dropped_on_top_of_what_came_in_between(spark, table, monkeypatch):
@@ -585,13 +578,7 @@ def test_two_changes_of_the_metadata_at_once_are_a_conflict(table, monkeypatch):
     assert state(table).properties == {"other": "1"}
 
 
-def test_features_whose_traces_are_in_files_are_not_dropped(mapped):
-    mapped.renameColumn("name", "text")
-    refused(mapped, lambda: mapped.dropFeatureSupport("columnMapping"), UnsupportedFeatureError)
-    mapped.setProperties({"delta.enableTypeWidening": "true"})
-    mapped.changeColumn("id", dataType="bigint")
-    error = refused(mapped, lambda: mapped.dropFeatureSupport("typeWidening"), UnsupportedFeatureError)
-    assert error.features == ("typeWidening",)
+def test_features_that_no_table_can_lose_or_that_others_need_are_not_dropped(mapped):
     nonremovable = "DELTA_FEATURE_DROP_NONREMOVABLE_FEATURE"
     refused(mapped, lambda: mapped.dropFeatureSupport("appendOnly"), UnsupportedFeatureError, nonremovable)
     property_name = "DELTA_FEATURE_DROP_FEATURE_IS_DELTA_PROPERTY"

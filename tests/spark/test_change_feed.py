@@ -516,7 +516,7 @@ def test_ranges_that_are_none_are_refused(spark, table_path, changes, more, what
         bayou.read(spark, table_path, changes=changes, **more)
 
 
-def test_net_changes_are_refused_by_name(spark, table_path):
+def test_net_changes_of_rows_without_ids_are_refused_by_name(spark, table_path):
     story(table_path)
     with pytest.raises(UnsupportedFeatureError) as caught:
         bayou.DeltaTable.forPath(spark, table_path).changes(1, net=True)

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from tests.spark.changes import actions, feed, metrics, parquet_files
 from tests.spark.counting import jobs
 
 import bayou
@@ -28,24 +28,6 @@ def way(request):
 def make(spark, path, query=TEN, partition_by=(), **properties):
     bayou.write(spark.sql(query), path, partition_by=partition_by, **properties)
     return bayou.DeltaTable.forPath(spark, path)
-
-
-def feed(spark, path, *columns, start=1):
-    frame = bayou.read(spark, path, changes=(start, None))
-    return sorted((tuple(row) for row in frame.select(*(columns or ("id", "v")), "_change_type").collect()), key=repr)
-
-
-def actions(path, kind, version=1):
-    lines = Path(path, "_delta_log", f"{version:020d}.json").read_text(encoding="utf-8").splitlines()
-    return [found[kind] for line in lines if kind in (found := json.loads(line))]
-
-
-def parquet_files(path):
-    return {str(file.relative_to(path)) for file in Path(path).rglob("*.parquet") if "_delta_log" not in file.parts}
-
-
-def metrics(path):
-    return next(iter(bayou.open(path).history())).operation_metrics
 
 
 def ours(ids, kind, value=lambda each: None if each % 5 == 0 else each):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import pytest
 from pyspark.errors import PySparkException
+from tests.spark.counting import py4j_calls
 from tests.spark.tables import ids, numbers_table
 
 import bayou
@@ -10,6 +11,8 @@ from bayou.errors import SessionError
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.session import enable
 
+AGAIN = 4
+"""What enabling a session that is enabled may ask of the JVM: whether the rule is there, and which catalog."""
 VERBS = {
     "SELECT": "select * from delta.`{path}`",
     "count": "select count(*) from delta.`{path}`",
@@ -99,7 +102,6 @@ def test_no_sql_verb_reads_a_table_on_a_session_without_the_rule(session_without
         "delete from delta.`{path}` where id = 1",
         "update delta.`{path}` set id = 2",
         "merge into delta.`{path}` t using (select 1 id) s on t.id = s.id when matched then delete",
-        "truncate table {name}",
     ],
     ids=lambda statement: statement.split()[0],
 )
@@ -119,6 +121,18 @@ def test_no_sql_verb_changes_a_table_past_its_log_on_a_session_without_the_rule(
         session_without_rule.sql(f"drop table {name}")
 
 
+def test_a_truncation_goes_through_the_log_on_a_session_without_the_rule_too(session_without_rule, table_path, tmp_path):
+    numbers_table(table_path, [1, 2])
+    name = "emptied_" + tmp_path.name.replace("-", "_")
+    session_without_rule.sql(f"create table {name} using delta location '{table_path}'")
+    try:
+        session_without_rule.sql(f"truncate table {name}")
+        assert next(iter(bayou.open(table_path).history())).operation == "TRUNCATE"
+        assert ids(bayou.read(enable(session_without_rule), table_path)) == []
+    finally:
+        session_without_rule.sql(f"drop table {name}")
+
+
 def test_an_insert_on_a_session_without_the_rule_is_refused_and_says_what_to_do(session_without_rule, table_path, tmp_path):
     numbers_table(table_path, [1, 2])
     name = "inserted_" + tmp_path.name.replace("-", "_")
@@ -128,6 +142,13 @@ def test_an_insert_on_a_session_without_the_rule_is_refused_and_says_what_to_do(
             session_without_rule.sql(statement)
     session_without_rule.sql(f"drop table {name}")
     assert ids(bayou.read(enable(session_without_rule), table_path)) == [1, 2]
+
+
+def test_enabling_again_asks_the_jvm_for_next_to_nothing(spark):
+    enable(spark)
+    with py4j_calls(spark) as calls:
+        enable(spark)
+    assert calls.value <= AGAIN
 
 
 @pytest.mark.smoke

@@ -20,12 +20,12 @@ import bayou
 from bayou.errors import TableNotFoundError
 from bayou.protocol.paths import decode
 
+SCRIPT = str(Path(__file__).with_name("batch_writer.py"))
 KILLS = {"the whole process group": os.killpg, "Python alone": os.kill}
 
 
-def start(table, first):
+def start(table, first, script=SCRIPT):
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-    script = str(Path(__file__).with_name("batch_writer.py"))
     return subprocess.Popen(
         [sys.executable, script, str(table), str(first)],
         env=environment,
@@ -43,15 +43,20 @@ def kill_during_a_batch(table, first, kill, generator):
         lines = [process.stdout.readline().strip() for _ in range(1 + generator.randint(1, 4))]
         time.sleep(generator.uniform(0, 0.6))
     finally:
-        kill(process.pid, signal.SIGKILL)
-        process.wait()
-        time.sleep(1.5)  # Spark's JVM ends by itself when Python is gone; until then it may still write
-        if _group_lives(process.pid):
-            os.killpg(process.pid, signal.SIGKILL)
+        end(process, kill)
     with process.stdout as rest:
         lines += rest.read().split()
     assert lines[0] == "ready"
     return [int(line) for line in lines[1:]]
+
+
+def end(process, kill):
+    """Kills a writer, and whatever is left of it."""
+    kill(process.pid, signal.SIGKILL)
+    process.wait()
+    time.sleep(1.5)  # Spark's JVM ends by itself when Python is gone; until then it may still write
+    if _group_lives(process.pid):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _group_lives(group):

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from tests.spark.counting import jobs
 
 import bayou
+from bayou import DeltaTable
 from bayou.errors import (
     AppendOnlyError,
     ConcurrentModificationError,
@@ -226,6 +227,15 @@ def test_matches_that_no_clause_takes_do_not_count_as_several(spark, table_path,
     assert counts(builder.execute()) == (3, 0, 1)
     old = [(i, None if i % 5 == 0 else i) for i in range(3, 10)]
     assert rows(table, "id", "v") == sorted([*((i, 102) for i in range(3)), *old, (20, 1)], key=repr)
+
+
+def test_a_row_whose_matches_do_nothing_is_none_that_nothing_matches(spark, table_path, way, joins):
+    table = make(spark, table_path, TEN, **way)
+    new = source(spark, "select id, n from range(0, 4) lateral view explode(array(1, 2, 3)) e as n")
+    builder = table.merge(new, "t.id = s.id").whenMatchedUpdate("s.n = 2 and s.id < 2", {"v": "100"})
+    builder = builder.whenNotMatchedBySourceUpdate("t.id < 6", {"v": "-1"}).whenNotMatchedBySourceDelete()
+    assert counts(builder.execute()) == (4, 4, 0)
+    assert rows(table, "id", "v") == [(0, 100), (1, 100), (2, 2), (3, 3), (4, -1), (5, -1)]
 
 
 def test_an_insert_does_not_look_for_duplicates_in_the_source(spark, table_path, way):
@@ -716,3 +726,31 @@ def test_an_upsert_takes_three_jobs_beside_the_look_at_its_source(spark, table_p
     with jobs(spark) as started:
         plan.execute()
     assert started.value <= 5  # the search, the write, and a broadcast of the source for each
+
+
+def test_the_latest_of_several_source_rows_is_taken_where_that_is_asked_for(spark, table_path):
+    spark.createDataFrame([(1, "a"), (2, "b")], "id long, v string").write.format("delta").save(table_path)
+    rows = [(1, "old", 1), (1, "new", 2), (3, "first", 5), (3, "last", 6), (None, "x", 1), (None, "y", 2), (2, None, None)]
+    source = spark.createDataFrame(rows, "id long, v string, at int")
+    table = DeltaTable.forPath(spark, table_path)
+
+    def merge(**options):
+        merging = table.alias("t").merge(source.alias("s"), "t.id = s.id", **options).whenMatchedUpdate(set={"v": "s.v"})
+        return merging.whenNotMatchedInsert(values={"id": "s.id", "v": "s.v"}).execute()
+
+    with pytest.raises(MultipleMatchesError, match="keep='latest'"):
+        merge()
+    result = merge(keep="latest", by="at")
+    assert (result.num_updated_rows, result.num_inserted_rows) == (2, 3)
+    found = sorted(map(tuple, spark.read.format("delta").load(table_path).collect()), key=str)
+    assert found == sorted([(1, "new"), (2, None), (3, "last"), (None, "x"), (None, "y")], key=str)
+
+
+def test_the_latest_row_needs_a_column_and_keys(spark, table_path):
+    spark.createDataFrame([(1, 1)], "id long, v int").write.format("delta").save(table_path)
+    table = DeltaTable.forPath(spark, table_path).alias("t")
+    source = spark.createDataFrame([(1, 1)], "id long, v int").alias("s")
+    with pytest.raises(ValueError, match="'by'"):
+        table.merge(source, "t.id = s.id", keep="latest")
+    with pytest.raises(InvalidOptionError, match="equalities"):
+        table.merge(source, "t.id = s.id AND t.v < s.v", keep="latest", by="v").whenMatchedDelete().execute()

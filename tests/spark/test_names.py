@@ -332,22 +332,28 @@ def test_a_name_travels_to_a_version_and_to_a_time(spark, name):
         spark.sql(f"SELECT * FROM {name} VERSION AS OF 7").collect()
 
 
-def test_a_statement_that_would_only_change_the_entry_is_refused(spark, name):
-    spark.range(1).write.format("delta").saveAsTable(name)
-    for text in (
-        f"CREATE TABLE {name}_2 LIKE {name}",
-        f"CREATE TABLE {name}_2 LIKE {name} USING delta",
-        f"TRUNCATE TABLE {name}",
-    ):
-        with pytest.raises(UnsupportedFeatureError):
-            spark.sql(text)
-    assert not spark.catalog.tableExists(f"{name}_2")
-    assert ids(spark.table(name)) == [0]
-
-
 def test_a_session_that_asks_for_delta_sparks_catalog_without_its_jar_gets_ours(spark, name):
     session = spark.newSession()
     session.conf.set("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
     bayou.enable(session)
     session.range(2).write.format("delta").saveAsTable(name)
     assert ids(session.table(name)) == [0, 1]
+
+
+def test_rows_change_by_statements_on_a_thread_where_no_session_is_active(spark, name):
+    spark.range(4).withColumn("v", F.lit(0)).write.format("delta").saveAsTable(name)
+    failed = []
+
+    def change():
+        try:
+            spark.sql(f"DELETE FROM {name} WHERE id = 0")
+            spark.sql(f"UPDATE {name} SET v = 1 WHERE id = 1")
+            spark.sql(f"MERGE INTO {name} t USING (SELECT 2L AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE")
+        except Exception as error:  # noqa: BLE001  (shown below)
+            failed.append(error)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    thread.join()
+    assert not failed, str(failed[0])
+    assert sorted(map(tuple, spark.table(name).collect())) == [(1, 1), (3, 0)]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 import bayou
-from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.errors import InvalidOptionError
 
 
 def saved(spark, path, *values, **options):
@@ -78,12 +78,6 @@ def test_options_that_say_something_else_are_refused(spark, table_path, options,
         overwriting(spark, (1, "b"), **options).save(table_path)
     assert caught.value.getErrorClass() == error_class
     assert rows_of(spark, table_path) == [(1, "a")]
-
-
-def test_a_table_that_wants_more_of_copied_rows_is_refused(spark, table_path):
-    saved(spark, table_path, (1, "a"), **{"delta.enableChangeDataFeed": "true"})
-    with pytest.raises(UnsupportedFeatureError):
-        overwriting(spark, (1, "b"), replaceUsing="k").save(table_path)
 
 
 def test_a_table_that_is_not_there_is_made(spark, table_path):

@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
+from tests.spark.changes import tracked
 
 import bayou
 
@@ -26,26 +26,6 @@ def make(spark, path, partition_by=(), **properties):
     bayou.write(spark.sql("select id, id % 2 p, id v from range(0, 6, 1, 1)"), path, partition_by=partition_by, **properties)
     bayou.write(spark.sql("select id, id % 2 p, id v from range(6, 10, 1, 1)"), path, mode="append")
     return bayou.DeltaTable.forPath(spark, path)
-
-
-def tracked(path):
-    """The id and the version of each row, by its column `id`, as the protocol has readers find them."""
-    snapshot = bayou.open(path).snapshot()
-    configuration = snapshot.metadata.configuration
-    names = [configuration[f"delta.rowTracking.materialized{what}ColumnName"] for what in ("RowId", "RowCommitVersion")]
-    column = snapshot.schema.field("id").physical_name
-    found = {}
-    for file in snapshot.files().to_pylist():
-        rows = pq.ParquetFile(Path(path, file["path"])).read()
-        held = [rows[name].to_pylist() if name in rows.column_names else [None] * rows.num_rows for name in names]
-        for number, (key, row_id, version) in enumerate(zip(rows[column].to_pylist(), *held, strict=True)):
-            known = file["base_row_id"] + number if row_id is None else row_id
-            value = (known, file["default_row_commit_version"] if version is None else version)
-            if file["deletion_vector"] is None:
-                found[key] = value
-            else:
-                found.setdefault(key, value)  # it may be a deleted row
-    return found
 
 
 def live(table):

@@ -9,11 +9,10 @@ import time
 from decimal import Decimal
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import types as T  # noqa: N812
-from tests.spark.tables import file_of, numbers_table, without_rows
+from tests.spark.tables import file_of, numbers_table
 
 import bayou
 from bayou import DeltaTable
@@ -237,22 +236,14 @@ def test_checkpoint_protection_goes_with_the_history_that_it_is_about(spark, tab
     assert state(table).protocol == Protocol(1, 2)
 
 
-def test_files_with_deletion_vectors_have_to_be_written_again_first(spark, table_path):
-    vectors = Protocol(3, 7, ("deletionVectors",), ("deletionVectors",))
-    stats = {"numRecords": 3, "tightBounds": False}
-    TableBuilder(table_path).create(protocol=vectors).commit(
-        file_of(table_path, "a.parquet", {"id": pa.array([1, 2, 3], pa.int64())}, stats=stats, **without_rows([1]))
-    )
-    table = DeltaTable.forPath(spark, table_path)
-    unsupported = "DELTA_FEATURE_DROP_UNSUPPORTED_CLIENT_FEATURE"
-    error = refused(table, lambda: table.dropFeatureSupport("deletionVectors"), UnsupportedFeatureError, unsupported)
-    assert "overwrite" in error.next_step
-
-
 @pytest.mark.smoke
 def test_a_table_without_columns_gets_them_later(spark, table_path, tmp_path):
     table = DeltaTable.create(spark).location(table_path).execute()
     assert state(table).schema.names == ()
+    frame = spark.read.format("delta").load(table_path)
+    assert frame.columns == []
+    for read in (frame.count, frame.collect, bayou.read(spark, table_path).show, lambda: frame.where("true").count()):
+        refused(table, read, InvalidSchemaError, "DELTA_READ_TABLE_WITHOUT_COLUMNS")
     empty = "DELTA_CANNOT_WRITE_EMPTY_SCHEMA.TABLE_NO_COLUMNS"
     refused(table, lambda: append(spark.range(2), table), SchemaMismatchError, "DELTA_METADATA_MISMATCH")
     refused(table, lambda: bayou.write(spark.range(2).select(), table_path, mode="append"), InvalidSchemaError, empty)

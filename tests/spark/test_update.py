@@ -9,6 +9,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812
 from tests.spark.counting import jobs
+from tests.spark.tables import numbers_table
 
 import bayou
 from bayou.errors import (
@@ -18,6 +19,7 @@ from bayou.errors import (
     SchemaMismatchError,
     UnsupportedFeatureError,
 )
+from bayou.spark.jvm.callbacks import FAILED_CALL
 
 VECTORS = {"delta.enableDeletionVectors": "true"}
 FILES = {"delta.enableDeletionVectors": "false"}
@@ -375,3 +377,20 @@ def test_sql_updates_by_name_and_by_path(spark, tmp_path, way):
         assert bayou.open(path).version() == 3
     finally:
         spark.sql("drop table rows_to_update")
+
+
+@pytest.mark.parametrize("setting", ["spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles"])
+def test_a_file_that_cannot_be_read_stops_an_update_whatever_the_session_says(spark, table_path, setting):
+    numbers_table(table_path, [1, 2], [1, 3])
+    broken = Path(table_path, "1.parquet")
+    if setting.endswith("CorruptFiles"):
+        broken.write_bytes(b"no Parquet" * (broken.stat().st_size // 10))
+    else:
+        broken.unlink()
+    spark.conf.set(setting, "true")
+    try:
+        with pytest.raises(FAILED_CALL, match=r"1\.parquet"):
+            bayou.DeltaTable.forPath(spark, table_path).update("id = 1", {"id": "5L"})
+    finally:
+        spark.conf.unset(setting)
+    assert bayou.open(table_path).version() == 1

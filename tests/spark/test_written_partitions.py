@@ -121,3 +121,25 @@ def test_several_partition_columns_in_another_order_than_the_schemas(session, ta
     rows.write.format("delta").mode("append").save(table_path)
     assert frame.groupBy("d").count().where("d is null").select("count").first() == (2,)
     assert all("d=" in str(file.parent.parent) for file in Path(table_path).rglob("*.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("date", ("date'2020-01-02'", "date'1900-03-01'")),
+        ("timestamp", ("timestamp'2024-10-27 01:30:00.123456'", "timestamp'1900-03-01 00:00:00'")),
+        ("timestamp_ntz", ("timestamp_ntz'2024-10-27 01:30:00.5'", "timestamp_ntz'1900-03-01 00:00:00'")),
+        ("decimal(5,2)", ("1.50BD", "-2.25BD")),
+        ("boolean", ("true", "false")),
+        ("double", ("0.5D", "-1e300D")),
+        ("string", ("'a/b'", "'2020-01-02'")),
+    ],
+)
+def test_a_dynamic_overwrite_finds_the_partitions_of_any_type(spark, table_path, kind, values):
+    rows = [f"select {number}L id, cast({value} as {kind}) p" for number, value in enumerate((*values, "null"))]
+    spark.sql(" union all ".join(rows)).write.format("delta").partitionBy("p").save(table_path)
+    for number, row in enumerate(rows):
+        new = spark.sql(row).selectExpr(f"{number + 10}L id", "p")
+        new.write.format("delta").mode("overwrite").option("partitionOverwriteMode", "dynamic").save(table_path)
+        left = sorted(each.id for each in spark.read.format("delta").load(table_path).collect())
+        assert left == sorted([*range(number + 1, len(rows)), *range(10, 11 + number)])

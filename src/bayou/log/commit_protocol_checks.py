@@ -38,6 +38,7 @@ def check_metadata(metadata: Metadata, base: TableState, table: str, *, replaces
             table=table,
             version=base.version,
             error_class="DELTA_METADATA_MISMATCH",
+            sql_state="42KDG",
         )
     schema = parse_schema(metadata.schema_string)
     for name in metadata.partition_columns:

@@ -138,6 +138,10 @@ _generates = _field_has("delta.generationExpression")
 _is_identity = _field_has("delta.identity.start", "delta.identity.step")
 
 
+def _materializes(metadata: Metadata, _schema: StructType) -> bool:
+    return bool(metadata.partition_columns) and bool(properties.MATERIALIZE_PARTITION_COLUMNS.read(metadata.configuration))
+
+
 def _has_v2_checkpoints(metadata: Metadata, _schema: StructType) -> bool:
     return properties.CHECKPOINT_POLICY.read(metadata.configuration).lower() == "v2"
 
@@ -178,7 +182,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
         _writer("icebergWriterCompatV1", _always, requires=("icebergCompatV2",)),
         _writer("icebergWriterCompatV3", _always, requires=("icebergCompatV3",)),
         _writer("checkpointProtection", by=Enablement("DROP FEATURE"), drop=True),
-        _writer("materializePartitionColumns", _always, by=_on(properties.MATERIALIZE_PARTITION_COLUMNS), drop=True),
+        _writer("materializePartitionColumns", by=_on(properties.MATERIALIZE_PARTITION_COLUMNS), drop=True),
         _writer(
             "coordinatedCommits-preview",
             _always,
@@ -351,6 +355,7 @@ _RULES_OF_ROWS: Final[Mapping[str, Rule]] = {
     "generatedColumns": _generates,
     "columnMapping": _maps_columns,
     "identityColumns": _is_identity,
+    "materializePartitionColumns": _materializes,
 }
 
 

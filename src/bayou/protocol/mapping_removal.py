@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Column mapping taken from a table whose files have the logical names anyway, so that none has to be rewritten.
+"""Column mapping taken from a table, and whether its files have the logical names anyway, so that none has to be rewritten.
 
-That is a table which was given the mode `name` when it was there, and of which no column was renamed or dropped since. Source:
-delta-spark's `RemoveColumnMappingCommand`, which rewrites all files instead.
+So it is with a table which was given the mode `name` when it was there, and of which no column was renamed or dropped since.
+Source: delta-spark's `RemoveColumnMappingCommand`, which always rewrites all files.
 """
 
 from __future__ import annotations

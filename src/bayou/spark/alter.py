@@ -41,8 +41,8 @@ _BY_WRITERS_ONLY: Final = (
 def set_properties(target: AlterTarget, given: Mapping[str, str]) -> None:
     """Sets table properties, with the features and the protocol that they need; commits nothing where nothing changes.
 
-    Column mapping goes where nothing but its mode is set, to `none`, and no file has to be rewritten for it. A table that begins
-    to track rows first gets row ids for the files that have none, in commits of their own.
+    Column mapping goes where nothing but its mode is set, to `none`; files may be written again for it. A table that begins to
+    track rows first gets row ids for the files that have none, in commits of their own.
 
     Args:
         target: the table.
@@ -51,7 +51,7 @@ def set_properties(target: AlterTarget, given: Mapping[str, str]) -> None:
     Raises:
         InvalidOptionError: a key is unknown or no user's to set, a value is not of its key, or values exclude each other.
         InvalidSchemaError: a statistics column is none, or a column has a name that the change excludes.
-        UnsupportedFeatureError: the change needs files to be rewritten, or a feature that bayou does not do.
+        UnsupportedFeatureError: the change needs a feature that bayou does not do.
     """
     snapshot = target.snapshot()
     texts = {key: _text(value) for key, value in given.items()}
@@ -77,7 +77,6 @@ def unset_properties(target: AlterTarget, keys: Sequence[str], *, if_exists: boo
 
     Raises:
         InvalidOptionError: a key is not set, or no user's to change, or what is left excludes itself.
-        UnsupportedFeatureError: the change needs files to be rewritten.
     """
     snapshot = target.snapshot()
     wanted = list(dict.fromkeys(map(canonical_key, keys)))

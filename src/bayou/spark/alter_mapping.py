@@ -1,29 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""REMOVE COLUMN MAPPING, as far as no file has to be rewritten for it.
+"""REMOVE COLUMN MAPPING: files that have other names for columns than the table are written again, under the table's names.
 
 Source: delta-spark's `RemoveColumnMappingCommand`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import UnsupportedFeatureError
+import numpy as np
+import pyarrow as pa
+
+from bayou.log.clustering import logical_clustering, replaced_clustering
+from bayou.protocol.features import check_writable
 from bayou.protocol.mapping_removal import why_files_need_rewriting, without_column_mapping
 from bayou.protocol.mapping_rules import check_plain_names
 from bayou.protocol.schema import parse_schema
 from bayou.spark.alter_target import altered
+from bayou.spark.rewritten_files import Rewriting, Rewritten, rewrite_files
+from bayou.spark.types import readable_schema
+from bayou.spark.write_target import WriteTarget
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
+    from bayou.protocol.actions import Metadata
     from bayou.spark.alter_target import AlterTarget
 
 ALLOW_REMOVAL: Final = "spark.databricks.delta.columnMapping.allowRemoval"
 """The session's setting that lets a table give up column mapping; it may by default."""
+_OPERATION: Final = "REMOVE COLUMN MAPPING"
+_PARAMETERS: Final[dict[str, Any]] = {}
 
 
 def remove_column_mapping(target: AlterTarget, snapshot: Snapshot, *, keep_mode: bool) -> None:
-    """Takes column mapping from a table whose files have the columns under their logical names.
+    """Takes column mapping from a table, in one commit.
+
+    Where its files have the columns under their logical names anyway, none is written again; else all are.
 
     Args:
         target: the table.
@@ -32,20 +44,23 @@ def remove_column_mapping(target: AlterTarget, snapshot: Snapshot, *, keep_mode:
 
     Raises:
         InvalidSchemaError: a column's name needs column mapping.
-        UnsupportedFeatureError: files would have to be rewritten.
+        ConcurrentModificationError: another commit changed the table in the meantime.
     """
     check_plain_names(snapshot.schema, table=target.uri, version=snapshot.version)
-    why = why_files_need_rewriting(snapshot.metadata)
-    if why:
-        raise UnsupportedFeatureError(
-            f"column mapping cannot be taken from the table by this version of bayou: {why}. All of them have to be rewritten",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            error_class="DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE",
-            sql_state="0AKDC",
-            next_step="copy the rows into a new table, or remove it with an engine that rewrites the files.",
-            features=("columnMapping",),
-        )
     wanted = without_column_mapping(snapshot.metadata, keep_mode=keep_mode)
+    if why_files_need_rewriting(snapshot.metadata):
+        into = _renamed(target, snapshot, wanted)
+        every = pa.array(np.arange(snapshot.num_files), pa.int64())
+        rewrite_files(target, snapshot, every, Rewriting(_OPERATION, _PARAMETERS, Rewritten.as_mapping_removal, into))
+        return
     actions = altered(snapshot, wanted, parse_schema(wanted.schema_string))
-    target.commit(snapshot, "REMOVE COLUMN MAPPING", {}, actions)
+    target.commit(snapshot, _OPERATION, _PARAMETERS, actions)
+
+
+def _renamed(target: AlterTarget, snapshot: Snapshot, wanted: Metadata) -> WriteTarget:
+    """The table whose files have the logical names; its clustering columns are noted by them from then on, too."""
+    check_writable(snapshot.protocol, wanted, snapshot.table_uri, snapshot.version)
+    domains = replaced_clustering(snapshot, wanted, logical_clustering(snapshot))
+    schema = parse_schema(wanted.schema_string)
+    given = readable_schema(schema)
+    return WriteTarget(target.log, snapshot, snapshot.protocol, wanted, schema, given, (wanted, *domains))

@@ -7,7 +7,7 @@ import datetime as dt
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bayou.errors import InvalidOptionError, TimeTravelError, UnsupportedFeatureError
+from bayou.errors import InvalidOptionError, TimeTravelError
 from bayou.log.change_checks import SCHEMA_MODE_CONF, UNSAFE_READ_CONF, SchemaMode
 from bayou.log.change_range import OUT_OF_RANGE_CONF, ChangeBounds
 
@@ -53,25 +53,15 @@ def bounds_of(given: Mapping[str, Any], path: str, *, travels: bool) -> ChangeBo
     )
 
 
-def change_options(changes: Any, *, net: bool = False) -> dict[str, Any]:
+def change_options(changes: Any) -> dict[str, Any]:
     """The reader's options for the `changes` of `bayou.read`.
 
     Args:
         changes: the start and the end, each a version or a timestamp; no end for all that came since.
-        net: whether one change for each row is asked for.
 
     Raises:
         InvalidOptionError: it is not two of these.
-        UnsupportedFeatureError: net changes are asked for.
     """
-    if net:
-        raise UnsupportedFeatureError(
-            "Net changes, one for each row, are not supported by this version of bayou.",
-            error_class="DELTA_OPERATION_NOT_ALLOWED",
-            sql_state="0AKDC",
-            features=["net changes"],
-            next_step="read the changes without net=True, and keep each row's first and last one.",
-        )
     if changes is None:
         return {}
     if not isinstance(changes, tuple | list) or len(changes) != _TWO:

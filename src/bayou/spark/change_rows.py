@@ -8,7 +8,7 @@ two are apart by a leading partition column. Source: PROTOCOL.md, "Change Data F
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
@@ -55,37 +55,42 @@ class BesideColumns:
 
     Attributes:
         hidden: those that data files hold under these names.
-        has_changes: whether there are `CHANGE_TYPE` and `IS_CHANGE`, and rows for the change data feed among the others.
+        feeds: whether there is `FATE`, and rows for the change data feed are written beside those of the table.
+        before: where it feeds, for the columns that have new values those with the old ones.
     """
 
     hidden: tuple[str, ...] = ()
-    has_changes: bool = False
+    feeds: bool = False
+    before: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """All of them."""
-        return (*self.hidden, CHANGE_TYPE, IS_CHANGE) if self.has_changes else self.hidden
+    def given(self) -> tuple[str, ...]:
+        """What the rows come with."""
+        return (*self.hidden, FATE, *self.before.values()) if self.feeds else self.hidden
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """What they have when they are written, as `with_changes` gives them."""
+        return (*self.hidden, CHANGE_TYPE, IS_CHANGE) if self.feeds else self.hidden
 
 
-def with_changes(
-    rows: DataFrame, columns: Iterable[str], *, before: Mapping[str, str] | None = None, hidden: Iterable[str] = ()
-) -> DataFrame:
+def with_changes(rows: DataFrame, columns: Iterable[str], beside: BesideColumns) -> DataFrame:
     """The images of some rows: as the table has them from now on, and as the change data feed tells of them.
 
     Args:
-        rows: the rows with their new values, and `FATE`.
+        rows: the rows with their new values.
         columns: the table's columns.
-        before: for the columns that have new values, the columns of the rows that hold the old ones.
-        hidden: further columns, which the feed's rows do not have.
+        beside: what the rows have beside these.
 
     Returns:
-        Rows with `columns`, `hidden`, `CHANGE_TYPE`, which is NULL for rows of the table, and `IS_CHANGE`.
+        Rows with `columns`, those that are hidden, which the feed's rows do not have, `CHANGE_TYPE`, which is NULL for rows
+        of the table, and `IS_CHANGE`.
     """
     flags = [F.col(FATE).isin(*map(int, fates)).alias(image) for image, fates in _IMAGES.items()]
     kept: list[Column | str] = [quoted_name(name) for name in rows.columns]
     images = rows.select(*kept, *flags).unpivot(kept, [*_IMAGES], _IMAGE, _IS_THERE).where(F.col(_IS_THERE))
     image = F.col(_IMAGE)
-    old = {name.lower(): F.col(quoted_name(column)) for name, column in (before or {}).items()}
+    old = {name.lower(): F.col(quoted_name(column)) for name, column in beside.before.items()}
     kind = F.lit(None).cast("string")
     for each, fates in _IMAGES.items():
         for fate, name in fates.items():
@@ -93,7 +98,7 @@ def with_changes(
                 kind = F.when((image == each) & (F.col(FATE) == int(fate)), name).otherwise(kind)
     return images.select(
         *(_either(name, old.get(name.lower())) for name in columns),
-        *(F.when(image == _DATA, F.col(quoted_name(name))).alias(name) for name in hidden),
+        *(F.when(image == _DATA, F.col(quoted_name(name))).alias(name) for name in beside.hidden),
         kind.alias(CHANGE_TYPE),
         (image != _DATA).alias(IS_CHANGE),
     )

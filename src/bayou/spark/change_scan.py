@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bayou.log.snapshot import Snapshot
+    from bayou.plan.predicate import Predicate
     from bayou.protocol.roaring import Bitmap
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
@@ -54,16 +55,18 @@ class ChangedFiles:
         table: the files, in the columns of `ChangeFeed.files`.
         rows: for each file the rows that were deleted before, or those that differ; None for none.
         are_differences: whether the rows that differ are read, and no others.
+        name: what tells the feed from others of the same versions.
     """
 
     feed: ChangeFeed
     table: pa.Table
     rows: Sequence[Bitmap | None]
     are_differences: bool
+    name: str = ""
 
     @property
     def key(self) -> str:  # noqa: D102  (of FileSource, as all below)
-        return f" changes {self.feed.start}-{self.feed.end} {self.has_types} {self.are_differences}"
+        return f" changes {self.name}{self.feed.start}-{self.feed.end} {self.has_types} {self.are_differences}"
 
     @property
     def has_types(self) -> bool:
@@ -75,6 +78,10 @@ class ChangedFiles:
 
     def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:  # noqa: D102
         return replace(self.feed, files=self.table).partition_texts()
+
+    def choose(self, predicate: Predicate) -> pa.Array | None:  # noqa: D102
+        del predicate  # the log has no statistics of change files
+        return None
 
     def vectors(self, positions: pa.Array | None, options: Mapping[str, str]) -> dict[str, pa.Array]:  # noqa: D102
         del options  # they were read with the application's
@@ -105,9 +112,10 @@ class Changes:
         feed: the feed.
     """
 
-    def __init__(self, feed: ChangeFeed, options: Mapping[str, str]) -> None:
+    def __init__(self, feed: ChangeFeed, options: Mapping[str, str], name: str = "") -> None:
         self.feed = feed
         self._options = options
+        self._name = name
 
     def planned(
         self,
@@ -115,6 +123,8 @@ class Changes:
         session: JavaObject,
         wanted: Sequence[StructField],
         metadata: Sequence[str] | None = None,
+        *,
+        streaming: bool = False,
     ) -> PlannedScan:
         """The rows as a logical plan: the columns wanted, then the feed's, then `_metadata`.
 
@@ -123,6 +133,7 @@ class Changes:
             session: the JVM session that the plan belongs to.
             wanted: the table's columns to read; nested fields may be pruned.
             metadata: the fields of `_metadata` to read; None for no such column.
+            streaming: whether the rows are a batch of a stream.
         """
         scans = [
             Scan(
@@ -134,6 +145,7 @@ class Changes:
                 hidden=files.constants(),
                 options=self._options,
                 source=files,
+                streaming=streaming,
             ).planned()
             for files in self._groups
         ]
@@ -156,12 +168,16 @@ class Changes:
         chosen = (is_change, pc.and_not(pc.invert(is_change), is_difference), is_difference)
         groups = [
             ChangedFiles(
-                self.feed, found.files.take(places), [found.rows[each] for each in places.to_pylist()], number == len(chosen) - 1
+                self.feed,
+                found.files.take(places),
+                [found.rows[each] for each in places.to_pylist()],
+                number == len(chosen) - 1,
+                self._name,
             )
             for number, which in enumerate(chosen)
             if len(places := pc.indices_nonzero(which))
         ]
-        return groups or [ChangedFiles(self.feed, CHANGE_FILES.empty_table(), [], are_differences=False)]
+        return groups or [ChangedFiles(self.feed, CHANGE_FILES.empty_table(), [], are_differences=False, name=self._name)]
 
 
 class FeedCache:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bayou.errors import InvalidOptionError, InvalidSchemaError, TableExistsError, TableNotFoundError
 from bayou.log.clustering import logical_clustering, replaced_clustering
 from bayou.log.create import first_actions
+from bayou.log.create_like import like_actions
 from bayou.log.transaction import Transaction
 from bayou.protocol.clustering import names_of, parse_columns
 from bayou.protocol.clustering_rules import ClusteringRules
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from bayou.log.create import FirstActions
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
     from bayou.spark.application import Application
@@ -58,6 +60,7 @@ class TableDefinition:
         cluster_by: its clustering columns; none where it is clustered by nothing yet, None where it is not clustered.
         properties: its properties.
         comment: what it is.
+        like: the table that it is made like; None for a table of its own.
     """
 
     name: str | None = None
@@ -67,6 +70,31 @@ class TableDefinition:
     cluster_by: tuple[str, ...] | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     comment: str | None = None
+    like: Snapshot | None = None
+
+    def first_actions(self, table: str, settings: Mapping[str, str], *, may_be_empty: bool) -> FirstActions:
+        """What makes the table.
+
+        Args:
+            table: its URI.
+            settings: the session's settings.
+            may_be_empty: whether it may have no column.
+
+        Raises:
+            InvalidSchemaError, InvalidOptionError, UnsupportedFeatureError: no table can be so, or not by bayou.
+        """
+        if self.like is not None:
+            return like_actions(self.like, self.properties, table=table, settings=settings)
+        return first_actions(
+            self.schema,
+            self.partition_by,
+            self.properties,
+            table=table,
+            description=self.comment,
+            settings=settings,
+            cluster_by=None if self.cluster_by is None else parse_columns(self.cluster_by),
+            may_be_empty=may_be_empty,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,17 +213,9 @@ def _commit(
     """The table's first commit, or the one that puts another table in the place of the one that is there."""
     mode, managed = how
     settings = settings_of(spark)
-    first = first_actions(
-        definition.schema,
-        definition.partition_by,
-        definition.properties,
-        table=log.table_uri,
-        description=definition.comment,
-        settings=settings,
-        cluster_by=None if definition.cluster_by is None else parse_columns(definition.cluster_by),
-        # Its columns come with addColumns, or with the first write that merges its schema.
-        may_be_empty=snapshot is None and settings.get(_EMPTY_SCHEMA, "true").lower() != "false",
-    )
+    # Its columns come with addColumns, or with the first write that merges its schema.
+    may_be_empty = snapshot is None and settings.get(_EMPTY_SCHEMA, "true").lower() != "false"
+    first = definition.first_actions(log.table_uri, settings, may_be_empty=may_be_empty)
     protocol, metadata, domains = first.protocol, first.metadata, first.domains
     schema = parse_schema(metadata.schema_string)
     _check_generated(application, spark, schema, log.table_uri)
@@ -203,9 +223,9 @@ def _commit(
     parameters = {
         "partitionBy": json.dumps(list(metadata.partition_columns)),
         "clusterBy": json.dumps(names_of(first.cluster_by or ())),
-        "description": definition.comment,
+        "description": metadata.description,
         "isManaged": "true" if managed else "false",
-        "properties": json.dumps(dict(definition.properties)),
+        "properties": json.dumps(dict(definition.properties if definition.like is None else metadata.configuration)),
     }
     engine, replaces = application.engine_info, snapshot is not None
     with Transaction(log, snapshot, _OPERATIONS[mode], parameters, engine_info=engine, replaces_table=replaces) as transaction:

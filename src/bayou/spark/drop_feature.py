@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DROP FEATURE: what the plan of it says, done; features whose traces are in data files stay.
+"""DROP FEATURE: what the plan of it says, done.
 
 Source: delta-spark's `AlterTableDropFeatureDeltaCommand`: its "fast drop", and the older way, which truncates history.
 """
@@ -21,7 +21,7 @@ from bayou.protocol.drop_feature import (
     history_remains,
     wait_for_retention,
 )
-from bayou.spark.feature_cleanup import clean, is_protected, refuse_rewriting, traces, without_keys
+from bayou.spark.feature_cleanup import clean, is_protected, traces, without_keys
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
@@ -36,6 +36,8 @@ _CHECKPOINT_ATTEMPTS: Final = 3
 def drop_feature(target: AlterTarget, name: str, *, truncate_history: bool = False) -> None:
     """Takes a feature from a table's protocol.
 
+    Where the feature's traces are in data files, those are written again, by one Spark job and in a commit of their own.
+
     A feature that readers look at leaves `checkpointProtection` behind, which keeps old versions readable; its drop makes
     three empty commits and four checkpoints. Where the history may be truncated it leaves nothing behind, but the old
     versions have to be a day old first: the first call takes the feature's traces away, and a later one drops it.
@@ -46,16 +48,15 @@ def drop_feature(target: AlterTarget, name: str, *, truncate_history: bool = Fal
         truncate_history: whether the history that knows the feature may go.
 
     Raises:
-        UnsupportedFeatureError: the feature cannot be dropped by anyone, or not by bayou with the traces that the table has;
-            or another writer brought traces of it back.
+        UnsupportedFeatureError: the feature cannot be dropped by anyone, or not by bayou; or another writer brought traces of
+            it back.
         InvalidOptionError: no feature is named but a property, the table does not have it, its history may not, or must, be
             truncated, it has to grow older first, or CHECK constraints are left.
         InvalidSchemaError: the names of columns need column mapping.
-        ConcurrentModificationError: other writers were always faster.
+        ConcurrentModificationError: other writers were always faster, or changed files that are written again.
     """
     snapshot = target.snapshot()
     plan = _plan(target, snapshot, name, truncates=truncate_history)
-    refuse_rewriting(plan, traces(target, plan, snapshot), snapshot)
     if PreDowngrade.TRUNCATE_PROTECTED_HISTORY in plan.actions:
         _truncate_protected(target, plan, snapshot)
         cleaned = False

@@ -30,7 +30,7 @@ from bayou.protocol.stats import is_collated
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bayou.protocol.schema import DataType
+    from bayou.protocol.schema import DataType, StructField
 
     Resolve = Callable[[tuple[str, ...]], tuple[tuple[str, ...], DataType] | None]
     """From a column's names as Catalyst has them to its physical path and type; None where it is no column of the table."""
@@ -214,12 +214,24 @@ _TESTS: dict[str, Callable[[_Node, Resolve], Predicate]] = {
 
 def by_logical_name(schema: StructType) -> Resolve:
     """Finds the columns of a table by the names that a query has for them."""
+    return _by_name(schema, StructType.field)
 
+
+def by_physical_name(schema: StructType) -> Resolve:
+    """Finds the columns of a table by the names that its files have for them."""
+
+    def field(kind: StructType, name: str) -> StructField | None:
+        return next((each for each in kind.fields if each.physical_name == name), None)
+
+    return _by_name(schema, field)
+
+
+def _by_name(schema: StructType, field: Callable[[StructType, str], StructField | None]) -> Resolve:
     def resolve(names: tuple[str, ...]) -> tuple[tuple[str, ...], DataType] | None:
         kind: DataType = schema
         path = []
         for name in names:
-            found = kind.field(name) if isinstance(kind, StructType) else None
+            found = field(kind, name) if isinstance(kind, StructType) else None
             if found is None or is_collated(found):
                 return None
             path.append(found.physical_name)

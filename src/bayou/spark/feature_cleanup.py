@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a table has of a feature that is to be dropped, and taking that away, as far as no data file has to be rewritten.
+"""What a table has of a feature that is to be dropped, and taking that away: properties, notes in the schema, data files.
 
 Source: delta-spark's `PreDowngradeTableFeatureCommand`.
 """
@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import UnsupportedFeatureError
 from bayou.log.deletion_vector_tombstones import vector_tombstones
 from bayou.log.feature_history import first_commit
 from bayou.log.row_id_backfill import has_row_ids
@@ -21,24 +21,23 @@ from bayou.protocol import properties
 from bayou.protocol.actions import DomainMetadata
 from bayou.protocol.drop_feature import DropFeaturePlan, PreDowngrade
 from bayou.protocol.feature_traces import has_type_changes
-from bayou.protocol.mapping_removal import is_mapped, why_files_need_rewriting
-from bayou.protocol.mapping_rules import fields_by_path, shown_path
+from bayou.protocol.mapping_removal import is_mapped
+from bayou.protocol.mapping_rules import fields_by_path
 from bayou.protocol.schema import schema_to_json
 from bayou.protocol.type_widening import TYPE_CHANGES, without_type_changes
+from bayou.spark.alter_columns import column_parameter
 from bayou.spark.alter_mapping import remove_column_mapping
 from bayou.spark.alter_row_tracking import take_row_ids
 from bayou.spark.alter_target import altered
+from bayou.spark.rewritten_files import Rewriting, Rewritten, rewrite_files
+from bayou.spark.widened_files import narrow_files
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
     from bayou.protocol.actions import Metadata
     from bayou.spark.alter_target import AlterTarget
 
-_PURGE: Final = (
-    "write the rows again, for example by an overwrite of the table or of its partitions with themselves, or purge the table "
-    "with an engine that does (REORG TABLE ... APPLY (PURGE)). Then drop the feature."
-)
-_ELSEWHERE: Final = "drop it with an engine that does."
+_REORG: Final = {"predicate": "[]", "applyPurge": True}
 
 
 def traces(target: AlterTarget, plan: DropFeaturePlan, snapshot: Snapshot) -> tuple[PreDowngrade, ...]:
@@ -52,47 +51,12 @@ def traces(target: AlterTarget, plan: DropFeaturePlan, snapshot: Snapshot) -> tu
     return tuple(each for each in plan.actions if _IS_NEEDED[each](target, snapshot))
 
 
-def refuse_rewriting(plan: DropFeaturePlan, needed: tuple[PreDowngrade, ...], snapshot: Snapshot) -> None:
-    """Refuses what cannot be done without writing data files.
-
-    Args:
-        plan: how the table loses a feature.
-        needed: what there is to do.
-        snapshot: the table.
-
-    Raises:
-        UnsupportedFeatureError: files would have to be rewritten.
-    """
-    for action in needed:
-        why, step = "", _ELSEWHERE
-        match action:
-            case PreDowngrade.PURGE_DELETION_VECTORS:
-                why, step = f"it would have to {action.value}", _PURGE
-            case PreDowngrade.REWRITE_WIDENED_FILES if snapshot.num_files:
-                why = f"it would have to {action.value}"
-            case PreDowngrade.REMOVE_COLUMN_MAPPING:
-                why = why_files_need_rewriting(snapshot.metadata)
-                why = f"{why}, and it would have to {action.value}" if why else ""
-            case _:
-                pass
-        if why:
-            raise UnsupportedFeatureError(
-                f"the feature {plan.feature} cannot be dropped by this version of bayou: {why}",
-                table=snapshot.table_uri,
-                version=snapshot.version,
-                error_class="DELTA_FEATURE_DROP_UNSUPPORTED_CLIENT_FEATURE",
-                sql_state="0AKDC",
-                next_step=step,
-                features=(plan.feature,),
-            )
-
-
 def clean(target: AlterTarget, plan: DropFeaturePlan, snapshot: Snapshot) -> bool:
     """Takes the traces of a feature from the latest version of a table.
 
     Args:
         target: the table.
-        plan: how it loses the feature; `refuse_rewriting` has let it pass.
+        plan: how it loses the feature.
         snapshot: its state.
 
     Returns:
@@ -102,6 +66,8 @@ def clean(target: AlterTarget, plan: DropFeaturePlan, snapshot: Snapshot) -> boo
     _set(target, snapshot, plan)
     for action in needed:
         match action:
+            case PreDowngrade.PURGE_DELETION_VECTORS:
+                _purge(target)
             case PreDowngrade.REMOVE_ROW_IDS:
                 take_row_ids(target)
             case PreDowngrade.REMOVE_COLUMN_MAPPING:
@@ -161,15 +127,32 @@ def _remove_domains(target: AlterTarget) -> None:
     target.commit(snapshot, "DOMAIN METADATA CLEANUP", {}, gone)
 
 
-def _remove_type_changes(target: AlterTarget) -> None:
-    """Takes the notes of wider types from the schema of a table without files: none is narrower."""
+def _purge(target: AlterTarget) -> None:
+    """Writes the files that have deletion vectors again, without the deleted rows."""
     snapshot = target.snapshot()
+    positions = pc.indices_nonzero(pc.is_valid(snapshot.files(["deletion_vector"])["deletion_vector"]))
+    if len(positions):
+        rewrite_files(target, snapshot, positions, Rewriting("REORG", _REORG, Rewritten.as_reorg))
+
+
+def _remove_type_changes(target: AlterTarget) -> None:
+    """Takes the notes of wider types from the schema, once no file holds the narrower ones."""
+    wide = pa.array([], pa.string())
+    while True:
+        snapshot = target.snapshot()
+        paths = snapshot.files(["path"])["path"].combine_chunks()
+        unknown = pc.indices_nonzero(pc.invert(pc.is_in(paths, value_set=wide)))
+        narrow = narrow_files(target.application.jvm, snapshot, unknown, target.options)
+        if not len(narrow):
+            break
+        rewrite_files(target, snapshot, narrow, Rewriting("REORG", _REORG, Rewritten.as_reorg))
+        wide = paths  # those that were narrow are gone
     schema = without_type_changes(snapshot.schema)
-    noted = [shown_path(path) for path, field in fields_by_path(snapshot.schema) if TYPE_CHANGES in field.metadata]
+    widened = [path for path, field in fields_by_path(snapshot.schema) if TYPE_CHANGES in field.metadata]
     wanted = replace(snapshot.metadata, schema_string=schema_to_json(schema))
     actions = altered(snapshot, wanted, schema)
-    parameters = {"operationName": "DROP FEATURE", "columns": [{"name": name} for name in noted]}
-    target.commit(snapshot, "UPDATE COLUMN METADATA", parameters, actions, reads_table=True)
+    parameters = {"columns": [column_parameter(snapshot.schema, path) for path in widened]}
+    target.commit(snapshot, "DROP FEATURE", parameters, actions, reads_table=True)
 
 
 def _name_vectors(target: AlterTarget) -> None:

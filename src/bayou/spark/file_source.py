@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from bayou.spark import deletion_vectors
+from bayou.spark.skipped_files import choose
 from bayou.spark.vectors import load_vectors
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bayou.log.snapshot import Snapshot
+    from bayou.plan.predicate import Predicate
 
 
 class FileSource(Protocol):
@@ -31,6 +33,10 @@ class FileSource(Protocol):
 
     def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:
         """The partition values as in the log, by physical name."""
+        ...
+
+    def choose(self, predicate: Predicate) -> pa.Array | None:
+        """The positions of the files that may have a row for which a predicate is true; None for all of them."""
         ...
 
     def vectors(self, positions: pa.Array | None, options: Mapping[str, str]) -> dict[str, pa.Array]:
@@ -62,6 +68,9 @@ class SnapshotFiles:
 
     def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:  # noqa: D102
         return self.snapshot.partition_texts()
+
+    def choose(self, predicate: Predicate) -> pa.Array | None:  # noqa: D102
+        return choose(self.snapshot, predicate)
 
     def vectors(self, positions: pa.Array | None, options: Mapping[str, str]) -> dict[str, pa.Array]:  # noqa: D102
         found = self.snapshot.files(columns=["deletion_vector"])

@@ -90,15 +90,14 @@ def write_new_files(
         request: with which options.
         target: the table.
         replaced: what rows the new ones replace, where a condition tells.
-        beside: the columns of the rows that are none of the table's, such as those of the change data feed's rows
-            (see `bayou.spark.change_rows.with_changes`).
+        beside: the columns of the rows that are none of the table's; none where rows are replaced.
 
     Raises:
         ConstraintViolationError: rows break a rule of the table.
     """
     root = qualify(request.path)
     rows = Projection(application.jvm, frame, target, replaced, beside).rows()
-    split = SplitFolders(root, request.storage_options) if beside.has_changes else None
+    split = SplitFolders(root, request.storage_options) if rows.has_changes else None
     written = _run(application.jvm, rows, request, target, split)
     relatives = [_relative(file, root.uri) for file in written.files]
     found = violations(written.observed) if rows.rules else None
@@ -124,6 +123,8 @@ def write_new_files(
 def _run(jvm: Jvm, rows: ProjectedRows, request: WriteRequest, target: WriteTarget, split: SplitFolders | None) -> WrittenRows:
     """The job that writes the files: those of data and of change rows in folders of their own, where there are both."""
     frame, partitions = _gathered(jvm, rows.frame, request, target), target.physical_partitions
+    if target.materializes_partitions:
+        frame = _with_folder_names(frame, target)
     observation = OBSERVATION if rows.rules else ""
     job = WriteJob(qualify(request.path).uri, partitions, request.writer_options, request.storage_options, observation)
     if split is None:
@@ -131,6 +132,15 @@ def _run(jvm: Jvm, rows: ProjectedRows, request: WriteRequest, target: WriteTarg
     # Rows that are not sorted for the table's partitions are not sorted for this one either.
     job = replace(job, partition_by=(split.column, *partitions), open_files=None if partitions else 2)
     return write_files(jvm, frame.withColumnRenamed(IS_CHANGE, split.column), job)
+
+
+def _with_folder_names(frame: DataFrame, target: WriteTarget) -> DataFrame:
+    """The rows with the names of folders as a second column of the partition column's name, behind all others.
+
+    Spark's writer tells the two apart, and takes the last column of a name for the folders.
+    """
+    names = dict(zip(target.folder_columns, target.physical_partitions, strict=True))
+    return frame.toDF(*(names.get(name, name) for name in frame.columns))
 
 
 def _change_file(target: WriteTarget, file: WrittenFile, relative: str) -> AddCDCFile:
@@ -185,7 +195,7 @@ def _gathered(jvm: Jvm, frame: DataFrame, request: WriteRequest, target: WriteTa
         wanted = bool(properties.OPTIMIZE_WRITE.read(target.properties))
     if not wanted:
         return frame
-    return rebalanced(jvm, frame, [quoted_name(name) for name in target.physical_partitions])
+    return rebalanced(jvm, frame, [quoted_name(name) for name in target.folder_columns])
 
 
 def _furthest(footer: pq.FileMetaData, column: str, *, falling: bool) -> int | None:

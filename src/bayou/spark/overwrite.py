@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.errors import InvalidOptionError
 from bayou.log.file_statistics import to_predicate
 from bayou.plan.predicate import columns
 from bayou.protocol import partition_values, properties
 from bayou.protocol.constraints import Constraint, ConstraintKind
 from bayou.protocol.schema import StructField, StructType, schema_to_json
+from bayou.protocol.sql_text import quoted_name
+from bayou.spark.change_rows import FATE, BesideColumns, Fate
 from bayou.spark.directories import PartitionColumn
 from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm.bulk import Bulk
@@ -23,11 +25,12 @@ from bayou.spark.jvm.relation import bound_predicate, condition_of
 from bayou.spark.jvm.session import java_session
 from bayou.spark.reader import scan_frame
 from bayou.spark.row_checks import REPLACE_WHERE, RowRule
-from bayou.spark.scan import Scan
+from bayou.spark.row_ids import RowIdColumns
+from bayou.spark.scan import EVERY_FILE, Scan
 from bayou.spark.types import readable_schema, sql_type
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from bayou.plan.predicate import Predicate
     from bayou.protocol.actions import AddFile
     from bayou.spark.application import Application
+    from bayou.spark.write_request import WriteRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +49,17 @@ class ReplacedRows:
     Attributes:
         files: the positions of the files that go, in the order of `Snapshot.files`.
         predicate: what is read of the table for it.
-        kept: the rows of these files that stay, as the table has them; None where none does.
+        rows: the rows of these files that stay, as the table has them, and where it has a change data feed those that go, too;
+            None where no row stays.
         rule: what the new rows obey; None for nothing of its own.
+        beside: what the rows have beside the table's columns.
     """
 
     files: pa.Array
     predicate: Predicate
-    kept: DataFrame | None
+    rows: DataFrame | None
     rule: RowRule | None
+    beside: BesideColumns = field(default_factory=BesideColumns)
 
     def take(self, transaction: Transaction) -> pa.Table:
         """The files that go; the commit depends on what the condition reads from then on."""
@@ -62,23 +69,19 @@ class ReplacedRows:
         return transaction.snapshot.files().take(self.files)
 
 
-def replaced_rows(
-    application: Application, spark: SparkSession, snapshot: Snapshot, text: str, *, data_change: bool
-) -> ReplacedRows:
+def replaced_rows(application: Application, spark: SparkSession, request: WriteRequest, snapshot: Snapshot) -> ReplacedRows:
     """What a condition replaces. A condition on partition columns alone reads no data; any other one rewrites files.
 
     Args:
         application: the application.
         spark: the session of the write.
+        request: the write, with `replace_where`: the condition, as SQL over the table's columns.
         snapshot: the table's state.
-        text: the condition, as SQL over the table's columns.
-        data_change: whether the write changes rows.
 
     Raises:
-        InvalidOptionError: the condition cannot be understood.
-        UnsupportedFeatureError: rows of a table with change data feed or stable row ids would have to be copied.
+        InvalidOptionError: the condition cannot be understood, or rows would be deleted by a write that must change none.
     """
-    schema = readable_schema(snapshot.schema)
+    schema, text = readable_schema(snapshot.schema), request.replace_where or "true"
     condition = _condition(application, spark, snapshot, schema, text)
     if isinstance(condition, bool):
         predicate = to_predicate([], snapshot.schema)
@@ -94,11 +97,61 @@ def replaced_rows(
         return ReplacedRows(chosen, predicate, None, rule)
     if {name.lower() for name in used} <= partitions:
         return ReplacedRows(matching_partitions(application, spark, snapshot, condition), predicate, None, rule)
-    check_copies(snapshot, data_change=data_change)
+    if not request.data_change:
+        raise _changes_data(snapshot)
     if not len(chosen):
         return ReplacedRows(chosen, predicate, None, rule)
-    scan = Scan(application, java_session(spark), snapshot, schema.fields, positions=chosen.cast(pa.int64()))
-    return ReplacedRows(chosen, predicate, scan_frame(scan, spark).where(f"not coalesce(({text}\n), false)"), rule)
+    rows = stored_rows(application, spark, snapshot, chosen, options=request.storage_options)
+    beside = beside_stored_rows(snapshot)
+    matches = f"coalesce(({text}\n), false)"
+    if beside.feeds:
+        rows = rows.selectExpr("*", f"if({matches}, {int(Fate.DELETED)}, {int(Fate.KEPT)}) as {FATE}")
+    else:
+        rows = rows.where(f"not {matches}")
+    return ReplacedRows(chosen, predicate, rows, rule, beside)
+
+
+def beside_stored_rows(snapshot: Snapshot) -> BesideColumns:
+    """What rows of a table have beside its columns when they are written again."""
+    ids = RowIdColumns.of(snapshot)
+    feeds = properties.ENABLE_CHANGE_DATA_FEED.read(snapshot.metadata.configuration)
+    return BesideColumns(() if ids is None else ids.names, bool(feeds))
+
+
+def stored_rows(
+    application: Application,
+    spark: SparkSession,
+    snapshot: Snapshot,
+    positions: pa.Array,
+    hidden: Mapping[str, pa.Array] | None = None,
+    options: Mapping[str, str] | None = None,
+) -> DataFrame:
+    """The rows of some files, with the columns that keep their ids where the table keeps them.
+
+    Args:
+        application: the application.
+        spark: the session.
+        snapshot: the table's state.
+        positions: the files.
+        hidden: a constant for each of them, by the name of a further column.
+        options: options for the file system.
+    """
+    ids, fields = RowIdColumns.of(snapshot), readable_schema(snapshot.schema).fields
+    scan = Scan(
+        application,
+        java_session(spark),
+        snapshot,
+        [*fields, *(() if ids is None else ids.fields)],
+        metadata=None if ids is None else ["row_index"],
+        positions=positions.cast(pa.int64()),
+        hidden={**(hidden or {}), **({} if ids is None else ids.constants(snapshot, positions))},
+        options={**(options or {}), **EVERY_FILE},
+    )
+    rows = scan_frame(scan, spark)
+    if ids is None:
+        return rows
+    names = [field.name for field in fields]
+    return ids.known(rows, rows.columns[-1]).select(*map(quoted_name, [*names, *(hidden or ())]), *ids.columns())
 
 
 def _all(snapshot: Snapshot) -> pa.Array:
@@ -134,37 +187,15 @@ def matching_partitions(application: Application, spark: SparkSession, snapshot:
     return pc.indices_nonzero(pc.is_in(groups.ids, pa.array(matching, pa.int64())))
 
 
-def check_copies(snapshot: Snapshot, *, data_change: bool) -> None:
-    """Refuses to copy rows where the table wants more than the copy.
-
-    Raises:
-        UnsupportedFeatureError: it has change data feed or stable row ids.
-        InvalidOptionError: the write must not change rows.
-    """
-    configuration = snapshot.metadata.configuration
-    if not data_change:
-        raise InvalidOptionError(
-            "'replaceWhere' cannot be used with data filters when 'dataChange' is set to false.",
-            error_class="DELTA_REPLACE_WHERE_WITH_FILTER_DATA_CHANGE_UNSET",
-            sql_state="42613",
-            option=REPLACE_WHERE,
-            table=snapshot.table_uri,
-            version=snapshot.version,
-        )
-    wanted = [
-        name
-        for name, each in (("changeDataFeed", properties.ENABLE_CHANGE_DATA_FEED), ("rowTracking", properties.ENABLE_ROW_TRACKING))
-        if each.read(configuration)
-    ]
-    if wanted:
-        raise UnsupportedFeatureError(
-            f"replaceWhere on columns that do not partition copies rows, and the table asks more for it: {', '.join(wanted)}.",
-            error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
-            features=wanted,
-            next_step="use a condition on partition columns.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-        )
+def _changes_data(snapshot: Snapshot) -> InvalidOptionError:
+    return InvalidOptionError(
+        "'replaceWhere' cannot be used with data filters when 'dataChange' is set to false.",
+        error_class="DELTA_REPLACE_WHERE_WITH_FILTER_DATA_CHANGE_UNSET",
+        sql_state="42613",
+        option=REPLACE_WHERE,
+        table=snapshot.table_uri,
+        version=snapshot.version,
+    )
 
 
 def replaced_partitions(transaction: Transaction, added: Sequence[AddFile]) -> pa.Table:
@@ -186,4 +217,7 @@ def replaced_partitions(transaction: Transaction, added: Sequence[AddFile]) -> p
 def _equals(field: StructField, text: str | None) -> tuple[Any, ...]:
     kind = field.type if isinstance(field.type, str) else "string"
     value = partition_values.parse(text, kind)
-    return (field.name, "is null") if value is None else (field.name, "==", value)
+    if value is None:
+        return (field.name, "is null")
+    # Of days and instants filters know the text, and not the number.
+    return (field.name, "==", text if kind in ("date", "timestamp", "timestamp_ntz") else value)

@@ -13,17 +13,17 @@ from bayou.protocol.generated_columns import columns_to_compute, generation_expr
 from bayou.protocol.identity_columns import generation_sql, identity_columns, row_number_sql
 from bayou.protocol.sql_text import column_sql, parenthesised, quoted_name
 from bayou.spark.alignment import aligned, same_names_and_types
-from bayou.spark.change_rows import IS_CHANGE, BesideColumns
+from bayou.spark.change_rows import FATE, BesideColumns, Fate, with_changes
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.relation import evaluated
 from bayou.spark.jvm.session import java_session
 from bayou.spark.partitioning import folder_text
 from bayou.spark.row_checks import RowRule, observing
 from bayou.spark.stored_expressions import check_stored
-from bayou.spark.types import physical_field, spark_data_type, sql_type, stored_fields
+from bayou.spark.types import physical_field, readable_schema, spark_data_type, sql_type, stored_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -48,11 +48,13 @@ class ProjectedRows:
         frame: the rows, columns in the order of the table's, partition values as the texts of their folders.
         rules: the rules that an observation of the frame checks.
         generated_identities: the identity columns whose numbers the rows get here.
+        has_changes: whether there are rows for the change data feed among them, as `with_changes` marks them.
     """
 
     frame: DataFrame
     rules: tuple[RowRule, ...]
     generated_identities: tuple[str, ...] = ()
+    has_changes: bool = False
 
 
 class Projection:
@@ -73,7 +75,7 @@ class Projection:
             frame: the rows.
             target: the table.
             replaced: what rows the new ones replace, where a condition tells.
-            beside: the columns of the rows that are none of the table's.
+            beside: the columns of the rows that are none of the table's; none where rows are replaced.
         """
         self._replaced = replaced
         self._beside = beside
@@ -91,11 +93,33 @@ class Projection:
         rules = self._rules()
         identities = self._identities()
         frame = self._complete(identities)
-        frame = observing(frame, rules, self._target.schema, unless=IS_CHANGE if self._beside.has_changes else None)
-        if self._replaced is not None and self._replaced.kept is not None:
-            names = frame.columns
-            frame = frame.union(self._replaced.kept.select(*map(quoted_name, names)))
-        return ProjectedRows(self._physical(frame), rules, tuple(identities))
+        unless = f"{FATE} = {int(Fate.DELETED)}" if self._beside.feeds else None
+        frame, beside = self._with_replaced(observing(frame, rules, self._target.schema, unless=unless))
+        if beside.feeds:
+            frame = with_changes(frame, [field.name for field in stored_fields(self._target.schema.fields)], beside)
+        return ProjectedRows(self._physical(frame, beside), rules, tuple(identities), beside.feeds)
+
+    def _with_replaced(self, frame: DataFrame) -> tuple[DataFrame, BesideColumns]:
+        """The rows with those of replaced files, and what they have beside the table's columns."""
+        replaced = self._replaced
+        if replaced is None or replaced.rows is None:
+            return frame, self._beside
+        beside = replaced.beside
+        more = [F.lit(None).cast("bigint").alias(name) for name in beside.hidden]
+        more += [F.lit(int(Fate.INSERTED)).alias(FATE)] if beside.feeds else []
+        frame = frame.select("*", *more) if more else frame
+        return frame.union(replaced.rows.selectExpr(*map(self._as_after, frame.columns))), beside
+
+    def _as_after(self, name: str) -> str:
+        """The SQL of a column of rows that the table has, as it is after the write."""
+        snapshot = self._target.snapshot
+        wanted = self._stored(name)
+        if wanted is None or snapshot is None:
+            return quoted_name(name)
+        known = readable_schema(snapshot.schema).field(name)
+        if known is None:
+            return f"cast(null as {sql_type(wanted.type)}) as {quoted_name(name)}"
+        return f"{aligned(quoted_name(known.name), known.type, wanted.type)} as {quoted_name(name)}"
 
     def _rules(self) -> tuple[RowRule, ...]:
         rules = [] if self._replaced is None or self._replaced.rule is None else [self._replaced.rule]
@@ -132,14 +156,27 @@ class Projection:
             for field in kept
             if field.name not in computed
         ]
-        beside = [quoted_name(name) for name in self._beside.names]
-        frame = frame.selectExpr(*base, *beside)
+        frame = frame.selectExpr(*base, *self._aligned_beside())
         if not computed:
             return frame
         for each in computed.values():
             self._checked(each.expression, ExpressionKind.GENERATED_COLUMN, f"the generated column {each.name!r}")
         columns = (_generated(field) if field.name in computed else quoted_name(field.name) for field in kept)
-        return frame.selectExpr(*columns, *beside)
+        return frame.selectExpr(*columns, *map(quoted_name, self._beside.given))
+
+    def _aligned_beside(self) -> Iterator[str]:
+        """The SQL of what the rows have beside the table's columns; old values get the table's types as new ones do."""
+        before = {column: name for name, column in self._beside.before.items()}
+        for name in self._beside.given:
+            found, wanted = self._target.given.field(before.get(name, "")), self._stored(before.get(name, ""))
+            if found is None or wanted is None:
+                yield quoted_name(name)
+            else:
+                yield f"{aligned(quoted_name(name), found.type, wanted.type)} as {quoted_name(name)}"
+
+    def _stored(self, name: str) -> StructField | None:
+        """A column of the table as its files hold it; None for any other column."""
+        return next((field for field in stored_fields(self._target.schema.fields) if field.name.lower() == name.lower()), None)
 
     def _fits(self, kept: Sequence[StructField]) -> bool:
         """Whether the rows have the table's columns as they are; another plan would take longer than writing one row."""
@@ -159,21 +196,27 @@ class Projection:
         self._checked(default, ExpressionKind.COLUMN_DEFAULT, f"the default of column {field.name!r}")
         return f"cast({parenthesised(default)} as {sql_type(field.type)})"
 
-    def _physical(self, frame: DataFrame) -> DataFrame:
+    def _physical(self, frame: DataFrame, beside: BesideColumns) -> DataFrame:
         """The rows under the names that the files have, with field ids, partition values as texts."""
         target = self._target
         partitioned = {name.lower() for name in target.partition_by}
         kept = stored_fields(target.schema.fields)
         if not target.maps_columns and not partitioned:
             return frame
-        beside = self._beside.names
+        folders = []
+        if target.materializes_partitions:
+            found = (target.schema.field(name) for name in target.partition_by)
+            fields = [field for field in found if field is not None]
+            folders = [_partition_text(field, name) for field, name in zip(fields, target.folder_columns, strict=True)]
+            partitioned = set()
+        others = [*map(quoted_name, beside.written), *folders]
         if target.maps_columns:
-            return _mapped(frame, kept, partitioned, beside)
+            return _mapped(frame, kept, partitioned, others)
         columns = (_partition_text(f) if f.name.lower() in partitioned else quoted_name(f.name) for f in kept)
-        return frame.selectExpr(*columns, *map(quoted_name, beside))
+        return frame.selectExpr(*columns, *others)
 
 
-def _mapped(frame: DataFrame, fields: Sequence[StructField], partitioned: set[str], beside: Sequence[str]) -> DataFrame:
+def _mapped(frame: DataFrame, fields: Sequence[StructField], partitioned: set[str], others: Sequence[str]) -> DataFrame:
     columns: list[Any] = []
     for field in fields:
         if field.name.lower() in partitioned:
@@ -185,12 +228,12 @@ def _mapped(frame: DataFrame, fields: Sequence[StructField], partitioned: set[st
         if not isinstance(field.type, str):
             column = column.cast(spark_data_type(physical))
         columns.append(column.alias(physical.name, metadata=metadata) if metadata else column.alias(physical.name))
-    return frame.select(*columns, *map(quoted_name, beside))
+    return frame.select(*columns, *map(F.expr, others))
 
 
-def _partition_text(field: StructField) -> str:
+def _partition_text(field: StructField, name: str | None = None) -> str:
     kind = field.type if isinstance(field.type, str) else "string"
-    return f"{folder_text(quoted_name(field.name), kind)} as {quoted_name(field.physical_name)}"
+    return f"{folder_text(quoted_name(field.name), kind)} as {quoted_name(name or field.physical_name)}"
 
 
 def _generated(field: StructField) -> str:

@@ -13,6 +13,8 @@ from bayou.errors import SchemaMismatchError, UnsupportedFeatureError
 from bayou.protocol.schema import parse_schema
 from bayou.spark import reader
 from bayou.spark.jvm.session import session_of
+from bayou.spark.streaming.sink import sink_of
+from bayou.spark.streaming.source import schema_of, source_of
 from bayou.spark.types import incompatible
 from bayou.spark.write_request import PARTITION_COLUMNS_OPTION, WriteRequest
 from bayou.spark.writer import write
@@ -37,7 +39,18 @@ class Provider:
         """
         what, *texts = facts.split("\0")[:-1]
         options = dict(zip(texts[::2], texts[1::2], strict=True))
-        return self._read(options, objects) if what == "read" else self._write(options, objects)
+        match what:
+            case "read":
+                return self._read(options, objects)
+            case "write":
+                return self._write(options, objects)
+            case "stream schema":
+                return schema_of(self._application, options, *objects)
+            case "source":
+                return source_of(self._application, options, *objects)
+        session, partitions, mode = objects
+        del session
+        return sink_of(self._application, options, self._application.jvm.list_of(partitions), mode)
 
     def _read(self, options: dict[str, str], objects: Any) -> JavaObject:
         session, scala_options, schema, origin = objects

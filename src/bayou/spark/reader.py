@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from bayou.errors import InvalidOptionError, TableNotFoundError, UnsupportedFeatureError
+from bayou.errors import InvalidOptionError, InvalidSchemaError, TableNotFoundError, UnsupportedFeatureError
 from bayou.log.active import active_transaction
 from bayou.log.delta_log import open_log
 from bayou.log.log_jobs import jobs_for
@@ -80,18 +80,26 @@ class TableRequest:
                 "The path names a version, and an option names another one.",
                 table=path,
                 error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS",
+                sql_state="42613",
                 next_step="name the version once.",
             )
         if all(value is not None for value in by_option):
             raise InvalidOptionError(
-                "versionAsOf and timestampAsOf exclude each other.", table=path, error_class="DELTA_ONEOF_IN_TIMETRAVEL"
+                "versionAsOf and timestampAsOf exclude each other.",
+                table=path,
+                error_class="DELTA_ONEOF_IN_TIMETRAVEL",
+                sql_state="42601",
             )
         if by_option[0] is not None:
             version = _version(by_option[0], path)
-        hadoop = {name: str(value) for name, value in options.items() if name.lower().startswith(_HADOOP_PREFIXES)}
         timestamp = by_option[1] or timestamp
         changes = bounds_of(given, path, travels=version is not None or timestamp is not None)
-        return cls(qualify(path).uri, version, timestamp, hadoop, changes)
+        return cls(qualify(path).uri, version, timestamp, storage_options_of(options), changes)
+
+
+def storage_options_of(options: Mapping[str, Any]) -> dict[str, str]:
+    """Those of a reader's options that are for the file system."""
+    return {name: str(value) for name, value in options.items() if value is not None and name.lower().startswith(_HADOOP_PREFIXES)}
 
 
 def _split(path: str) -> tuple[str, int | None, Any]:
@@ -121,6 +129,7 @@ def _version(text: Any, path: str) -> int:
             f"versionAsOf is a number from 0 on, not {text!r}.",
             table=path,
             error_class="DELTA_TIME_TRAVEL_INVALID_BEGIN_VALUE",
+            sql_state="42604",
         )
     return version
 
@@ -140,11 +149,16 @@ def resolve(application: Application, session: JavaObject, request: TableRequest
     else:
         snapshot = application.snapshot(request.path, request.storage_options, version)
     check_readable(snapshot.protocol, snapshot.table_uri, snapshot.version)
-    _check_types(application, snapshot)
+    check_types(application, snapshot)
     return replace(request, version=version, timestamp=None), snapshot
 
 
-def _check_types(application: Application, snapshot: Snapshot) -> None:
+def check_types(application: Application, snapshot: Snapshot) -> None:
+    """Refuses a table with a type that this Spark has not got.
+
+    Raises:
+        UnsupportedFeatureError: it has one.
+    """
     if application.jvm.spark_version < _FIRST_SPARK_WITH_VARIANT and "variant" in set(kinds(snapshot.schema)):
         raise UnsupportedFeatureError(
             f"Spark {'.'.join(map(str, application.jvm.spark_version))} has no variant type.",
@@ -152,6 +166,23 @@ def _check_types(application: Application, snapshot: Snapshot) -> None:
             version=snapshot.version,
             features=["variantType"],
             next_step="read the table on Spark 4.0 or later.",
+        )
+
+
+def check_has_columns(snapshot: Snapshot) -> None:
+    """Refuses to read rows of a table that has no columns yet.
+
+    Raises:
+        InvalidSchemaError: it has none.
+    """
+    if not snapshot.schema.fields:
+        raise InvalidSchemaError(
+            f"You are trying to read a Delta table {snapshot.table_uri} that does not have any columns.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_READ_TABLE_WITHOUT_COLUMNS",
+            sql_state="428GU",
+            next_step="add columns to it, or write rows with the option mergeSchema.",
         )
 
 
@@ -191,7 +222,7 @@ def _change_relation(
     assert request.changes is not None  # noqa: S101  (asked by the caller)
     pinned, changes = pin(application, session, latest, request.changes, request.storage_options)
     feed = changes.feed
-    _check_types(application, feed.snapshot)
+    check_types(application, feed.snapshot)
     schema = readable_schema(feed.schema)
     partitions = [schema.field(name) for name in feed.snapshot.partition_columns]
     bare = BareTable(
@@ -233,7 +264,8 @@ def read(application: Application, spark: SparkSession, request: TableRequest) -
     if request.changes is not None:
         _, changes = pin(application, session, snapshot, request.changes, request.storage_options)
         wanted = readable_schema(changes.feed.snapshot.schema).fields
-        return _frame(application, spark, changes.planned(application, session, wanted), wanted, FEED_NAMES)
+        return named_frame(application, spark, changes.planned(application, session, wanted), wanted, FEED_NAMES)
+    check_has_columns(snapshot)
     transaction = active_transaction(snapshot.table_uri)
     if transaction is not None and request.version is None:
         transaction.read_whole_table()
@@ -241,13 +273,19 @@ def read(application: Application, spark: SparkSession, request: TableRequest) -
 
 
 def scan_frame(scan: Scan, spark: SparkSession) -> DataFrame:
-    """The rows of a scan as a DataFrame: the table's columns under their logical names, then the hidden constants."""
-    return _frame(scan.application, spark, scan.planned(), scan.fields, scan.hidden)
+    """The rows of a scan as a DataFrame: the table's columns under their logical names, then the hidden constants.
+
+    What the scan tells of a row's file comes last, under the name that the scan gives it.
+    """
+    planned = scan.planned()
+    metadata = planned.columns[-1:] if scan.metadata is not None else []
+    return named_frame(scan.application, spark, planned, scan.fields, [*scan.hidden, *metadata])
 
 
-def _frame(
-    application: Application, spark: SparkSession, planned: PlannedScan, wanted: Sequence[StructField], more: Iterable[str]
+def named_frame(
+    application: Application, spark: SparkSession, planned: PlannedScan, wanted: Sequence[StructField], more: Iterable[str] = ()
 ) -> DataFrame:
+    """A planned scan as a DataFrame: the table's columns under their logical names and types, then others by their names."""
     frame = DataFrame(dataset(application.jvm, java_session(spark), planned.plan), spark)
     return frame.select(
         *(

@@ -11,11 +11,9 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import InvalidOptionError
 from bayou.log.file_statistics import to_predicate
 from bayou.protocol.sql_text import quoted_name
+from bayou.spark.change_rows import FATE, Fate
 from bayou.spark.jvm.relation import alias_of, is_deterministic
-from bayou.spark.jvm.session import java_session
-from bayou.spark.overwrite import ReplacedRows, check_copies
-from bayou.spark.reader import scan_frame
-from bayou.spark.scan import Scan
+from bayou.spark.overwrite import ReplacedRows, beside_stored_rows, stored_rows
 from bayou.spark.types import readable_schema
 
 if TYPE_CHECKING:
@@ -50,27 +48,30 @@ def rows_replaced_on(application: Application, frame: DataFrame, request: WriteR
 
     Raises:
         InvalidOptionError: a column of `replaceUsing` is not in both.
-        UnsupportedFeatureError: rows of a table with change data feed or stable row ids would have to be copied.
     """
-    check_copies(snapshot, data_change=True)
-    schema = readable_schema(snapshot.schema)
-    count = snapshot.files(["path"]).num_rows
-    hidden = {_FILE: pa.array(range(count), pa.int32())}
-    spark, session = frame.sparkSession, java_session(frame.sparkSession)
+    schema, beside = readable_schema(snapshot.schema), beside_stored_rows(snapshot)
+    every = pa.array(range(snapshot.files(["path"]).num_rows), pa.int64())
 
-    def matching(positions: pa.Array | None, how: str) -> DataFrame:
-        chosen = hidden if positions is None else {_FILE: hidden[_FILE].take(positions)}
-        rows = scan_frame(Scan(application, session, snapshot, schema.fields, positions=positions, hidden=chosen), spark)
+    def matching(positions: pa.Array, how: str) -> DataFrame:
+        files = {_FILE: positions.cast(pa.int32())}
+        rows = stored_rows(application, frame.sparkSession, snapshot, positions, files, request.storage_options)
         if request.replace_using is not None:
             named = _equal(request.replace_using, frame.columns, schema.names, snapshot)
             return rows.alias(_TABLE).join(frame.alias(_ROWS), named, how)
         aliased = rows if request.target_alias is None else rows.alias(request.target_alias)
         return aliased.join(frame, F.expr(request.replace_on or "true"), how)
 
-    touched = [row[0] for row in matching(None, "left_semi").select(_FILE).distinct().collect()] if count else []
-    positions = pa.array(sorted(touched), pa.int64())
-    kept = matching(positions, "left_anti").select(*map(quoted_name, schema.names)) if touched else None
-    return ReplacedRows(positions, to_predicate([], snapshot.schema), kept, None)
+    touched = [row[0] for row in matching(every, "left_semi").select(_FILE).distinct().collect()] if len(every) else []
+    positions, predicate = pa.array(sorted(touched), pa.int64()), to_predicate([], snapshot.schema)
+    if not touched:
+        return ReplacedRows(positions, predicate, None, None)
+    columns = [quoted_name(name) for name in (*schema.names, *beside.hidden)]
+    kept = matching(positions, "left_anti").select(*columns)
+    if not beside.feeds:
+        return ReplacedRows(positions, predicate, kept, None, beside)
+    gone = matching(positions, "left_semi").select(*columns, F.lit(int(Fate.DELETED)).alias(FATE))
+    kept = kept.select("*", F.lit(int(Fate.KEPT)).alias(FATE))
+    return ReplacedRows(positions, predicate, kept.union(gone), None, beside)
 
 
 def _equal(names: Sequence[str], given: Sequence[str], known: Sequence[str], snapshot: Snapshot) -> Column:

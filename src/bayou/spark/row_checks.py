@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import ConstraintViolationError
 from bayou.protocol.constraint_violations import MAX_ROWS, violation
-from bayou.protocol.sql_text import column_sql, parenthesised, quoted_name
+from bayou.protocol.sql_text import column_sql, parenthesised
 from bayou.spark.types import contains_void
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def observing(frame: DataFrame, rules: Sequence[RowRule], schema: StructType, *,
         frame: the rows, under the table's logical names.
         rules: the rules, in the order in which they are told.
         schema: the table's schema.
-        unless: the boolean column of rows to which the rules do not apply.
+        unless: a SQL condition on the rows to which the rules do not apply; it is never NULL.
     """
     if not rules:
         return frame
@@ -75,7 +75,7 @@ def observing(frame: DataFrame, rules: Sequence[RowRule], schema: StructType, *,
     # every row pays for, and the rest is for rows that break it.
     held = " and ".join(f"coalesce({parenthesised(rule.constraint.expression)}, false)" for rule in rules)
     if unless is not None:
-        held = f"{quoted_name(unless)} or ({held})"
+        held = f"({unless}) or ({held})"
     first = " ".join(
         f"when not coalesce({parenthesised(rule.constraint.expression)}, false) then concat('{number}:', {_shown(rule, schema)})"
         for number, rule in enumerate(rules)

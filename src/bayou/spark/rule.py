@@ -15,11 +15,14 @@ from bayou.protocol.schema import StructType, parse_schema
 from bayou.spark import metadata_query
 from bayou.spark.change_request import PinnedChanges
 from bayou.spark.change_scan import FEED_NAMES, changes_at
+from bayou.spark.create_like import like_command
 from bayou.spark.dml.merge.statement import merge_command
 from bayou.spark.dml.statements import OPERATIONS, command_of
 from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm.adapters import Adapters
+from bayou.spark.jvm.create_like import NAME as LIKE
 from bayou.spark.jvm.session import is_about_delta
+from bayou.spark.reader import check_has_columns
 from bayou.spark.scan import Scan, is_file_metadata
 from bayou.spark.skipped_files import choose
 from bayou.spark.types import incompatible
@@ -85,6 +88,7 @@ class RuleBody:
         fields = parse_schema(found.schema).fields
         wanted = [f for f in fields if not is_file_metadata(f)]
         metadata = next((f.type for f in fields if is_file_metadata(f)), None)
+        check_has_columns(snapshot)
         _check_schema(wanted, snapshot)
         predicate = from_catalyst([found.condition], by_logical_name(snapshot.schema)) if found.condition else None
         if table["version"] is None:
@@ -142,15 +146,22 @@ class RuleBody:
 
     def _command(self, plan: JavaObject) -> JavaObject:
         """A statement of Spark's own that would change a catalog entry, or files past the log: not on a Delta table."""
+        if plan.getClass().getSimpleName() == LIKE:
+            command = like_command(self._application, plan)
+            if command is not None:
+                return command
         if is_about_delta(self._application.jvm, plan):
             name = plan.getClass().getSimpleName().removesuffix("Command")
             message = f"{name} is not supported on Delta tables by this version of bayou."
+            is_truncate = name == "TruncateTable"  # of a partition, or on a session whose catalog is not bayou's
             raise UnsupportedFeatureError(
                 message,
-                error_class="DELTA_OPERATION_NOT_ALLOWED",
+                error_class="DELTA_TRUNCATE_TABLE_PARTITION_NOT_SUPPORTED" if is_truncate else "DELTA_OPERATION_NOT_ALLOWED",
                 sql_state="0AKDC",
                 features=[name],
-                next_step="Spark's own statement would change the catalog entry or the files, and not the table.",
+                next_step="use DELETE FROM to delete the rows of some partitions."
+                if is_truncate
+                else "Spark's own statement would change the catalog entry or the files, and not the table.",
             )
         return plan
 

@@ -17,14 +17,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import UnsupportedFeatureError
-from bayou.protocol.schema import StructField, StructType, schema_to_json
+from bayou.protocol.schema import StructField, StructType, parse_schema, schema_to_json
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.alignment import aligned
 from bayou.spark.directories import FileGroups, PartitionColumn, ScanFiles, group_files, list_directories, uris
+from bayou.spark.expressions import by_physical_name, from_catalyst
 from bayou.spark.file_source import FileSource, SnapshotFiles
 from bayou.spark.file_types import group_by_types, must_be_grouped
 from bayou.spark.footers import read_footers
 from bayou.spark.jvm.bulk import Bulk
+from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.relation import FileRelation, dataset, logical_relation
 from bayou.spark.types import contains_void, physical_field, sql_type, stored_fields, stored_type
 
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 METADATA = "_metadata"
 """Spark's column of facts about a row's file."""
 _METADATA_MARK = "__file_source_metadata_col"
-_OUR_METADATA = "__bayou_metadata"
+OUR_METADATA = "__bayou_metadata"
 _HIDDEN_TYPES = {
     pa.int32(): "integer",
     pa.int64(): "long",
@@ -50,6 +52,9 @@ _HIDDEN_TYPES = {
 }
 # Files without Spark's own footer key hold dates as they are meant, whatever year they lie in.
 _READ_OPTIONS = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
+EVERY_FILE = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
+"""Options under which a file that cannot be read is an error, whatever the session says: where rows are written again, those of a
+file that was passed over would be lost."""
 _BY_FIELD_ID = {
     "spark.sql.parquet.fieldId.read.enabled": "true",
     "spark.sql.parquet.fieldId.read.ignoreMissing": "true",
@@ -90,7 +95,8 @@ class Scan:
         hidden: constants for each chosen file, by the name of the column that shall hold them.
         options: options for Hadoop and the Parquet reader.
         stored: the columns as the chosen files hold them, by physical name; None where they hold the table's types.
-        source: where the files are from; the snapshot's own where None. One that is given has hidden constants.
+        source: where the files are from; the snapshot's own where None.
+        streaming: whether the files are a batch of a stream.
     """
 
     application: Application
@@ -103,6 +109,7 @@ class Scan:
     options: Mapping[str, str] = field(default_factory=dict)
     stored: Mapping[str, StructField] | None = None
     source: FileSource | None = None
+    streaming: bool = False
 
     def planned(self) -> PlannedScan:
         """The scan as a logical plan, deletion vectors applied.
@@ -117,8 +124,15 @@ class Scan:
             return PlannedScan(self._relation(), names)
         names += self.hidden
         if self.metadata is not None:
-            names.append(_OUR_METADATA)
+            names.append(OUR_METADATA)
         return PlannedScan(self._frame().queryExecution().analyzed(), names)
+
+    def is_plain(self, planned: PlannedScan) -> bool:
+        """Whether the plan of this scan is a relation with just the columns that were asked for, in that order."""
+        if planned.plan.getClass().getSimpleName() != "LogicalRelation" or self.hidden:
+            return False
+        given = parse_schema(planned.plan.schema().json())
+        return [(f.name, f.type) for f in given.fields] == [(f.name, f.type) for f in self.fields]
 
     def _frame(self) -> JavaObject:
         """The scan as a Dataset of exactly the columns wanted, for what a relation alone cannot do."""
@@ -131,7 +145,7 @@ class Scan:
         projection += [quoted_name(name) for name in self.hidden]
         if self.metadata is not None:
             inner = ", ".join(f"{METADATA}.{quoted_name(name)}" for name in self.metadata)
-            projection.append(f"struct({inner}) as {_OUR_METADATA}")
+            projection.append(f"struct({inner}) as {OUR_METADATA}")
         return frame.selectExpr(Bulk.of(jvm).strings(pa.array(projection, pa.string())))
 
     def _check_name_of_metadata(self) -> None:
@@ -178,7 +192,7 @@ class Scan:
             first = first.union(other)
         names = [self._physical(f) for f in self.fields] + list(self.hidden)
         if self.metadata is not None:
-            names.append(_OUR_METADATA)
+            names.append(OUR_METADATA)
         return PlannedScan(first.queryExecution().analyzed(), names, is_union=True)
 
     def _has_void(self) -> bool:
@@ -230,6 +244,7 @@ class Scan:
             size=int(pc.sum(self._files(["size"])["size"]).as_py() or 0),
             options={**self.options, **_READ_OPTIONS, **(_BY_FIELD_ID if self._by_id else {})},
             files=_Listing(self, schema_to_json(StructType((*partitions, *hidden)))),
+            streaming=self.streaming,
         )
         return logical_relation(self.application.jvm, self.session, relation, native=self.application.native)
 
@@ -244,7 +259,8 @@ class Scan:
             chosen.update(memoryview(self.positions.cast(pa.int64()).to_numpy()))
         for name, values in self.hidden.items():
             chosen.update(f"{name}:{id(values)}".encode())
-        what = "all" if self.positions is None and not self.hidden else chosen.hexdigest()[:24] + self._source.key
+        every = self.positions is None and not self.hidden and self.source is None
+        what = "all" if every else chosen.hexdigest()[:24] + self._source.key
         return f"{self.snapshot.table_uri}@{self.snapshot.version}#{self.snapshot.metadata.id}#{what}"
 
 
@@ -256,13 +272,26 @@ class _Listing:
         self._partition_schema = partition_schema
 
     def __call__(self, partition_filters: Any, data_filters: Any) -> JavaObject:
-        del data_filters  # files were skipped for them before the relation was made
         scan = self._scan
         jvm = scan.application.jvm
         if partition_filters is None:
             paths = scan._files(["path"])["path"].combine_chunks()  # noqa: SLF001
             return Bulk.of(jvm).strings(uris(paths, scan.snapshot.table_uri))
-        return list_directories(jvm, self._scan_files(), self._partition_schema, jvm.list_of(partition_filters))
+        filters = jvm.list_of(partition_filters)
+        files = self._scan_files()
+        if scan.streaming and (chosen := self._chosen([*filters, *jvm.list_of(data_filters)])) is not None:
+            files = files.take(chosen)
+        return list_directories(jvm, files, self._partition_schema, filters)
+
+    def _chosen(self, filters: Sequence[JavaObject]) -> pa.Array | None:
+        """The files that the filters leave. For a table this is done before its relation is made."""
+        if not filters:
+            return None
+        try:
+            predicate = from_catalyst([each.toJSON() for each in filters], by_physical_name(self._scan.snapshot.schema))
+        except FAILED_CALL:
+            return None  # one that Spark cannot tell of
+        return self._scan._source.choose(predicate)  # noqa: SLF001
 
     def _scan_files(self) -> ScanFiles:
         scan = self._scan
@@ -280,7 +309,7 @@ class _Listing:
         application = scan.application
         hidden = {**scan.hidden, **scan._vectors}  # noqa: SLF001
         session = application.workbench(scan.session)
-        if not hidden:
+        if not hidden and scan.source is None:
             groups = application.partition_groups(scan.snapshot, session, self._partitions)
             return groups if scan.positions is None else groups.take(scan.positions)
         partitions = [

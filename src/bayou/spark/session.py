@@ -57,7 +57,6 @@ def enable(spark: SparkSession) -> SparkSession:
                 "delta-spark is on this session: format('delta') stays delta-spark's. bayou.read, bayou.write and "
                 "bayou.DeltaTable work beside it."
             )
-    install_rule(application.jvm, java_session(spark), RuleBody(application))
-    if not has_delta_spark(application.jvm):
-        install_catalog(spark, adapters)
+    install_rule(application.jvm, java_session(spark), lambda: RuleBody(application))
+    install_catalog(spark, adapters)
     return spark

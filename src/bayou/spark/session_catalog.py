@@ -12,26 +12,29 @@ from pyspark.sql import DataFrame
 from bayou.errors import SchemaMismatchError, SessionError, TableNotFoundError
 from bayou.protocol.generated_columns import generation_expression
 from bayou.protocol.identity_columns import is_identity
-from bayou.protocol.schema import schema_to_json
+from bayou.protocol.schema import parse_schema, schema_to_json
+from bayou.protocol.type_widening import Widening
 from bayou.spark import alter_statement
 from bayou.spark.alter_target import AlterTarget
 from bayou.spark.catalog_columns import catalog_schema, insert_schema
 from bayou.spark.create import create, place_of, refuse_other_files
+from bayou.spark.insert_columns import evolved_columns
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.relation import aligned_rows, columns_of_nulls
-from bayou.spark.jvm.session import session_of
+from bayou.spark.jvm.session import session_of, settings_of
 from bayou.spark.reader import PINNED_VERSION, TableRequest, is_table
 from bayou.spark.statements import InsertStatement, TableStatement
 from bayou.spark.table_properties import shown_properties
+from bayou.spark.truncate import truncate
 from bayou.spark.write_request import Statement, WriteRequest
-from bayou.spark.writer import write
+from bayou.spark.write_target import merge_widening
+from bayou.spark.writer import with_settings, write
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import StructType
     from bayou.spark.application import Application
 
 
@@ -59,6 +62,9 @@ class SessionCatalog:
             return self._make(spark, TableStatement.read(name, texts), rows)
         if what == "alter":
             alter_statement.run(AlterTarget.of(self._application, spark, qualify(self._location(spark, name)).uri, {}), texts[0])
+            return self._refresh(spark, name)
+        if what == "truncate":
+            truncate(AlterTarget.of(self._application, spark, qualify(self._location(spark, name)).uri, {}))
             return self._refresh(spark, name)
         if what == "travel":
             return self._travelled(spark, name, *texts)
@@ -113,17 +119,19 @@ class SessionCatalog:
         mode = "append" if statement.how == "append" else "overwrite"
         request = WriteRequest.from_options(statement.writer_options(self._location(spark, statement.name)), mode)
         if statement.columns != "frame":
-            rows = self._aligned(rows, statement, self._snapshot(spark, statement.name).schema)
+            evolves = bool(with_settings(request, settings_of(spark)).merge_schema)
+            rows = self._aligned(rows, statement, self._snapshot(spark, statement.name), evolves=evolves)
         write(self._application, rows, request)
         self._refresh(spark, statement.name)
 
-    def _aligned(self, rows: DataFrame, statement: InsertStatement, schema: StructType) -> DataFrame:
+    def _aligned(self, rows: DataFrame, statement: InsertStatement, snapshot: Snapshot, *, evolves: bool) -> DataFrame:
         """The rows of an INSERT as the table's columns, without those that get their values when they are written.
 
-        Spark fills what an INSERT leaves out with its default, or else with NULL.
+        Spark fills what an INSERT leaves out with its default, or else with NULL. What the rows have beyond the table's columns
+        stays: the write adds it to the schema, or refuses it.
         """
-        by_name = statement.columns == "name"
-        if not by_name and len(rows.columns) != len(schema.fields):
+        by_name, schema = statement.columns == "name", snapshot.schema
+        if not by_name and len(rows.columns) < len(schema.fields):
             raise SchemaMismatchError(
                 f"Cannot write to '{statement.name}': there are {len(rows.columns)} data columns ({', '.join(rows.columns)}) and "
                 f"{len(schema.fields)} table columns ({', '.join(schema.names)}).",
@@ -132,8 +140,11 @@ class SessionCatalog:
                 sql_state="42802",
                 next_step="name the columns that the rows have: INSERT INTO table (column, ...).",
             )
+        widening = merge_widening(snapshot) if evolves else Widening.NEVER
+        given = parse_schema(rows.schema.json())
+        wanted = evolved_columns(insert_schema(schema), given, by_name=by_name, widening=widening)
         jvm = self._application.jvm
-        rows = aligned_rows(jvm, rows, statement.name, schema_to_json(insert_schema(schema)), by_name=by_name)
+        rows = aligned_rows(jvm, rows, statement.name, schema_to_json(wanted), by_name=by_name)
         filled = {f.name for f in schema.fields if is_identity(f) or generation_expression(f) is not None}
         gone = [each for each in columns_of_nulls(jvm, rows) if each in filled] if filled else []
         return rows.drop(*gone) if gone else rows

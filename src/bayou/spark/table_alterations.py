@@ -34,7 +34,7 @@ class TableAlterations(TableHandle):
 
         Raises:
             InvalidOptionError: a key is unknown or no user's to set, a value is not of its key, or values exclude each other.
-            UnsupportedFeatureError: files would have to be rewritten, or the table would ask for what bayou does not do.
+            UnsupportedFeatureError: the table would ask for what bayou does not do.
         """
         alter.set_properties(self._altered(), properties)
 
@@ -48,7 +48,6 @@ class TableAlterations(TableHandle):
 
         Raises:
             InvalidOptionError: a key is not set, or no user's to change.
-            UnsupportedFeatureError: files would have to be rewritten.
         """
         alter.unset_properties(self._altered(), keys, if_exists=ifExists)
 
@@ -241,7 +240,7 @@ class TableAlterations(TableHandle):
         featureName: str,  # noqa: N803
         truncateHistory: bool | None = None,  # noqa: FBT001, N803
     ) -> None:
-        """Takes a table feature away (DROP FEATURE). bayou can where no data file has to be rewritten for it.
+        """Takes a table feature away (DROP FEATURE). Data files that have traces of it are written again.
 
         Args:
             featureName: the feature, in any case.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from bayou.spark.dml.merge.builder import DeltaMergeBuilder, merge_builder
 from bayou.spark.dml.statements import planned_delete, planned_update
@@ -97,13 +97,24 @@ class TableRows(TableHandle):
         return planned_update(self._target(), self._alias, condition, set, txn)
 
     @raised_as_pyspark
-    def merge(self, source: DataFrame, condition: str | Column, *, txn: tuple[str, int] | None = None) -> DeltaMergeBuilder:
+    def merge(
+        self,
+        source: DataFrame,
+        condition: str | Column,
+        *,
+        txn: tuple[str, int] | None = None,
+        keep: Literal["latest"] | None = None,
+        by: str | Column | None = None,
+    ) -> DeltaMergeBuilder:
         """Changes rows of the table that match rows of a source, and inserts those that match nothing (MERGE INTO).
 
         Args:
             source: the rows to compare the table with.
             condition: when rows match, as SQL or as a column; `DeltaTable.alias` and `DataFrame.alias` name the two sides.
             txn: an application's id and a version of its own: the MERGE is done once for them.
+            keep: `latest` takes, of source rows with the same key, the one that is greatest in `by`; the key is what the
+                condition equates with the table. Without it a row of the table that matches several is an error.
+            by: a column of the source.
 
         Returns:
             A builder for the clauses; its `execute` runs the MERGE, and `plan` shows what it would read.
@@ -111,4 +122,4 @@ class TableRows(TableHandle):
         Raises:
             TypeError, ValueError: an argument is not of its type.
         """
-        return merge_builder(self._target(), self._alias, source, condition, txn)
+        return merge_builder(self._target(), self._alias, source, condition, txn, keep=keep, by=by)

@@ -30,6 +30,13 @@ _OF_OTHERS: Final = frozenset(
     )
 )
 """What readers and streams have: a program may give the same options to all of them."""
+_OF_STREAMS: Final = (
+    *("path", "excludeRegex", "failOnDataLoss", "ignoreChanges", "ignoreDeletes", "ignoreFileDeletion", "skipChangeCommits"),
+    *("maxFilesPerTrigger", "maxBytesPerTrigger", "startingVersion", "startingTimestamp", "readChangeFeed", "readChangeData"),
+    *("schemaTrackingLocation", "schemaLocation", "streamingSourceTrackingId", "allowSourceColumnRename"),
+    *("allowSourceColumnDrop", "allowSourceColumnTypeChange", "withEventTimeOrder"),
+)
+"""What streams that read a table have."""
 _PREFIXES: Final = ("delta.", "parquet.", "fs.", "dfs.", "spark.", "__")
 
 _logger = logging.getLogger("bayou")
@@ -44,7 +51,21 @@ def report_unknown(names: Iterable[str], table: str) -> None:
         names: the options' names, in any case.
         table: the table's path, for the message.
     """
-    known = {name.lower() for name in _NAMES} | _OF_OTHERS
+    _report(names, table, "write", _NAMES, _OF_OTHERS)
+
+
+def report_unknown_of_stream(names: Iterable[str], table: str) -> None:
+    """Warns of each option that no stream has which reads a table, the first time that the process meets it.
+
+    Args:
+        names: the options' names, in any case.
+        table: the table's path, for the message.
+    """
+    _report(names, table, "stream", _OF_STREAMS, frozenset(name.lower() for name in _NAMES) | _OF_OTHERS)
+
+
+def _report(names: Iterable[str], table: str, what: str, own: Iterable[str], others: frozenset[str]) -> None:
+    known = {name.lower() for name in own} | others
     for name in names:
         lower = name.lower()
         if lower in known or lower.startswith(_PREFIXES):
@@ -53,6 +74,7 @@ def report_unknown(names: Iterable[str], table: str) -> None:
             is_new = lower not in _told
             _told.add(lower)
         if is_new:
-            near = difflib.get_close_matches(lower, [each.lower() for each in _NAMES], n=1)
-            hint = f"; did you mean {next(each for each in _NAMES if each.lower() == near[0])}?" if near else ""
-            _logger.warning("the write option %r means nothing and is passed over (table: %s)%s", name, redact_uri(table), hint)
+            near = difflib.get_close_matches(lower, [each.lower() for each in own], n=1)
+            hint = f"; did you mean {next(each for each in own if each.lower() == near[0])}?" if near else ""
+            place = redact_uri(table)
+            _logger.warning("the %s option %r means nothing and is passed over (table: %s)%s", what, name, place, hint)

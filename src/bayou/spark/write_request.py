@@ -46,6 +46,23 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamBatch:
+    """The micro-batch that the rows of a write are.
+
+    Attributes:
+        query_id: the id of the streaming query.
+        epoch: the number of the batch.
+        output_mode: Append or Complete.
+        reads_itself: whether the batch is read from the table that it is written to.
+    """
+
+    query_id: str
+    epoch: int
+    output_mode: str
+    reads_itself: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class WriteRequest:
     """What a writer asked for.
 
@@ -70,6 +87,7 @@ class WriteRequest:
         optimize_write: whether rows are gathered into fewer files; None where the session or the table decides.
         statement: the statement that makes the table with these rows; None for a write.
         cluster_by: the paths of the clustering columns; None where none were named.
+        stream: the micro-batch of a streaming query that the rows are; None where they are none.
     """
 
     path: str
@@ -91,6 +109,7 @@ class WriteRequest:
     replace_using: tuple[str, ...] | None = None
     target_alias: str | None = None
     cluster_by: ClusteringColumns | None = None
+    stream: StreamBatch | None = None
 
     @property
     def replaces_table(self) -> bool:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from bayou.protocol.schema import StructField
     from bayou.spark.write_request import WriteRequest
 
+MATERIALIZE_PARTITIONS = "materializePartitionColumns"
+"""The feature that has writers write the partition columns into data files, as other columns."""
 HeadAction: TypeAlias = Protocol | Metadata | DomainMetadata
 """An action that says what a table is, and not what is in it."""
 
@@ -79,6 +81,20 @@ class WriteTarget:
         """The names under which partition values are in the log and in folders."""
         found = (self.schema.field(name) for name in self.partition_by)
         return tuple(each.physical_name for each in found if each is not None)
+
+    @property
+    def materializes_partitions(self) -> bool:
+        """Whether files hold the partition columns, too: the protocol asks for it, or the table's properties do."""
+        if not self.partition_by:
+            return False
+        asked = str(self.properties.get(properties.WRITE_PARTITION_COLUMNS.key, "")).lower() == "true"
+        return asked or MATERIALIZE_PARTITIONS in writer_features(self.protocol)
+
+    @property
+    def folder_columns(self) -> tuple[str, ...]:
+        """The columns of rows that become the names of folders; others than the partition columns where files hold those."""
+        names = self.physical_partitions
+        return tuple(f"__bayou_folder_{place}" for place in range(len(names))) if self.materializes_partitions else names
 
     @property
     def properties(self) -> Mapping[str, str]:
@@ -246,10 +262,7 @@ def _schema_after(request: WriteRequest, given: StructType, snapshot: Snapshot) 
     """The table's schema after the write; new columns in it have no ids yet."""
     if request.overwrite_schema:
         return as_nullable(given)
-    # What a rule says of a column may be another thing for a wider type.
-    has_rules = any(constraints_of(snapshot.metadata, snapshot.schema)) or bool(generated_columns(snapshot.schema))
-    widens = properties.ENABLE_TYPE_WIDENING.read(snapshot.metadata.configuration) and not has_rules
-    widening = Widening.ALWAYS if widens else Widening.NEVER
+    widening = merge_widening(snapshot)
     uri, version = snapshot.table_uri, snapshot.version
     same_partitions = request.partition_by is None or _lower(request.partition_by) == _lower(snapshot.partition_columns)
     schema = snapshot.schema
@@ -267,6 +280,14 @@ def _schema_after(request: WriteRequest, given: StructType, snapshot: Snapshot) 
         version=version,
     )
     return schema
+
+
+def merge_widening(snapshot: Snapshot) -> Widening:
+    """Which types a write that may change a table's schema widens."""
+    # What a rule says of a column may be another thing for a wider type.
+    has_rules = any(constraints_of(snapshot.metadata, snapshot.schema)) or bool(generated_columns(snapshot.schema))
+    widens = properties.ENABLE_TYPE_WIDENING.read(snapshot.metadata.configuration) and not has_rules
+    return Widening.ALWAYS if widens else Widening.NEVER
 
 
 def _filled(snapshot: Snapshot, given: StructType) -> list[StructField]:

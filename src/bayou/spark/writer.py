@@ -20,7 +20,6 @@ from bayou.errors import (
 )
 from bayou.log.removed_files import RemovedFiles
 from bayou.log.transaction import Committed, Conflicted, Transaction, Unchanged, Unknown
-from bayou.protocol import paths
 from bayou.protocol.clustering import names_of
 from bayou.protocol.identity_columns import identity_columns
 from bayou.protocol.schema import parse_schema
@@ -36,7 +35,7 @@ from bayou.spark.write_request import txn_of
 from bayou.spark.write_target import write_target
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -81,8 +80,19 @@ class WriteResult:
     reason: str = ""
 
 
-def write(application: Application, frame: DataFrame, request: WriteRequest) -> WriteResult:
+def write(
+    application: Application,
+    frame: DataFrame,
+    request: WriteRequest,
+    prepare: Callable[[DataFrame, Snapshot | None], DataFrame] | None = None,
+) -> WriteResult:
     """Writes the rows of a DataFrame into the table at a path.
+
+    Args:
+        application: the Spark application.
+        frame: the rows.
+        request: what the writer asked for.
+        prepare: makes of the rows, and of the table's state, which is None where there is no table, the rows to write.
 
     Raises:
         TableExistsError: the mode is `error` and there is a table.
@@ -113,6 +123,7 @@ def write(application: Application, frame: DataFrame, request: WriteRequest) -> 
             )
         if snapshot is not None and request.mode == "ignore":
             return WriteResult(snapshot.version, committed=False, reason="exists")
+        frame = frame if prepare is None else prepare(frame, snapshot)
         target = _target(application, frame, request, snapshot, settings)
         _check_data_change(request, target)
         replaced = _replaced(application, frame, request, snapshot)
@@ -215,7 +226,7 @@ def _replaced(application: Application, frame: DataFrame, request: WriteRequest,
         return rows_replaced_on(application, frame, request, snapshot)
     if request.replace_where is None or snapshot is None:
         return None
-    return replaced_rows(application, frame.sparkSession, snapshot, request.replace_where, data_change=request.data_change)
+    return replaced_rows(application, frame.sparkSession, request, snapshot)
 
 
 def _transaction(application: Application, request: WriteRequest, log: DeltaLog, snapshot: Snapshot | None) -> Transaction:
@@ -232,8 +243,14 @@ def _transaction(application: Application, request: WriteRequest, log: DeltaLog,
         parameters["replaceUsingCols"] = ",".join(request.replace_using)
     if request.dynamic_partitions and columns:
         parameters["isDynamicPartitionOverwrite"] = "true"
+    operation = "WRITE"
+    if request.stream is not None:
+        operation = "STREAMING UPDATE"
+        batch = request.stream
+        parameters = {"outputMode": batch.output_mode, "queryId": batch.query_id, "epochId": str(batch.epoch)}
     statement = request.statement
     if statement is not None:
+        operation = statement.operation
         parameters = {
             "partitionBy": json.dumps(list(columns)),
             "clusterBy": clustering,
@@ -241,16 +258,19 @@ def _transaction(application: Application, request: WriteRequest, log: DeltaLog,
             "isManaged": "true" if statement.managed else "false",
             "properties": json.dumps(dict(request.properties)),
         }
-    return Transaction(
+    transaction = Transaction(
         log,
         snapshot,
-        "WRITE" if statement is None else statement.operation,
+        operation,
         parameters,
         engine_info=application.engine_info,
         user_metadata=request.user_metadata,
         txn=request.txn,
         replaces_table=snapshot is not None and request.replaces_table,
     )
+    if request.stream is not None and request.stream.reads_itself:
+        transaction.read_whole_table()
+    return transaction
 
 
 def _lost_creation(request: WriteRequest, target: WriteTarget) -> bool:
@@ -312,28 +332,37 @@ def _commit(
     try:
         gone = _files_to_remove(transaction, request, target, added, replaced)
         removed = () if gone is None else transaction.remove_files(gone, data_change=request.data_change)
-        metrics = {"numFiles": len(added.files), "numOutputRows": added.num_rows, "numOutputBytes": added.num_bytes}
-        if isinstance(removed, RemovedFiles):
-            metrics |= {"numRemovedFiles": len(removed), "numRemovedBytes": removed.size_bytes}
-        target.log.store.sync([paths.decode(file.path) for file in added.files])
-        outcome = transaction.try_commit([*(added.head or target.head), *added.files], metrics=metrics, new_files=True)
+        metrics = _metrics(request, added, removed)
+        metrics |= {} if replaced is None else {"numAddedChangeFiles": len(added.changes)}
+        target.log.store.sync(added.relative_paths)
+        outcome = transaction.try_commit([*(added.head or target.head), *added.actions], metrics=metrics, new_files=True)
     except StorageError:
         raise  # it may be after the commit that the store failed
     except DeltaError:
-        delete_files(request, added.files)
+        delete_files(request, added.actions)
         raise
     match outcome:
         case Committed(version):
             return WriteResult(version, True, len(added.files), added.num_rows, added.num_bytes, len(removed))
         case Unchanged(version, reason):
-            delete_files(request, added.files)
+            delete_files(request, added.actions)
             return WriteResult(version, committed=False, reason=reason)
         case Conflicted(error):
             if not (isinstance(error, ProtocolChangedException) and _lost_creation(request, target)):
-                delete_files(request, added.files)
+                delete_files(request, added.actions)
             raise error
         case Unknown(failure):
             raise failure
+
+
+def _metrics(request: WriteRequest, added: NewFiles, removed: RemovedFiles | tuple[()]) -> dict[str, int]:
+    files = {"numAddedFiles" if request.stream is not None else "numFiles": len(added.files)}
+    metrics = files | {"numOutputRows": added.num_rows, "numOutputBytes": added.num_bytes}
+    if request.stream is not None:
+        return metrics | {"numRemovedFiles": len(removed)}
+    if isinstance(removed, RemovedFiles):
+        metrics |= {"numRemovedFiles": len(removed), "numRemovedBytes": removed.size_bytes}
+    return metrics
 
 
 def _files_to_remove(

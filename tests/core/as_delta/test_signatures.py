@@ -9,14 +9,16 @@ from tests.core.as_delta import expected_signatures as expected
 from bayou.as_delta import delta
 from bayou.as_delta.delta import exceptions, pip_utils, tables
 
+OWN = {"txn", "keep", "by"}
+
 
 def parameters(function):
-    """A bound method's parameters in the notation of `expected_signatures`; `txn` is bayou's own, and never taken by position."""
+    """A bound method's parameters in the notation of `expected_signatures`; what is bayou's own is never taken by position."""
     marks = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     found = [
         f"{marks.get(each.kind, '')}{each.name}{'' if each.default is inspect.Parameter.empty else '='}"
         for each in inspect.signature(function).parameters.values()
-        if each.kind is not inspect.Parameter.KEYWORD_ONLY or each.name != "txn"
+        if each.kind is not inspect.Parameter.KEYWORD_ONLY or each.name not in OWN
     ]
     return " ".join(name for name in found if name not in {"self", "cls"})
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import AppendOnlyError, SchemaChangedError, UnsupportedFeatureError
+from bayou.errors import AppendOnlyError, SchemaChangedError
 from bayou.log.reads import ReadSet
 from bayou.log.transaction import Transaction
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
@@ -22,7 +22,7 @@ from bayou.spark.dml.files import choose_files
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.session import java_session, settings_of
 from bayou.spark.row_ids import RowIdColumns
-from bayou.spark.scan import Scan
+from bayou.spark.scan import EVERY_FILE, Scan
 from bayou.spark.types import incompatible, readable_schema
 from bayou.spark.write_request import txn_of
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
+    from bayou.protocol.schema import StructField
     from bayou.spark.application import Application
     from bayou.spark.dml.condition import RowCondition
     from bayou.spark.dml.files import ChosenFiles
@@ -174,36 +175,43 @@ class Change:
             with_numbers: whether a further column `METADATA` has the number of the row in its file, as `row_index`.
             with_ids: whether the rows have their ids, where the table keeps them (see `RowIdColumns.columns`).
         """
-        ids = self.row_ids if with_ids else None
-        constants = {} if ids is None else ids.constants(self.snapshot, positions)
-        others = () if ids is None else ids.fields
-        with_numbers = with_numbers or ids is not None
         schema = readable_schema(self.snapshot.schema)
         names = parse_schema(self.expressions.relation.schema().json()).names
+        fields = [field for name in names if (field := schema.field(name)) is not None]
+        marks = positions if with_files else None
+        found = self.scanned(fields, positions, marks, with_numbers=with_numbers, with_ids=with_ids)
+        jvm, spark = self.target.application.jvm, self.target.spark
+        return found.known(row_changes.statement_rows(jvm, spark, self.expressions.output, found.plan, found.names, found.others))
+
+    def scanned(
+        self, fields: Sequence[StructField], positions: pa.Array, marks: pa.Array | None, *, with_numbers: bool, with_ids: bool
+    ) -> ScannedRows:
+        """The rows of some files as a plan.
+
+        Args:
+            fields: the table's columns to read.
+            positions: the files.
+            marks: an int for each of them, for a further column `FILE`; None for no such column.
+            with_numbers: as for `rows`.
+            with_ids: as for `rows`.
+        """
+        ids = self.row_ids if with_ids else None
+        constants = {} if ids is None else ids.constants(self.snapshot, positions)
+        hidden = {**({} if marks is None else {FILE: marks.cast(pa.int32())}), **constants}
+        others = () if ids is None else ids.fields
+        with_numbers = with_numbers or ids is not None
         scan = Scan(
             self.target.application,
             java_session(self.target.spark),
             self.snapshot,
-            [*(field for name in names if (field := schema.field(name)) is not None), *others],
+            [*fields, *others],
             metadata=["row_index"] if with_numbers else None,
             positions=positions.cast(pa.int64()),
-            hidden={**({FILE: positions.cast(pa.int32())} if with_files else {}), **constants},
-            options=self.target.storage_options,
+            hidden=hidden,
+            options={**self.target.storage_options, **EVERY_FILE},
         ).planned()
-        rows = row_changes.statement_rows(
-            self.target.application.jvm,
-            self.target.spark,
-            self.expressions.output,
-            scan.plan,
-            scan.columns[: len(names)],
-            [
-                *(field.name for field in others),
-                *([FILE] if with_files else []),
-                *constants,
-                *([METADATA] if with_numbers else []),
-            ],
-        )
-        return rows if ids is None else ids.known(rows, METADATA)
+        beside = [*(field.name for field in others), *hidden, *([METADATA] if with_numbers else [])]
+        return ScannedRows(scan.plan, scan.columns[: len(fields)], beside, ids)
 
     def live_rows(self, positions: pa.Array) -> pa.Array:
         """How many rows each of some files has that are not deleted, by the log; null where it does not say."""
@@ -211,6 +219,27 @@ class Change:
         vectors = self.snapshot.files(["deletion_vector"])["deletion_vector"].take(positions)
         deleted = pc.struct_field(vectors, "cardinality").cast(pa.int64())
         return pc.subtract(counts, pc.fill_null(pa.concat_arrays([pa.array([], pa.int64()), *deleted.chunks]), 0))
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedRows:
+    """The rows of some files as a plan.
+
+    Attributes:
+        plan: the logical plan.
+        names: the names in it of the columns that were asked for.
+        others: its further columns.
+        ids: the columns of row ids among these; None where there are none.
+    """
+
+    plan: JavaObject
+    names: Sequence[str]
+    others: Sequence[str]
+    ids: RowIdColumns | None
+
+    def known(self, rows: DataFrame) -> DataFrame:
+        """Rows of the plan with their ids, where they are to have them (see `RowIdColumns.columns`)."""
+        return rows if self.ids is None else self.ids.known(rows, METADATA)
 
 
 def change_of(
@@ -274,27 +303,4 @@ def _check_columns(expressions: Expressions, snapshot: Snapshot) -> None:
             table=snapshot.table_uri,
             version=snapshot.version,
             next_step="run the statement again.",
-        )
-
-
-def refuse_copies(change: Change) -> None:
-    """Refuses to write rows again where the table wants more for it than bayou does.
-
-    Raises:
-        UnsupportedFeatureError: the table has a change data feed or stable row ids.
-    """
-    configuration = change.snapshot.metadata.configuration
-    wanted = [
-        name
-        for name, each in (("changeDataFeed", properties.ENABLE_CHANGE_DATA_FEED), ("rowTracking", properties.ENABLE_ROW_TRACKING))
-        if each.read(configuration)
-    ]
-    if wanted:
-        raise UnsupportedFeatureError(
-            f"This {change.operation} writes rows again, and the table asks more for it: {', '.join(wanted)}.",
-            error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
-            features=wanted,
-            table=change.snapshot.table_uri,
-            version=change.snapshot.version,
-            next_step="use a condition on partition columns to delete whole files, or another engine.",
         )

@@ -97,10 +97,11 @@ def commit(change: Change, transaction: Transaction, outcome: Outcome, watch: St
     match made:
         case Committed(version):
             affected = UNKNOWN_ROWS if outcome.counts.changed_rows is None else outcome.counts.changed_rows
-            return RowChangeResult(change.operation, version, True, affected, metrics, "", change.target.spark)
+            updated, deleted = (0, affected) if change.operation == "DELETE" else (affected, 0)
+            return RowChangeResult(change.operation, version, True, updated, deleted, 0, metrics, "", change.target.spark)
         case Unchanged(version, reason):
             _take_back(change, outcome)
-            return RowChangeResult(change.operation, version, False, 0, {}, reason, change.target.spark)
+            return RowChangeResult(change.operation, version, committed=False, reason=reason, spark=change.target.spark)
         case Conflicted(error):
             _take_back(change, outcome)
             raise error
@@ -126,7 +127,7 @@ def run(change: Change, execute: Callable[[Transaction], RowChangeResult]) -> Ro
 
 def empty(change: Change, reason: str = "empty") -> RowChangeResult:
     """The result of an operation that commits nothing."""
-    return RowChangeResult(change.operation, change.snapshot.version, False, 0, {}, reason, change.target.spark)
+    return RowChangeResult(change.operation, change.snapshot.version, committed=False, reason=reason, spark=change.target.spark)
 
 
 def _take_back(change: Change, outcome: Outcome) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a DELETE or an UPDATE did, and the plan of one that can be executed."""
+"""What a DELETE, an UPDATE or a MERGE did, and the plan of one that can be executed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ UNKNOWN_ROWS = -1
 
 @dataclass(frozen=True, slots=True)
 class RowChangeResult:
-    """What a DELETE or an UPDATE did.
+    """What a DELETE, an UPDATE or a MERGE did.
 
     Attributes:
-        operation: DELETE or UPDATE.
+        operation: DELETE, UPDATE or MERGE.
         version: the table's version afterwards.
-        committed: whether the operation made that version; it makes none where no row is meant.
-        num_affected_rows: the rows that were deleted or updated; -1 where whole files went whose rows nobody had counted.
+        committed: whether the operation made that version; it makes none where it changes nothing.
+        num_updated_rows: the rows that were updated.
+        num_deleted_rows: the rows that were deleted; -1 where whole files went whose rows nobody had counted.
+        num_inserted_rows: the rows that were inserted.
         metrics: what the history says of it, by its names; empty where nothing was committed.
         reason: why nothing was committed: `empty`, or `replayed` where `txn` was committed before; empty where something was.
     """
@@ -33,40 +35,41 @@ class RowChangeResult:
     operation: str
     version: int
     committed: bool
-    num_affected_rows: int
+    num_updated_rows: int = 0
+    num_deleted_rows: int = 0
+    num_inserted_rows: int = 0
     metrics: Mapping[str, int] = field(default_factory=dict)
     reason: str = ""
     spark: SparkSession | None = field(default=None, repr=False, compare=False)
 
     @property
-    def num_deleted_rows(self) -> int:
-        """The rows that were deleted."""
-        return self.num_affected_rows if self.operation == "DELETE" else 0
-
-    @property
-    def num_updated_rows(self) -> int:
-        """The rows that were updated."""
-        return self.num_affected_rows if self.operation == "UPDATE" else 0
+    def num_affected_rows(self) -> int:
+        """The rows that were changed in any way; -1 where nobody knows."""
+        counts = (self.num_updated_rows, self.num_deleted_rows, self.num_inserted_rows)
+        return UNKNOWN_ROWS if UNKNOWN_ROWS in counts else sum(counts)
 
     @property
     def num_copied_rows(self) -> int:
         """The rows that were written again as they were."""
-        return self.metrics.get("numCopiedRows", 0)
+        return self.metrics.get("numTargetRowsCopied" if self.operation == "MERGE" else "numCopiedRows", 0)
 
     def toDF(self) -> DataFrame:  # noqa: N802  (PySpark's name)
-        """The one row that the statement gives on delta-spark: `num_affected_rows`."""
+        """The one row that delta-spark gives: how many rows were affected, and after a MERGE how many of them in which way."""
         assert self.spark is not None  # noqa: S101  (whoever executes an operation has one)
-        return self.spark.range(1).selectExpr(f"cast({self.num_affected_rows} as bigint) as num_affected_rows")
+        names = ["num_affected_rows"]
+        names += ["num_updated_rows", "num_deleted_rows", "num_inserted_rows"] if self.operation == "MERGE" else []
+        return self.spark.range(1).selectExpr(*(f"cast({getattr(self, name)} as bigint) as {name}" for name in names))
 
     def __str__(self) -> str:
         what = f"made version {self.version}" if self.committed else f"nothing was committed ({self.reason})"
-        rows = [("affected rows", str(self.num_affected_rows)), *((name, str(value)) for name, value in self.metrics.items())]
-        return f"{self.operation}: {what}\n{aligned_text(rows)}"
+        names = ["updated", "deleted", "inserted"] if self.operation == "MERGE" else ["affected"]
+        rows = [(f"{name} rows", str(getattr(self, f"num_{name}_rows"))) for name in names]
+        return f"{self.operation}: {what}\n{aligned_text([*rows, *((name, str(value)) for name, value in self.metrics.items())])}"
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """A DELETE or an UPDATE that was planned and not run.
+    """A DELETE, an UPDATE or a MERGE that was planned and not run.
 
     Attributes:
         plan: which files it reads, which it passes over and why, and which it may rewrite.
@@ -80,6 +83,7 @@ class PlannedChange:
         """Runs it, on the version that it was planned for: another writer's commit since then is a conflict as any other.
 
         Raises:
+            MultipleMatchesError: a row of the table would be changed by several rows of the source of a MERGE.
             ConcurrentModificationError: another commit excludes this one.
             ConstraintViolationError: new values break a rule of the table.
         """

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol.constraints import constraints_of
 from bayou.protocol.sql_text import quoted_name
-from bayou.spark.change_rows import FATE, BesideColumns, Fate, with_changes
+from bayou.spark.change_rows import FATE, BesideColumns, Fate
 from bayou.spark.dml.commit import write_request
 from bayou.spark.new_files import write_new_files
 from bayou.spark.types import readable_schema
@@ -61,9 +61,6 @@ def write_rows(
         change.target.log, snapshot, snapshot.protocol, snapshot.metadata, snapshot.schema, given, constraints=rules
     )
     ids = change.row_ids
-    beside = BesideColumns(() if ids is None else ids.names, change.feeds)
-    if change.feeds:
-        frame = with_changes(rows, given.names, before=before, hidden=beside.hidden)
-    else:
-        frame = rows.select(*map(quoted_name, (*given.names, *beside.hidden)))
+    beside = BesideColumns(() if ids is None else ids.names, change.feeds, before or {})
+    frame = rows.select(*map(quoted_name, (*given.names, *beside.given)))
     return write_new_files(change.target.application, frame, write_request(change), target, beside=beside)

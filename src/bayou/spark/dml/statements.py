@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column
 
-from bayou.errors import SessionError, UnsupportedFeatureError, redact_uri
+from bayou.errors import UnsupportedFeatureError, redact_uri
 from bayou.spark.dml.change import Target, change_of, table_columns
 from bayou.spark.dml.condition import check_condition, refuse_subqueries
 from bayou.spark.dml.delete import plan_delete
@@ -16,6 +16,7 @@ from bayou.spark.dml.update import plan_update
 from bayou.spark.dml.values_in_sql import values_in_sql
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.callbacks import BiFunction
+from bayou.spark.jvm.session import session_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -132,10 +133,7 @@ def command_of(application: Application, statement: JavaObject) -> JavaObject:
 
 
 def _run(application: Application, statement: JavaObject, session: JavaObject) -> None:
-    active = SparkSession.getActiveSession()
-    if active is None:
-        raise SessionError("There is no active Spark session.")
-    spark = SparkSession(active.sparkContext, session)
+    spark = session_of(session)
     table = json.loads(row_changes.table_of(application.jvm, statement.table()) or "{}")
     target = Target.of(application, spark, table["path"], table["options"])
     snapshot = target.log.update()

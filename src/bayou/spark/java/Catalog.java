@@ -29,7 +29,7 @@ import org.apache.spark.sql.types.StructType;
 public class Catalog extends DelegatingCatalogExtension implements StagingTableCatalog {
   public static BiFunction body;
 
-  // Reads take Spark's way over an entry and the data source. Rows that are written, and ALTER TABLE, come to a table of ours.
+  // Reads take Spark's way over an entry and the data source. Rows that are written, ALTER TABLE and TRUNCATE TABLE come to a table of ours.
   public Table loadTable(Identifier name) throws Exception { return load(name, isWriter() || isAlter(CurrentOrigin.get())); }
 
   // From Spark 3.5.3 on. A MERGE that only inserts asks for the privileges of an INSERT, and reads as well.
@@ -50,14 +50,16 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   }
 
   private Table load(Identifier name, boolean writes) throws Exception {
-    if (writes && isPath(name) && tableExists(name)) return new WritableTable(text(name), isWriter());
+    if (writes && isPath(name) && tableExists(name)) return written(name);
     if (!writes) invalidateTable(name);  // what Spark keeps of it has the columns of that time
     if (!writes && isPath(name)) return new NamedTable((CatalogTable) ask("entry", name), text(name));
     Table found = super.loadTable(name);
     if (!(found instanceof V1Table) || !isDelta(((V1Table) found).v1Table())) return found;
-    if (writes) return new WritableTable(text(name), isWriter());
+    if (writes) return written(name);
     return new NamedTable(((V1Table) found).v1Table(), text(name));
   }
+
+  private static Table written(Identifier name) { return isWriter() ? new WritableTable(text(name), true) : new StatedTable(text(name)); }
 
   public boolean tableExists(Identifier name) { return isPath(name) ? Boolean.TRUE.equals(ask("exists", name)) : super.tableExists(name); }
 
@@ -117,8 +119,11 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
 
   private static boolean isWriter() { return !writer().isEmpty(); }
 
+  // Spark's older commands know how to truncate a partition, and are refused.
   private static boolean isAlter(Origin origin) {
-    return origin.sqlText().isDefined() && ((String) origin.sqlText().get()).matches("(?is)(\\s|--[^\\n]*\\n|/\\*.*?\\*/)*alter\\s+table\\s.*");
+    if (!origin.sqlText().isDefined()) return false;
+    String text = (String) origin.sqlText().get();
+    return text.matches("(?is)(\\s|--[^\\n]*\\n|/\\*.*?\\*/)*(alter|truncate)\\s+table\\s.*") && !text.matches("(?is).*\\btruncate\\s+table\\b.*[\\s`]partition\\s*\\(.*");
   }
 
   private static boolean isMerge(Origin origin) {

@@ -10,18 +10,25 @@ import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableProvider;
 import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.execution.streaming.Sink;
+import org.apache.spark.sql.execution.streaming.Source;
 import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.sources.CreatableRelationProvider;
 import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.sources.RelationProvider;
 import org.apache.spark.sql.sources.SchemaRelationProvider;
+import org.apache.spark.sql.sources.StreamSinkProvider;
+import org.apache.spark.sql.sources.StreamSourceProvider;
+import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 // The data source `delta`. Spark finds it by its name; every call goes to one Python object.
 // A FileFormat, because SQL by path takes nothing else; the binary one, because ALTER TABLE ADD COLUMNS refuses that.
 public class DefaultSource extends org.apache.spark.sql.execution.datasources.binaryfile.BinaryFileFormat
-    implements RelationProvider, SchemaRelationProvider, CreatableRelationProvider, DataSourceRegister, TableProvider {
+    implements RelationProvider, SchemaRelationProvider, CreatableRelationProvider, DataSourceRegister, TableProvider,
+    StreamSourceProvider, StreamSinkProvider {
   public static BiFunction body;
 
   // What happened and the options as text, each ended by NUL, because every step through py4j costs; then the objects.
@@ -54,6 +61,20 @@ public class DefaultSource extends org.apache.spark.sql.execution.datasources.bi
   public BaseRelation createRelation(SQLContext context, SaveMode mode, scala.collection.immutable.Map options, Dataset data) {
     return (BaseRelation) call("write", options, new Object[] {context.sparkSession(), mode.name(), data});
   }
+
+  public scala.Tuple2 sourceSchema(SQLContext context, scala.Option schema, String name, scala.collection.immutable.Map options) {
+    return new scala.Tuple2("delta", DataType.fromJson((String) call("stream schema", options, new Object[] {context.sparkSession(), given(schema)})));
+  }
+
+  public Source createSource(SQLContext context, String checkpoint, scala.Option schema, String name, scala.collection.immutable.Map options) {
+    return (Source) call("source", options, new Object[] {context.sparkSession(), given(schema), checkpoint});
+  }
+
+  public Sink createSink(SQLContext context, scala.collection.immutable.Map options, SEQ partitions, OutputMode mode) {
+    return (Sink) call("sink", options, new Object[] {context.sparkSession(), partitions, mode.toString()});
+  }
+
+  private static String given(scala.Option schema) { return schema.isDefined() ? ((StructType) schema.get()).json() : null; }
 
   // Statements on tables with names come to bayou.Catalog because this is a TableProvider. Its table can do nothing, and then Spark
   // takes the relations above.

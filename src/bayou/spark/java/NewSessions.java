@@ -32,15 +32,19 @@ public class NewSessions extends org.apache.spark.sql.catalyst.rules.Rule {
     return plan;
   }
 
+  public static boolean isOn(SESSION session) {
+    for (scala.collection.Iterator i = session.experimental().extraOptimizations().iterator(); i.hasNext();) {
+      if (i.next() instanceof Rule) return true;
+    }
+    return false;
+  }
+
   // Puts a rule behind those that are there; once.
   public static void add(SESSION session, Rule rule) {
+    if (isOn(session)) return;
     ExperimentalMethods methods = session.experimental();
     ArrayList rules = new ArrayList();
-    for (scala.collection.Iterator i = methods.extraOptimizations().iterator(); i.hasNext();) {
-      Object each = i.next();
-      if (each instanceof Rule) return;
-      rules.add(each);
-    }
+    for (scala.collection.Iterator i = methods.extraOptimizations().iterator(); i.hasNext();) rules.add(i.next());
     rules.add(rule);
     methods.extraOptimizations_$eq(org.apache.spark.api.python.PythonUtils.toSeq(rules));
   }

@@ -58,6 +58,11 @@ class Adapters:
             cls._instances[jvm] = adapters
         return cls._instances[jvm]
 
+    @property
+    def jvm(self) -> Jvm:
+        """The JVM that they are on."""
+        return self._jvm
+
     @classmethod
     def clone_of(cls, jvm: Jvm, session: JavaObject) -> JavaObject:
         """A copy of a session, in the JVM. Making one changes the settings of threads without a session; they are put back."""

@@ -27,6 +27,11 @@ _KEPT_ERRORS = 64
 """How many recent errors are kept for the moment at which PySpark converts the Java exception that stands for them."""
 
 
+_INTERRUPTIONS = (
+    "java.lang.InterruptedException",
+    "java.io.InterruptedIOException",
+    "java.nio.channels.ClosedByInterruptException",
+)
 _UNGUESSABLE = 1 << 100
 """Names of Python objects that the JVM may call are numbers from here on, plus as many random bits."""
 
@@ -70,7 +75,22 @@ class _Callback:
             origin = getattr(error, "_origin", None)  # what the JVM threw, where the JVM threw it
             raise Py4JJavaError("", origin if origin is not None else java_error(self._jvm, error)) from error
         except Exception as error:
-            raise Py4JJavaError("", java_error(self._jvm, error)) from error
+            interruption = _interruption(error)
+            raise Py4JJavaError("", interruption or java_error(self._jvm, error)) from error
+
+
+def _interruption(error: BaseException) -> JavaObject | None:
+    """What Java threw where a thread was interrupted, as a streaming query's is that is stopped: Spark knows it for no failure."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, Py4JJavaError):
+            thrown = cause.java_exception
+            while thrown is not None:
+                if thrown.getClass().getName() in _INTERRUPTIONS:
+                    return thrown
+                thrown = thrown.getCause()
+        cause = cause.__cause__ or cause.__context__
+    return None
 
 
 class BiFunction(_Callback):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidOptionError
+from bayou.protocol.sql_text import quoted_name
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 from bayou.spark.jvm.relation import struct_type
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql import SparkSession
+    from typing_extensions import Self
 
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
@@ -33,6 +35,20 @@ class TableName:
 
     identifier: JavaObject
     path: str | None
+
+    @classmethod
+    def of(cls, identifier: JavaObject) -> Self:
+        """The name that Spark's object is."""
+        table = str(identifier.table())
+        is_path = identifier.database().isDefined() and identifier.database().get().lower() == "delta" and "/" in table
+        return cls(identifier, table if is_path else None)
+
+    @property
+    def text(self) -> str:
+        """The name as SQL has it, without that of the session's own catalog."""
+        database = self.identifier.database()
+        parts = [] if database.isEmpty() else [str(database.get())]
+        return ".".join(map(quoted_name, (*parts, str(self.identifier.table()))))
 
     def at(self, suffix: str) -> TableName:
         """The name with a suffix: that of a table as it was."""
@@ -74,9 +90,7 @@ class Catalog:
         except FAILED_CALL as error:
             message = f"{text!r} is no name of a table: {reason_of(error)}"
             raise InvalidOptionError(message, option="tableName") from None
-        table = str(identifier.table())
-        is_path = identifier.database().isDefined() and identifier.database().get().lower() == "delta" and "/" in table
-        return TableName(identifier, table if is_path else None)
+        return TableName.of(identifier)
 
     def entry(self, name: TableName) -> CatalogEntry | None:
         """The entry of a name; None where there is none."""
@@ -91,6 +105,18 @@ class Catalog:
         is_view = str(found.tableType().name()) == "VIEW"
         uri = "" if location.isEmpty() else self._jvm.static("org.apache.hadoop.fs.Path")(location.get()).toString()
         return CatalogEntry("" if provider.isEmpty() else provider.get().lower(), uri, is_view)
+
+    def columns(self, name: TableName) -> tuple[str, list[str], dict[str, str], str | None]:
+        """What an entry or a temporary view says of itself: JSON of its columns, partition columns, properties and comment.
+
+        A view has no properties that are a table's.
+        """
+        found = self._state.catalog().getTempViewOrPermanentTableMetadata(name.identifier)
+        is_view = str(found.tableType().name()) == "VIEW"
+        pairs = [] if is_view else self._jvm.list_of(found.properties().toSeq())
+        comment = None if found.comment().isEmpty() else str(found.comment().get())
+        partitions = [str(each) for each in self._jvm.list_of(found.partitionColumnNames())]
+        return found.schema().json(), partitions, {str(pair._1()): str(pair._2()) for pair in pairs}, comment  # noqa: SLF001  (Scala's)
 
     def default_location(self, name: TableName) -> str:
         """Where a managed table of that name lies."""

@@ -87,6 +87,7 @@ class FileRelation:
         size: what the optimizer shall believe the size to be, in bytes.
         options: the relation's options.
         files: called with the partition filters and the data filters, returns directories; with None, the input files.
+        streaming: whether it is a batch of a stream.
     """
 
     key: str
@@ -96,6 +97,7 @@ class FileRelation:
     size: int
     options: dict[str, str]
     files: Callable[[Any, Any], JavaObject]
+    streaming: bool = False
 
 
 def logical_relation(jvm: Jvm, session: JavaObject, relation: FileRelation, *, native: bool) -> JavaObject:
@@ -111,9 +113,8 @@ def logical_relation(jvm: Jvm, session: JavaObject, relation: FileRelation, *, n
     if native:
         options = "\0".join(text for option in relation.options.items() for text in option)
         tables = jvm.static("bayou.Tables")
-        return tables.files(
-            relation.key, relation.root, relation.partitions, relation.columns, str(relation.size), options, files, session
-        )
+        texts = (relation.key, relation.root, relation.partitions, relation.columns, str(relation.size), options)
+        return tables.files(*texts, files, session, relation.streaming)
     partitions = struct_type(jvm, relation.partitions)
     roots = jvm.seq([jvm.static("org.apache.hadoop.fs.Path")(relation.root)])
     made = jvm.static(f"{_DATASOURCES}.HadoopFsRelation")(
@@ -125,7 +126,7 @@ def logical_relation(jvm: Jvm, session: JavaObject, relation: FileRelation, *, n
         jvm.scala_map(relation.options),
         session,
     )
-    return jvm.module(f"{_DATASOURCES}.LogicalRelation").apply(made, False)
+    return jvm.module(f"{_DATASOURCES}.LogicalRelation").apply(made, relation.streaming)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +179,11 @@ def local_relation(jvm: Jvm, output: JavaObject, rows: Sequence[JavaObject]) -> 
 def dataset(jvm: Jvm, session: JavaObject, plan: JavaObject) -> JavaObject:
     """A Dataset of rows over a logical plan."""
     return jvm.module(*_DATASET).ofRows(session, plan)
+
+
+def java_frame(frame: DataFrame) -> JavaObject:
+    """The JVM's side of a DataFrame."""
+    return frame._jdf  # noqa: SLF001  (PySpark has no public name for it)
 
 
 def bound_predicate(jvm: Jvm, filters: Sequence[JavaObject], partition_schema: str) -> JavaObject:

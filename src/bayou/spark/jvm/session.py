@@ -10,7 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from bayou.spark.jvm.adapters import Adapters
+from bayou.spark.jvm.adapters import Adapters, has_delta_spark
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.callbacks import BiFunction
 from bayou.storage.paths import redact_uri
@@ -39,6 +39,11 @@ def session_of(session: JavaObject) -> SparkSession:
     return SparkSession(SparkContext.getOrCreate(), session)
 
 
+def active_session(jvm: Jvm) -> SparkSession:
+    """The session that the JVM's thread works for."""
+    return session_of(jvm.view.org.apache.spark.sql.SparkSession.active())
+
+
 def settings_of(spark: SparkSession) -> dict[str, str]:
     """All settings of a session, in two calls."""
     text: str = java_session(spark).conf().getAll().mkString("\0")
@@ -53,16 +58,25 @@ def copy_of(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
     return copy
 
 
-def install_rule(jvm: Jvm, session: JavaObject, body: Callable[..., Any]) -> None:
-    """Puts bayou's optimizer rule on a session, behind the rules that are there, and on those that will be made of it; once."""
+def install_rule(jvm: Jvm, session: JavaObject, body: Callable[[], Callable[..., Any]]) -> None:
+    """Puts bayou's optimizer rule on a session, behind the rules that are there, and on those that will be made of it; once.
+
+    Args:
+        jvm: the bridge.
+        session: the session.
+        body: makes what the rule does, where it is not there yet.
+    """
     adapters = Adapters.of(jvm)
-    adapters.static("bayou.NewSessions").install(session, adapters.new(_RULE, BiFunction(jvm, body)))
+    sessions = adapters.static("bayou.NewSessions")
+    if not sessions.isOn(session):
+        sessions.install(session, adapters.new(_RULE, BiFunction(jvm, body())))
 
 
 def install_catalog(spark: SparkSession, adapters: Adapters) -> None:
     """Makes `bayou.Catalog` the session's own catalog, in this session and in those that are made of it.
 
-    Where the session has a catalog of somebody else's, that one stays, and `delta` is a data source of Spark's older kind.
+    Where the session has a catalog of somebody else's, that one stays, and `delta` is a data source of Spark's older kind. Where
+    delta-spark's JAR is on it, nothing changes.
     """
     there = spark.conf.get(_SESSION_CATALOG, "builtin")
     if there == _CATALOG:
@@ -71,6 +85,8 @@ def install_catalog(spark: SparkSession, adapters: Adapters) -> None:
         older = str(spark.conf.get(_OLDER_SOURCES, ""))
         if "delta" not in older.split(","):
             spark.conf.set(_OLDER_SOURCES, ",".join(filter(None, [older, "delta"])))
+        return
+    if has_delta_spark(adapters.jvm):
         return
     adapters.static("bayou.SessionSettings").install()
     spark.conf.set(_SESSION_CATALOG, _CATALOG)

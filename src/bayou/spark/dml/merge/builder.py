@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bayou.spark.dml.change import Target
-    from bayou.spark.dml.merge.result import MergeResult, PlannedMerge
+    from bayou.spark.dml.result import PlannedChange, RowChangeResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class DeltaMergeBuilder:
         return DeltaMergeBuilder(replace(self._request, evolves=True))
 
     @raised_as_pyspark
-    def plan(self) -> PlannedMerge:
+    def plan(self) -> PlannedChange:
         """The MERGE, not run: `print` shows which files it reads and which not, and why; `execute` runs it.
 
         The source is counted for it, and its keys are looked at.
@@ -129,7 +129,7 @@ class DeltaMergeBuilder:
         return planned(self._request)
 
     @raised_as_pyspark
-    def execute(self) -> MergeResult:
+    def execute(self) -> RowChangeResult:
         """Runs the MERGE.
 
         Raises:
@@ -149,7 +149,16 @@ class DeltaMergeBuilder:
         return DeltaMergeBuilder(replace(self._request, clauses=clauses))
 
 
-def merge_builder(target: Target, alias: str | None, source: Any, condition: Any, txn: tuple[str, int] | None) -> DeltaMergeBuilder:
+def merge_builder(
+    target: Target,
+    alias: str | None,
+    source: Any,
+    condition: Any,
+    txn: tuple[str, int] | None,
+    *,
+    keep: str | None = None,
+    by: str | Column | None = None,
+) -> DeltaMergeBuilder:
     """A builder without clauses, as `DeltaTable.merge` gives it.
 
     Args:
@@ -158,10 +167,14 @@ def merge_builder(target: Target, alias: str | None, source: Any, condition: Any
         source: the source, a DataFrame.
         condition: when rows match, as SQL or as a column.
         txn: an application's id and a version of its own.
+        keep: `latest`, or None for all rows of the source.
+        by: the column that says which row is the latest.
 
     Raises:
         TypeError, ValueError: an argument is not of its type.
     """
+    if keep not in (None, "latest") or (keep is None) != (by is None):
+        raise ValueError("'keep' in merge is 'latest' with 'by', the column that says which row is the latest, or both are None.")
     if source is None:
         raise ValueError("'source' in merge cannot be None")
     if not isinstance(source, DataFrame):
@@ -170,7 +183,7 @@ def merge_builder(target: Target, alias: str | None, source: Any, condition: Any
         raise ValueError("'condition' in merge cannot be None")
     if not isinstance(condition, (str, Column)):
         raise _not_an_expression("'condition' in merge", condition)
-    return DeltaMergeBuilder(MergeRequest(target, source, alias, condition, (), txn=txn))
+    return DeltaMergeBuilder(MergeRequest(target, source, alias, condition, (), txn=txn, latest_by=by))
 
 
 def _not_an_expression(name: str, given: Any) -> TypeError:

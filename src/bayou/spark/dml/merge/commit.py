@@ -17,12 +17,11 @@ from bayou.log.transaction import Committed, Conflicted, Transaction, Unchanged,
 from bayou.log.vector_files import VectorFiles
 from bayou.plan.predicate import Boolean
 from bayou.plan.row_changes import FileTotals
-from bayou.protocol import paths
 from bayou.protocol.roaring import Bitmap
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.find import Found, clauses_with, positions_of
-from bayou.spark.dml.merge.result import MergeResult
-from bayou.spark.dml.merge.write import Writer, Written
+from bayou.spark.dml.merge.write import Writer
+from bayou.spark.dml.result import RowChangeResult
 from bayou.spark.dml.vectors import uncounted_rows
 from bayou.spark.jvm import row_changes
 from bayou.spark.new_files import delete_files
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from bayou.log.deleted_rows import DeletedRows
     from bayou.log.staged import Action as LogAction
     from bayou.spark.dml.merge.target import Merge
+    from bayou.spark.new_files import NewFiles
 
 
 def marked(merge: Merge, found: Found) -> DeletedRows:
@@ -105,7 +105,7 @@ def _live_rows(merge: Merge, positions: pa.Array) -> int:
     return total + sum(uncounted_rows(change, unknown).values()) - gone
 
 
-def metrics_of(merge: Merge, found: Found, written: Written, removed: pa.Array, deleted: DeletedRows | None) -> dict[str, int]:
+def metrics_of(merge: Merge, found: Found, written: NewFiles, removed: pa.Array, deleted: DeletedRows | None) -> dict[str, int]:
     """What the history says. Source: delta-spark, `DeltaOperations`.
 
     Args:
@@ -157,7 +157,7 @@ def metrics_of(merge: Merge, found: Found, written: Written, removed: pa.Array, 
         "numTargetFilesRemoved": totals.files + vectors.get("numRemovedFiles", 0),
         "numTargetBytesAdded": written.num_bytes,
         "numTargetBytesRemoved": totals.size_bytes + vectors.get("numRemovedBytes", 0),
-        "numTargetChangeFilesAdded": 0,
+        "numTargetChangeFilesAdded": len(written.changes),
         "numTargetDeletionVectorsAdded": vectors.get("numDeletionVectorsAdded", 0),
         "numTargetDeletionVectorsRemoved": files.num_rows
         - files["deletion_vector"].null_count
@@ -167,7 +167,7 @@ def metrics_of(merge: Merge, found: Found, written: Written, removed: pa.Array, 
     }
 
 
-def commit_merge(merge: Merge, transaction: Transaction, written: Written, metrics: Mapping[str, int]) -> MergeResult:
+def commit_merge(merge: Merge, transaction: Transaction, written: NewFiles, metrics: Mapping[str, int]) -> RowChangeResult:
     """Commits what was prepared.
 
     Args:
@@ -181,23 +181,23 @@ def commit_merge(merge: Merge, transaction: Transaction, written: Written, metri
         StorageError: the store failed; the commit may be in the log all the same.
     """
     spark = merge.change.target.spark
-    merge.change.target.log.store.sync([paths.decode(file.path) for file in written.files])
-    actions: list[LogAction] = [*written.head, *written.files]
+    merge.change.target.log.store.sync(written.relative_paths)
+    actions: list[LogAction] = [*written.head, *written.actions]
     match transaction.try_commit(actions, metrics=metrics, new_files=True):
         case Committed(version):
-            return MergeResult(
+            return RowChangeResult(
+                "MERGE",
                 version,
-                True,
-                metrics["numTargetRowsUpdated"],
-                metrics["numTargetRowsDeleted"],
-                metrics["numTargetRowsInserted"],
-                metrics,
-                "",
-                spark,
+                committed=True,
+                num_updated_rows=metrics["numTargetRowsUpdated"],
+                num_deleted_rows=metrics["numTargetRowsDeleted"],
+                num_inserted_rows=metrics["numTargetRowsInserted"],
+                metrics=metrics,
+                spark=spark,
             )
         case Unchanged(version, reason):
-            delete_files(Writer(merge, Found(), rewrites=False).request, written.files)
-            return MergeResult(version, committed=False, reason=reason, spark=spark)
+            delete_files(Writer(merge, Found(), rewrites=False).request, written.actions)
+            return RowChangeResult("MERGE", version, committed=False, reason=reason, spark=spark)
         case Conflicted(error):
             raise error
         case Unknown(failure):

@@ -12,26 +12,26 @@ from bayou.log.transaction import Transaction
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
 from bayou.protocol import properties
 from bayou.protocol.features import check_writable
-from bayou.spark.dml.change import refuse_copies
 from bayou.spark.dml.commit import Stopwatch
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind, check_clauses
 from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of, note_matches
 from bayou.spark.dml.merge.find import Found, clauses_with, find, positions_of
+from bayou.spark.dml.merge.latest import latest_rows
 from bayou.spark.dml.merge.resolution import Resolver
-from bayou.spark.dml.merge.result import MergeResult, PlannedMerge
 from bayou.spark.dml.merge.source import source_of
 from bayou.spark.dml.merge.target import Merge, merge_of
-from bayou.spark.dml.merge.write import Writer, Written
+from bayou.spark.dml.merge.write import Writer
+from bayou.spark.dml.result import PlannedChange, RowChangeResult
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.session import refresh_caches, settings_of
-from bayou.spark.new_files import delete_files
+from bayou.spark.new_files import NewFiles, delete_files
 from bayou.spark.write_request import txn_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from bayou.log.snapshot import Snapshot
     from bayou.spark.dml.change import Target
@@ -61,6 +61,7 @@ class MergeRequest:
         txn: an application's id and a version of its own, for which the MERGE is done once.
         settings: the session's settings.
         node: the node that stands for the table in a statement that Spark resolved; None where names are still to be.
+        latest_by: the column of the source by which the latest of its rows with one key is taken; None where all are.
     """
 
     target: Target
@@ -72,6 +73,7 @@ class MergeRequest:
     txn: tuple[str, int] | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     node: JavaObject | None = None
+    latest_by: str | Column | None = None
 
     @property
     def transaction_id(self) -> tuple[str, int] | None:
@@ -86,7 +88,7 @@ class MergeRequest:
         return self.evolves or self.settings.get(_AUTO_MERGE, "false").lower() == "true"
 
 
-def planned(request: MergeRequest) -> PlannedMerge:
+def planned(request: MergeRequest) -> PlannedChange:
     """A MERGE, ready to be executed. The source is counted for it, and evaluated where it is evaluated once.
 
     Raises:
@@ -100,9 +102,9 @@ def planned(request: MergeRequest) -> PlannedMerge:
     check_clauses(request.clauses, request.target.log.table_uri)
     snapshot = request.target.log.update()
     if _is_replay(request, snapshot):
-        return PlannedMerge(_empty_plan(snapshot), lambda: _nothing(request, snapshot.version, "replayed"))
+        return PlannedChange(_empty_plan(snapshot), lambda: _nothing(request, snapshot.version, "replayed"))
     merge = _merge(request, snapshot)
-    return PlannedMerge(_plan(merge), lambda: _run(request, merge))
+    return PlannedChange(_plan(merge), lambda: _run(request, merge))
 
 
 def _is_replay(request: MergeRequest, snapshot: Snapshot) -> bool:
@@ -124,7 +126,10 @@ def _merge(request: MergeRequest, snapshot: Snapshot) -> Merge:
             version=snapshot.version,
             next_step="set delta.appendOnly to false first, or only insert.",
         )
-    rows = source_of(target.application, request.source, resolution, snapshot, request.settings)
+    given = request.source
+    if request.latest_by is not None:
+        given = latest_rows(target.application, given, resolution, snapshot, request.latest_by)
+    rows = source_of(target.application, given, resolution, snapshot, request.settings)
     return merge_of(target, snapshot, resolution, rows, request.settings, request.transaction_id)
 
 
@@ -144,11 +149,11 @@ def _empty_plan(snapshot: Snapshot) -> RowChangePlan:
     return RowChangePlan("MERGE", snapshot.table_uri, snapshot.version, None, Way.NOTHING, total)
 
 
-def _nothing(request: MergeRequest, version: int, reason: str) -> MergeResult:
-    return MergeResult(version, committed=False, reason=reason, spark=request.target.spark)
+def _nothing(request: MergeRequest, version: int, reason: str) -> RowChangeResult:
+    return RowChangeResult("MERGE", version, committed=False, reason=reason, spark=request.target.spark)
 
 
-def _run(request: MergeRequest, merge: Merge) -> MergeResult:
+def _run(request: MergeRequest, merge: Merge) -> RowChangeResult:
     """Runs a MERGE; all of it again where a block of a kept source was lost."""
     for attempt in range(_ATTEMPTS):
         try:
@@ -164,7 +169,7 @@ def _run(request: MergeRequest, merge: Merge) -> MergeResult:
     raise AssertionError
 
 
-def _once(request: MergeRequest, merge: Merge) -> MergeResult:
+def _once(request: MergeRequest, merge: Merge) -> RowChangeResult:
     target = request.target
     with _transaction(request, merge) as transaction:
         replayed = _nothing(request, merge.change.snapshot.version, "replayed")
@@ -201,18 +206,16 @@ def _transaction(request: MergeRequest, merge: Merge) -> Transaction:
     )
 
 
-def _execute(merge: Merge, transaction: Transaction) -> MergeResult:
+def _execute(merge: Merge, transaction: Transaction) -> RowChangeResult:
     watch = Stopwatch()
     resolution, change = merge.resolution, merge.change
     rewrites = not change.uses_vectors
     found = Found() if resolution.is_insert_only else find(merge)
     watch.lap("scanTimeMs")
     changed = found.changed()
-    if changed and (rewrites or found.changed(clauses_with(merge, Action.UPDATE))):
-        refuse_copies(change)
     deleted = None
     writer = Writer(merge, found, rewrites=rewrites)
-    written = Written()
+    written = NewFiles([], 0, 0)
     try:
         written = writer.write()
         if rewrites and changed:
@@ -231,7 +234,7 @@ def _execute(merge: Merge, transaction: Transaction) -> MergeResult:
     except StorageError:
         raise  # it may be after the commit that the store failed
     except BaseException:
-        delete_files(writer.request, written.files)
+        delete_files(writer.request, written.actions)
         if deleted is not None:
             deleted.discard()
         raise

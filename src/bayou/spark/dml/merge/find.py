@@ -42,11 +42,13 @@ class Found:
         rows: the rows that each clause changes, by its number and by file.
         kept: the rows that match and stay as they are.
         overlaps: whether a row that matches, and stays as far as one row of the source goes, matches another one, too.
+        repeats: whether a row that is deleted matches several rows of the source.
     """
 
     rows: Mapping[int, Mapping[int, Bitmap]] = field(default_factory=dict)
     kept: Mapping[int, Bitmap] = field(default_factory=dict)
     overlaps: bool = False
+    repeats: bool = False
 
     def changed(self, clauses: Iterable[int] | None = None) -> dict[int, Bitmap]:
         """The rows that some clauses change, by file; those of all where None."""
@@ -79,14 +81,15 @@ def find(merge: Merge) -> Found:
     found = {number: {file: Bitmap.from_blocks(blocks) for file, blocks in files.items()} for number, files in counted.items()}
     kept = found.pop(KEPT, {})
     matched = [each.number for each in merge.resolution.of_kind(Kind.MATCHED)]
-    if not merge.resolution.deletes_all_matches and _is_ambiguous(found, pairs, matched):
+    repeats = _is_ambiguous(found, pairs, matched)
+    if repeats and not merge.resolution.deletes_all_matches:
         raise _error(merge)
     changed = Found(found).changed(matched)
     overlaps = any(
         pairs[KEPT, file] > rows.cardinality or rows.intersection(changed.get(file, Bitmap())).containers
         for file, rows in kept.items()
     )
-    return Found(found, kept, bool(overlaps))
+    return Found(found, kept, bool(overlaps), repeats)
 
 
 def _pairs(merge: Merge) -> DataFrame:
@@ -135,7 +138,8 @@ def _error(merge: Merge) -> MultipleMatchesError:
         version=snapshot.version,
         error_class="DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",
         sql_state="21506",
-        next_step="leave one row for each key in the source, or narrow the conditions of the clauses.",
+        next_step="leave one row for each key in the source, narrow the conditions of the clauses, or take the latest row of each "
+        "key: merge(..., keep='latest', by=column).",
         keys=tuple(found[1]),
         num_rows=found[0],
     )

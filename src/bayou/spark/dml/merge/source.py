@@ -127,7 +127,7 @@ def _keys(application: Application, resolution: Resolution, snapshot: Snapshot, 
             continue
         left, right, null_safe = equality
         for ours, theirs in ((left, right), (right, left)):
-            if not _only(application, ours, target) or not _only(application, theirs, source):
+            if not only_of(application, ours, target) or not only_of(application, theirs, source):
                 continue
             kind = json.loads(row_changes.type_of(ours))
             if not isinstance(kind, str):
@@ -141,7 +141,8 @@ def _keys(application: Application, resolution: Resolution, snapshot: Snapshot, 
     return found
 
 
-def _only(application: Application, found: JavaObject, ids: frozenset[int]) -> bool:
+def only_of(application: Application, found: JavaObject, ids: frozenset[int]) -> bool:
+    """Whether an expression is about some columns, no others, and gives the same each time."""
     if not catalyst.is_deterministic(found):
         return False
     references = catalyst.references_of(application.jvm, found)

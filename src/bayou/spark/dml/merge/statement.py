@@ -12,9 +12,8 @@ import json
 from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
 
-from bayou.errors import DeltaError, SessionError, UnsupportedFeatureError, redact_uri
+from bayou.errors import DeltaError, UnsupportedFeatureError, redact_uri
 from bayou.protocol.schema import ArrayType, MapType, StructType
 from bayou.spark.dml.change import Target
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind
@@ -22,6 +21,7 @@ from bayou.spark.dml.merge.execute import MergeRequest, planned
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.callbacks import BiFunction
+from bayou.spark.jvm.session import session_of
 from bayou.spark.projection import CURRENT_DEFAULT
 
 if TYPE_CHECKING:
@@ -73,10 +73,7 @@ def merge_command(application: Application, statement: JavaObject) -> JavaObject
 
 
 def _run(application: Application, statement: JavaObject, session: JavaObject) -> None:
-    active = SparkSession.getActiveSession()
-    if active is None:
-        raise SessionError("There is no active Spark session.")
-    spark = SparkSession(active.sparkContext, session)
+    spark = session_of(session)
     table = json.loads(row_changes.table_of(application.jvm, statement.targetTable()) or "{}")
     target = Target.of(application, spark, table["path"], table["options"])
     parsed = catalyst.parsed_statement(spark, statement)

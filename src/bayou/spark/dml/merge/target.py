@@ -14,7 +14,7 @@ from bayou.plan.predicate import And, Predicate, columns
 from bayou.protocol.schema import parse_schema
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.alignment import aligned
-from bayou.spark.dml.change import FILE, METADATA, Change
+from bayou.spark.dml.change import Change
 from bayou.spark.dml.condition import RowCondition
 from bayou.spark.dml.files import ChosenFiles, common
 from bayou.spark.dml.merge.clauses import Kind
@@ -26,7 +26,6 @@ from bayou.spark.jvm.relation import dataset
 from bayou.spark.jvm.row_changes import Expressions
 from bayou.spark.jvm.session import java_session
 from bayou.spark.overwrite import matching_partitions
-from bayou.spark.scan import Scan
 from bayou.spark.skipped_files import choose
 from bayou.spark.types import readable_schema, sql_type
 
@@ -57,7 +56,9 @@ class Merge:
     resolution: Resolution
     source: Source
 
-    def rows(self, positions: pa.Array, marks: pa.Array | None = None, *, with_numbers: bool = False) -> DataFrame:
+    def rows(
+        self, positions: pa.Array, marks: pa.Array | None = None, *, with_numbers: bool = False, with_ids: bool = False
+    ) -> DataFrame:
         """The rows of some files, under the ids that the expressions have for their columns.
 
         The column `FILE` is never NULL, and tells rows of the table from none after an outer join.
@@ -66,31 +67,22 @@ class Merge:
             positions: the files.
             marks: an int for each of them, for `FILE` to hold; the positions where None.
             with_numbers: whether a further column `METADATA` has the number of the row in its file, as `row_index`.
+            with_ids: whether the rows have their ids, where the table keeps them (see `RowIdColumns.columns`).
         """
         change, snapshot = self.change, self.change.snapshot
-        jvm, session = change.target.application.jvm, java_session(change.target.spark)
-        stored = readable_schema(snapshot.schema)
-        scan = Scan(
-            change.target.application,
-            session,
-            snapshot,
-            stored.fields,
-            metadata=["row_index"] if with_numbers else None,
-            positions=positions.cast(pa.int64()),
-            hidden={FILE: (positions if marks is None else marks).cast(pa.int32())},
-            options=change.target.storage_options,
-        ).planned()
-        others = [FILE, *([METADATA] if with_numbers else [])]
+        jvm, spark = change.target.application.jvm, change.target.spark
+        stored = readable_schema(snapshot.schema).fields
+        marks = positions if marks is None else marks
+        found = change.scanned(stored, positions, marks, with_numbers=with_numbers, with_ids=with_ids)
         output = self.resolution.sides.target.output()
-        wanted = parse_schema(self.resolution.sides.target.schema().json())
-        plan, names = scan.plan, scan.columns[: len(stored.fields)]
+        plan, names = found.plan, found.names
         if self.resolution.schema != snapshot.schema:
-            known = {field.name: (name, field) for field, name in zip(stored.fields, names, strict=True)}
-            made = dataset(jvm, session, plan).selectExpr(
-                jvm.array(jvm.static("java.lang.String"), [*(_brought(each, known) for each in wanted.fields), *others])
-            )
-            plan, names = made.queryExecution().analyzed(), list(wanted.names)
-        return row_changes.statement_rows(jvm, change.target.spark, output, plan, names, others)
+            wanted = parse_schema(self.resolution.sides.target.schema().json())
+            known = {field.name: (name, field) for field, name in zip(stored, names, strict=True)}
+            columns = [*(_brought(each, known) for each in wanted.fields), *map(quoted_name, found.others)]
+            made = dataset(jvm, java_session(spark), plan).selectExpr(jvm.array(jvm.static("java.lang.String"), columns))
+            plan, names = made.queryExecution().analyzed(), wanted.names
+        return found.known(row_changes.statement_rows(jvm, spark, output, plan, names, found.others))
 
 
 def _brought(wanted: StructField, known: Mapping[str, tuple[str, StructField]]) -> str:
@@ -98,7 +90,9 @@ def _brought(wanted: StructField, known: Mapping[str, tuple[str, StructField]]) 
     if wanted.name not in known:
         return f"cast(null as {sql_type(wanted.type)}) as {quoted_name(wanted.name)}"
     name, stored = known[wanted.name]
-    return f"{aligned(quoted_name(name), stored.type, wanted.type)} as {quoted_name(wanted.name)}"
+    # Fields of structs have other names in the files where columns are mapped.
+    source = quoted_name(name) if isinstance(stored.type, str) else f"cast({quoted_name(name)} as {sql_type(stored.type)})"
+    return f"{aligned(source, stored.type, wanted.type)} as {quoted_name(wanted.name)}"
 
 
 def merge_of(

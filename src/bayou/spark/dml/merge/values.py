@@ -91,24 +91,33 @@ class WrittenColumns:
         self._values = {each.number: ClauseValues(merge, each, self._columns) for each in self._clauses}
         self._generates = has_generated_columns(merge.change.snapshot.protocol, schema)
 
-    def of(self, joined: DataFrame, *, copies: bool) -> DataFrame:
+    def of(self, joined: DataFrame, *, copies: bool, beside: Sequence[Column] = ()) -> DataFrame:
         """The rows, with the table's columns.
 
         Args:
             joined: joined rows, with the column `ACTION`.
-            copies: whether there are rows among them that stay as they are.
+            copies: whether there are rows among them that have no new values.
+            beside: further columns, made of the joined rows.
         """
         columns = [self._column(field, copies=copies).alias(field.name) for field in self._fields]
         computed = {field.name: numbers for field in self._fields if (numbers := self._computing(field))}
         if not computed:
-            return joined.select(*columns)
-        rows = joined.select(*columns, F.col(ACTION))
+            return joined.select(*columns, *beside)
+        rows = joined.select(*columns, *beside, F.col(ACTION))
         return rows.select(
             *(
                 F.expr(self._recomputed(field, computed[field.name])) if field.name in computed else F.col(quoted_name(field.name))
                 for field in self._fields
-            )
+            ),
+            *(F.col(quoted_name(name)) for name in rows.columns[len(columns) : -1]),
         )
+
+    def changed_by(self, clauses: Iterable[int]) -> dict[str, Column]:
+        """The columns that get new values by some clauses, as the table has them before."""
+        wanted = set(clauses)
+        assigned = {name for each in self._clauses if each.number in wanted for name in each.assigned}
+        changed = (f for f in self._fields if f.name.lower() in assigned or not wanted.isdisjoint(self._computing(f)))
+        return {field.name: self._columns[field.name.lower()] for field in changed}
 
     def _column(self, field: StructField, *, copies: bool) -> Column:
         """The value of a column by the clause that a row falls under."""

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The second pass of a MERGE: writes new, changed and copied rows, by the smallest join that the clauses allow."""
+"""The second pass of a MERGE: writes new, changed and copied rows, by the smallest join that the clauses allow.
+
+For a change data feed the rows that are deleted pass through the same job, and the rows that are updated with their old values.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol import properties
@@ -14,47 +19,30 @@ from bayou.protocol.constraints import constraints_of
 from bayou.protocol.generated_columns import generation_expression
 from bayou.protocol.identity_columns import identity_columns
 from bayou.protocol.schema import StructType
-from bayou.spark.dml.change import FILE
+from bayou.spark.dml.change import FILE, METADATA
 from bayou.spark.dml.commit import write_request
 from bayou.spark.dml.merge.actions import ACTION, action_of, inserted_action_of, matched_action_of
+from bayou.spark.dml.merge.beside import RowsBeside
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.find import clauses_with, positions_of
 from bayou.spark.dml.merge.values import WrittenColumns
 from bayou.spark.jvm import row_changes
-from bayou.spark.new_files import delete_files, write_new_files
+from bayou.spark.new_files import NewFiles, delete_files, write_new_files
 from bayou.spark.types import readable_schema
 from bayou.spark.write_target import WriteTarget, changed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from pyspark.sql import Column, DataFrame
 
-    from bayou.protocol.actions import AddFile
+    from bayou.spark.change_rows import BesideColumns
     from bayou.spark.dml.merge.find import Found
     from bayou.spark.dml.merge.target import Merge
-    from bayou.spark.new_files import NewFiles
     from bayou.spark.write_request import WriteRequest
-    from bayou.spark.write_target import HeadAction
 
+_MATCH = "__bayou_match"
 _REPARTITION = "spark.databricks.delta.merge.repartitionBeforeWrite.enabled"
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What the second pass wrote.
-
-    Attributes:
-        files: the actions that add the new files.
-        num_rows: the rows in them.
-        num_bytes: their size.
-        head: the actions that change what the table is.
-    """
-
-    files: Sequence[AddFile] = ()
-    num_rows: int = 0
-    num_bytes: int = 0
-    head: tuple[HeadAction, ...] = ()
 
 
 class Writer:
@@ -73,34 +61,35 @@ class Writer:
         self._rewrites = rewrites
         self._updates = clauses_with(merge, Action.UPDATE)
         self._inserts = clauses_with(merge, Action.INSERT)
-        self._changed = found.changed() if rewrites else found.changed(self._updates)
+        self._beside = RowsBeside(merge, found, rewrites=rewrites)
+        self._changed = self._beside.changed
         self._identities = {each.name.lower() for each in identity_columns(merge.resolution.schema)}
 
-    def write(self) -> Written:
+    def write(self) -> NewFiles:
         """The new files.
 
         Raises:
             ConstraintViolationError: a row breaks a rule of the table.
         """
         written: list[NewFiles] = []
-        target = self._target(())
         try:
             if self._inserts and self._generates_identities:
-                left_out = self._left_out()
+                left_out, beside = self._left_out(), self._beside.of_new_rows_alone
                 if self._changed:
-                    written.append(self._write(self._table_part(), self._provided(self._updates)))
-                written.append(self._write(self._source_part(left_out), self._provided(self._inserts), left_out))
+                    written.append(self._write(self._table_part(), self._provided(self._updates), self._beside.columns))
+                new = self._source_part(left_out, alone=True)
+                written.append(self._write(new, self._provided(self._inserts), beside, left_out))
             else:
                 rows = self._rows()
                 if rows is not None:
-                    written.append(self._write(rows, self._provided([*self._updates, *self._inserts])))
+                    written.append(self._write(rows, self._provided([*self._updates, *self._inserts]), self._beside.columns))
         except BaseException:
             for each in written:
-                delete_files(self.request, each.files)
+                delete_files(self.request, each.actions)
             raise
-        head = next((each.head for each in reversed(written) if each.head), target.head)
-        files = [file for each in written for file in each.files]
-        return Written(files, sum(e.num_rows for e in written), sum(e.num_bytes for e in written), head)
+        head = next((each.head for each in reversed(written) if each.head), self._table.head)
+        files, changes = [file for each in written for file in each.files], [file for each in written for file in each.changes]
+        return NewFiles(files, sum(e.num_rows for e in written), sum(e.num_bytes for e in written), head, changes)
 
     @property
     def request(self) -> WriteRequest:
@@ -125,17 +114,22 @@ class Writer:
         generated = {field.name.lower() for field in schema.fields if generation_expression(field) is not None}
         return {name for name in self._identities | generated if name not in assigned}
 
-    def _target(self, provided: Iterable[str], left_out: Iterable[str] = ()) -> WriteTarget:
+    @cached_property
+    def _table(self) -> WriteTarget:
+        """The table after the MERGE. There is one of it: new columns that are mapped get names by chance."""
         change, schema = self._merge.change, self._merge.resolution.schema
-        snapshot, omitted = change.snapshot, set(left_out)
-        given = StructType(tuple(f for f in readable_schema(schema).fields if f.name.lower() not in omitted))
-        target = changed(change.target.log, snapshot, schema, given, partitions=snapshot.partition_columns)
+        partitions = change.snapshot.partition_columns
+        return changed(change.target.log, change.snapshot, schema, readable_schema(schema), partitions=partitions)
+
+    def _target(self, provided: Iterable[str], left_out: Iterable[str] = ()) -> WriteTarget:
+        target, omitted = self._table, set(left_out)
+        given = StructType(tuple(f for f in target.given.fields if f.name.lower() not in omitted))
         rules = constraints_of(target.metadata, target.schema, provided=provided if target.generates else ())
         return replace(target, given=given, constraints=rules)
 
-    def _write(self, rows: DataFrame, provided: Iterable[str], left_out: Iterable[str] = ()) -> NewFiles:
+    def _write(self, rows: DataFrame, provided: Iterable[str], beside: BesideColumns, left_out: Iterable[str] = ()) -> NewFiles:
         target = self._target(provided, left_out)
-        return write_new_files(self._merge.change.target.application, rows, self.request, target)
+        return write_new_files(self._merge.change.target.application, rows, self.request, target, beside=beside)
 
     def _provided(self, clauses: Iterable[int]) -> set[str]:
         """The columns that some clauses set."""
@@ -145,8 +139,8 @@ class Writer:
     def _rows(self) -> DataFrame | None:
         """All rows that are written; None where there can be none."""
         matched = bool(self._found.changed()) or bool(self._found.kept)
-        if self._inserts and matched and not self._merge.source.is_small and not self._found.overlaps:
-            return WrittenColumns(self._merge, [*self._updates, *self._inserts]).of(self._of_both(), copies=self._rewrites)
+        if self._inserts and matched and not self._merge.source.is_small and not (self._found.overlaps or self._repeats):
+            return self._made([*self._updates, *self._inserts], self._of_both())
         parts = [self._table_part()] if self._changed else []
         if self._inserts:
             parts.append(self._source_part())
@@ -154,35 +148,53 @@ class Writer:
             return None
         return parts[0] if len(parts) == 1 else parts[0].union(parts[1])
 
-    def _table_part(self) -> DataFrame:
-        return WrittenColumns(self._merge, self._updates).of(self._of_table(), copies=self._rewrites)
+    @property
+    def _repeats(self) -> bool:
+        """Whether rows that pass through the job are joined with several of the source, and of these rows one counts."""
+        overlaps = self._found.overlaps and bool(self._merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE))
+        return overlaps or (self._beside.feeds and self._found.repeats)
 
-    def _source_part(self, left_out: Iterable[str] = ()) -> DataFrame:
-        return WrittenColumns(self._merge, self._inserts, left_out).of(self._of_source(), copies=False)
+    def _table_part(self) -> DataFrame:
+        return self._made(self._updates, self._of_table())
+
+    def _made(self, clauses: Iterable[int], joined: DataFrame) -> DataFrame:
+        """The columns that are written of joined rows, some of which are the table's."""
+        columns = WrittenColumns(self._merge, clauses)
+        copies = self._rewrites or self._beside.feeds
+        return columns.of(joined, copies=copies, beside=self._beside.joined(columns))
+
+    def _source_part(self, left_out: Iterable[str] = (), *, alone: bool = False) -> DataFrame:
+        columns = WrittenColumns(self._merge, self._inserts, left_out)
+        return columns.of(self._of_source(), copies=False, beside=self._beside.new(alone=alone))
 
     def _of_table(self) -> DataFrame:
         """The table's rows that are written again, joined with what they match."""
         merge = self._merge
-        rows = merge.rows(positions_of(self._changed))
+        rows = merge.rows(positions_of(self._changed), with_numbers=self._repeats, with_ids=self._beside.ids is not None)
         condition = self._condition
-        if self._found.overlaps:
+        if self._found.overlaps and not self._repeats:
             condition = condition & (matched_action_of(merge) >= 0)
         needs_all = self._rewrites or bool(merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE))
         joined = rows.join(merge.source.marked(), condition, "left" if needs_all else "inner")
-        return self._written(joined.withColumn(ACTION, action_of(merge) if needs_all else matched_action_of(merge)))
+        joined = joined.withColumn(ACTION, action_of(merge) if needs_all else matched_action_of(merge))
+        if self._repeats:
+            # A row that one of its matches changes is changed; what stays has the lesser number.
+            matches = Window.partitionBy(FILE, f"{METADATA}.row_index").orderBy(F.col(ACTION).desc())
+            joined = joined.withColumn(_MATCH, F.row_number().over(matches)).where(F.col(_MATCH) == 1)
+        return self._written(joined)
 
     def _of_both(self) -> DataFrame:
         """The same, with the source's rows that match nothing. Files that only hold matches take part and are not copied."""
         merge = self._merge
         files = positions_of({*self._changed, *self._found.changed(), *self._found.kept})
         marks = pa.array([each if each in self._changed else -1 - each for each in files.to_pylist()], pa.int32())
-        rows = merge.rows(files, marks)
+        rows = merge.rows(files, marks, with_ids=self._beside.ids is not None)
         needs_all = self._rewrites or bool(merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE))
         joined = rows.join(merge.source.marked(), self._condition, "full" if needs_all else "right")
         return self._written(joined.withColumn(ACTION, action_of(merge)))
 
     def _written(self, joined: DataFrame) -> DataFrame:
-        is_written = F.col(ACTION).isin([*self._updates, *self._inserts])
+        is_written = F.col(ACTION).isin(self._beside.passed)
         if self._rewrites:
             is_written = is_written | ((F.col(ACTION) < 0) & (F.col(FILE) >= 0))
         return joined.where(is_written)

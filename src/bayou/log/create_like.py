@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first commit of a table that is made like another one: its schema, partitioning, clustering, properties and features.
+
+Source: delta-spark's `DeltaAnalysis`, CREATE TABLE LIKE.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from bayou.log.clustering import logical_clustering
+from bayou.log.create import FirstActions
+from bayou.log.row_tracking import with_materialised_columns
+from bayou.protocol import properties as known
+from bayou.protocol.actions import Metadata
+from bayou.protocol.column_mapping import mapped_columns, without_mapping
+from bayou.protocol.features import check_readable, check_writable
+from bayou.protocol.identity_columns import with_high_water_mark
+from bayou.protocol.mapping_rules import fields_by_path
+from bayou.protocol.property_rules import validated
+from bayou.protocol.protocol_rules import merged, protocol_for_table
+from bayou.protocol.schema import StructType, schema_to_json
+from bayou.protocol.type_widening import without_type_changes
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot import Snapshot
+
+_OF_ONE_TABLE: Final = frozenset(
+    each.key.lower()
+    for each in (
+        known.MAX_COLUMN_ID,
+        known.MATERIALIZED_ROW_ID,
+        known.MATERIALIZED_ROW_COMMIT_VERSION,
+        known.ICT_ENABLEMENT_VERSION,
+        known.ICT_ENABLEMENT_TIMESTAMP,
+        known.CHECKPOINT_PROTECTION_VERSION,
+        known.ROW_TRACKING_SUSPENDED,
+    )
+)
+
+
+def copied_properties(source: Snapshot) -> dict[str, str]:
+    """The properties that another table can take over: all but those that are about one table's files and history."""
+    return {key: value for key, value in source.metadata.configuration.items() if key.lower() not in _OF_ONE_TABLE}
+
+
+def like_actions(
+    source: Snapshot, properties: Mapping[str, str], *, table: str, settings: Mapping[str, str] | None = None
+) -> FirstActions:
+    """The protocol and the metadata of a new table like another one, and its clustering columns.
+
+    Column ids and physical names are new ones, identity columns begin anew, and types that were widened have their types from
+    the start.
+
+    Args:
+        source: the other table.
+        properties: further properties, features and protocol versions among them.
+        table: the new table's URI, for errors.
+        settings: a session's settings.
+
+    Raises:
+        InvalidOptionError: a property cannot be set.
+        UnsupportedFeatureError: the table would need what bayou does not do.
+    """
+    check_readable(source.protocol, source.table_uri, source.version)
+    free = (settings or {}).get("spark.databricks.delta.allowArbitraryProperties.enabled", "false").lower() == "true"
+    copied = copied_properties(source)
+    change = validated(properties, table=table, current=copied, creating=True, allow_arbitrary=free)
+    given = {key.lower() for key in change.configuration}
+    configuration = {**{key: value for key, value in copied.items() if key.lower() not in given}, **change.configuration}
+    schema = without_type_changes(without_mapping(source.schema))
+    schema = StructType(tuple(with_high_water_mark(field, None) for field in schema.fields))
+    mapped = mapped_columns(schema, configuration, table=table)
+    names = [name for _, each in fields_by_path(mapped.schema) for name in (each.name, each.physical_name)]
+    metadata = Metadata(
+        id=str(uuid.uuid4()),
+        schema_string=schema_to_json(mapped.schema),
+        partition_columns=source.partition_columns,
+        configuration=with_materialised_columns(mapped.configuration, names, keep=False),
+        created_time=int(time.time() * 1000),
+        description=source.metadata.description if change.description is None else change.description,
+    )
+    clustering = logical_clustering(source)
+    needed = protocol_for_table(
+        mapped.schema,
+        metadata.configuration,
+        features=change.features,
+        min_reader=change.min_reader_version,
+        min_writer=change.min_writer_version,
+        partition_columns=metadata.partition_columns,
+        clustered=clustering is not None,
+    )
+    first = FirstActions(merged(source.protocol, needed), metadata, clustering)
+    check_writable(first.protocol, metadata, table)
+    return first

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the rows that a MERGE writes have beside the table's columns: their ids, what becomes of them, and their old values."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.spark.change_rows import FATE, BesideColumns, Fate
+from bayou.spark.dml.merge.actions import ACTION
+from bayou.spark.dml.merge.clauses import Action
+from bayou.spark.dml.merge.find import clauses_with, positions_of
+from bayou.spark.dml.merge.values import WrittenColumns
+from bayou.spark.types import readable_schema, spark_data_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+    from bayou.spark.dml.merge.find import Found
+    from bayou.spark.dml.merge.target import Merge
+
+
+class RowsBeside:
+    """The columns beside the table's in one MERGE.
+
+    Attributes:
+        feeds: whether change rows are written: the table has a change data feed, and what the commit adds and removes would
+            not tell it what became of the rows.
+        changed: the files whose rows pass through the job that writes.
+        ids: the columns that keep row ids; None where there are none to keep.
+    """
+
+    def __init__(self, merge: Merge, found: Found, *, rewrites: bool) -> None:
+        """Begin.
+
+        Args:
+            merge: the operation.
+            found: what the first pass found.
+            rewrites: whether the files of changed rows are written again.
+        """
+        self._merge = merge
+        self._updates, self._inserts, self._deletes = (
+            clauses_with(merge, each) for each in (Action.UPDATE, Action.INSERT, Action.DELETE)
+        )
+        self.feeds = merge.change.feeds and self._needs_change_rows(found, rewrites=rewrites)
+        self.changed = found.changed() if rewrites or self.feeds else found.changed(self._updates)
+        self.ids = merge.change.row_ids if self.changed else None
+
+    def _needs_change_rows(self, found: Found, *, rewrites: bool) -> bool:
+        """Vectors say which rows are deleted, and so do files all of whose rows are; added files say which are inserted."""
+        if found.changed(self._updates):
+            return True
+        changed = found.changed()
+        if not rewrites or not changed:
+            return False
+        positions = positions_of(changed)
+        deleted = pa.array([changed[each].cardinality for each in positions.to_pylist()], pa.int64())
+        return not pc.all(pc.fill_null(pc.equal(self._merge.change.live_rows(positions), deleted), False)).as_py()
+
+    @property
+    def passed(self) -> list[int]:
+        """The numbers of the clauses whose rows pass through the job that writes."""
+        return [*self._updates, *self._inserts, *(self._deletes if self.feeds else [])]
+
+    @cached_property
+    def columns(self) -> BesideColumns:
+        """The columns."""
+        hidden = () if self.ids is None else self.ids.names
+        if not self.feeds:
+            return BesideColumns(hidden)
+        changed = WrittenColumns(self._merge, self._updates).changed_by(self._updates)
+        return BesideColumns(hidden, feeds=True, before={name: f"__bayou_before{each}" for each, name in enumerate(changed)})
+
+    @property
+    def of_new_rows_alone(self) -> BesideColumns:
+        """Those of rows that are inserted by a job of their own."""
+        return BesideColumns(feeds=self.feeds)
+
+    def joined(self, columns: WrittenColumns) -> list[Column]:
+        """The columns, made of joined rows with `ACTION`.
+
+        Args:
+            columns: the table's columns of these rows.
+        """
+        updated = F.col(ACTION).isin(self._updates) if self._updates else F.lit(False)
+        found = [] if self.ids is None else [*self.ids.columns(updated)]
+        if not self.feeds:
+            return found
+        fate = F.lit(int(Fate.KEPT))
+        for each, numbers in ((Fate.UPDATED, self._updates), (Fate.DELETED, self._deletes), (Fate.INSERTED, self._inserts)):
+            fate = F.when(F.col(ACTION).isin(numbers), int(each)).otherwise(fate) if numbers else fate
+        old = columns.changed_by(self._updates)
+        return [*found, fate.alias(FATE), *(old[name].alias(column) for name, column in self.columns.before.items())]
+
+    def new(self, *, alone: bool) -> list[Column]:
+        """The columns of rows that are inserted.
+
+        Args:
+            alone: whether a job of their own writes them.
+        """
+        found = [] if self.ids is None or alone else [*self.ids.of_new_rows()]
+        if not self.feeds:
+            return found
+        found.append(F.lit(int(Fate.INSERTED)).alias(FATE))
+        schema = readable_schema(self._merge.resolution.schema)
+        before = {} if alone else self.columns.before
+        fields = ((schema.field(name), column) for name, column in before.items())
+        return [*found, *(F.lit(None).cast(spark_data_type(field)).alias(column) for field, column in fields if field is not None)]

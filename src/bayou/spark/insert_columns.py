@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The columns that the rows of an INSERT become before they are written, where they may change the table's schema.
+
+Spark aligns rows to columns that it is told. A schema that evolves is told it by the table's columns and by what the rows have
+beyond them. Source: delta-spark's `DeltaAnalysis`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.schema_check import VOID_TYPES
+from bayou.protocol.type_widening import Widening, is_widening
+
+
+def evolved_columns(table: StructType, given: StructType, *, by_name: bool, widening: Widening = Widening.NEVER) -> StructType:
+    """The table's columns with what the rows have beyond them: columns, nested fields, wider types.
+
+    Args:
+        table: the table's columns.
+        given: the columns of the rows.
+        by_name: whether columns go by their names, whatever the case; else by their positions, nested fields too.
+        widening: which types the table takes over from the rows where they are wider.
+
+    Returns:
+        The columns, the table's first. By position there may be two of one name; no table can have them.
+    """
+    return _Evolution(by_name, widening).structs(table, given)
+
+
+@dataclass(frozen=True, slots=True)
+class _Evolution:
+    by_name: bool
+    widening: Widening
+
+    def structs(self, table: StructType, given: StructType) -> StructType:
+        if self.by_name:
+            names = {each.name.lower() for each in table.fields}
+            new = {each.name.lower(): each for each in given.fields}
+            pairs = [(each, new.get(each.name.lower())) for each in table.fields]
+            more = [each for each in given.fields if each.name.lower() not in names]
+        else:
+            count = len(table.fields)
+            found: list[StructField | None] = [*given.fields[:count], *[None] * (count - len(given.fields))]
+            pairs, more = list(zip(table.fields, found, strict=True)), list(given.fields[count:])
+        kept = (each if twin is None else replace(each, type=self._type(each.type, twin.type)) for each, twin in pairs)
+        return StructType((*kept, *(replace(each, nullable=True) for each in more)))
+
+    def _type(self, table: DataType, given: DataType) -> DataType:
+        match table, given:
+            case StructType(), StructType():
+                return self.structs(table, given)
+            case ArrayType(element, _), ArrayType(other, _):
+                return replace(table, element_type=self._type(element, other))
+            case MapType(key, value, _), MapType(other_key, other_value, _):
+                return replace(table, key_type=self._type(key, other_key), value_type=self._type(value, other_value))
+            case str(), str() if is_widening(table, given, self.widening):
+                return given
+            case _:
+                return given if table in VOID_TYPES else table

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of a table that are written again with the rows that they have: without deletion vectors, with other types or names.
+
+One Spark job writes them, one commit puts them in the place of the old ones. No row changes, and rows keep their ids where the
+table keeps them. Source: delta-spark's `OptimizeExecutor` and `RemoveColumnMappingCommand`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import DeltaError, StorageError
+from bayou.log.transaction import Conflicted, Unknown
+from bayou.protocol.sql_text import quoted_name
+from bayou.spark.change_rows import BesideColumns
+from bayou.spark.jvm.session import java_session
+from bayou.spark.new_files import delete_files, write_new_files
+from bayou.spark.reader import scan_frame
+from bayou.spark.row_ids import RowIdColumns
+from bayou.spark.scan import EVERY_FILE, OUR_METADATA, Scan
+from bayou.spark.types import readable_schema
+from bayou.spark.write_request import WriteRequest
+from bayou.spark.write_target import WriteTarget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pyspark.sql import DataFrame
+
+    from bayou.log.snapshot import Snapshot
+    from bayou.log.transaction import Transaction
+    from bayou.spark.alter_target import AlterTarget
+    from bayou.spark.new_files import NewFiles
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What was written again, for the metrics of a commit.
+
+    Attributes:
+        added_sizes: the sizes of the new files in bytes, ascending.
+        removed_files: how many files go.
+        removed_bytes: their size together.
+        removed_vectors: how many deletion vectors go with them.
+        rows: the rows in the new files.
+    """
+
+    added_sizes: tuple[int, ...]
+    removed_files: int
+    removed_bytes: int
+    removed_vectors: int
+    rows: int
+
+    @classmethod
+    def of(cls, old: pa.Table, new: NewFiles) -> Rewritten:
+        """Counts.
+
+        Args:
+            old: the files that go, as `Snapshot.files` gives them.
+            new: those that take their place.
+        """
+        vectors = old.num_rows - old["deletion_vector"].null_count
+        size = pc.sum(old["size"]).as_py() or 0
+        return cls(tuple(sorted(each.size for each in new.files)), old.num_rows, size, vectors, new.num_rows)
+
+    def as_reorg(self) -> dict[str, int]:
+        """The metrics of OPTIMIZE and REORG."""
+        sizes = self.added_sizes
+        count = len(sizes)
+        names = ("minFileSize", "p25FileSize", "p50FileSize", "p75FileSize", "maxFileSize")
+        places = (0, count // 4, count // 2, count * 3 // 4, count - 1)
+        return {
+            "numAddedFiles": count,
+            "numAddedBytes": sum(sizes),
+            "numRemovedFiles": self.removed_files,
+            "numRemovedBytes": self.removed_bytes,
+            "numDeletionVectorsRemoved": self.removed_vectors,
+            **(dict(zip(names, (sizes[place] for place in places), strict=True)) if sizes else {}),
+        }
+
+    def as_mapping_removal(self) -> dict[str, int]:
+        """The metrics of REMOVE COLUMN MAPPING."""
+        return {
+            "numRewrittenFiles": self.removed_files,
+            "numCopiedRows": self.rows,
+            "numOutputBytes": sum(self.added_sizes),
+            "numRemovedBytes": self.removed_bytes,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """Why files are written again, as the commit says it.
+
+    Attributes:
+        operation: the operation's name in the history.
+        parameters: its parameters.
+        metrics: what it counted, of what was written again.
+        into: the table afterwards, where the commit makes another one of it; None where only files change.
+    """
+
+    operation: str
+    parameters: Mapping[str, Any]
+    metrics: Callable[[Rewritten], Mapping[str, int]]
+    into: WriteTarget | None = None
+
+
+def rewrite_files(target: AlterTarget, snapshot: Snapshot, positions: pa.Array, rewriting: Rewriting) -> None:
+    """Writes some files of a table again, and commits them in the place of the old ones, as a change of no row.
+
+    Args:
+        target: the table.
+        snapshot: its state.
+        positions: which of its files, by their positions in `Snapshot.files`.
+        rewriting: what the commit says and changes beside.
+
+    Raises:
+        ConcurrentModificationError: another commit removed one of the files; or it added files, and the table becomes another
+            one. What was written is deleted again.
+        StorageError: the store failed; the commit may be in the log all the same.
+    """
+    after = rewriting.into or same_table(target, snapshot)
+    with target.begin(snapshot, rewriting.operation, rewriting.parameters) as transaction:
+        if rewriting.into is None:
+            transaction.reads.note_files(snapshot.files(["path"])["path"].take(positions))
+        else:
+            transaction.read_whole_table()
+        request = WriteRequest(snapshot.table_uri, "append", storage_options=target.options, data_change=False)
+        frame, beside = _rows(target, snapshot, positions)
+        added = write_new_files(target.application, frame, request, after, beside=beside)
+        try:
+            error = _commit(transaction, snapshot.files().take(positions), added, rewriting)
+        except StorageError:
+            raise  # it may be after the commit that the store failed
+        except DeltaError:
+            delete_files(request, added.files)
+            raise
+        if error is not None:
+            delete_files(request, added.files)
+            raise error
+
+
+def same_table(target: AlterTarget, snapshot: Snapshot) -> WriteTarget:
+    """A table as a state has it, as something that its own rows are written into; they obey its rules already."""
+    given = readable_schema(snapshot.schema)
+    return WriteTarget(target.log, snapshot, snapshot.protocol, snapshot.metadata, snapshot.schema, given)
+
+
+def _commit(transaction: Transaction, old: pa.Table, added: NewFiles, rewriting: Rewriting) -> DeltaError | None:
+    """Commits new files; the error where it is certain that they are not in the log."""
+    transaction.remove_files(old, data_change=False)
+    transaction.log.store.sync(added.relative_paths)
+    head = () if rewriting.into is None else rewriting.into.head
+    metrics = rewriting.metrics(Rewritten.of(old, added))
+    match transaction.try_commit([*head, *added.files], metrics=metrics, new_files=True):
+        case Conflicted(error):
+            return error
+        case Unknown(failure):
+            raise failure
+        case _:
+            return None
+
+
+def _rows(target: AlterTarget, snapshot: Snapshot, positions: pa.Array) -> tuple[DataFrame, BesideColumns]:
+    """The rows of some files with all columns of the table, and those that keep their ids where the table keeps them."""
+    ids = RowIdColumns.of(snapshot)
+    schema = readable_schema(snapshot.schema)
+    scan = Scan(
+        target.application,
+        java_session(target.spark),
+        snapshot,
+        [*schema.fields, *(() if ids is None else ids.fields)],
+        metadata=None if ids is None else ["row_index"],
+        positions=positions.cast(pa.int64()),
+        hidden={} if ids is None else ids.constants(snapshot, positions),
+        options={**target.options, **EVERY_FILE},
+    )
+    rows = scan_frame(scan, target.spark)
+    if ids is None:
+        return rows, BesideColumns()
+    known = ids.known(rows, OUR_METADATA)
+    return known.select(*map(quoted_name, schema.names), *ids.columns()), BesideColumns(ids.names)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables as the source and the sink of Structured Streaming queries."""

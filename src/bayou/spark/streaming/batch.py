@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of a micro-batch as rows: one scan by Spark's own reader, or those of a change feed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import pyarrow.compute as pc
+
+from bayou.log.change_feed import ChangeFeed
+from bayou.plan.predicate import columns
+from bayou.protocol.schema import StructType
+from bayou.spark import deletion_vectors
+from bayou.spark.change_scan import FEED_NAMES, Changes
+from bayou.spark.jvm.relation import dataset, java_frame
+from bayou.spark.jvm.session import session_of
+from bayou.spark.reader import named_frame
+from bayou.spark.scan import Scan
+from bayou.spark.types import readable_schema
+from bayou.spark.vectors import load_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+
+    from bayou.log.streaming.stream_files import StreamFiles
+    from bayou.plan.predicate import Predicate
+    from bayou.protocol.schema import StructField
+    from bayou.spark.application import Application
+    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.scan import PlannedScan
+
+
+_FIRST_SPARK_THAT_ADDS_METADATA: Final = (4, 0)
+"""From it on Spark adds `_metadata` to a batch that projects a relation, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFiles:
+    """The files of a batch as a source of files; rows in their deletion vectors are not read.
+
+    Attributes:
+        batch: the files.
+        name: what tells the batch from the others of its stream.
+    """
+
+    batch: StreamFiles
+    name: str
+
+    @property
+    def key(self) -> str:  # noqa: D102  (of FileSource, as all below)
+        return f" batch {self.name}"
+
+    def files(self, columns: Sequence[str]) -> pa.Table:  # noqa: D102
+        return self.batch.files.select(list(columns))
+
+    def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:  # noqa: D102
+        return self.batch.partition_texts()
+
+    def choose(self, predicate: Predicate) -> pa.Array | None:  # noqa: D102
+        if not columns(predicate):
+            return None
+        kept = self.batch.may_match(predicate)
+        return None if pc.all(kept).as_py() is not False else pc.indices_nonzero(kept)
+
+    def vectors(self, positions: pa.Array | None, options: Mapping[str, str]) -> dict[str, pa.Array]:  # noqa: D102
+        files = self.batch.files if positions is None else self.batch.files.take(positions)
+        descriptors = files["deletion_vector"].combine_chunks()
+        if descriptors.null_count == len(descriptors):
+            return {}
+        return deletion_vectors.to_arrow(load_vectors(self.batch.snapshot, descriptors, options))
+
+    def row_condition(self, vectors: dict[str, pa.Array]) -> str:  # noqa: D102
+        return deletion_vectors.row_is_live(vectors)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRequest:
+    """How a batch is read.
+
+    Attributes:
+        name: what tells the batch from all others.
+        metadata: Spark's column of facts about a row's file, where the query uses it; None where it does not.
+        options: options for the file system.
+    """
+
+    name: str
+    metadata: StructField | None
+    options: Mapping[str, str]
+
+
+def rows_of(application: Application, session: JavaObject, files: StreamFiles | ChangeFeed, request: BatchRequest) -> JavaObject:
+    """The rows of a batch as a Dataset that Spark takes for a part of a stream.
+
+    Args:
+        application: the Spark application.
+        session: the JVM session that the stream belongs to.
+        files: the files of the batch.
+        request: how they are read.
+    """
+    wanted = readable_schema(files.snapshot.schema).fields
+    spark = session_of(session)
+    by_spark = application.jvm.spark_version >= _FIRST_SPARK_THAT_ADDS_METADATA
+    facts = None if by_spark else _names_of(request.metadata)
+    if isinstance(files, ChangeFeed):
+        changes = Changes(files, request.options, request.name)
+        planned = changes.planned(application, session, wanted, facts, streaming=True)
+        return java_frame(named_frame(application, spark, planned, wanted, [*FEED_NAMES, *_metadata_of(planned, facts)]))
+    source = BatchFiles(files, request.name)
+    scan = Scan(application, session, files.snapshot, wanted, options=request.options, source=source, streaming=True)
+    planned = scan.planned()
+    if scan.is_plain(planned):
+        return dataset(application.jvm, session, planned.plan)  # every Spark adds `_metadata` to a relation
+    planned = planned if facts is None else replace(scan, metadata=facts).planned()
+    return java_frame(named_frame(application, spark, planned, wanted, _metadata_of(planned, facts)))
+
+
+def _names_of(metadata: StructField | None) -> list[str] | None:
+    return None if metadata is None or not isinstance(metadata.type, StructType) else list(metadata.type.names)
+
+
+def _metadata_of(planned: PlannedScan, facts: list[str] | None) -> list[str]:
+    return [] if facts is None else planned.columns[-1:]

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table as the sink of a stream: each micro-batch is one commit, which says which batch of which query it is.
+
+The batches go the way of every other write. A batch whose number the table has already for this query is passed over, so that
+a query that was stopped between its commit and its own note of it writes no row twice. Source: delta-spark's `DeltaSink`.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from bayou.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError, redact_uri
+from bayou.protocol.schema import StructType, parse_schema, schema_to_json
+from bayou.spark.jvm.relation import aligned_rows
+from bayou.spark.jvm.streaming import roots_read, rows_of_batch, stream_sink
+from bayou.spark.types import contains_void, readable_schema
+from bayou.spark.write_request import PARTITION_COLUMNS_OPTION, StreamBatch, WriteRequest
+from bayou.spark.writer import write
+from bayou.storage.paths import qualify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame
+
+    from bayou.log.snapshot import Snapshot
+    from bayou.spark.application import Application
+    from bayou.spark.jvm.bridge import JavaObject
+
+_logger = logging.getLogger("bayou")
+_MODES: Final = {"Append": "append", "Complete": "overwrite"}
+
+
+def sink_of(application: Application, options: Mapping[str, str], partitions: list[str], output_mode: str) -> JavaObject:
+    """The sink of a query that begins.
+
+    Args:
+        application: the Spark application.
+        options: the writer's options.
+        partitions: the columns of `partitionBy`.
+        output_mode: Append, Complete or Update.
+
+    Raises:
+        UnsupportedFeatureError: the output mode is update.
+        InvalidOptionError: the path is missing, or an option's value is none of its.
+    """
+    table = redact_uri(options.get("path", ""))
+    if output_mode not in _MODES:
+        raise UnsupportedFeatureError(
+            f"Data source delta does not support {output_mode} output mode.",
+            table=table,
+            error_class="DELTA_UNSUPPORTED_OUTPUT_MODE",
+            sql_state="0AKDC",
+            features=[f"output mode {output_mode.lower()}"],
+            next_step="use append or complete; to change rows, use foreachBatch with DeltaTable.merge.",
+        )
+    given = {name: value for name, value in options.items() if name != PARTITION_COLUMNS_OPTION}
+    request = WriteRequest.from_options(given, _MODES[output_mode], partitions or None)
+    # A batch is rows that are new, or in complete mode all rows there are: options for a part of a table say nothing here.
+    request = replace(request, dynamic_partitions=False, replace_where=None, replace_on=None, replace_using=None, data_change=True)
+    if output_mode == "Append" and _is_true(options, "overwriteSchema"):
+        raise InvalidOptionError(
+            "'overwriteSchema' needs the output mode complete: an append keeps the rows that are there.",
+            table=table,
+            error_class="DELTA_ILLEGAL_USAGE",
+            sql_state="42601",
+            option="overwriteSchema",
+            next_step="use mergeSchema to add columns, or the output mode complete.",
+        )
+    sink = _Sink(application, request, output_mode)
+    return stream_sink(application.jvm, f"DeltaSink[{redact_uri(request.path)}]", sink)
+
+
+def _is_true(options: Mapping[str, str], name: str) -> bool:
+    return any(key.lower() == name.lower() and value.strip().lower() == "true" for key, value in options.items())
+
+
+@dataclass(frozen=True, slots=True)
+class _Sink:
+    """Writes the batches of one query.
+
+    Attributes:
+        application: the Spark application.
+        request: what the writer asked for.
+        output_mode: Append or Complete.
+    """
+
+    application: Application
+    request: WriteRequest
+    output_mode: str
+
+    def __call__(self, facts: str, data: Any) -> None:
+        """Called by `bayou.StreamSink`.
+
+        Args:
+            facts: the number of the batch and the query's id, with NUL between them.
+            data: the batch, planned.
+        """
+        number, query_id = facts.split("\0")
+        jvm, table = self.application.jvm, self.request.path.rstrip("/")
+        reads_itself = any(qualify(root).uri.rstrip("/") == table for root in roots_read(jvm, data))
+        batch = StreamBatch(query_id, int(number), self.output_mode, reads_itself=reads_itself)
+        request = replace(self.request, txn=(query_id, int(number)), stream=batch)
+        result = write(self.application, rows_of_batch(data), request, self._cast)
+        if result.reason == "replayed":
+            table = redact_uri(self.request.path)
+            _logger.info("batch %s of query %s is in the table already and is passed over (table: %s)", number, query_id, table)
+
+    def _cast(self, rows: DataFrame, snapshot: Snapshot | None) -> DataFrame:
+        """The rows with the table's types, by the session's store assignment; columns that are new to the table as they are."""
+        given = readable_schema(parse_schema(rows.schema.json()))
+        void = [each.name for each in given.fields if contains_void(each.type)]
+        if void:
+            raise InvalidSchemaError(
+                f"The rows of the stream have columns of nothing but NULL, without a type: {', '.join(void)}.",
+                table=self.request.path,
+                version=None if snapshot is None else snapshot.version,
+                error_class="DELTA_NULL_SCHEMA_IN_STREAMING_WRITE",
+                sql_state="42P18",
+                next_step="cast them to a type.",
+            )
+        if snapshot is None or self.request.overwrite_schema:
+            return rows
+        table = readable_schema(snapshot.schema)
+        others = [
+            (each, known) for each in given.fields if (known := table.field(each.name)) is not None and known.type != each.type
+        ]
+        others = [(each, known) for each, known in others if not _has_new_fields(each.type, known.type)]
+        if not others:
+            return rows
+        wanted = StructType(tuple(replace(known, name=each.name, metadata={}) for each, known in others))
+        jvm = self.application.jvm
+        untouched = [each for each in given.fields if each.name not in wanted.names]
+        wanted = StructType((*(replace(each, nullable=True) for each in untouched), *wanted.fields))
+        return aligned_rows(jvm, rows, f"delta.`{redact_uri(self.request.path)}`", schema_to_json(wanted), by_name=True)
+
+
+def _has_new_fields(given: Any, known: Any) -> bool:
+    """Whether a type has nested fields that another one has not; they are for the evolution of the schema to add, or to refuse."""
+    if isinstance(given, StructType) and isinstance(known, StructType):
+        pairs = [(each, known.field(each.name)) for each in given.fields]
+        return any(other is None or _has_new_fields(each.type, other.type) for each, other in pairs)
+    return False

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table as the source of a stream: Spark's calls on it arrive here.
+
+Which files a batch has, `bayou.log.streaming` decides; here they become rows by Spark's own reader. Offsets are the texts that
+delta-spark writes, so that a query goes on under either engine.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import InvalidOptionError, SchemaMismatchError, TimeTravelError, redact_uri
+from bayou.log.streaming.options import StreamOptions
+from bayou.log.streaming.source import StreamingSource
+from bayou.log.time_travel import split_path
+from bayou.protocol.features import check_readable
+from bayou.protocol.schema import parse_schema, schema_to_json
+from bayou.spark.jvm.session import session_of, settings_of
+from bayou.spark.jvm.streaming import stream_source
+from bayou.spark.reader import check_types, is_table, storage_options_of
+from bayou.spark.streaming.stream_reader import Reading, StreamReader
+from bayou.spark.types import incompatible, readable_schema
+from bayou.spark.unknown_options import report_unknown_of_stream
+from bayou.storage.paths import qualify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bayou.spark.application import Application
+    from bayou.spark.jvm.bridge import JavaObject
+
+_numbers: Final = itertools.count(1)
+_TIME_ZONE: Final = "spark.sql.session.timeZone"
+
+
+def schema_of(application: Application, options: Mapping[str, str], session: JavaObject, given: str | None) -> str:
+    """The columns of a stream, as JSON.
+
+    Args:
+        application: the Spark application.
+        options: the reader's options.
+        session: the JVM session of the reader.
+        given: JSON of a schema that the reader was given, or that the table's catalog entry has; None for none.
+
+    Raises:
+        DeltaError: the table is not there or cannot be read, or an option is none of a stream's.
+    """
+    source, _, _ = _opened(application, options, session)
+    schema = readable_schema(source.schema)
+    problems = [] if given is None else list(incompatible(parse_schema(given).fields, schema))
+    if problems:
+        raise SchemaMismatchError(
+            f"The schema that was given is not the table's: {'; '.join(problems)}.",
+            table=options.get("path"),
+            error_class="DELTA_READ_SOURCE_SCHEMA_CONFLICT",
+            sql_state="42K07",
+            next_step="leave the schema out: a Delta table knows its own.",
+        )
+    return schema_to_json(schema)
+
+
+def source_of(
+    application: Application, options: Mapping[str, str], session: JavaObject, given: str | None, checkpoint: str
+) -> JavaObject:
+    """The source of a query that begins, or goes on.
+
+    Args:
+        application: the Spark application.
+        options: the reader's options.
+        session: the JVM session of the reader.
+        given: JSON of a schema that the reader was given; None for none.
+        checkpoint: the folder of this source in the query's checkpoint.
+
+    Raises:
+        DeltaError: as `schema_of`.
+    """
+    del given
+    source, wanted, storage_options = _opened(application, options, session, checkpoint)
+    report_unknown_of_stream(options, source.table_uri)
+    reading = Reading(application, session, source, next(_numbers), checkpoint, wanted.with_event_time_order, storage_options)
+    name = f"DeltaSource[{redact_uri(source.table_uri)}]"
+    schema = schema_to_json(readable_schema(source.schema))
+    return stream_source(application.jvm, reading.number, name, schema, StreamReader(reading))
+
+
+def _opened(
+    application: Application, options: Mapping[str, str], session: JavaObject, checkpoint: str | None = None
+) -> tuple[StreamingSource, StreamOptions, dict[str, str]]:
+    given = {name.lower(): value for name, value in options.items()}
+    if "path" not in given:
+        raise InvalidOptionError("A Delta table is read by its path, and none is given.", option="path")
+    _refuse_time_travel(given["path"])
+    path, storage_options = qualify(given["path"]).uri, storage_options_of(options)
+    wanted = StreamOptions.from_options(options, path)
+    snapshot = application.snapshot(path, storage_options)
+    check_readable(snapshot.protocol, snapshot.table_uri, snapshot.version)
+    check_types(application, snapshot)
+    settings = settings_of(session_of(session))
+    log = application.logs.get(path, storage_options)
+    zone = settings[_TIME_ZONE]
+    source = StreamingSource(log, snapshot, wanted, time_zone=zone, settings=settings, source_path=checkpoint)
+    return source, wanted, storage_options
+
+
+def _refuse_time_travel(path: str) -> None:
+    found = split_path(path)
+    if found is not None and not is_table(path):
+        raise TimeTravelError(
+            "Cannot time travel streams: the path names a version of the table.",
+            table=found.path,
+            error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS",
+            sql_state="0AKDC",
+            next_step="use the option startingVersion or startingTimestamp.",
+        )

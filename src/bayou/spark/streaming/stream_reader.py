@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What answers Spark's calls on one source of one query."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bayou.errors import SchemaChangedError, redact_uri
+from bayou.log.streaming.event_order import check_event_order
+from bayou.log.streaming.limits import ReadLimits
+from bayou.protocol.schema import parse_schema
+from bayou.spark.jvm.streaming import stream_leaf
+from bayou.spark.scan import is_file_metadata
+from bayou.spark.streaming.batch import BatchRequest, rows_of
+from bayou.spark.types import readable_schema
+from bayou.storage import open_store, qualify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bayou.log.streaming.offsets import SourceOffset
+    from bayou.log.streaming.source import StreamingSource
+    from bayou.protocol.schema import StructField
+    from bayou.spark.application import Application
+    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.streaming import StreamLeaf
+
+_logger = logging.getLogger("bayou")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One source of one query.
+
+    Attributes:
+        application: the Spark application.
+        session: the JVM session of the reader.
+        source: the table as it is read.
+        number: tells it from the other sources of the application.
+        checkpoint: the folder of the source in the query's checkpoint.
+        by_event_time: whether the first snapshot is read in the order of the watermark's column.
+        storage_options: options for the file system.
+    """
+
+    application: Application
+    session: JavaObject
+    source: StreamingSource
+    number: int
+    checkpoint: str
+    by_event_time: bool
+    storage_options: Mapping[str, str]
+
+
+class StreamReader:
+    """Answers Spark's calls. A query's thread makes them one after the other; `metrics` may come from another one."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._source = reading.source
+        self._is_checked = False
+        self._metadata: StructField | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self, facts: str, _: Any) -> Any:
+        """Called by `bayou.StreamSource`.
+
+        Args:
+            facts: what Spark asks for and two texts, with NUL between them.
+        """
+        what, first, second = facts.split("\0")
+        with self._lock:
+            if not self._is_checked and what in ("latest", "batch"):
+                self._check(self._offset(first) or (self._offset(second) if what == "batch" else None))
+            return getattr(self, f"_{what}")(first, second)
+
+    def _check(self, reached: SourceOffset | None) -> None:
+        """What is to be known of the query before its first batch: Spark has its plan ready by then."""
+        reading = self._reading
+        leaf = stream_leaf(reading.application.jvm, reading.session, reading.number)
+        if leaf is not None:
+            self._check_columns(leaf)
+        if reading.by_event_time:
+            self._source.event_time = None if leaf is None else leaf.event_time
+            if self._source.event_time is None:
+                table = redact_uri(self._source.table_uri)
+                _logger.warning("withEventTimeOrder does nothing: no watermark is on a column of the table (table: %s)", table)
+        store = open_store(qualify(reading.checkpoint), reading.storage_options)
+        check_event_order(store, self._source.event_time, reached, self._source.table_uri)
+        self._is_checked = True
+
+    def _check_columns(self, leaf: StreamLeaf) -> None:
+        """The plan knows its columns by their places, so they must be those of the table."""
+        planned = parse_schema(leaf.columns).fields
+        self._metadata = next((each for each in planned if is_file_metadata(each)), None)
+        given = [(each.name, each.type) for each in planned if not is_file_metadata(each)]
+        if given != [(each.name, each.type) for each in readable_schema(self._source.schema).fields]:
+            raise SchemaChangedError(
+                "The table's schema changed after this streaming DataFrame was made.",
+                table=self._source.table_uri,
+                next_step="make the DataFrame again by readStream, and start the query with it.",
+            )
+
+    def _latest(self, start: str, limit: str) -> str | None:
+        limits = ReadLimits(None, None) if limit == "all" else self._source.limits
+        found = self._source.latest_offset(self._offset(start), limits)
+        return None if found is None else found.to_json()
+
+    def _report(self, _first: str, _second: str) -> str | None:
+        return None
+
+    def _batch(self, start: str, end: str) -> JavaObject:
+        last, reading = self._offset(end), self._reading
+        assert last is not None  # noqa: S101  (Spark has an end for each batch)
+        files = self._source.batch(self._offset(start), last)
+        metadata = self._metadata
+        request = BatchRequest(f"{reading.number} {start}..{end} ", metadata, reading.storage_options)
+        return rows_of(reading.application, reading.session, files, request)
+
+    def _commit(self, _: str, end: str) -> None:
+        last = self._offset(end)
+        if last is not None:
+            self._source.commit(last)
+
+    def _fix(self, _first: str, _second: str) -> None:
+        self._source.fix_end()
+
+    def _metrics(self, latest: str, _: str) -> str:
+        backlog = self._source.backlog(self._offset(latest))
+        return f"numFilesOutstanding {backlog.files} numBytesOutstanding {backlog.bytes}"
+
+    def _stop(self, _first: str, _second: str) -> None:
+        """Nothing is open."""
+
+    def _offset(self, text: str) -> SourceOffset | None:
+        return self._source.parse_offset(text) if text else None

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TRUNCATE TABLE: all files leave the table, in one commit; no data is read.
+
+Source: delta-spark's operation `TRUNCATE`.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from bayou.errors import AppendOnlyError
+from bayou.protocol import properties
+from bayou.spark.jvm.session import refresh_caches
+
+if TYPE_CHECKING:
+    from bayou.spark.alter_target import AlterTarget
+
+
+def truncate(target: AlterTarget) -> None:
+    """Empties a table. Old versions can still be read, and a table without files gets no commit.
+
+    Args:
+        target: the table.
+
+    Raises:
+        AppendOnlyError: the table only takes appends.
+        UnsupportedFeatureError: the table asks its writers for what bayou does not do.
+        ConcurrentModificationError: another commit added or removed files in the meantime.
+    """
+    start = time.monotonic()
+    snapshot = target.snapshot()
+    if properties.APPEND_ONLY.read(snapshot.metadata.configuration):
+        raise AppendOnlyError(
+            "The table only takes appends (delta.appendOnly), and TRUNCATE removes its rows.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            next_step="set delta.appendOnly to false first.",
+        )
+    with target.begin(snapshot, "TRUNCATE", {}) as transaction:
+        files = transaction.files()
+        if not files.num_rows:
+            return
+        removed = transaction.remove_files(files)
+        metrics = {"numRemovedFiles": len(removed), "executionTimeMs": int((time.monotonic() - start) * 1000)}
+        transaction.commit(metrics=metrics)
+    refresh_caches(target.spark, snapshot.table_uri, target.application.jvm, target.options)

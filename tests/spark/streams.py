@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams for tests: rows that arrive as files, and queries that run until nothing is left."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+SECONDS = 180
+"""How long a query may take at the most."""
+
+
+class Arrivals:
+    """A folder of Parquet files that a stream reads, one file a batch."""
+
+    def __init__(self, spark: SparkSession, path: Path, schema: str) -> None:
+        self.spark = spark
+        self.path = str(path)
+        self.schema = schema
+        Path(path).mkdir(parents=True)
+
+    def bring(self, rows: list[Any]) -> None:
+        """One more file with these rows."""
+        self.spark.createDataFrame(rows, self.schema).coalesce(1).write.mode("append").parquet(self.path)
+
+    def stream(self) -> DataFrame:
+        """The rows as a stream."""
+        return self.spark.readStream.schema(self.schema).option("maxFilesPerTrigger", 1).parquet(self.path)
+
+
+def run(frame: DataFrame, checkpoint: Path | str, path: str | None = None, mode: str = "append", **options: Any) -> StreamingQuery:
+    """Runs a stream into a table until nothing is left to do, and raises what stopped it, if anything did."""
+    writer = frame.writeStream.format("delta").outputMode(mode).option("checkpointLocation", str(checkpoint))
+    partitions = options.pop("partition_by", None)
+    writer = writer.options(**options).trigger(availableNow=True)
+    writer = writer.partitionBy(*partitions) if partitions else writer
+    return finish(writer.start(path))
+
+
+def finish(query: StreamingQuery) -> StreamingQuery:
+    """Waits until a query has ended, and raises what stopped it, if anything did."""
+    assert query.awaitTermination(SECONDS), "the query did not end"
+    return query
+
+
+def forget_last_commit(checkpoint: Path | str) -> None:
+    """Makes a query's checkpoint what it is when the query is killed after its sink wrote, and before Spark noted that it did."""
+    notes = sorted((each for each in Path(checkpoint, "commits").iterdir() if each.name.isdigit()), key=lambda each: int(each.name))
+    notes[-1].unlink()
+    Path(checkpoint, "commits", f".{notes[-1].name}.crc").unlink(missing_ok=True)
+
+
+def batches(query: StreamingQuery) -> list[int]:
+    """How many rows each batch of a query had; batches without rows are left out."""
+    return [each["numInputRows"] for each in query.recentProgress if each["numInputRows"]]
+
+
+def error_class(error: BaseException) -> str:
+    """The Delta error class that an error names."""
+    found = re.search(r"\[(DELTA_[A-Z_.]+|DIFFERENT_DELTA[A-Z_]+)\]", str(error))
+    return "" if found is None else found.group(1)
