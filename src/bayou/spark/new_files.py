@@ -123,6 +123,8 @@ def write_new_files(
 def _run(jvm: Jvm, rows: ProjectedRows, request: WriteRequest, target: WriteTarget, split: SplitFolders | None) -> WrittenRows:
     """The job that writes the files: those of data and of change rows in folders of their own, where there are both."""
     frame, partitions = _gathered(jvm, rows.frame, request, target), target.physical_partitions
+    if request.stream is not None:
+        frame = request.stream.batch.to_run(frame)
     if target.materializes_partitions:
         frame = _with_folder_names(frame, target)
     observation = OBSERVATION if rows.rules else ""

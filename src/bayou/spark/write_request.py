@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bayou.protocol.clustering import ClusteringColumns
+    from bayou.spark.jvm.streaming import PlannedBatch
 
 PARTITION_COLUMNS_OPTION = "__partition_columns"
 """Where Spark's `DataFrameWriter` puts the columns of `partitionBy`, as a JSON array."""
@@ -53,12 +54,14 @@ class StreamBatch:
         query_id: the id of the streaming query.
         epoch: the number of the batch.
         output_mode: Append or Complete.
+        batch: its rows.
         reads_itself: whether the batch is read from the table that it is written to.
     """
 
     query_id: str
     epoch: int
     output_mode: str
+    batch: PlannedBatch
     reads_itself: bool = False
 
 

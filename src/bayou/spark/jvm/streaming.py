@@ -45,14 +45,32 @@ def stream_sink(jvm: Jvm, name: str, body: Callable[[str, Any], Any]) -> JavaObj
     return Adapters.of(jvm).new("bayou.StreamSink", name, BiFunction(jvm, body))
 
 
-def rows_of_batch(data: JavaObject) -> DataFrame:
-    """The rows of a batch as a DataFrame that may be planned again.
+@dataclass(frozen=True, slots=True)
+class PlannedBatch:
+    """The rows of a batch, twice.
 
-    A batch is planned already, with the state of the query in its plan; a DataFrame made of it has to begin at its rows.
+    A batch is planned already, with the state of the query in its plan. What is computed from it has to begin at its rows; what
+    is not, runs its plan as it is, which is faster.
+
+    Attributes:
+        rows: the rows as a DataFrame that may be planned again.
+        planned: the same rows as a DataFrame that may not.
     """
-    query = data.queryExecution()
-    session = data.sparkSession()
-    return DataFrame(session.internalCreateDataFrame(query.toRdd(), query.analyzed().schema(), False), session_of(session))
+
+    rows: DataFrame
+    planned: DataFrame
+
+    @classmethod
+    def of(cls, data: JavaObject) -> PlannedBatch:
+        """The batch that a sink is given."""
+        query, session = data.queryExecution(), data.sparkSession()
+        spark = session_of(session)
+        rows = session.internalCreateDataFrame(query.toRdd(), query.analyzed().schema(), False)
+        return cls(DataFrame(rows, spark), DataFrame(data, spark))
+
+    def to_run(self, frame: DataFrame) -> DataFrame:
+        """What to run for the rows of a DataFrame: the batch's own plan where nothing was done to its rows."""
+        return self.planned if frame is self.rows else frame
 
 
 def roots_read(jvm: Jvm, data: JavaObject) -> set[str]:

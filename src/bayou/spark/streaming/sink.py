@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bayou.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError, redact_uri
 from bayou.protocol.schema import StructType, parse_schema, schema_to_json
 from bayou.spark.jvm.relation import aligned_rows
-from bayou.spark.jvm.streaming import roots_read, rows_of_batch, stream_sink
+from bayou.spark.jvm.streaming import PlannedBatch, roots_read, stream_sink
 from bayou.spark.types import contains_void, readable_schema
 from bayou.spark.write_request import PARTITION_COLUMNS_OPTION, StreamBatch, WriteRequest
 from bayou.spark.writer import write
@@ -101,9 +101,10 @@ class _Sink:
         number, query_id = facts.split("\0")
         jvm, table = self.application.jvm, self.request.path.rstrip("/")
         reads_itself = any(qualify(root).uri.rstrip("/") == table for root in roots_read(jvm, data))
-        batch = StreamBatch(query_id, int(number), self.output_mode, reads_itself=reads_itself)
-        request = replace(self.request, txn=(query_id, int(number)), stream=batch)
-        result = write(self.application, rows_of_batch(data), request, self._cast)
+        batch = PlannedBatch.of(data)
+        stream = StreamBatch(query_id, int(number), self.output_mode, batch, reads_itself=reads_itself)
+        request = replace(self.request, txn=(query_id, int(number)), stream=stream)
+        result = write(self.application, batch.rows, request, self._cast)
         if result.reason == "replayed":
             table = redact_uri(self.request.path)
             _logger.info("batch %s of query %s is in the table already and is passed over (table: %s)", number, query_id, table)
