@@ -23,6 +23,7 @@ from bayou.errors import (
     SchemaMismatchError,
     UnsupportedFeatureError,
 )
+from bayou.log.transaction import Transaction
 
 VECTORS = {"delta.enableDeletionVectors": "true"}
 FILES = {"delta.enableDeletionVectors": "false"}
@@ -754,3 +755,19 @@ def test_the_latest_row_needs_a_column_and_keys(spark, table_path):
         table.merge(source, "t.id = s.id", keep="latest")
     with pytest.raises(InvalidOptionError, match="equalities"):
         table.merge(source, "t.id = s.id AND t.v < s.v", keep="latest", by="v").whenMatchedDelete().execute()
+
+
+def test_a_merge_that_is_interrupted_after_its_commit_keeps_its_files(spark, table_path, monkeypatch):
+    spark.createDataFrame([(1, 1), (2, 2)], "id long, v int").write.format("delta").save(table_path)
+    source = spark.createDataFrame([(1, 10), (3, 30)], "id long, v int").alias("s")
+    commit = Transaction.try_commit
+
+    def interrupted(self, *arguments, **options):
+        commit(self, *arguments, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Transaction, "try_commit", interrupted)
+    merge = DeltaTable.forPath(spark, table_path).alias("t").merge(source, "t.id = s.id")
+    with pytest.raises(KeyboardInterrupt):
+        merge.whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    assert sorted(map(tuple, spark.read.format("delta").load(table_path).collect())) == [(1, 10), (2, 2), (3, 30)]

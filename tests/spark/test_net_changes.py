@@ -54,7 +54,7 @@ def test_from_the_first_version_on_every_row_is_new(spark, table, table_path):
 def test_rows_that_are_only_copied_have_not_changed(spark, table, table_path):
     table.update("id = 0", {"v": "v"})
     kept, gone = changes(bayou.read(spark, table_path, changes=(1, 1), net=True))
-    assert {row[0] for row in kept} <= {0}
+    assert {row[0] for row in kept} == {0}
     assert gone == []
 
 
@@ -70,3 +70,21 @@ def test_rows_without_stable_ids_are_refused(spark, table_path):
     with pytest.raises(UnsupportedFeatureError, match="stable ids") as caught:
         bayou.read(spark, table_path, changes=(0, None), net=True)
     assert list(caught.value.features) == ["net changes"]
+
+
+def test_a_range_in_which_ids_were_not_kept_is_refused(spark, table, table_path):
+    table.setProperties({"delta.enableRowTracking": "false"})
+    table.update("id = 1", {"v": "1"})
+    table.setProperties({"delta.enableRowTracking": "true"})
+    with pytest.raises(UnsupportedFeatureError, match="version 1 does not keep"):
+        bayou.read(spark, table_path, changes=(1, None), net=True)
+
+
+def test_files_that_have_other_names_for_the_columns_are_refused(spark, table_path):
+    options = {"delta.enableRowTracking": "true", "delta.columnMapping.mode": "name"}
+    spark.range(3).write.format("delta").options(**options).save(table_path)
+    table = DeltaTable.forPath(spark, table_path)
+    table.delete("id = 2")
+    table.setProperties({"delta.columnMapping.mode": "none"})
+    with pytest.raises(UnsupportedFeatureError, match="another name"):
+        bayou.read(spark, table_path, changes=(1, None), net=True).collect()

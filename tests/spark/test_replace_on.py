@@ -7,6 +7,7 @@ import pytest
 
 import bayou
 from bayou.errors import InvalidOptionError
+from bayou.spark import replace_on
 
 
 def saved(spark, path, *values, **options):
@@ -83,3 +84,20 @@ def test_options_that_say_something_else_are_refused(spark, table_path, options,
 def test_a_table_that_is_not_there_is_made(spark, table_path):
     overwriting(spark, (1, "b"), replaceUsing="k").save(table_path)
     assert rows_of(spark, table_path) == [(1, "b")]
+
+
+def test_a_source_that_may_be_another_one_in_each_job_is_evaluated_once(spark, table_path, tmp_path, monkeypatch):
+    source = str(tmp_path / "source")
+    spark.createDataFrame([(1, 10)], "id long, v int").write.format("delta").save(source)
+    spark.createDataFrame([(1, 0), (3, 0)], "id long, v int").repartition(2, "id").write.format("delta").save(table_path)
+    rows = spark.read.format("delta").load(source)
+    original = replace_on.rows_replaced_on
+
+    def meanwhile(*arguments):
+        found = original(*arguments)
+        spark.createDataFrame([(3, 30)], "id long, v int").write.format("delta").mode("append").save(source)
+        return found
+
+    monkeypatch.setattr("bayou.spark.writer.rows_replaced_on", meanwhile)
+    rows.write.format("delta").mode("overwrite").option("replaceUsing", "id").save(table_path)
+    assert sorted(map(tuple, spark.read.format("delta").load(table_path).collect())) == [(1, 10), (3, 0)]

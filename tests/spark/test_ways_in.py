@@ -302,12 +302,6 @@ def test_is_delta_table_tells_tables_from_folders(spark, table_path, tmp_path):
     assert not bayou.DeltaTable.isDeltaTable(spark, str(tmp_path / "nothing"))
 
 
-def test_streaming_from_a_table_says_that_it_is_not_there_yet(spark, table_path):
-    numbers_table(table_path, [1])
-    with pytest.raises(Exception, match=r"(?i)stream"):
-        spark.readStream.format("delta").load(table_path)
-
-
 def test_a_path_with_odd_characters_is_read(spark, tmp_path):
     path = str(tmp_path / "ü %20 ' {x} #1?")
     three_versions(path)

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
 from bayou.log.change_feed import CHANGE_TYPE, COMMIT_VERSION
 from bayou.log.keys import canonical_paths, vector_ids
+from bayou.log.row_ids_kept import first_without_ids
 from bayou.protocol.features import check_readable
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.change_request import ChangeSettings
@@ -63,6 +64,9 @@ def net_changes(application: Application, spark: SparkSession, request: TableReq
     for each in (after, *([] if before is None else [before])):
         check_readable(each.protocol, each.table_uri, each.version)
     _check_ids(after, before)
+    broken = first_without_ids(log, range(versions.start, versions.end + 1))
+    if broken is not None:
+        raise _unsupported(after, f"version {broken} does not keep their ids")
     old, new = _changed_files(before, after)
     if versions.is_empty:
         old, new = old.slice(0, 0), new.slice(0, 0)
@@ -95,8 +99,14 @@ class _Reader:
         found = []
         for field, readable in zip(self._after.schema.fields, readable_schema(self._after.schema).fields, strict=True):
             there = known.get(field.physical_name)
+            if there is None and snapshot.schema.field(field.name) is not None:
+                raise _unsupported(
+                    self._after, f"column {field.name!r} has another name in the files of version {snapshot.version}"
+                )
             if there is not None and readable_schema(snapshot.schema).field(there.name).type != readable.type:  # type: ignore[union-attr]
-                raise _unsupported(self._after, f"column {field.name!r} had another type in version {snapshot.version}")
+                raise _unsupported(
+                    self._after, f"column {field.name!r} had another type, or other fields, in version {snapshot.version}"
+                )
             value = F.lit(None) if there is None else F.col(quoted_name(there.name))
             found.append(value.cast(spark_data_type(readable)).alias(field.name))
         return found

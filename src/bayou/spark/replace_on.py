@@ -12,7 +12,8 @@ from bayou.errors import InvalidOptionError
 from bayou.log.file_statistics import to_predicate
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.change_rows import FATE, Fate
-from bayou.spark.jvm.relation import alias_of, is_deterministic
+from bayou.spark.jvm.merge import is_stable
+from bayou.spark.jvm.relation import alias_of
 from bayou.spark.overwrite import ReplacedRows, beside_stored_rows, stored_rows
 from bayou.spark.types import readable_schema
 
@@ -29,9 +30,14 @@ _FILE = "__bayou_file"
 _TABLE, _ROWS = "__bayou_table", "__bayou_rows"
 
 
-def evaluated_once(frame: DataFrame) -> DataFrame:
-    """The rows of a write that are looked at several times: kept on the executors where they could be others each time."""
-    if is_deterministic(frame):
+def evaluated_once(application: Application, frame: DataFrame) -> DataFrame:
+    """The rows of a write that are looked at several times: kept on the executors where they could be others each time.
+
+    Args:
+        application: the application.
+        frame: the rows.
+    """
+    if is_stable(application.jvm, frame):
         return frame
     alias, kept = alias_of(frame), frame.localCheckpoint()
     return kept if alias is None else kept.alias(alias)

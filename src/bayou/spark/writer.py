@@ -104,8 +104,6 @@ def write(
     """
     settings = settings_of(frame.sparkSession)
     request = with_settings(request, settings)
-    if request.replace_on is not None or request.replace_using is not None:
-        frame = evaluated_once(frame)
     log = application.logs.get(request.path, request.storage_options)
     try:
         snapshot = log.update()
@@ -124,6 +122,8 @@ def write(
         if snapshot is not None and request.mode == "ignore":
             return WriteResult(snapshot.version, committed=False, reason="exists")
         frame = frame if prepare is None else prepare(frame, snapshot)
+        if request.replace_on is not None or request.replace_using is not None:
+            frame = evaluated_once(application, frame)
         target = _target(application, frame, request, snapshot, settings)
         _check_data_change(request, target)
         replaced = _replaced(application, frame, request, snapshot)

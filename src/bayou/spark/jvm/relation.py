@@ -235,12 +235,6 @@ def aligned_rows(jvm: Jvm, frame: DataFrame, table: str, schema_json: str, *, by
     return DataFrame(dataset(jvm, session, aligned), frame.sparkSession)
 
 
-def is_deterministic(frame: DataFrame) -> bool:
-    """Whether a query gives the same rows each time, as far as its expressions go."""
-    found: bool = frame._jdf.queryExecution().analyzed().deterministic()  # noqa: SLF001  (the bridge)
-    return found
-
-
 def alias_of(frame: DataFrame) -> str | None:
     """The name that a query's rows were given; None where they were given none."""
     plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)

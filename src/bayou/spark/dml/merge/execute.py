@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import AppendOnlyError, StorageError
+from bayou.errors import AppendOnlyError, DeltaError, StorageError
 from bayou.log.transaction import Transaction
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
 from bayou.protocol import properties
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from bayou.log.deleted_rows import DeletedRows
     from bayou.log.snapshot import Snapshot
     from bayou.spark.dml.change import Target
     from bayou.spark.jvm.bridge import JavaObject
@@ -230,11 +231,20 @@ def _execute(merge: Merge, transaction: Transaction) -> RowChangeResult:
         metrics = metrics_of(merge, found, written, removed, deleted) | dict(watch.times())
         if len(removed):
             transaction.remove_files(change.snapshot.files().take(removed))
+    except BaseException:
+        _take_back(writer, written, deleted)
+        raise
+    try:
         return commit_merge(merge, transaction, written, metrics)
     except StorageError:
         raise  # it may be after the commit that the store failed
-    except BaseException:
-        delete_files(writer.request, written.actions)
-        if deleted is not None:
-            deleted.discard()
+    except DeltaError:
+        _take_back(writer, written, deleted)
         raise
+
+
+def _take_back(writer: Writer, written: NewFiles, deleted: DeletedRows | None) -> None:
+    """Deletes files that are certainly not in the log."""
+    delete_files(writer.request, written.actions)
+    if deleted is not None:
+        deleted.discard()
