@@ -131,7 +131,7 @@ TRACKED = [
 TURNS = [("bayou", "delta-spark") * 3, ("bayou",) * 6, ("delta-spark", "bayou") * 3, ("delta-spark",) * 6]
 
 
-@pytest.mark.parametrize("case", sampled(list(itertools.product(range(len(TRACKED)), TURNS)), 5))
+@pytest.mark.parametrize("case", sampled(list(itertools.product(range(len(TRACKED)), TURNS)), 10))
 def test_a_stream_follows_changes_of_the_schema_under_either_engine(engines, case):
     changes, order = case
     statements, allowed = TRACKED[changes]
@@ -200,7 +200,7 @@ class Story:
             yield text.format(table="{table}", n=n, a=a, b=a + self.random.randint(1, 30), files=self.random.randint(1, 3))
 
 
-@pytest.mark.parametrize("seed", sampled(range(60), 12))
+@pytest.mark.parametrize("seed", sampled(range(60), 20))
 def test_both_engines_emit_the_same_rows_in_the_same_batches_or_stop_for_the_same_reason(engines, seed):
     story = Story(seed)
     engines.sql(story.create, "insert into {table} select id, id % 3, 0 from range(0, 20, 1, 2)")
