@@ -19,6 +19,7 @@ from bayou.protocol import deletion_vector
 from bayou.protocol.roaring import Bitmap
 from bayou.spark import deletion_vectors
 from bayou.spark.deletion_vectors import BLOCKS, VECTOR, encode, positions, row_is_live, to_arrow
+from bayou.spark.jvm import bulk
 from bayou.testing.table_builder import TableBuilder, remove
 
 FORMS = {
@@ -45,6 +46,17 @@ def test_deleted_rows_are_not_read(spark, table_path, form):
     assert frame.where("id >= 995").count() == len([i for i in live if i >= 995])
     assert frame.selectExpr("count(id)", "min(id + 0)", "sum(id)").first() == (len(live), min(live), sum(live))
     assert frame.groupBy().count().first() == (len(live),)
+
+
+@pytest.mark.smoke
+def test_vectors_that_cross_in_several_batches_belong_to_their_files(spark, table_path, monkeypatch):
+    monkeypatch.setattr(bulk, "LOCAL_BATCH_BYTES", 64)
+    builder = TableBuilder(table_path).create()
+    for number in range(5):
+        deleted = without_rows(range(number, 100, 7))
+        builder.commit(numbers(table_path, f"{number}.parquet", range(100 * number, 100 * (number + 1)), **deleted))
+    live = [100 * number + i for number in range(5) for i in range(100) if i < number or (i - number) % 7]
+    assert ids(spark.read.format("delta").load(table_path)) == live
 
 
 @pytest.mark.parametrize("kind", ["file", "file in a folder", "absolute", "shared file"])

@@ -122,11 +122,12 @@ class Bulk:
         arrays = [self._rows_of_batch(session, batch, table.schema, projection) for batch in batches]
         if len(arrays) == 1:
             return arrays[0]
-        joined = self._jvm.static("java.util.ArrayList")()
+        joined = self._jvm.gateway.new_array(self._jvm.static(_INTERNAL_ROW), sum(map(len, arrays)))
+        position = 0
         for array in arrays:
-            joined.addAll(self._jvm.static("java.util.Arrays").asList(array))
-        empty = self._jvm.gateway.new_array(self._jvm.static(_INTERNAL_ROW), 0)
-        return joined.toArray(empty)
+            self._jvm.static("java.lang.System").arraycopy(array, 0, joined, position, len(array))
+            position += len(array)
+        return joined
 
     def _rows_of_batch(self, session: JavaObject, batch: bytearray, schema: pa.Schema, projection: list[str]) -> JavaObject:
         fields = [{"name": f.name, "type": _SPARK_TYPES[f.type], "nullable": True, "metadata": {}} for f in schema]
