@@ -107,3 +107,19 @@ def test_ten_thousand_reads_keep_memory_flat(spark, table_path):
     held = proxies.left(at_most=10)
     assert held.total() <= 10, held
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss <= before * 1.3
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+def test_a_hundred_million_rows_leave_by_vectors_in_memory_for_a_bit_a_row(spark, table_path):
+    rows, gone = 150_000_000, 100_000_000
+    bayou.write(spark.range(0, rows, 1, 8), table_path, **{"delta.enableDeletionVectors": "true"})
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # KiB
+    result = bayou.DeltaTable.forPath(spark, table_path).delete("id % 3 != 0")
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert result.num_deleted_rows == gone
+    assert grown < 12 * rows // 8 // 1024, f"{grown} KiB: a dozen times the bits of the rows"
+    left = spark.read.format("delta").load(table_path)
+    assert left.count() == rows - gone
+    assert tuple(left.selectExpr("count(*)", "sum(id)").first()) == (rows - gone, sum(range(0, rows, 3)))
+    assert left.where("id % 3 != 0").isEmpty()
