@@ -199,18 +199,16 @@ class _Reading:
                 yield from pool.map(self._read, wanted[start : start + _AT_ONCE])
 
     def _read(self, version: int) -> ActionFile:
-        path = commit_path(version)
         try:
-            data = self._log.store.read(path)
+            return ActionFile.of_commit(self._log.store, version, self._log.table_uri)
         except FileNotFoundError as error:
             raise CorruptLogError(
                 "a commit was listed and is gone: the log was cleaned up, or the table was replaced, at the same time",
                 table=self._log.table_uri,
                 version=version,
-                file=path,
+                file=commit_path(version),
                 next_step="Read the change data feed from a later version on.",
             ) from error
-        return ActionFile(data, table=self._log.table_uri, path=path, version=version)
 
     def _check_before_start(self, files: pa.Table, snapshot: Snapshot) -> None:
         """The first commit may have replaced the table: what it removed was written under the metadata before it."""

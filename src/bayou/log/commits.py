@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +16,12 @@ from bayou.log.columns import ADD_SCHEMA, BROKEN_ACTION, REMOVE_SCHEMA, actions_
 from bayou.log.derived_files import DerivedFileError
 from bayou.log.keys import action_keys
 from bayou.protocol.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
+from bayou.protocol.file_names import commit_path
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from bayou.storage.store import LogStore
 
 # Lines that begin like this need no parsing until the file list is asked for.
 _BULKY: Final = (b'{"add":{', b'{"remove":{', b'{"cdc":{', b'{"commitInfo":{')
@@ -105,6 +111,22 @@ class ActionFile:
         self._lines = data.split(b"\n")
         if not data.strip():
             raise self._error("the file is empty")
+
+    @classmethod
+    def of_commit(cls, store: LogStore, version: int, table: str) -> Self:
+        """The commit that made a version.
+
+        Args:
+            store: the table's store.
+            version: the version.
+            table: the table's URI, for errors.
+
+        Raises:
+            FileNotFoundError: there is no such commit, or not any more.
+            CorruptLogError: the file is empty.
+        """
+        path = commit_path(version)
+        return cls(store.read(path), table=table, path=path, version=version)
 
     @property
     def nbytes(self) -> int:

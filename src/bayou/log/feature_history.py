@@ -13,7 +13,7 @@ from bayou.log.commits import ActionFile
 from bayou.log.listing import list_log, sort_listing
 from bayou.protocol import properties
 from bayou.protocol.feature_traces import action_uses, metadata_uses
-from bayou.protocol.file_names import LOG_FOLDER, LogFileKind, commit_path, parse_log_file_name
+from bayou.protocol.file_names import LOG_FOLDER, LogFileKind, parse_log_file_name
 
 if TYPE_CHECKING:
     from bayou.log.delta_log import DeltaLog
@@ -84,10 +84,8 @@ def _has_vectors(snapshot: Snapshot) -> bool:
 
 
 def _commit_uses(log: DeltaLog, version: int, feature: str) -> bool:
-    path = commit_path(version)
     try:
-        data = log.store.read(path)
+        file = ActionFile.of_commit(log.store, version, log.table_uri)
     except FileNotFoundError:  # another cleanup is at work
         return False
-    file = ActionFile(data, table=log.table_uri, path=path, version=version)
     return any(action_uses(feature, action) for action in file.actions())

@@ -15,7 +15,6 @@ from bayou.log.listing import LogListing
 from bayou.log.segment import earliest_version, version_not_found
 from bayou.log.timestamps import CommitTimes
 from bayou.protocol.actions import CommitInfo
-from bayou.protocol.file_names import commit_path
 from bayou.storage.store import LogStore
 
 
@@ -91,8 +90,7 @@ def read_changes(
     if missing is not None or start < 0 or (end is None and start > last):
         raise _not_there(listing, table, start if missing is None else missing)
     for version in range(start, last + 1):
-        path = commit_path(version)
-        file = ActionFile(store.read(path), table=table, path=path, version=version)
+        file = ActionFile.of_commit(store, version, table)
         yield CommitChanges(version, times.given(version, file.commit_info()), file.actions())
 
 

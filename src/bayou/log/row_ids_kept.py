@@ -63,15 +63,13 @@ def _names(metadata: Metadata) -> tuple[str | None, ...]:
 
 
 def _read(log: DeltaLog, version: int) -> ActionFile:
-    path = commit_path(version)
     try:
-        data = log.store.read(path)
+        return ActionFile.of_commit(log.store, version, log.table_uri)
     except FileNotFoundError as error:
         raise CorruptLogError(
             "a commit of the range is gone, and with it what says whether rows kept their ids",
             table=log.table_uri,
             version=version,
-            file=path,
+            file=commit_path(version),
             next_step="Read the changes from a later version on.",
         ) from error
-    return ActionFile(data, table=log.table_uri, path=path, version=version)

@@ -14,7 +14,7 @@ from bayou.log.columns import ADD_SCHEMA, BROKEN_ACTION, REMOVE_SCHEMA, actions_
 from bayou.log.commits import ActionFile, Header
 from bayou.log.listing import list_log, sort_listing
 from bayou.protocol.actions import CommitInfo
-from bayou.protocol.file_names import commit_path, version_prefix
+from bayou.protocol.file_names import version_prefix
 
 if TYPE_CHECKING:
     from bayou.log.delta_log import DeltaLog
@@ -107,8 +107,7 @@ def read_winners(log: DeltaLog, first: int) -> list[Winner]:
         versions.append(first + len(versions))
 
     def read(version: int) -> Winner:
-        path = commit_path(version)
-        file = ActionFile(log.store.read(path), table=log.table_uri, path=path, version=version)
+        file = ActionFile.of_commit(log.store, version, log.table_uri)
         return Winner.of(file, listing.commits[version].modification_time)
 
     if len(versions) <= _FEW:

@@ -12,7 +12,7 @@ from bayou.errors import StreamingSourceError, VersionNotFoundError
 from bayou.log.commits import ActionFile
 from bayou.log.listing import list_log, sort_listing
 from bayou.log.streaming.offsets import other_table
-from bayou.protocol.file_names import commit_path, version_prefix
+from bayou.protocol.file_names import version_prefix
 
 if TYPE_CHECKING:
     from bayou.log.delta_log import DeltaLog
@@ -171,12 +171,10 @@ class LogTail(Generic[C]):
         self._unparsed |= {file.version: file for file in found if file is not None}
 
     def _read(self, version: int) -> ActionFile | None:
-        path = commit_path(version)
         try:
-            data = self._log.store.read(path)
+            return ActionFile.of_commit(self._log.store, version, self._log.table_uri)
         except FileNotFoundError:  # cleaned up since it was listed
             return None
-        return ActionFile(data, table=self._log.table_uri, path=path, version=version)
 
     def _commit(self, version: int) -> C:
         known = self._parsed.get(version)

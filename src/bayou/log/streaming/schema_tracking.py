@@ -19,7 +19,6 @@ from bayou.log.streaming.schema_evolution import check_leave
 from bayou.log.streaming.schema_log import SchemaLog, TrackedMetadata, conflict, log_location
 from bayou.log.streaming.stream_settings import OUTSIDE_CHECKPOINT_CONF, TRACKING_CONF, StreamSettings
 from bayou.protocol.features import reader_features, writer_features
-from bayou.protocol.file_names import commit_path
 from bayou.protocol.read_compatibility import is_read_compatible, keeps_columns
 from bayou.protocol.schema import parse_schema
 from bayou.storage.open_store import open_store
@@ -159,9 +158,8 @@ class SchemaTracking:
         return newest, protocol
 
     def _header(self, version: int) -> Header:
-        path = commit_path(version)
         try:
-            data = self._log.store.read(path)
+            return ActionFile.of_commit(self._log.store, version, self._log.table_uri).header()
         except FileNotFoundError as error:
             raise VersionNotFoundError(
                 f"The log has no commit of version {version} any more, whose change of the schema the stream is to follow",
@@ -173,7 +171,6 @@ class SchemaTracking:
                 earliest=None,
                 latest=None,
             ) from error
-        return ActionFile(data, table=self._log.table_uri, path=path, version=version).header()
 
     def _evolved(self, entry: TrackedMetadata) -> SchemaChangedError:
         protocol = None if entry.protocol is None else entry.protocol.to_json()
@@ -294,9 +291,8 @@ def _skim(log: DeltaLog, entries: SchemaLog, current: TrackedMetadata) -> None:
 
 
 def _commit(log: DeltaLog, version: int) -> ActionFile | None:
-    path = commit_path(version)
     try:
-        return ActionFile(log.store.read(path), table=log.table_uri, path=path, version=version)
+        return ActionFile.of_commit(log.store, version, log.table_uri)
     except FileNotFoundError:
         return None
 
