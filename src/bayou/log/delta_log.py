@@ -157,9 +157,8 @@ class DeltaLog:
         Args:
             limit: at most so many.
         """
-        latest = self.update()
-        listing = self._listing()
-        return read_history(self._store, listing, self._commit_times(listing, latest), self._table_uri, limit=limit)
+        _, listing, times = self._commits()
+        return read_history(self._store, listing, times, self._table_uri, limit=limit)
 
     def changes(self, start: int, end: int | None = None) -> list[CommitChanges]:
         """The actions of each commit from one version to another, both included.
@@ -172,9 +171,7 @@ class DeltaLog:
             VersionNotFoundError: a version of the range is not in the log.
             CorruptLogError: a commit cannot be read.
         """
-        latest = self.update()
-        listing = self._listing()
-        times = self._commit_times(listing, latest)
+        _, listing, times = self._commits()
         return list(read_changes(self._store, listing, times, self._table_uri, start=start, end=end))
 
     def change_feed(self, bounds: ChangeBounds, *, schema_mode: SchemaMode | None = None, check_schemas: bool = True) -> ChangeFeed:
@@ -193,9 +190,7 @@ class DeltaLog:
         """
         from bayou.log.change_feed import read_change_feed  # noqa: PLC0415  (most users of a log do not need it)
 
-        latest = self.update()
-        listing = self._listing()
-        times = self._commit_times(listing, latest)
+        latest, listing, times = self._commits()
         return read_change_feed(self, latest, listing, times, bounds, schema_mode=schema_mode, check_schemas=check_schemas)
 
     def change_range(self, bounds: ChangeBounds) -> ChangeRange:
@@ -209,9 +204,8 @@ class DeltaLog:
         """
         from bayou.log.change_range import resolve_range  # noqa: PLC0415  (most users of a log do not need it)
 
-        latest = self.update()
-        listing = self._listing()
-        return resolve_range(bounds, listing, self._commit_times(listing, latest), latest.version, self._table_uri)
+        latest, listing, times = self._commits()
+        return resolve_range(bounds, listing, times, latest.version, self._table_uri)
 
     def transaction(
         self,
@@ -323,6 +317,12 @@ class DeltaLog:
 
         latest = self.update()
         return expired_files(latest, now_ms=int(time.time() * 1000)) if dry_run else clean_up(latest)
+
+    def _commits(self) -> tuple[Snapshot, LogListing, CommitTimes]:
+        """The latest version, the whole log, and its commit times."""
+        latest = self.update()
+        listing = self._listing()
+        return latest, listing, self._commit_times(listing, latest)
 
     def _commit_times(self, listing: LogListing, latest: Snapshot) -> CommitTimes:
         ict = InCommitTimestamps.of(latest.metadata.configuration)
