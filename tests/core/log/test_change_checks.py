@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.core.log.feed_actions import FEED, gone
 
 from bayou.errors import InvalidSchemaError, TimeTravelError, UnsupportedFeatureError
 from bayou.log.change_checks import SchemaMode
@@ -11,12 +12,7 @@ from bayou.protocol.schema import FIELD_ID, PHYSICAL_NAME, StructField, StructTy
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove
 
-FEED = {"delta.enableChangeDataFeed": "true"}
 ID = {"id": "long"}
-
-
-def gone(path):
-    return remove(path, extendedFileMetadata=True, partitionValues={}, size=100)
 
 
 def table(schema=None, *, configuration=FEED, **options):

@@ -8,37 +8,21 @@ import uuid
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.core.log.feed_actions import FEED, VECTORS, cdc, gone, vector
 
 from bayou.errors import CorruptLogError, DeletionVectorError
 from bayou.log import change_files
 from bayou.log.change_feed import ChangeBounds
 from bayou.protocol import file_names
-from bayou.protocol.actions import Protocol
 from bayou.protocol.deletion_vector import encode_file, encode_inline
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove
-
-FEED = {"delta.enableChangeDataFeed": "true"}
-VECTORS = Protocol(3, 7, ("deletionVectors",), ("deletionVectors", "changeDataFeed"))
 
 
 def table(*, partition_by=()):
     return TableBuilder(store=MemoryStore()).create(
         {"id": "long", "day": "string"}, partition_by=partition_by, configuration=FEED, protocol=VECTORS
     )
-
-
-def cdc(path, **fields):
-    return {"cdc": {"path": path, "partitionValues": {}, "size": 7, "dataChange": False, **fields}}
-
-
-def gone(path, **fields):
-    """A `remove` action as writers of today make it."""
-    return remove(path, **{"extendedFileMetadata": True, "partitionValues": {}, "size": 100, **fields})
-
-
-def vector(*rows):
-    return {"deletionVector": encode_inline(rows).to_json()}
 
 
 def feed_of(builder, start=1, end=None):

@@ -6,6 +6,7 @@ import datetime as dt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.core.log.feed_actions import FEED
 
 from bayou.errors import InvalidOptionError, InvalidTimestampError, TimestampOutOfRangeError, VersionNotFoundError
 from bayou.log.change_range import ChangeBounds
@@ -14,7 +15,6 @@ from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, metadata
 
 BASE = 1_700_000_000_000
-FEED = {"delta.enableChangeDataFeed": "true"}
 
 
 def table(*ages, configuration=None):

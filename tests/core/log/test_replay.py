@@ -4,6 +4,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.core.log.checkpoint_tables import vector
 
 from bayou.errors import CorruptLogError, InvalidOptionError
 from bayou.log.columns import ADD_SCHEMA
@@ -16,11 +17,6 @@ KINDS = ["classic", "multipart", "v2-json", "v2-parquet"]
 
 def builder():
     return TableBuilder(store=MemoryStore())
-
-
-def vector(number):
-    descriptor = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "sizeInBytes": 40, "cardinality": 6}
-    return {**descriptor, "offset": number}
 
 
 def live(snapshot):

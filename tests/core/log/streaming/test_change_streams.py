@@ -6,35 +6,19 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.core.log.feed_actions import FEED, VECTORS, cdc, gone, vector
 from tests.core.log.streaming.streams import ONE, place, source_of, table
 
 from bayou.errors import InvalidSchemaError, SchemaChangedError, TimeTravelError
 from bayou.log.change_feed import FEED_COLUMNS, ChangeBounds
 from bayou.log.streaming.limits import ReadLimits
 from bayou.protocol import file_names
-from bayou.protocol.actions import Protocol
-from bayou.protocol.deletion_vector import encode_inline
 from bayou.testing.table_builder import add, metadata, remove
-
-FEED = {"delta.enableChangeDataFeed": "true"}
-VECTORS = Protocol(3, 7, ("deletionVectors",), ("deletionVectors", "changeDataFeed"))
 
 
 def recorded(*adds, partition_by=()):
     schema = {"id": "long", "day": "string"}
     return table(schema, configuration=FEED, protocol=VECTORS, partition_by=partition_by, actions=adds)
-
-
-def cdc(path, **fields):
-    return {"cdc": {"path": path, "partitionValues": {}, "size": 7, "dataChange": False, **fields}}
-
-
-def gone(path, **fields):
-    return remove(path, **{"extendedFileMetadata": True, "partitionValues": {}, "size": 100, **fields})
-
-
-def vector(*rows):
-    return {"deletionVector": encode_inline(rows).to_json()}
 
 
 def stream(builder, **options):
