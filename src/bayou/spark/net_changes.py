@@ -21,8 +21,8 @@ from bayou.protocol.features import check_readable
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.change_request import ChangeSettings
 from bayou.spark.jvm.session import java_session
-from bayou.spark.overwrite import stored_rows
 from bayou.spark.row_ids import RowIdColumns
+from bayou.spark.stored_rows import stored_rows
 from bayou.spark.types import readable_schema, spark_data_type
 
 if TYPE_CHECKING:

@@ -12,10 +12,9 @@ import pyarrow.compute as pc
 from bayou.errors import InvalidOptionError
 from bayou.log.file_statistics import to_predicate
 from bayou.plan.predicate import columns
-from bayou.protocol import partition_values, properties
+from bayou.protocol import partition_values
 from bayou.protocol.constraints import Constraint, ConstraintKind
 from bayou.protocol.schema import StructField, StructType, schema_to_json
-from bayou.protocol.sql_text import quoted_name
 from bayou.spark.change_rows import FATE, BesideColumns, Fate
 from bayou.spark.directories import PartitionColumn
 from bayou.spark.expressions import by_logical_name, from_catalyst
@@ -23,14 +22,12 @@ from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 from bayou.spark.jvm.relation import bound_predicate, condition_of
 from bayou.spark.jvm.session import java_session
-from bayou.spark.reader import scan_frame
 from bayou.spark.row_checks import REPLACE_WHERE, RowRule
-from bayou.spark.row_ids import RowIdColumns
-from bayou.spark.scan import EVERY_FILE, Scan
+from bayou.spark.stored_rows import beside_stored_rows, stored_rows
 from bayou.spark.types import readable_schema, sql_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -109,49 +106,6 @@ def replaced_rows(application: Application, spark: SparkSession, request: WriteR
     else:
         rows = rows.where(f"not {matches}")
     return ReplacedRows(chosen, predicate, rows, rule, beside)
-
-
-def beside_stored_rows(snapshot: Snapshot) -> BesideColumns:
-    """What rows of a table have beside its columns when they are written again."""
-    ids = RowIdColumns.of(snapshot)
-    feeds = properties.ENABLE_CHANGE_DATA_FEED.read(snapshot.metadata.configuration)
-    return BesideColumns(() if ids is None else ids.names, bool(feeds))
-
-
-def stored_rows(
-    application: Application,
-    spark: SparkSession,
-    snapshot: Snapshot,
-    positions: pa.Array,
-    hidden: Mapping[str, pa.Array] | None = None,
-    options: Mapping[str, str] | None = None,
-) -> DataFrame:
-    """The rows of some files, with the columns that keep their ids where the table keeps them.
-
-    Args:
-        application: the application.
-        spark: the session.
-        snapshot: the table's state.
-        positions: the files.
-        hidden: a constant for each of them, by the name of a further column.
-        options: options for the file system.
-    """
-    ids, fields = RowIdColumns.of(snapshot), readable_schema(snapshot.schema).fields
-    scan = Scan(
-        application,
-        java_session(spark),
-        snapshot,
-        [*fields, *(() if ids is None else ids.fields)],
-        metadata=None if ids is None else ["row_index"],
-        positions=positions.cast(pa.int64()),
-        hidden={**(hidden or {}), **({} if ids is None else ids.constants(snapshot, positions))},
-        options={**(options or {}), **EVERY_FILE},
-    )
-    rows = scan_frame(scan, spark)
-    if ids is None:
-        return rows
-    names = [field.name for field in fields]
-    return ids.known(rows, rows.columns[-1]).select(*map(quoted_name, [*names, *(hidden or ())]), *ids.columns())
 
 
 def _all(snapshot: Snapshot) -> pa.Array:

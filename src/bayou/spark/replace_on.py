@@ -14,7 +14,8 @@ from bayou.protocol.sql_text import quoted_name
 from bayou.spark.change_rows import FATE, Fate
 from bayou.spark.jvm.merge import is_stable
 from bayou.spark.jvm.relation import alias_of
-from bayou.spark.overwrite import ReplacedRows, beside_stored_rows, stored_rows
+from bayou.spark.overwrite import ReplacedRows
+from bayou.spark.stored_rows import beside_stored_rows, stored_rows
 from bayou.spark.types import readable_schema
 
 if TYPE_CHECKING:

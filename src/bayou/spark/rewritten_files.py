@@ -7,7 +7,7 @@ table keeps them. Source: delta-spark's `OptimizeExecutor` and `RemoveColumnMapp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,21 +15,14 @@ import pyarrow.compute as pc
 
 from bayou.errors import DeltaError, StorageError
 from bayou.log.transaction import Conflicted, Unknown
-from bayou.protocol.sql_text import quoted_name
-from bayou.spark.change_rows import BesideColumns
-from bayou.spark.jvm.session import java_session
 from bayou.spark.new_files import delete_files, write_new_files
-from bayou.spark.reader import scan_frame
-from bayou.spark.row_ids import RowIdColumns
-from bayou.spark.scan import EVERY_FILE, OUR_METADATA, Scan
+from bayou.spark.stored_rows import beside_stored_rows, stored_rows
 from bayou.spark.types import readable_schema
 from bayou.spark.write_request import WriteRequest
 from bayou.spark.write_target import WriteTarget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from pyspark.sql import DataFrame
 
     from bayou.log.snapshot import Snapshot
     from bayou.log.transaction import Transaction
@@ -130,7 +123,8 @@ def rewrite_files(target: AlterTarget, snapshot: Snapshot, positions: pa.Array, 
         else:
             transaction.read_whole_table()
         request = WriteRequest(snapshot.table_uri, "append", storage_options=target.options, data_change=False)
-        frame, beside = _rows(target, snapshot, positions)
+        frame = stored_rows(target.application, target.spark, snapshot, positions, options=target.options)
+        beside = replace(beside_stored_rows(snapshot), feeds=False)  # no row changes
         added = write_new_files(target.application, frame, request, after, beside=beside)
         try:
             error = _commit(transaction, snapshot.files().take(positions), added, rewriting)
@@ -163,24 +157,3 @@ def _commit(transaction: Transaction, old: pa.Table, added: NewFiles, rewriting:
             raise failure
         case _:
             return None
-
-
-def _rows(target: AlterTarget, snapshot: Snapshot, positions: pa.Array) -> tuple[DataFrame, BesideColumns]:
-    """The rows of some files with all columns of the table, and those that keep their ids where the table keeps them."""
-    ids = RowIdColumns.of(snapshot)
-    schema = readable_schema(snapshot.schema)
-    scan = Scan(
-        target.application,
-        java_session(target.spark),
-        snapshot,
-        [*schema.fields, *(() if ids is None else ids.fields)],
-        metadata=None if ids is None else ["row_index"],
-        positions=positions.cast(pa.int64()),
-        hidden={} if ids is None else ids.constants(snapshot, positions),
-        options={**target.options, **EVERY_FILE},
-    )
-    rows = scan_frame(scan, target.spark)
-    if ids is None:
-        return rows, BesideColumns()
-    known = ids.known(rows, OUR_METADATA)
-    return known.select(*map(quoted_name, schema.names), *ids.columns()), BesideColumns(ids.names)
