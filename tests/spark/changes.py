@@ -29,9 +29,14 @@ def actions(path: str, kind: str, version: int = 1) -> list[dict[str, Any]]:
     return [found[kind] for line in lines if kind in (found := json.loads(line))]
 
 
+def files(path: str, pattern: str = "*") -> set[str]:
+    """The files of data, of change rows and of deletion vectors that are in a table's folder, by their paths in it."""
+    return {str(file.relative_to(path)) for file in Path(path).rglob(pattern) if file.is_file() and "_delta_log" not in file.parts}
+
+
 def parquet_files(path: str) -> set[str]:
-    """The files of data and of change rows that are in a table's folder, by their paths in it."""
-    return {str(file.relative_to(path)) for file in Path(path).rglob("*.parquet") if "_delta_log" not in file.parts}
+    """Those of data and of change rows."""
+    return files(path, "*.parquet")
 
 
 def metrics(path: str) -> dict[str, str]:

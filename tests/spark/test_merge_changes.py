@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.spark.changes import actions, feed, metrics, parquet_files, tracked
+from tests.spark.changes import actions, feed, files, metrics, parquet_files, tracked
 from tests.spark.counting import jobs
 from tests.spark.test_merge import FILES, INSERTED, MATCHED, ORPHANED, SHAPES, TEN, VECTORS, make, rows, source
 
@@ -284,6 +284,18 @@ def test_a_lost_commit_leaves_no_change_files(spark, table_path):
     with pytest.raises(ConcurrentModificationError):
         planned.execute()
     assert parquet_files(table_path) == before
+
+
+def test_a_merge_whose_batch_was_committed_meanwhile_leaves_no_file(spark, table_path, way):
+    table = make(spark, table_path, TEN, **way, **BOTH)
+    begun = (table.merge(source(spark, NEW), "t.id = s.id", txn=("load", 1)) for _ in range(2))
+    first, second = (each.whenMatchedUpdateAll().whenNotMatchedInsertAll().plan() for each in begun)
+    first.execute()
+    before = files(table_path)
+    assert any(path.endswith(".bin") for path in before) == (way is VECTORS)
+    result = second.execute()
+    assert (result.committed, result.reason, result.version) == (False, "replayed", 1)
+    assert files(table_path) == before
 
 
 def test_upserts_of_other_keys_go_on_top_of_each_other_and_tell_of_their_own_rows(spark, table_path):

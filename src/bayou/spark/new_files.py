@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from bayou.errors import SessionError
@@ -72,6 +72,10 @@ class NewFiles:
     def relative_paths(self) -> list[str]:
         """The paths of all files that were written, under the table's root, decoded."""
         return [paths.decode(file.path) for file in self.actions]
+
+
+NO_FILES: Final = NewFiles([], 0, 0)
+"""What was written where nothing was."""
 
 
 def write_new_files(

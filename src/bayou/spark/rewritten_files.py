@@ -8,13 +8,13 @@ table keeps them. Source: delta-spark's `OptimizeExecutor` and `RemoveColumnMapp
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import DeltaError, StorageError
-from bayou.log.transaction import Conflicted, Unknown
+from bayou.spark.committing import commit_new_files, taking_back
 from bayou.spark.new_files import delete_files, write_new_files
 from bayou.spark.stored_rows import beside_stored_rows, stored_rows
 from bayou.spark.types import readable_schema
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bayou.log.snapshot import Snapshot
-    from bayou.log.transaction import Transaction
     from bayou.spark.alter_target import AlterTarget
     from bayou.spark.new_files import NewFiles
 
@@ -126,34 +125,15 @@ def rewrite_files(target: AlterTarget, snapshot: Snapshot, positions: pa.Array, 
         frame = stored_rows(target.application, target.spark, snapshot, positions, options=target.options)
         beside = replace(beside_stored_rows(snapshot), feeds=False)  # no row changes
         added = write_new_files(target.application, frame, request, after, beside=beside)
-        try:
-            error = _commit(transaction, snapshot.files().take(positions), added, rewriting)
-        except StorageError:
-            raise  # it may be after the commit that the store failed
-        except DeltaError:
-            delete_files(request, added.files)
-            raise
-        if error is not None:
-            delete_files(request, added.files)
-            raise error
+        old, take_back = snapshot.files().take(positions), partial(delete_files, request, added.actions)
+        with taking_back(take_back):
+            transaction.remove_files(old, data_change=False)
+            metrics = rewriting.metrics(Rewritten.of(old, added))
+        head = () if rewriting.into is None else rewriting.into.head
+        commit_new_files(transaction, added, metrics, take_back, head=head)
 
 
 def same_table(target: AlterTarget, snapshot: Snapshot) -> WriteTarget:
     """A table as a state has it, as something that its own rows are written into; they obey its rules already."""
     given = readable_schema(snapshot.schema)
     return WriteTarget(target.log, snapshot, snapshot.protocol, snapshot.metadata, snapshot.schema, given)
-
-
-def _commit(transaction: Transaction, old: pa.Table, added: NewFiles, rewriting: Rewriting) -> DeltaError | None:
-    """Commits new files; the error where it is certain that they are not in the log."""
-    transaction.remove_files(old, data_change=False)
-    transaction.log.store.sync(added.relative_paths)
-    head = () if rewriting.into is None else rewriting.into.head
-    metrics = rewriting.metrics(Rewritten.of(old, added))
-    match transaction.try_commit([*head, *added.files], metrics=metrics, new_files=True):
-        case Conflicted(error):
-            return error
-        case Unknown(failure):
-            raise failure
-        case _:
-            return None

@@ -5,27 +5,27 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bayou.errors import (
     ConcurrentWriteException,
-    DeltaError,
     InvalidOptionError,
     InvalidSchemaError,
     ProtocolChangedException,
     SchemaMismatchError,
-    StorageError,
     TableExistsError,
     TableNotFoundError,
 )
 from bayou.log.removed_files import RemovedFiles
-from bayou.log.transaction import Committed, Conflicted, Transaction, Unchanged, Unknown
+from bayou.log.transaction import Transaction, Unchanged
 from bayou.protocol.clustering import names_of
 from bayou.protocol.identity_columns import identity_columns
 from bayou.protocol.schema import parse_schema
 from bayou.spark.alignment import same_names_and_types
 from bayou.spark.alter_target import AlterTarget
 from bayou.spark.column_references import refuse_other_types
+from bayou.spark.committing import commit_new_files, taking_back
 from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.new_files import delete_files, write_new_files
 from bayou.spark.overwrite import replaced_partitions, replaced_rows
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from bayou.errors import DeltaError
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
     from bayou.spark.application import Application
@@ -130,8 +131,8 @@ def write(
         added = write_new_files(application, frame, request, target, replaced)
         try:
             result = _commit(transaction, request, target, added, replaced)
-        except ProtocolChangedException:
-            if not _lost_creation(request, target):
+        except ProtocolChangedException as error:
+            if not _lost_creation(request, target, error):
                 raise
             result = _append_to_new_table(application, request, log, target, added, settings)
     if result.committed:
@@ -273,9 +274,9 @@ def _transaction(application: Application, request: WriteRequest, log: DeltaLog,
     return transaction
 
 
-def _lost_creation(request: WriteRequest, target: WriteTarget) -> bool:
+def _lost_creation(request: WriteRequest, target: WriteTarget, error: DeltaError) -> bool:
     """Whether a lost commit would have created the table, and can be an append to the one that another writer created."""
-    return target.snapshot is None and request.mode == "append"
+    return isinstance(error, ProtocolChangedException) and target.snapshot is None and request.mode == "append"
 
 
 def _append_to_new_table(
@@ -287,8 +288,8 @@ def _append_to_new_table(
     settings: Mapping[str, str],
 ) -> WriteResult:
     """The files of a table that another writer made first, as an append to that table, if they are what it would have."""
-    snapshot = log.update()
-    try:
+    with taking_back(partial(delete_files, request, added.actions)):
+        snapshot = log.update()
         target = write_target(request, lost.given, log, snapshot, settings)
         if not _takes_files_of(target, lost):
             raise ConcurrentWriteException(
@@ -303,9 +304,6 @@ def _append_to_new_table(
                 files=(),
                 num_files=0,
             )
-    except DeltaError:
-        delete_files(request, added.files)
-        raise
     with _transaction(application, request, log, snapshot) as transaction:
         return _commit(transaction, request, target, added, None)
 
@@ -329,30 +327,17 @@ def _commit(
     transaction: Transaction, request: WriteRequest, target: WriteTarget, added: NewFiles, replaced: ReplacedRows | None
 ) -> WriteResult:
     """Commits new files; they are deleted again where it is certain that they are not in the log."""
-    try:
+    take_back = partial(delete_files, request, added.actions)
+    with taking_back(take_back):
         gone = _files_to_remove(transaction, request, target, added, replaced)
         removed = () if gone is None else transaction.remove_files(gone, data_change=request.data_change)
         metrics = _metrics(request, added, removed)
         metrics |= {} if replaced is None else {"numAddedChangeFiles": len(added.changes)}
-        target.log.store.sync(added.relative_paths)
-        outcome = transaction.try_commit([*(added.head or target.head), *added.actions], metrics=metrics, new_files=True)
-    except StorageError:
-        raise  # it may be after the commit that the store failed
-    except DeltaError:
-        delete_files(request, added.actions)
-        raise
-    match outcome:
-        case Committed(version):
-            return WriteResult(version, True, len(added.files), added.num_rows, added.num_bytes, len(removed))
-        case Unchanged(version, reason):
-            delete_files(request, added.actions)
-            return WriteResult(version, committed=False, reason=reason)
-        case Conflicted(error):
-            if not (isinstance(error, ProtocolChangedException) and _lost_creation(request, target)):
-                delete_files(request, added.actions)
-            raise error
-        case Unknown(failure):
-            raise failure
+    spares = partial(_lost_creation, request, target)
+    outcome = commit_new_files(transaction, added, metrics, take_back, head=target.head, spares=spares)
+    if isinstance(outcome, Unchanged):
+        return WriteResult(outcome.version, committed=False, reason=outcome.reason)
+    return WriteResult(outcome.version, True, len(added.files), added.num_rows, added.num_bytes, len(removed))
 
 
 def _metrics(request: WriteRequest, added: NewFiles, removed: RemovedFiles | tuple[()]) -> dict[str, int]:

@@ -6,16 +6,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from bayou.errors import DeltaError, StorageError
-from bayou.log.transaction import Committed, Conflicted, Unchanged, Unknown
+from bayou.log.transaction import Unchanged
 from bayou.plan.row_changes import RowChangeCounts
+from bayou.spark.committing import commit_new_files, taking_back
 from bayou.spark.dml.result import UNKNOWN_ROWS, RowChangeResult
 from bayou.spark.jvm.session import refresh_caches
-from bayou.spark.new_files import delete_files
+from bayou.spark.new_files import NO_FILES, delete_files
 from bayou.spark.write_request import WriteRequest
 
 if TYPE_CHECKING:
@@ -51,13 +52,13 @@ class Outcome:
     Attributes:
         counts: what it counted.
         removed: the positions of the files that leave the table.
-        added: the files that were written; None where none were.
+        added: the files that were written.
         deleted: the rows that deletion vectors delete; None where none are.
     """
 
     counts: RowChangeCounts
     removed: pa.Array = field(default_factory=lambda: pa.array([], pa.int64()))
-    added: NewFiles | None = None
+    added: NewFiles = NO_FILES
     deleted: DeletedRows | None = None
 
 
@@ -76,37 +77,21 @@ def commit(change: Change, transaction: Transaction, outcome: Outcome, watch: St
         StorageError: the store failed; the commit may be in the log all the same.
     """
     rows_name = "numDeletedRows" if change.operation == "DELETE" else "numUpdatedRows"
-    changes = () if outcome.added is None else outcome.added.changes
-    metrics = replace(outcome.counts, change_files=len(changes)).metrics(rows_name, watch.times())
-    added = [] if outcome.added is None else outcome.added.actions
-    head = () if outcome.added is None else outcome.added.head
-    try:
+    metrics = replace(outcome.counts, change_files=len(outcome.added.changes)).metrics(rows_name, watch.times())
+    take_back = partial(_take_back, change, outcome)
+    with taking_back(take_back):
         if len(outcome.removed):
             transaction.remove_files(change.snapshot.files().take(outcome.removed))
-        change.target.log.store.sync([] if outcome.added is None else outcome.added.relative_paths)
         if outcome.deleted is None:
             change.note_reads(transaction.reads)
         else:
             transaction.delete_rows(outcome.deleted)  # what was read for it is in there
-        made = transaction.try_commit([*head, *added], metrics=metrics, new_files=True)
-    except StorageError:
-        raise  # it may be after the commit that the store failed
-    except DeltaError:
-        _take_back(change, outcome)
-        raise
-    match made:
-        case Committed(version):
-            affected = UNKNOWN_ROWS if outcome.counts.changed_rows is None else outcome.counts.changed_rows
-            updated, deleted = (0, affected) if change.operation == "DELETE" else (affected, 0)
-            return RowChangeResult(change.operation, version, True, updated, deleted, 0, metrics, "", change.target.spark)
-        case Unchanged(version, reason):
-            _take_back(change, outcome)
-            return RowChangeResult(change.operation, version, committed=False, reason=reason, spark=change.target.spark)
-        case Conflicted(error):
-            _take_back(change, outcome)
-            raise error
-        case Unknown(failure):
-            raise failure
+    made = commit_new_files(transaction, outcome.added, metrics, take_back)
+    if isinstance(made, Unchanged):
+        return RowChangeResult(change.operation, made.version, committed=False, reason=made.reason, spark=change.target.spark)
+    affected = UNKNOWN_ROWS if outcome.counts.changed_rows is None else outcome.counts.changed_rows
+    updated, deleted = (0, affected) if change.operation == "DELETE" else (affected, 0)
+    return RowChangeResult(change.operation, made.version, True, updated, deleted, 0, metrics, "", change.target.spark)
 
 
 def run(change: Change, execute: Callable[[Transaction], RowChangeResult]) -> RowChangeResult:
@@ -131,7 +116,6 @@ def empty(change: Change, reason: str = "empty") -> RowChangeResult:
 
 
 def _take_back(change: Change, outcome: Outcome) -> None:
-    if outcome.added is not None:
-        delete_files(write_request(change), outcome.added.actions)
+    delete_files(write_request(change), outcome.added.actions)
     if outcome.deleted is not None:
         outcome.deleted.discard()

@@ -15,6 +15,7 @@ from bayou.spark.dml.result import PlannedChange
 from bayou.spark.dml.rewrite import kept_rows
 from bayou.spark.dml.touched_rows import count_touched, find_touched
 from bayou.spark.dml.vectors import mark_rows
+from bayou.spark.new_files import NO_FILES
 
 if TYPE_CHECKING:
     from bayou.log.transaction import Transaction
@@ -76,7 +77,7 @@ def _by_rewriting(change: Change, watch: Stopwatch) -> Outcome:
     emptied = positions.filter(pc.fill_null(pc.equal(change.live_rows(positions), deleted), False))
     counts = _of_whole_files(change, gone)
     whole = _of_whole_files(change, change.files.whole).changed_rows
-    added = None
+    added = NO_FILES
     left = without(positions, emptied)
     if len(left):
         # Once a commit has change rows, they are all that the feed has of it: then the rows of whole files are among them.
@@ -84,11 +85,11 @@ def _by_rewriting(change: Change, watch: Stopwatch) -> Outcome:
         watch.lap("rewriteTimeMs")
     found = RowChangeCounts(
         changed_rows=None if whole is None else whole + sum(touched.values()),
-        copied_rows=0 if added is None else added.num_rows,
+        copied_rows=added.num_rows,
         removed_files=counts.removed_files,
         removed_bytes=counts.removed_bytes,
-        added_files=0 if added is None else len(added.files),
-        added_bytes=0 if added is None else added.num_bytes,
+        added_files=len(added.files),
+        added_bytes=added.num_bytes,
         vectors_removed=counts.vectors_removed,
     )
     return Outcome(found, gone, added)
@@ -111,4 +112,4 @@ def _by_vectors(change: Change, watch: Stopwatch) -> Outcome:
         vectors_updated=counted["numDeletionVectorsUpdated"],
     )
     watch.lap("rewriteTimeMs")
-    return Outcome(found, change.files.whole, None, marked)
+    return Outcome(found, change.files.whole, deleted=marked)

@@ -13,24 +13,23 @@ import pyarrow.compute as pc
 from bayou.errors import InvalidCommitError
 from bayou.log.deleted_rows import delete_rows
 from bayou.log.reads import ReadSet
-from bayou.log.transaction import Committed, Conflicted, Transaction, Unchanged, Unknown
+from bayou.log.transaction import Unchanged
 from bayou.log.vector_files import VectorFiles
 from bayou.plan.predicate import Boolean
 from bayou.plan.row_changes import FileTotals
 from bayou.protocol.roaring import Bitmap
+from bayou.spark.committing import commit_new_files
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.find import Found, clauses_with, positions_of
-from bayou.spark.dml.merge.write import Writer
 from bayou.spark.dml.result import RowChangeResult
 from bayou.spark.dml.vectors import uncounted_rows
 from bayou.spark.jvm import row_changes
-from bayou.spark.new_files import delete_files
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from bayou.log.deleted_rows import DeletedRows
-    from bayou.log.staged import Action as LogAction
+    from bayou.log.transaction import Transaction
     from bayou.spark.dml.merge.target import Merge
     from bayou.spark.new_files import NewFiles
 
@@ -167,7 +166,9 @@ def metrics_of(merge: Merge, found: Found, written: NewFiles, removed: pa.Array,
     }
 
 
-def commit_merge(merge: Merge, transaction: Transaction, written: NewFiles, metrics: Mapping[str, int]) -> RowChangeResult:
+def commit_merge(
+    merge: Merge, transaction: Transaction, written: NewFiles, metrics: Mapping[str, int], take_back: Callable[[], None]
+) -> RowChangeResult:
     """Commits what was prepared.
 
     Args:
@@ -175,30 +176,23 @@ def commit_merge(merge: Merge, transaction: Transaction, written: NewFiles, metr
         transaction: its transaction.
         written: the new files.
         metrics: what it counted.
+        take_back: deletes what was prepared.
 
     Raises:
         ConcurrentModificationError: another commit excludes this one.
         StorageError: the store failed; the commit may be in the log all the same.
     """
     spark = merge.change.target.spark
-    merge.change.target.log.store.sync(written.relative_paths)
-    actions: list[LogAction] = [*written.head, *written.actions]
-    match transaction.try_commit(actions, metrics=metrics, new_files=True):
-        case Committed(version):
-            return RowChangeResult(
-                "MERGE",
-                version,
-                committed=True,
-                num_updated_rows=metrics["numTargetRowsUpdated"],
-                num_deleted_rows=metrics["numTargetRowsDeleted"],
-                num_inserted_rows=metrics["numTargetRowsInserted"],
-                metrics=metrics,
-                spark=spark,
-            )
-        case Unchanged(version, reason):
-            delete_files(Writer(merge, Found(), rewrites=False).request, written.actions)
-            return RowChangeResult("MERGE", version, committed=False, reason=reason, spark=spark)
-        case Conflicted(error):
-            raise error
-        case Unknown(failure):
-            raise failure
+    outcome = commit_new_files(transaction, written, metrics, take_back)
+    if isinstance(outcome, Unchanged):
+        return RowChangeResult("MERGE", outcome.version, committed=False, reason=outcome.reason, spark=spark)
+    return RowChangeResult(
+        "MERGE",
+        outcome.version,
+        committed=True,
+        num_updated_rows=metrics["numTargetRowsUpdated"],
+        num_deleted_rows=metrics["numTargetRowsDeleted"],
+        num_inserted_rows=metrics["numTargetRowsInserted"],
+        metrics=metrics,
+        spark=spark,
+    )

@@ -7,11 +7,12 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import AppendOnlyError, DeltaError, StorageError
+from bayou.errors import AppendOnlyError
 from bayou.log.transaction import Transaction
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
 from bayou.protocol import properties
 from bayou.protocol.features import check_writable
+from bayou.spark.committing import taking_back
 from bayou.spark.dml.commit import Stopwatch
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind, check_clauses
 from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of, note_matches
@@ -25,7 +26,7 @@ from bayou.spark.dml.result import PlannedChange, RowChangeResult
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.session import refresh_caches, settings_of
-from bayou.spark.new_files import NewFiles, delete_files
+from bayou.spark.new_files import NO_FILES, delete_files
 from bayou.spark.write_request import txn_of
 
 if TYPE_CHECKING:
@@ -214,10 +215,16 @@ def _execute(merge: Merge, transaction: Transaction) -> RowChangeResult:
     found = Found() if resolution.is_insert_only else find(merge)
     watch.lap("scanTimeMs")
     changed = found.changed()
-    deleted = None
+    deleted: DeletedRows | None = None
     writer = Writer(merge, found, rewrites=rewrites)
-    written = NewFiles([], 0, 0)
-    try:
+    written = NO_FILES
+
+    def take_back() -> None:
+        delete_files(writer.request, written.actions)
+        if deleted is not None:
+            deleted.discard()
+
+    with taking_back(take_back):
         written = writer.write()
         if rewrites and changed:
             change.note_reads(transaction.reads)
@@ -231,20 +238,4 @@ def _execute(merge: Merge, transaction: Transaction) -> RowChangeResult:
         metrics = metrics_of(merge, found, written, removed, deleted) | dict(watch.times())
         if len(removed):
             transaction.remove_files(change.snapshot.files().take(removed))
-    except BaseException:
-        _take_back(writer, written, deleted)
-        raise
-    try:
-        return commit_merge(merge, transaction, written, metrics)
-    except StorageError:
-        raise  # it may be after the commit that the store failed
-    except DeltaError:
-        _take_back(writer, written, deleted)
-        raise
-
-
-def _take_back(writer: Writer, written: NewFiles, deleted: DeletedRows | None) -> None:
-    """Deletes files that are certainly not in the log."""
-    delete_files(writer.request, written.actions)
-    if deleted is not None:
-        deleted.discard()
+    return commit_merge(merge, transaction, written, metrics, take_back)

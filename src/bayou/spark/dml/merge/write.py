@@ -19,6 +19,7 @@ from bayou.protocol.constraints import constraints_of
 from bayou.protocol.generated_columns import generation_expression
 from bayou.protocol.identity_columns import identity_columns
 from bayou.protocol.schema import StructType
+from bayou.spark.committing import taking_back
 from bayou.spark.dml.change import FILE, METADATA
 from bayou.spark.dml.commit import write_request
 from bayou.spark.dml.merge.actions import ACTION, action_of, inserted_action_of, matched_action_of
@@ -72,7 +73,11 @@ class Writer:
             ConstraintViolationError: a row breaks a rule of the table.
         """
         written: list[NewFiles] = []
-        try:
+
+        def take_back() -> None:
+            delete_files(self.request, [file for each in written for file in each.actions])
+
+        with taking_back(take_back):
             if self._inserts and self._generates_identities:
                 left_out, beside = self._left_out(), self._beside.of_new_rows_alone
                 if self._changed:
@@ -83,10 +88,6 @@ class Writer:
                 rows = self._rows()
                 if rows is not None:
                     written.append(self._write(rows, self._provided([*self._updates, *self._inserts]), self._beside.columns))
-        except BaseException:
-            for each in written:
-                delete_files(self.request, each.actions)
-            raise
         head = next((each.head for each in reversed(written) if each.head), self._table.head)
         files, changes = [file for each in written for file in each.files], [file for each in written for file in each.changes]
         return NewFiles(files, sum(e.num_rows for e in written), sum(e.num_bytes for e in written), head, changes)

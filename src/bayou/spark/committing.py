@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an operation has made is committed, or taken back where it is certain that it is not in the log."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from bayou.errors import DeltaError, StorageError
+from bayou.log.transaction import Unchanged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from bayou.log.transaction import Committed, Transaction
+    from bayou.spark.new_files import NewFiles
+    from bayou.spark.write_target import HeadAction
+
+
+@contextlib.contextmanager
+def taking_back(take_back: Callable[[], None]) -> Iterator[None]:
+    """What was made is taken back where the block fails, by whatever error. No commit may be tried in the block.
+
+    Args:
+        take_back: deletes what was made.
+    """
+    try:
+        yield
+    except BaseException:
+        take_back()
+        raise
+
+
+def commit_new_files(
+    transaction: Transaction,
+    added: NewFiles,
+    metrics: Mapping[str, object],
+    take_back: Callable[[], None],
+    *,
+    head: Sequence[HeadAction] = (),
+    spares: Callable[[DeltaError], bool] = lambda _: False,
+) -> Committed | Unchanged:
+    """Commits new files, or takes back what was made where nothing was committed.
+
+    Where the store fails during the commit, it may be in the log all the same, and everything stays. So it does after errors
+    that say nothing of the commit, as an interrupt.
+
+    Args:
+        transaction: the operation's transaction, with all that it removes.
+        added: the files that it adds.
+        metrics: what it counted.
+        take_back: deletes the files, and what else was made for the commit.
+        head: the actions beside the files, where what was written does not make them others.
+        spares: whether what was made is still of use after an error that says that it was not committed.
+
+    Raises:
+        ConcurrentModificationError: another commit excludes this one.
+        StorageError: the store failed; the commit may be in the log all the same.
+    """
+    with taking_back(take_back):
+        transaction.log.store.sync(added.relative_paths)
+    try:
+        outcome = transaction.commit([*(added.head or head), *added.actions], metrics=metrics, new_files=True)
+    except StorageError:
+        raise
+    except DeltaError as error:
+        if not spares(error):
+            take_back()
+        raise
+    if isinstance(outcome, Unchanged):
+        take_back()
+    return outcome
