@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import AppendOnlyError, InvalidCommitError
+from bayou.errors import InvalidCommitError
 from bayou.log.commit_protocol_checks import check_features, check_metadata, check_protocol
 from bayou.log.commit_vector_checks import check_vector_statistics
-from bayou.protocol import properties
 from bayou.protocol.actions import AddCDCFile, AddFile, Metadata, RemoveFile
+from bayou.protocol.append_only import check_not_append_only
 from bayou.protocol.features import check_writable
 from bayou.protocol.file_names import CHANGES_FOLDER, LOG_FOLDER
 from bayou.protocol.paths import canonical
@@ -70,13 +70,8 @@ def check_staged(
     if staged.protocol is not None:
         check_protocol(staged.protocol, base, table, dropped_features)
     check_writable(protocol, metadata, table, version)
-    if properties.APPEND_ONLY.read(metadata.configuration) and staged.removes_data:
-        raise AppendOnlyError(
-            "the table only takes appends (delta.appendOnly), and the commit removes rows",
-            table=table,
-            version=version,
-            next_step="Set delta.appendOnly to false first, if rows may be removed.",
-        )
+    if staged.removes_data:
+        check_not_append_only(metadata, "the commit removes rows", table, version)
     _check_numbers(staged, table)
     _check_unique(staged, table)
     check_features(staged, protocol, metadata, table, version)

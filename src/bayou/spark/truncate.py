@@ -9,8 +9,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from bayou.errors import AppendOnlyError
-from bayou.protocol import properties
+from bayou.protocol.append_only import check_not_append_only
 from bayou.spark.jvm.session import refresh_caches
 
 if TYPE_CHECKING:
@@ -30,13 +29,7 @@ def truncate(target: AlterTarget) -> None:
     """
     start = time.monotonic()
     snapshot = target.snapshot()
-    if properties.APPEND_ONLY.read(snapshot.metadata.configuration):
-        raise AppendOnlyError(
-            "The table only takes appends (delta.appendOnly), and TRUNCATE removes its rows.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            next_step="set delta.appendOnly to false first.",
-        )
+    check_not_append_only(snapshot.metadata, "TRUNCATE removes its rows", snapshot.table_uri, snapshot.version)
     with target.begin(snapshot, "TRUNCATE", {}) as transaction:
         files = transaction.files()
         if not files.num_rows:

@@ -6,11 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from bayou.errors import AppendOnlyError, InvalidSchemaError, SchemaMismatchError
+from bayou.errors import InvalidSchemaError, SchemaMismatchError
 from bayou.log.clustering import logical_clustering, replaced_clustering
 from bayou.log.create import first_actions
 from bayou.protocol import properties
 from bayou.protocol.actions import DomainMetadata, Metadata, Protocol
+from bayou.protocol.append_only import check_not_append_only
 from bayou.protocol.clustering import CLUSTERING
 from bayou.protocol.clustering_rules import ClusteringRules
 from bayou.protocol.column_mapping import mapped_columns, without_mapping
@@ -135,13 +136,9 @@ def write_target(
     if snapshot is None:
         return _checked(new_table(request, as_nullable(given), log, settings), given)
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
-    if request.mode == "overwrite" and properties.APPEND_ONLY.read(snapshot.metadata.configuration):
-        raise AppendOnlyError(
-            "The table only takes appends (delta.appendOnly), and an overwrite removes its rows.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            next_step="append, or set delta.appendOnly to false first.",
-        )
+    if request.mode == "overwrite":
+        what = "an overwrite removes its rows"
+        check_not_append_only(snapshot.metadata, what, snapshot.table_uri, snapshot.version, instead="append")
     if request.replaces_table:
         return _checked(_replacing(request, new_table(request, as_nullable(given), log, settings), snapshot), given)
     rules = ClusteringRules.of(settings, snapshot.table_uri, snapshot.version)

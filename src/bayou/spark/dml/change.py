@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import AppendOnlyError, SchemaChangedError
+from bayou.errors import SchemaChangedError
 from bayou.log.reads import ReadSet
 from bayou.log.transaction import Transaction
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
 from bayou.protocol import properties
+from bayou.protocol.append_only import check_not_append_only
 from bayou.protocol.features import check_writable, writer_features
 from bayou.protocol.schema import parse_schema, schema_to_json
 from bayou.spark.dml.condition import row_condition
@@ -273,13 +274,7 @@ def change_of(
         expressions = replace(expressions, assignments=list(zip(keys, values, strict=True)))
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
     _check_columns(expressions, snapshot)
-    if properties.APPEND_ONLY.read(snapshot.metadata.configuration):
-        raise AppendOnlyError(
-            f"The table only takes appends (delta.appendOnly), and {operation} changes its rows.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            next_step="set delta.appendOnly to false first.",
-        )
+    check_not_append_only(snapshot.metadata, f"{operation} changes its rows", snapshot.table_uri, snapshot.version)
     condition = row_condition(application, snapshot, operation, expressions)
     settings = settings_of(target.spark)
     if txn is None and _TXN_APP_ID in settings:

@@ -7,10 +7,9 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import AppendOnlyError
 from bayou.log.transaction import Transaction
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
-from bayou.protocol import properties
+from bayou.protocol.append_only import check_not_append_only
 from bayou.protocol.features import check_writable
 from bayou.spark.committing import taking_back
 from bayou.spark.dml.commit import Stopwatch
@@ -121,13 +120,9 @@ def _merge(request: MergeRequest, snapshot: Snapshot) -> Merge:
     jvm, source = target.application.jvm, catalyst.plan_of(request.source)
     resolver = Resolver(jvm, target.spark, snapshot, request.alias, source, evolves=request.may_evolve, node=request.node)
     resolution = resolver.resolve(request.condition, request.clauses)
-    if not resolution.is_insert_only and properties.APPEND_ONLY.read(snapshot.metadata.configuration):
-        raise AppendOnlyError(
-            "The table only takes appends (delta.appendOnly), and MERGE changes its rows.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            next_step="set delta.appendOnly to false first, or only insert.",
-        )
+    if not resolution.is_insert_only:
+        what, only = "MERGE changes its rows", "only insert"
+        check_not_append_only(snapshot.metadata, what, snapshot.table_uri, snapshot.version, instead=only)
     given = request.source
     if request.latest_by is not None:
         given = latest_rows(target.application, given, resolution, snapshot, request.latest_by)
