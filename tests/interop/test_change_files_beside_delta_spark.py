@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
+from tests.interop.made_tables import TABLES, WAYS, MadeTables
 from tests.interop.sampled import sampled
 
 import bayou
@@ -19,13 +18,7 @@ DATA = (
     "from range(0, 40, 1, 1)"
 )
 COLUMNS = "id bigint, k bigint, v bigint, s struct<a: bigint, b: struct<c: string>>, l array<int>, at timestamp"
-TABLES = {
-    "plain": ("", {}),
-    "partitioned": ("partitioned by (k)", {}),
-    "mapped": ("partitioned by (k)", {"delta.columnMapping.mode": "name"}),
-    "ids": ("", {"delta.columnMapping.mode": "id"}),
-}
-WAYS = {"files": "false", "vectors": "true"}
+KINDS = {**TABLES, "ids": ("", {"delta.columnMapping.mode": "id"})}
 STATEMENTS = {
     "delete one row": "delete from {t} where id = 7",
     "delete half of the rows": "delete from {t} where v >= 20",
@@ -54,25 +47,8 @@ PROPERTIES = {"delta.enableChangeDataFeed": "true", "delta.enableRowTracking": "
 
 @pytest.fixture(scope="module")
 def made(delta_spark, tmp_path_factory):
-    """Makes a table once for each kind, by delta-spark; each test gets two copies of it."""
-    folder = tmp_path_factory.mktemp("made")
-    known = {}
-
-    def make(kind, way):
-        if (kind, way) not in known:
-            partitions, properties = TABLES[kind]
-            path = folder / f"{kind}-{way}"
-            listed = {**PROPERTIES, **properties, "delta.enableDeletionVectors": WAYS[way]}
-            clause = ", ".join(f"'{key}' = '{value}'" for key, value in listed.items())
-            # delta-spark does not make a table of a query that has both column mapping and a change data feed.
-            delta_spark.sql(
-                f"create table delta.`{path}` ({COLUMNS}) using delta {partitions} tblproperties ({clause})",
-                f"insert into delta.`{path}` {DATA}",
-            )
-            known[kind, way] = path
-        return known[kind, way]
-
-    return make
+    # delta-spark does not make a table of a query that has both column mapping and a change data feed.
+    return MadeTables(delta_spark, tmp_path_factory.mktemp("made"), DATA, kinds=KINDS, columns=COLUMNS, properties=PROPERTIES)
 
 
 def changes(delta_spark, path, version):
@@ -89,9 +65,7 @@ def row_ids(delta_spark, path):
 @pytest.mark.parametrize("case", sampled(CASES, 4), ids="-".join)
 def test_delta_spark_finds_the_same_changes_and_row_ids(delta_spark, spark, made, tmp_path, case):
     name, kind, way = case
-    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
-    for path in (theirs, ours):
-        shutil.copytree(made(kind, way), path)
+    theirs, ours = made.copies(tmp_path, kind, way)
     delta_spark.sql(STATEMENTS[name].format(t=f"delta.`{theirs}`"))
     spark.sql(STATEMENTS[name].format(t=f"delta.`{ours}`"))
     version = bayou.open(str(theirs)).version()
@@ -108,8 +82,7 @@ def test_delta_spark_finds_the_same_changes_and_row_ids(delta_spark, spark, made
 
 @pytest.mark.parametrize("way", WAYS)
 def test_ids_stay_while_both_change_one_table_in_turns(delta_spark, spark, made, tmp_path, way):
-    path = tmp_path / "t"
-    shutil.copytree(made("mapped", way), path)
+    path = made.copy(tmp_path / "t", "mapped", way)
     query = f"select id, _metadata.row_id from delta.`{path}`"
     before = dict(delta_spark.sql(query))
     spark.sql(f"update delta.`{path}` set v = 1 where id % 7 = 0")

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
+from tests.interop.made_tables import MadeTables
 from tests.interop.sampled import sampled
 
 import bayou
@@ -21,8 +20,6 @@ SOURCE = (
     "from range(30, 50)) s"
 )
 TWICE = "(select id % 10 + 35 id, id n from range(20)) s"
-PARTITIONS = {"plain": "", "partitioned": "partitioned by (k)"}
-WAYS = {"files": "false", "vectors": "true"}
 STATEMENTS = {
     "upsert": f"{SOURCE} on t.id = s.id when matched then update set * when not matched then insert *",
     "upsert by partition": (f"{SOURCE} on t.k = s.k and t.id = s.id when matched then update set * when not matched then insert *"),
@@ -71,28 +68,7 @@ def last(path):
 
 @pytest.fixture(scope="module")
 def made(delta_spark, tmp_path_factory):
-    """Makes a table once for each kind, by delta-spark."""
-    folder = tmp_path_factory.mktemp("made")
-    known = {}
-
-    def make(kind, way):
-        if (kind, way) not in known:
-            path = folder / f"{kind}-{way}"
-            clause = f"'delta.enableDeletionVectors' = '{WAYS[way]}'"
-            delta_spark.sql(
-                f"create table delta.`{path}` using delta {PARTITIONS[kind]} tblproperties ({clause}) as {TABLE}", "select 1"
-            )
-            known[kind, way] = path
-        return known[kind, way]
-
-    return make
-
-
-def copies(made, tmp_path, kind, way):
-    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
-    for path in (theirs, ours):
-        shutil.copytree(made(kind, way), path)
-    return theirs, ours
+    return MadeTables(delta_spark, tmp_path_factory.mktemp("made"), TABLE)
 
 
 KINDS = [("partitioned", "files"), ("partitioned", "vectors"), ("plain", "files")]
@@ -101,7 +77,7 @@ KINDS = [("partitioned", "files"), ("partitioned", "vectors"), ("plain", "files"
 @pytest.mark.parametrize("case", sampled([(name, *kind) for name in STATEMENTS for kind in KINDS], 5), ids="-".join)
 def test_both_make_the_same_rows_and_count_the_same(delta_spark, spark, made, tmp_path, case):
     name, kind, way = case
-    theirs, ours = copies(made, tmp_path, kind, way)
+    theirs, ours = made.copies(tmp_path, kind, way)
     affected = delta_spark.sql(f"merge into delta.`{theirs}` t using {STATEMENTS[name]}")
     before = bayou.open(str(ours)).version()
     spark.sql(f"merge into delta.`{ours}` t using {STATEMENTS[name]}")
@@ -123,7 +99,7 @@ def test_both_make_the_same_rows_and_count_the_same(delta_spark, spark, made, tm
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_both_refuse_the_same(delta_spark, spark, made, tmp_path, name):
-    theirs, ours = copies(made, tmp_path, "plain", "files")
+    theirs, ours = made.copies(tmp_path, "plain", "files")
     said = delta_spark.refused(f"merge into delta.`{theirs}` t using {REFUSED[name]}")
     with pytest.raises(Exception) as error:
         spark.sql(f"merge into delta.`{ours}` t using {REFUSED[name]}")
@@ -133,7 +109,7 @@ def test_both_refuse_the_same(delta_spark, spark, made, tmp_path, name):
 
 
 def test_only_matches_that_change_a_row_make_it_ambiguous_for_bayou_and_any_for_delta_spark(delta_spark, spark, made, tmp_path):
-    theirs, ours = copies(made, tmp_path, "plain", "files")
+    theirs, ours = made.copies(tmp_path, "plain", "files")
     statement = f"{TWICE} on t.id = s.id when matched and s.n < 10 then update set v = s.n"
     assert "DELTA_MULTIPLE_SOURCE_ROW" in delta_spark.refused(f"merge into delta.`{theirs}` t using {statement}")
     spark.sql(f"merge into delta.`{ours}` t using {statement}")

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
+from tests.interop.made_tables import TABLES, WAYS, MadeTables
 from tests.interop.sampled import sampled
 from tests.interop.test_change_files_beside_delta_spark import changes, row_ids
 from tests.interop.test_merge_beside_delta_spark import STATEMENTS, counts
@@ -20,12 +19,6 @@ DATA = (
     "date_add(date'2024-01-01', cast(id as int)) day from range(0, 40, 1, 1)"
 )
 COLUMNS = "id bigint, k bigint, v bigint, s struct<a: bigint, b: string>, day date"
-TABLES = {
-    "plain": ("", {}),
-    "partitioned": ("partitioned by (k)", {}),
-    "mapped": ("partitioned by (k)", {"delta.columnMapping.mode": "name"}),
-}
-WAYS = {"files": "false", "vectors": "true"}
 PROPERTIES = {"delta.enableChangeDataFeed": "true", "delta.enableRowTracking": "true"}
 EVOLVING = "select id, -id v, named_struct('a', id, 'c', 1) s, 'new' w from range(35, 45)"
 MERGES = {
@@ -62,31 +55,7 @@ REPLACED = [
 
 @pytest.fixture(scope="module")
 def made(delta_spark, tmp_path_factory):
-    """Makes a table once for each kind, by delta-spark; each test gets two copies of it."""
-    folder = tmp_path_factory.mktemp("made")
-    known = {}
-
-    def make(kind, way):
-        if (kind, way) not in known:
-            partitions, properties = TABLES[kind]
-            path = folder / f"{kind}-{way}"
-            listed = {**PROPERTIES, **properties, "delta.enableDeletionVectors": WAYS[way]}
-            clause = ", ".join(f"'{key}' = '{value}'" for key, value in listed.items())
-            delta_spark.sql(
-                f"create table delta.`{path}` ({COLUMNS}) using delta {partitions} tblproperties ({clause})",
-                f"insert into delta.`{path}` {DATA}",
-            )
-            known[kind, way] = path
-        return known[kind, way]
-
-    return make
-
-
-def copies(made, tmp_path, kind, way):
-    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
-    for path in (theirs, ours):
-        shutil.copytree(made(kind, way), path)
-    return theirs, ours
+    return MadeTables(delta_spark, tmp_path_factory.mktemp("made"), DATA, columns=COLUMNS, properties=PROPERTIES)
 
 
 def found_by_bayou(spark, path, version):
@@ -121,7 +90,7 @@ def entries(*paths):
 @pytest.mark.parametrize("case", sampled(CASES, 12), ids="-".join)
 def test_a_merge_makes_the_same_changes_and_keeps_the_same_ids(delta_spark, spark, made, tmp_path, case):
     name, kind, way = case
-    theirs, ours = copies(made, tmp_path, kind, way)
+    theirs, ours = made.copies(tmp_path, kind, way)
     known = row_ids(delta_spark, ours)
     evolution = "with schema evolution " if name == "evolution" else ""
     delta_spark.sql(f"merge {evolution}into delta.`{theirs}` t using {MERGES[name]}", "select 1")
@@ -146,7 +115,7 @@ def test_a_merge_makes_the_same_changes_and_keeps_the_same_ids(delta_spark, spar
 @pytest.mark.parametrize("case", sampled(REPLACED, 14), ids="-".join)
 def test_an_overwrite_of_a_part_makes_the_same_changes_and_keeps_the_same_ids(delta_spark, spark, made, tmp_path, case):
     name, kind, way = case
-    theirs, ours = copies(made, tmp_path, kind, way)
+    theirs, ours = made.copies(tmp_path, kind, way)
     query, options = OVERWRITES[name]
     known = row_ids(delta_spark, ours)
     error = delta_spark.write(query, str(theirs), "overwrite", options, [])
@@ -157,8 +126,7 @@ def test_an_overwrite_of_a_part_makes_the_same_changes_and_keeps_the_same_ids(de
 
 @pytest.mark.parametrize("way", WAYS)
 def test_ids_and_changes_last_while_both_merge_into_one_table_in_turns(delta_spark, spark, made, tmp_path, way):
-    path = tmp_path / "t"
-    shutil.copytree(made("mapped", way), path)
+    path = made.copy(tmp_path / "t", "mapped", way)
     query = f"select id, _metadata.row_id from delta.`{path}`"
     before = dict(delta_spark.sql(query))
     first = bayou.open(str(path)).version() + 1

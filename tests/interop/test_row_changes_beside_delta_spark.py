@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
+from tests.interop.made_tables import WAYS, MadeTables
 from tests.interop.sampled import sampled
 
 import bayou
@@ -19,12 +18,6 @@ DATA = (
     "timestamp'2024-01-01 00:00:00' + make_interval(0, 0, 0, cast(id as int)) at "
     "from range(0, 40, 1, 1)"
 )
-TABLES = {
-    "plain": ("", {}),
-    "partitioned": ("partitioned by (k)", {}),
-    "mapped": ("partitioned by (k)", {"delta.columnMapping.mode": "name"}),
-}
-WAYS = {"files": "false", "vectors": "true"}
 STATEMENTS = {
     "one row": "delete from {t} where id = 7",
     "half of the rows": "delete from {t} where id >= 20",
@@ -66,21 +59,7 @@ def texts(rows):
 
 @pytest.fixture(scope="module")
 def made(delta_spark, tmp_path_factory):
-    """Makes a table once for each kind, by delta-spark; each test gets two copies of it."""
-    folder = tmp_path_factory.mktemp("made")
-    known = {}
-
-    def make(kind, way):
-        if (kind, way) not in known:
-            partitions, properties = TABLES[kind]
-            path = folder / f"{kind}-{way}"
-            listed = {**properties, "delta.enableDeletionVectors": WAYS[way]}
-            clause = ", ".join(f"'{key}' = '{value}'" for key, value in listed.items())
-            delta_spark.sql(f"create table delta.`{path}` using delta {partitions} tblproperties ({clause}) as {DATA}", "select 1")
-            known[kind, way] = path
-        return known[kind, way]
-
-    return make
+    return MadeTables(delta_spark, tmp_path_factory.mktemp("made"), DATA)
 
 
 # Where the kind of table makes a difference.
@@ -94,9 +73,7 @@ CASES = [
 @pytest.mark.parametrize("case", sampled(CASES, 5), ids="-".join)
 def test_both_change_the_same_rows_and_count_the_same(delta_spark, spark, made, tmp_path, case):
     name, kind, way = case
-    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
-    for path in (theirs, ours):
-        shutil.copytree(made(kind, way), path)
+    theirs, ours = made.copies(tmp_path, kind, way)
     affected = delta_spark.sql(STATEMENTS[name].format(t=f"delta.`{theirs}`"))
     before = bayou.open(str(ours)).version()
     spark.sql(STATEMENTS[name].format(t=f"delta.`{ours}`"))
@@ -118,8 +95,7 @@ def test_both_change_the_same_rows_and_count_the_same(delta_spark, spark, made, 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_each_goes_on_where_the_other_left_off(delta_spark, spark, made, tmp_path, way):
-    path = tmp_path / "t"
-    shutil.copytree(made("partitioned", way), path)
+    path = made.copy(tmp_path / "t", "partitioned", way)
     t = f"delta.`{path}`"
     for number, statement in enumerate(
         ["delete from {t} where id % 7 = 0", "delete from {t} where id % 7 = 1", "update {t} set v = 5 where id % 7 = 2"] * 2
@@ -137,8 +113,7 @@ def test_each_goes_on_where_the_other_left_off(delta_spark, spark, made, tmp_pat
 @pytest.mark.parametrize("way", WAYS)
 def test_delta_rs_reads_what_is_left(spark, made, tmp_path, way):
     deltalake = pytest.importorskip("deltalake")
-    path = tmp_path / "t"
-    shutil.copytree(made("partitioned", way), path)
+    path = made.copy(tmp_path / "t", "partitioned", way)
     spark.sql(f"delete from delta.`{path}` where id % 3 = 0 and v is not null")
     spark.sql(f"update delta.`{path}` set v = 77 where id < 10")
     expected = sorted((row.id, row.v) for row in spark.sql(f"select id, v from delta.`{path}`").collect())
