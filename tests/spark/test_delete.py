@@ -10,6 +10,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812
 from tests.spark.counting import jobs
+from tests.spark.ways import FILES, VECTORS
 
 import bayou
 from bayou.errors import (
@@ -20,15 +21,6 @@ from bayou.errors import (
     SchemaMismatchError,
     UnsupportedFeatureError,
 )
-
-VECTORS = {"delta.enableDeletionVectors": "true"}
-FILES = {"delta.enableDeletionVectors": "false"}
-
-
-@pytest.fixture(params=[FILES, VECTORS], ids=["files", "vectors"])
-def way(request):
-    """The properties of a table: its rows go by rewriting files, or by deletion vectors."""
-    return request.param
 
 
 def make(spark, path, query, partition_by=(), **properties):

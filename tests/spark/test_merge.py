@@ -10,6 +10,7 @@ import pytest
 from pyspark.errors import AnalysisException, IllegalArgumentException, UnsupportedOperationException
 from pyspark.sql import functions as F  # noqa: N812
 from tests.spark.counting import jobs
+from tests.spark.ways import FILES, VECTORS
 
 import bayou
 from bayou import DeltaTable
@@ -25,23 +26,7 @@ from bayou.errors import (
 )
 from bayou.log.transaction import Transaction
 
-VECTORS = {"delta.enableDeletionVectors": "true"}
-FILES = {"delta.enableDeletionVectors": "false"}
 TEN = "select id, id % 2 p, if(id % 5 = 0, null, id) v from range(0, 10, 1, 2)"
-
-
-@pytest.fixture(params=[FILES, VECTORS], ids=["files", "vectors"])
-def way(request):
-    """The properties of a table: its rows change by rewriting files, or by deletion vectors and new files."""
-    return request.param
-
-
-@pytest.fixture(params=["10MB", "-1"], ids=["broadcast", "shuffle"])
-def joins(request, spark):
-    """Whether sources are small enough to be broadcast."""
-    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", request.param)
-    yield request.param
-    spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
 
 
 def make(spark, path, query, partition_by=(), **properties):

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from tests.spark.changes import actions, feed, files, metrics, parquet_files, tracked
 from tests.spark.counting import jobs
-from tests.spark.test_merge import FILES, INSERTED, MATCHED, ORPHANED, SHAPES, TEN, VECTORS, make, rows, source
+from tests.spark.test_merge import INSERTED, MATCHED, ORPHANED, SHAPES, TEN, make, rows, source
+from tests.spark.ways import FILES, VECTORS
 
 import bayou
 from bayou.errors import ConcurrentModificationError, ConstraintViolationError
@@ -17,20 +18,6 @@ FEED = {"delta.enableChangeDataFeed": "true"}
 TRACKED = {"delta.enableRowTracking": "true"}
 BOTH = {**FEED, **TRACKED}
 NEW = "select id, 7L p, id * 100 v from range(4, 13)"
-
-
-@pytest.fixture(params=[FILES, VECTORS], ids=["files", "vectors"])
-def way(request):
-    """The properties of a table: its rows change by rewriting files, or by deletion vectors and new files."""
-    return request.param
-
-
-@pytest.fixture(params=["10MB", "-1"], ids=["broadcast", "shuffle"])
-def joins(request, spark):
-    """Whether sources are small enough to be broadcast."""
-    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", request.param)
-    yield request.param
-    spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
 
 
 def model(table, given, *, matched=(), inserted=(), orphaned=()):
@@ -181,7 +168,7 @@ def test_partitions_and_mapped_columns(spark, table_path, way, mode):
     assert {key: after[key] for key in (8, 9)} == {key: (before[key][0], 1) for key in (8, 9)}
     assert after[10][0] not in {row_id for row_id, _ in before.values()}
     folders = {each["path"].rpartition("/")[0].rpartition("=")[2] for each in actions(table_path, "cdc")}
-    assert folders == ({"0", "1", "5"} if mode == "none" else folders)
+    assert folders == {"0", "1", "5"}
 
 
 @pytest.mark.parametrize("mode", ["none", "name"])
