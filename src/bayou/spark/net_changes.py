@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One change for each row: what a table's rows became over a range of versions, whatever happened to them on the way.
 
-The rows of the version before the range and of its last one are put side by side by their ids. Only files that are in one of
-the two and not in the other are read, and no commit in between is.
+The rows of the version before the range and of its last one are put side by side by their ids. Of data, only files that are in
+one of the two and not in the other are read; of the commits in between, only what they say of ids and of the table's metadata.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def net_changes(application: Application, spark: SparkSession, request: TableReq
     log = application.logs.get(request.path, request.storage_options)
     versions = log.change_range(ChangeSettings.of(java_session(spark)).applied(request.changes))
     after = log.snapshot(max(versions.end, 0))
-    before = log.snapshot(versions.start - 1) if 0 < versions.start <= versions.end else None
+    before = after if versions.is_empty else (None if versions.start == 0 else log.snapshot(versions.start - 1))
     for each in (after, *([] if before is None else [before])):
         check_readable(each.protocol, each.table_uri, each.version)
     _check_ids(after, before)
@@ -68,8 +68,6 @@ def net_changes(application: Application, spark: SparkSession, request: TableReq
     if broken is not None:
         raise _unsupported(after, f"version {broken} does not keep their ids")
     old, new = _changed_files(before, after)
-    if versions.is_empty:
-        old, new = old.slice(0, 0), new.slice(0, 0)
     read = _Reader(application, spark, after, request)
     joined = read.rows(before or after, old, _OLD, _OLD_VERSION).join(read.rows(after, new, _NEW, _NEW_VERSION), _ID, "full_outer")
     return _images(joined, [field.name for field in readable_schema(after.schema).fields])

@@ -48,8 +48,7 @@ class Provider:
                 return schema_of(self._application, options, *objects)
             case "source":
                 return source_of(self._application, options, *objects)
-        session, partitions, mode = objects
-        del session
+        partitions, mode = objects
         return sink_of(self._application, options, self._application.jvm.list_of(partitions), mode)
 
     def _read(self, options: dict[str, str], objects: Any) -> JavaObject:

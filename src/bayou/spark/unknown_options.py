@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from bayou.errors import redact_uri
+from bayou.log.streaming.options import option_names
 
 _NAMES: Final = (
     *("path", "mergeSchema", "overwriteSchema", "replaceWhere", "replaceOn", "replaceUsing", "partitionOverwriteMode"),
@@ -20,23 +21,16 @@ _NAMES: Final = (
     *("compression", "maxRecordsPerFile", "parquetOutputTimestampType", "datetimeRebaseMode", "int96RebaseMode"),
 )
 """What writers have."""
+_OF_STREAMS: Final = ("path", *option_names())
+"""What streams that read a table have."""
 _OF_OTHERS: Final = frozenset(
     name.lower()
     for name in (
-        *("checkpointLocation", "queryName", "targetAlias", "excludeRegex", "failOnDataLoss", "ignoreChanges", "ignoreDeletes"),
-        *("ignoreFileDeletion", "skipChangeCommits", "maxFilesPerTrigger", "maxBytesPerTrigger", "startingVersion"),
-        *("startingTimestamp", "endingVersion", "endingTimestamp", "readChangeFeed", "readChangeData", "versionAsOf"),
-        *("timestampAsOf", "schemaTrackingLocation", "schemaLocation", "streamingSourceTrackingId"),
+        *_OF_STREAMS,
+        *("checkpointLocation", "queryName", "targetAlias", "endingVersion", "endingTimestamp", "versionAsOf", "timestampAsOf"),
     )
 )
 """What readers and streams have: a program may give the same options to all of them."""
-_OF_STREAMS: Final = (
-    *("path", "excludeRegex", "failOnDataLoss", "ignoreChanges", "ignoreDeletes", "ignoreFileDeletion", "skipChangeCommits"),
-    *("maxFilesPerTrigger", "maxBytesPerTrigger", "startingVersion", "startingTimestamp", "readChangeFeed", "readChangeData"),
-    *("schemaTrackingLocation", "schemaLocation", "streamingSourceTrackingId", "allowSourceColumnRename"),
-    *("allowSourceColumnDrop", "allowSourceColumnTypeChange", "withEventTimeOrder"),
-)
-"""What streams that read a table have."""
 _PREFIXES: Final = ("delta.", "parquet.", "fs.", "dfs.", "spark.", "__")
 
 _logger = logging.getLogger("bayou")

@@ -9,11 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from bayou.errors import InvalidOptionError, TimeTravelError
 from bayou.log.streaming.limits import DEFAULT_MAX_FILES, ReadLimits
 from bayou.log.streaming.path_filter import PathFilter
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 LATEST: Final = "latest"
 ALWAYS: Final = "always"
@@ -90,7 +93,13 @@ class StreamOptions:
         """
         given = _Given({name.lower(): value for name, value in options.items()}, table)
         given.check_no_time_travel()
-        found = cls(
+        found = cls._read(given)
+        given.check_together(found)
+        return found
+
+    @classmethod
+    def _read(cls, given: _Given) -> Self:
+        return cls(
             max_files=given.integer("maxFilesPerTrigger", 1, _INT_MAX, "must be a positive integer"),
             max_bytes=given.size("maxBytesPerTrigger"),
             starting_version=given.starting_version(),
@@ -109,18 +118,29 @@ class StreamOptions:
             allow_type_change=given.permission("allowSourceColumnTypeChange"),
             with_event_time_order=given.flag("withEventTimeOrder"),
         )
-        given.check_together(found)
-        return found
+
+
+def option_names() -> tuple[str, ...]:
+    """The names of all options of a stream: those that are looked for where none is given."""
+    given = _Given({}, "")
+    StreamOptions._read(given)  # noqa: SLF001  (of this module)
+    return tuple(dict.fromkeys(given.asked))
 
 
 class _Given:
-    """Options by their names in lower case."""
+    """Options by their names in lower case.
+
+    Attributes:
+        asked: the names that were looked for.
+    """
 
     def __init__(self, options: Mapping[str, str], table: str) -> None:
         self._options = options
         self._table = table
+        self.asked: list[str] = []
 
     def text(self, name: str) -> str | None:
+        self.asked.append(name)
         value = self._options.get(name.lower())
         return None if value is None else str(value)
 

@@ -63,18 +63,16 @@ public class DefaultSource extends org.apache.spark.sql.execution.datasources.bi
   }
 
   public scala.Tuple2 sourceSchema(SQLContext context, scala.Option schema, String name, scala.collection.immutable.Map options) {
-    return new scala.Tuple2("delta", DataType.fromJson((String) call("stream schema", options, new Object[] {context.sparkSession(), given(schema)})));
+    return new scala.Tuple2("delta", DataType.fromJson((String) call("stream schema", options, new Object[] {context.sparkSession(), schema.isDefined() ? ((StructType) schema.get()).json() : null})));
   }
 
   public Source createSource(SQLContext context, String checkpoint, scala.Option schema, String name, scala.collection.immutable.Map options) {
-    return (Source) call("source", options, new Object[] {context.sparkSession(), given(schema), checkpoint});
+    return (Source) call("source", options, new Object[] {context.sparkSession(), checkpoint});
   }
 
   public Sink createSink(SQLContext context, scala.collection.immutable.Map options, SEQ partitions, OutputMode mode) {
-    return (Sink) call("sink", options, new Object[] {context.sparkSession(), partitions, mode.toString()});
+    return (Sink) call("sink", options, new Object[] {partitions, mode.toString()});
   }
-
-  private static String given(scala.Option schema) { return schema.isDefined() ? ((StructType) schema.get()).json() : null; }
 
   // Statements on tables with names come to bayou.Catalog because this is a TableProvider. Its table can do nothing, and then Spark
   // takes the relations above.

@@ -49,8 +49,6 @@ public class StreamSource implements Source, SupportsTriggerAvailableNow, Report
     return offset(call("latest", json(start), limit instanceof ReadAllAvailable ? "all" : ""));
   }
 
-  public Offset reportLatestOffset() { return offset(call("report", "", "")); }
-
   public scala.Option getOffset() { throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) should be called instead of this method"); }
 
   public Dataset getBatch(scala.Option start, org.apache.spark.sql.execution.streaming.Offset end) {
@@ -70,7 +68,7 @@ public class StreamSource implements Source, SupportsTriggerAvailableNow, Report
     return found;
   }
 
-  public void stop() { call("stop", "", ""); }
+  public void stop() {}  // nothing is open
 
   public String toString() { return name; }
 }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 _SOURCE: Final = "bayou.StreamSource"
+_FIRST_THAT_ADDS_METADATA: Final = (4, 0)
 _OURS: Final = ("bayou.DeltaTable", "bayou.DeltaLogFiles")
 
 
@@ -43,6 +44,11 @@ def stream_sink(jvm: Jvm, name: str, body: Callable[[str, Any], Any]) -> JavaObj
         body: called with the number of a batch and the query's id, with NUL between them, and with the batch.
     """
     return Adapters.of(jvm).new("bayou.StreamSink", name, BiFunction(jvm, body))
+
+
+def adds_metadata_to_projections(jvm: Jvm) -> bool:
+    """Whether Spark adds `_metadata` to a batch that is a projection of a relation; it does to a relation, whatever its version."""
+    return jvm.spark_version >= _FIRST_THAT_ADDS_METADATA
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
@@ -15,6 +15,7 @@ from bayou.spark import deletion_vectors
 from bayou.spark.change_scan import FEED_NAMES, Changes
 from bayou.spark.jvm.relation import dataset, java_frame
 from bayou.spark.jvm.session import session_of
+from bayou.spark.jvm.streaming import adds_metadata_to_projections
 from bayou.spark.reader import named_frame
 from bayou.spark.scan import Scan
 from bayou.spark.types import readable_schema
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
     from bayou.spark.scan import PlannedScan
-
-
-_FIRST_SPARK_THAT_ADDS_METADATA: Final = (4, 0)
-"""From it on Spark adds `_metadata` to a batch that projects a relation, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +99,7 @@ def rows_of(application: Application, session: JavaObject, files: StreamFiles | 
     """
     wanted = readable_schema(files.snapshot.schema).fields
     spark = session_of(session)
-    by_spark = application.jvm.spark_version >= _FIRST_SPARK_THAT_ADDS_METADATA
-    facts = None if by_spark else _names_of(request.metadata)
+    facts = None if adds_metadata_to_projections(application.jvm) else _names_of(request.metadata)
     if isinstance(files, ChangeFeed):
         changes = Changes(files, request.options, request.name)
         planned = changes.planned(application, session, wanted, facts, streaming=True)

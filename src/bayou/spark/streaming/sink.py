@@ -16,7 +16,7 @@ from bayou.protocol.schema import StructType, parse_schema, schema_to_json
 from bayou.spark.jvm.relation import aligned_rows
 from bayou.spark.jvm.streaming import PlannedBatch, roots_read, stream_sink
 from bayou.spark.types import contains_void, readable_schema
-from bayou.spark.write_request import PARTITION_COLUMNS_OPTION, StreamBatch, WriteRequest
+from bayou.spark.write_request import StreamBatch, WriteRequest
 from bayou.spark.writer import write
 from bayou.storage.paths import qualify
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.log.snapshot import Snapshot
+    from bayou.protocol.schema import StructField
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
 
@@ -56,8 +57,7 @@ def sink_of(application: Application, options: Mapping[str, str], partitions: li
             features=[f"output mode {output_mode.lower()}"],
             next_step="use append or complete; to change rows, use foreachBatch with DeltaTable.merge.",
         )
-    given = {name: value for name, value in options.items() if name != PARTITION_COLUMNS_OPTION}
-    request = WriteRequest.from_options(given, _MODES[output_mode], partitions or None)
+    request = WriteRequest.from_options(options, _MODES[output_mode], partitions or None)
     # A batch is rows that are new, or in complete mode all rows there are: options for a part of a table say nothing here.
     request = replace(request, dynamic_partitions=False, replace_where=None, replace_on=None, replace_using=None, data_change=True)
     if output_mode == "Append" and _is_true(options, "overwriteSchema"):
@@ -125,17 +125,18 @@ class _Sink:
         if snapshot is None or self.request.overwrite_schema:
             return rows
         table = readable_schema(snapshot.schema)
-        others = [
-            (each, known) for each in given.fields if (known := table.field(each.name)) is not None and known.type != each.type
-        ]
-        others = [(each, known) for each, known in others if not _has_new_fields(each.type, known.type)]
-        if not others:
+        wanted = [_cast(each, table.field(each.name)) for each in given.fields]
+        if all(each.type == cast.type for each, cast in zip(given.fields, wanted, strict=True)):
             return rows
-        wanted = StructType(tuple(replace(known, name=each.name, metadata={}) for each, known in others))
-        jvm = self.application.jvm
-        untouched = [each for each in given.fields if each.name not in wanted.names]
-        wanted = StructType((*(replace(each, nullable=True) for each in untouched), *wanted.fields))
-        return aligned_rows(jvm, rows, f"delta.`{redact_uri(self.request.path)}`", schema_to_json(wanted), by_name=True)
+        name, columns = f"delta.`{redact_uri(self.request.path)}`", schema_to_json(StructType(tuple(wanted)))
+        return aligned_rows(self.application.jvm, rows, name, columns, by_name=True)
+
+
+def _cast(given: StructField, known: StructField | None) -> StructField:
+    """What a column of the rows becomes beside the table's: one of the table's type, or itself where it is new there."""
+    if known is None or known.type == given.type or _has_new_fields(given.type, known.type):
+        return replace(given, nullable=True)
+    return replace(known, name=given.name, metadata={})
 
 
 def _has_new_fields(given: Any, known: Any) -> bool:

@@ -60,22 +60,18 @@ def schema_of(application: Application, options: Mapping[str, str], session: Jav
     return schema_to_json(schema)
 
 
-def source_of(
-    application: Application, options: Mapping[str, str], session: JavaObject, given: str | None, checkpoint: str
-) -> JavaObject:
+def source_of(application: Application, options: Mapping[str, str], session: JavaObject, checkpoint: str) -> JavaObject:
     """The source of a query that begins, or goes on.
 
     Args:
         application: the Spark application.
         options: the reader's options.
         session: the JVM session of the reader.
-        given: JSON of a schema that the reader was given; None for none.
         checkpoint: the folder of this source in the query's checkpoint.
 
     Raises:
         DeltaError: as `schema_of`.
     """
-    del given
     source, wanted, storage_options = _opened(application, options, session, checkpoint)
     report_unknown_of_stream(options, source.table_uri)
     reading = Reading(application, session, source, next(_numbers), checkpoint, wanted.with_event_time_order, storage_options)

@@ -108,9 +108,6 @@ class StreamReader:
         found = self._source.latest_offset(self._offset(start), limits)
         return None if found is None else found.to_json()
 
-    def _report(self, _first: str, _second: str) -> str | None:
-        return None
-
     def _batch(self, start: str, end: str) -> JavaObject:
         last, reading = self._offset(end), self._reading
         assert last is not None  # noqa: S101  (Spark has an end for each batch)
@@ -130,9 +127,6 @@ class StreamReader:
     def _metrics(self, latest: str, _: str) -> str:
         backlog = self._source.backlog(self._offset(latest))
         return f"numFilesOutstanding {backlog.files} numBytesOutstanding {backlog.bytes}"
-
-    def _stop(self, _first: str, _second: str) -> None:
-        """Nothing is open."""
 
     def _offset(self, text: str) -> SourceOffset | None:
         return self._source.parse_offset(text) if text else None

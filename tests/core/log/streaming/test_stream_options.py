@@ -7,7 +7,7 @@ import pytest
 
 from bayou.errors import InvalidOptionError, TimeTravelError
 from bayou.log.streaming.limits import ReadLimits
-from bayou.log.streaming.options import StreamOptions
+from bayou.log.streaming.options import StreamOptions, option_names
 from bayou.log.streaming.path_filter import PathFilter
 
 
@@ -31,6 +31,15 @@ def test_a_stream_without_options_reads_a_thousand_files_a_batch_and_fails_where
 
 def test_the_names_of_options_are_read_in_any_case_and_unknown_ones_are_ignored():
     assert options(MAXFILESPERTRIGGER="7", path="/t", mergeSchema="x").max_files == 7
+
+
+def test_the_names_of_all_options_are_known():
+    assert sorted(option_names()) == [
+        *("allowSourceColumnDrop", "allowSourceColumnRename", "allowSourceColumnTypeChange", "excludeRegex", "failOnDataLoss"),
+        *("ignoreChanges", "ignoreDeletes", "ignoreFileDeletion", "maxBytesPerTrigger", "maxFilesPerTrigger", "readChangeData"),
+        *("readChangeFeed", "schemaLocation", "schemaTrackingLocation", "skipChangeCommits", "startingTimestamp"),
+        *("startingVersion", "streamingSourceTrackingId", "withEventTimeOrder"),
+    ]
 
 
 def test_every_option_has_a_field():
