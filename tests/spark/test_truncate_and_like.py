@@ -72,6 +72,24 @@ def test_what_cannot_be_truncated_is_refused(spark, name):
     assert spark.table(name).count() == 1
 
 
+@pytest.mark.smoke
+def test_statements_are_known_whatever_they_hold_and_however_they_are_laid_out(spark, name):
+    spark.sql(f"CREATE TABLE {name} (id bigint, p int) USING delta PARTITIONED BY (p)")
+    spark.sql(" " * 20_000 + f"ALTER TABLE {name} SET TBLPROPERTIES ('note' = 'truncate table x partition (p)')")
+    assert state(spark, name).properties["note"] == "truncate table x partition (p)"
+    for statement in (
+        f"TRUNCATE TABLE {name} -- not the partition (p)",
+        f"/* a partition (p = 1) */ TRUNCATE /* all */ TABLE {name} /* truncate table x partition (p) */",
+        "-- two lines\n" * 10_000 + f"TRUNCATE TABLE `default`.`{name}`",
+    ):
+        spark.sql(f"INSERT INTO {name} VALUES (1, 1)")
+        spark.sql(statement)
+        assert spark.table(name).count() == 0
+    for table in (name, f"default . `{name}` -- partitions\n", f"`default`.`{name}`/**/"):
+        with pytest.raises(UnsupportedFeatureError):
+            spark.sql(f"TRUNCATE TABLE {table} PARTITION (p = 1)")
+
+
 def test_a_table_of_another_source_is_truncated_by_spark(spark, name):
     spark.range(3).write.format("parquet").saveAsTable(name)
     spark.sql(f"TRUNCATE TABLE {name}")

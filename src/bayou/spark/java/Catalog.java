@@ -5,6 +5,7 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.BiFunction;
+import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
 import org.apache.spark.sql.catalyst.trees.Origin;
@@ -28,6 +29,12 @@ import org.apache.spark.sql.types.StructType;
 // The session's own catalog, with tables of the provider `delta` made, replaced and written by Python. All else is Spark's.
 public class Catalog extends DelegatingCatalogExtension implements StagingTableCatalog {
   public static BiFunction body;
+
+  // Blanks and comments between words. Repeated without a way back, which would take a stack frame for each.
+  private static final String GAP = "(?:\\s|--[^\\n]*\\n|/\\*.*?\\*/)";
+  private static final String PART = "(?:`(?:[^`]|``)*+`|[^\\s`.(/-]++)";
+  private static final Pattern ALTER = Pattern.compile("(?is)" + GAP + "*+(?:alter|truncate)" + GAP + "++table\\b");
+  private static final Pattern TRUNCATE_PARTITION = Pattern.compile("(?is)" + GAP + "*+truncate" + GAP + "++table\\b" + GAP + "*+" + PART + "(?:" + GAP + "*+\\." + GAP + "*+" + PART + ")*+" + GAP + "*+partition" + GAP + "*+\\(");
 
   // Reads take Spark's way over an entry and the data source. Rows that are written, ALTER TABLE and TRUNCATE TABLE come to a table of ours.
   public Table loadTable(Identifier name) throws Exception { return load(name, isWriter() || isAlter(CurrentOrigin.get())); }
@@ -123,7 +130,7 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   private static boolean isAlter(Origin origin) {
     if (!origin.sqlText().isDefined()) return false;
     String text = (String) origin.sqlText().get();
-    return text.matches("(?is)(\\s|--[^\\n]*\\n|/\\*.*?\\*/)*(alter|truncate)\\s+table\\s.*") && !text.matches("(?is).*\\btruncate\\s+table\\b.*[\\s`]partition\\s*\\(.*");
+    return ALTER.matcher(text).lookingAt() && !TRUNCATE_PARTITION.matcher(text).lookingAt();
   }
 
   private static boolean isMerge(Origin origin) {
