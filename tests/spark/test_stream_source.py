@@ -369,6 +369,19 @@ def test_a_stream_follows_a_renamed_column_with_schema_tracking(spark, table_pat
     assert sorted(map(tuple, read(spark, out).select("id", "v", "w").collect())) == [(1, 10, None), (2, None, 20)]
 
 
+def test_two_sources_of_a_query_need_a_schema_log_each(spark, table_path, tmp_path, out):
+    checkpoint = tmp_path / "checkpoint"
+    numbers_table(table_path, [1], [2])
+    tracked = {"schemaTrackingLocation": str(checkpoint / "_schemas")}
+    left = stream(spark, table_path, **tracked)
+    with pytest.raises(PySparkException) as caught:
+        run(left.join(stream(spark, table_path, **tracked), "id"), checkpoint, out)
+    assert error_class(caught.value) == "DELTA_STREAMING_SCHEMA_LOCATION_CONFLICT"
+    assert not (checkpoint / "_schemas").exists()
+    run(left.join(stream(spark, table_path, **tracked, streamingSourceTrackingId="right"), "id"), checkpoint, out)
+    assert ids(read(spark, out)) == [1, 2]
+
+
 def test_two_sources_of_one_table_in_one_query_have_each_their_own_rows(spark, table_path, checkpoint, out):
     numbers_table(table_path, [1], [2])
     some = stream(spark, table_path, excludeRegex="0.parquet").select("id", F.lit("some").alias("of"))

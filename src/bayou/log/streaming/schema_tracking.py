@@ -53,6 +53,11 @@ class SchemaTracking:
             self.snapshot = snapshot.described_as(protocol, self._at_start.applied_to(snapshot.metadata))
 
     @property
+    def location(self) -> str:
+        """The schema log's folder."""
+        return self._entries.location
+
+    @property
     def is_active(self) -> bool:
         """Whether the log says what the stream reads."""
         return self._entries.current is not None

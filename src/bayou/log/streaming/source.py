@@ -109,6 +109,11 @@ class StreamingSource:
         return self._batches.schema
 
     @property
+    def schema_log(self) -> str | None:
+        """The folder of its schema log; None where it has none."""
+        return None if self._tracking is None else self._tracking.location
+
+    @property
     def limits(self) -> ReadLimits:
         """What a batch reads at most where the engine does not say otherwise."""
         return self._options.limits

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 _SOURCE: Final = "bayou.StreamSource"
+_EXECUTION_RELATION: Final = "StreamingExecutionRelation"
 _FIRST_THAT_ADDS_METADATA: Final = (4, 0)
 _OURS: Final = ("bayou.DeltaTable", "bayou.DeltaLogFiles")
 
@@ -112,13 +113,31 @@ def stream_leaf(jvm: Jvm, session: JavaObject, number: int) -> StreamLeaf | None
         session: the session that the query belongs to.
         number: the source's number.
     """
+    plan = _running_plan(session)
+    return None if plan is None else _leaf(jvm, plan, number, [])
+
+
+def numbers_of_sources(jvm: Jvm, session: JavaObject) -> set[int]:
+    """The numbers of our sources in the query that this thread runs.
+
+    Args:
+        jvm: the bridge.
+        session: the session that the query belongs to.
+    """
+    plan = _running_plan(session)
+    leaves = [] if plan is None else jvm.list_of(plan.collectLeaves())
+    sources = [leaf.source() for leaf in leaves if leaf.getClass().getSimpleName() == _EXECUTION_RELATION]
+    return {int(each.number()) for each in sources if each.getClass().getName() == _SOURCE}
+
+
+def _running_plan(session: JavaObject) -> JavaObject | None:
     query = session.streams().get(session.sparkContext().getLocalProperty("sql.streaming.queryId"))
-    return None if query is None else _leaf(jvm, query.streamingQuery().logicalPlan(), number, [])
+    return None if query is None else query.streamingQuery().logicalPlan()
 
 
 def _leaf(jvm: Jvm, node: JavaObject, number: int, watermarks: list[JavaObject]) -> StreamLeaf | None:
     kind = node.getClass().getSimpleName()
-    if kind == "StreamingExecutionRelation":
+    if kind == _EXECUTION_RELATION:
         source = node.source()
         if source.getClass().getName() != _SOURCE or source.number() != number:
             return None

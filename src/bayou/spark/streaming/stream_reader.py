@@ -7,12 +7,14 @@ import logging
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from bayou.errors import SchemaChangedError, redact_uri
 from bayou.log.streaming.event_order import check_event_order
 from bayou.log.streaming.limits import ReadLimits
+from bayou.log.streaming.schema_log import conflict
 from bayou.protocol.schema import parse_schema
-from bayou.spark.jvm.streaming import stream_leaf
+from bayou.spark.jvm.streaming import numbers_of_sources, stream_leaf
 from bayou.spark.scan import is_file_metadata
 from bayou.spark.streaming.batch import BatchRequest, rows_of
 from bayou.spark.types import readable_schema
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.streaming import StreamLeaf
 
 _logger = logging.getLogger("bayou")
+_running: WeakValueDictionary[int, StreamingSource] = WeakValueDictionary()
+"""The sources of all queries by their numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,7 @@ class StreamReader:
         self._is_checked = False
         self._metadata: StructField | None = None
         self._lock = threading.Lock()
+        _running[reading.number] = reading.source
 
     def __call__(self, facts: str, _: Any) -> Any:
         """Called by `bayou.StreamSource`.
@@ -82,6 +87,7 @@ class StreamReader:
         leaf = stream_leaf(reading.application.jvm, reading.session, reading.number)
         if leaf is not None:
             self._check_columns(leaf)
+        self._check_schema_log()
         if reading.by_event_time:
             self._source.event_time = None if leaf is None else leaf.event_time
             if self._source.event_time is None:
@@ -102,6 +108,16 @@ class StreamReader:
                 table=self._source.table_uri,
                 next_step="make the DataFrame again by readStream, and start the query with it.",
             )
+
+    def _check_schema_log(self) -> None:
+        """No two sources of a query follow the schema by one log. To be known before one of them writes the first entry."""
+        location, reading = self._source.schema_log, self._reading
+        if location is None:
+            return
+        for number in numbers_of_sources(reading.application.jvm, reading.session) - {reading.number}:
+            other = _running.get(number)
+            if other is not None and other.schema_log == location:
+                raise conflict(location, self._source.table_uri)
 
     def _latest(self, start: str, limit: str) -> str | None:
         limits = ReadLimits(None, None) if limit == "all" else self._source.limits
