@@ -20,7 +20,7 @@ from bayou.protocol.column_mapping import mapped_columns, without_mapping
 from bayou.protocol.features import check_readable, check_writable
 from bayou.protocol.identity_columns import with_high_water_mark
 from bayou.protocol.mapping_rules import fields_by_path
-from bayou.protocol.property_rules import validated
+from bayou.protocol.property_rules import session_defaults, validated
 from bayou.protocol.protocol_rules import merged, protocol_for_table
 from bayou.protocol.schema import StructType, schema_to_json
 from bayou.protocol.type_widening import without_type_changes
@@ -59,7 +59,7 @@ def like_actions(
         source: the other table.
         properties: further properties, features and protocol versions among them.
         table: the new table's URI, for errors.
-        settings: a session's settings.
+        settings: a session's settings; its defaults of properties count where neither the other table nor `properties` have them.
 
     Raises:
         InvalidOptionError: a property cannot be set.
@@ -68,7 +68,8 @@ def like_actions(
     check_readable(source.protocol, source.table_uri, source.version)
     free = (settings or {}).get("spark.databricks.delta.allowArbitraryProperties.enabled", "false").lower() == "true"
     copied = copied_properties(source)
-    change = validated(properties, table=table, current=copied, creating=True, allow_arbitrary=free)
+    asked = {**session_defaults(settings or {}, {**copied, **properties}), **properties}
+    change = validated(asked, table=table, current=copied, creating=True, allow_arbitrary=free)
     given = {key.lower() for key in change.configuration}
     configuration = {**{key: value for key, value in copied.items() if key.lower() not in given}, **change.configuration}
     schema = without_type_changes(without_mapping(source.schema))

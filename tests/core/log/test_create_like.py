@@ -46,6 +46,19 @@ def test_given_properties_come_before_copied_ones_whatever_their_case():
         like_actions(source({}), {"delta.noSuchThing": "1"}, table="t2")
 
 
+def test_a_sessions_defaults_come_after_given_properties_and_copied_ones():
+    defaults = {"appendOnly": "true", "enableDeletionVectors": "true", "checkpointInterval": "7"}
+    settings = {f"spark.databricks.delta.properties.defaults.{key}": value for key, value in defaults.items()}
+    like = source({"delta.appendOnly": "false"})
+    made = like_actions(like, {"delta.checkpointInterval": "9"}, table="t2", settings=settings)
+    assert made.metadata.configuration == {
+        "delta.appendOnly": "false",
+        "delta.enableDeletionVectors": "true",
+        "delta.checkpointInterval": "9",
+    }
+    assert made.protocol.reader_features == ("deletionVectors",)
+
+
 def test_what_belongs_to_the_other_tables_files_and_history_stays_with_it():
     properties = {"delta.columnMapping.mode": "name", "delta.enableRowTracking": "true", "delta.enableInCommitTimestamps": "true"}
     like = source(properties, partition_by=(), cluster_by=(("v",),), more=[])
