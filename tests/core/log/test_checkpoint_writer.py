@@ -33,11 +33,12 @@ from tests.core.log.checkpoint_tables import (
     vector,
 )
 
-from bayou.errors import InvalidOptionError, StorageError, UnsupportedFeatureError, UnsupportedProtocolError
+from bayou.errors import CorruptLogError, InvalidOptionError, StorageError, UnsupportedFeatureError, UnsupportedProtocolError
 from bayou.log import checkpoint_contents
 from bayou.log.checkpoint_writer import SIDECAR_ACTIONS, write_checkpoint
 from bayou.log.last_checkpoint import json_checksum
 from bayou.log.part_hash import part_of_others, parts_of
+from bayou.log.replay import FileState
 from bayou.protocol import file_names
 from bayou.protocol.actions import Protocol
 from bayou.storage import LocalStore
@@ -143,6 +144,18 @@ def test_a_store_that_fails_is_told(monkeypatch):
     monkeypatch.setattr(table.store, "put", fail)
     with pytest.raises(StorageError, match="full"):
         write_checkpoint(table.log().snapshot())
+
+
+def test_files_that_went_missing_while_a_checkpoint_was_written_make_none(monkeypatch):
+    table = builder(add("a"), add("b"))
+    snapshot = table.log().snapshot()
+    batches = FileState.batches
+    monkeypatch.setattr(FileState, "batches", lambda state, rows: (each.slice(1) for each in batches(state, rows)))
+    before = [each.path for each in table.store.list_from("_delta_log/")]
+    with pytest.raises(CorruptLogError) as caught:
+        write_checkpoint(snapshot, now_ms=NOW)
+    assert caught.value.error_class == "DELTA_CHECKPOINT_SNAPSHOT_MISMATCH"
+    assert [each.path for each in table.store.list_from("_delta_log/")] == before
 
 
 def test_an_unreadable_base_checkpoint_is_passed_over():
