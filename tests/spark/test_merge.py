@@ -18,6 +18,7 @@ from bayou.errors import (
     AppendOnlyError,
     ConcurrentModificationError,
     ConstraintViolationError,
+    InvalidCommitError,
     InvalidOptionError,
     InvalidSchemaError,
     MultipleMatchesError,
@@ -25,6 +26,7 @@ from bayou.errors import (
     UnsupportedFeatureError,
 )
 from bayou.log.transaction import Transaction
+from bayou.spark.dml.merge import execute
 
 TEN = "select id, id % 2 p, if(id % 5 = 0, null, id) v from range(0, 10, 1, 2)"
 
@@ -559,6 +561,30 @@ def test_a_source_that_is_not_deterministic_is_evaluated_once(spark, table_path,
     result = table.merge(new, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
     assert result.num_updated_rows + result.num_inserted_rows == result.metrics["numSourceRows"]
     assert table.toDF().where("v <> ''").count() == result.metrics["numSourceRows"]
+
+
+def test_a_source_that_is_another_one_for_the_second_pass_is_told_and_leaves_no_file(spark, table_path, monkeypatch):
+    table = make(spark, table_path, TEN)
+    before = data_files(table_path)
+    system, write = spark._jvm.java.lang.System, execute.Writer.write
+    system.setProperty("bayou.rows", "5")
+    limit = "cast(reflect('java.lang.System', 'getProperty', 'bayou.rows') as int)"
+    spark.conf.set("spark.databricks.delta.merge.materializeSource", "none")
+
+    def fewer(writer):
+        system.setProperty("bayou.rows", "3")
+        return write(writer)
+
+    monkeypatch.setattr(execute.Writer, "write", fewer)
+    try:
+        with pytest.raises(InvalidCommitError) as caught:
+            table.merge(source(spark, f"select id from range(10) where id < {limit}"), "t.id = s.id").whenMatchedDelete().execute()
+    finally:
+        spark.conf.unset("spark.databricks.delta.merge.materializeSource")
+        system.clearProperty("bayou.rows")
+    assert caught.value.getErrorClass() == "DELTA_NUM_RECORDS_MISMATCH"
+    assert data_files(table_path) == before
+    assert bayou.open(table_path).version() == 0
 
 
 def test_an_insert_of_rows_that_are_other_ones_each_time_looks_for_those_that_it_inserts(spark, table_path):

@@ -31,6 +31,11 @@ def name(spark):
     spark.sql(f"DROP TABLE IF EXISTS {found}")
 
 
+def files(path):
+    """Every file in a folder, and when it was written."""
+    return {str(file): file.stat().st_mtime_ns for file in Path(path).rglob("*") if file.is_file()}
+
+
 @pytest.mark.smoke
 def test_a_table_at_a_path_has_what_its_builder_was_told(spark, table_path):
     table = (
@@ -86,6 +91,38 @@ def test_a_table_that_is_there_gets_a_name(spark, name, table_path):
         DeltaTable.create(spark).tableName(other).location(table_path).addColumn("x", "INT").execute()
     assert caught.value.getErrorClass() == "DELTA_CREATE_TABLE_SCHEME_MISMATCH"
     assert not spark.catalog.tableExists(other)
+
+
+@pytest.mark.parametrize(
+    ("described", "error_class"),
+    [
+        (lambda builder: builder.partitionedBy("p"), "DELTA_CREATE_TABLE_WITH_DIFFERENT_PARTITIONING"),
+        (lambda builder: builder.property("owner", "them"), "DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY"),
+    ],
+)
+def test_a_table_that_is_there_gets_no_name_by_another_description(spark, name, table_path, described, error_class):
+    DeltaTable.create(spark).location(table_path).addColumn("id", "INT").addColumn("p", "INT").property("owner", "us").execute()
+    before = files(table_path)
+    same = DeltaTable.create(spark).tableName(name).location(table_path).addColumn("id", "INT").addColumn("p", "INT")
+    with pytest.raises(DeltaError) as caught:
+        described(same).execute()
+    assert caught.value.getErrorClass() == error_class
+    assert not spark.catalog.tableExists(name)
+    assert files(table_path) == before
+
+
+def test_a_table_of_another_format_and_a_view_are_not_replaced(spark, name):
+    for made, gone in (
+        (f"CREATE TABLE {name} (id INT) USING parquet", f"DROP TABLE {name}"),
+        (f"CREATE VIEW {name} AS SELECT 1 id", f"DROP VIEW {name}"),
+    ):
+        spark.sql(made)
+        for builder in (DeltaTable.create(spark), DeltaTable.createIfNotExists(spark), DeltaTable.createOrReplace(spark)):
+            with pytest.raises(TableExistsError) as caught:
+                builder.tableName(name).addColumn("id", "INT").execute()
+            assert caught.value.getErrorClass() == "DELTA_NOT_A_DELTA_TABLE"
+        assert spark.table(name).columns == ["id"]
+        spark.sql(gone)
 
 
 def test_what_exists_is_not_made_again(spark, name, table_path):
