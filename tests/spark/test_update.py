@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812
+from tests.spark.changes import files
 from tests.spark.counting import jobs
 from tests.spark.tables import numbers_table
 from tests.spark.ways import FILES, VECTORS
@@ -18,8 +19,10 @@ from bayou.errors import (
     ConstraintViolationError,
     InvalidSchemaError,
     SchemaMismatchError,
+    StorageError,
     UnsupportedFeatureError,
 )
+from bayou.log.vector_files import VectorFiles
 from bayou.spark.jvm.callbacks import FAILED_CALL
 
 
@@ -315,6 +318,20 @@ def test_the_plan_says_how_rows_will_change_and_what_is_read(spark, table_path):
     assert table.plan_update("id = 1", {"v": "1"}).plan.way.value == "by deletion vectors"
     assert table.plan_update("p = 1", {"v": "1"}).plan.way.value == "by rewriting files"
     assert bayou.open(table_path).version() == 1
+
+
+def test_an_update_whose_vectors_cannot_be_written_leaves_no_file(spark, table_path, monkeypatch):
+    table = make(spark, table_path, TEN, **VECTORS)
+    before = files(table_path)
+
+    def failing(self, vectors):
+        assert files(table_path) > before
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(VectorFiles, "write", failing)
+    with pytest.raises(StorageError):
+        table.update("id = 1", {"v": "7"})
+    assert files(table_path) == before
 
 
 def test_updating_rows_of_files_with_vectors(spark, table_path):

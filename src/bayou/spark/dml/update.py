@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -14,8 +14,9 @@ from bayou.protocol.expression_functions import ExpressionKind
 from bayou.protocol.generated_columns import generation_expression
 from bayou.protocol.sql_text import parenthesised, quoted_name
 from bayou.spark.change_rows import FATE, Fate
+from bayou.spark.committing import taking_back
 from bayou.spark.dml.assignments import NewValues, assignments_of
-from bayou.spark.dml.commit import Outcome, Stopwatch, commit, empty, run
+from bayou.spark.dml.commit import Outcome, Stopwatch, commit, empty, run, write_request
 from bayou.spark.dml.result import PlannedChange
 from bayou.spark.dml.rewrite import write_rows
 from bayou.spark.dml.touched_rows import count_touched, find_touched
@@ -23,6 +24,7 @@ from bayou.spark.dml.vectors import mark_rows
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
+from bayou.spark.new_files import delete_files
 from bayou.spark.stored_expressions import check_stored
 from bayou.spark.types import readable_schema, sql_type
 
@@ -109,7 +111,8 @@ class _Update:
         matches = change.condition.matches(change.target.application.jvm)
         rows = change.rows(pa.array(sorted(touched), pa.int64()), with_ids=True).where(matches)
         added = self._written(rows, None)
-        marked = mark_rows(change, touched)
+        with taking_back(partial(delete_files, write_request(change), added.actions)):
+            marked = mark_rows(change, touched)
         counted = marked.metrics()
         counts = RowChangeCounts(
             changed_rows=counted["numDeletedRows"],
