@@ -3,12 +3,19 @@
 
 from __future__ import annotations
 
-from tests.spark.counting import py4j_calls
-from tests.spark.streams import batches, run
+import time
+from collections import Counter
+
+from tests.spark.counting import jobs, py4j_calls
+from tests.spark.streams import SECONDS, batches, finish, run
 from tests.spark.tables import numbers_table
 from tests.spark.test_memory import Proxies
 
+from bayou.spark.streaming.stream_reader import StreamReader
+from bayou.storage import LocalStore
+
 BATCHES = 30
+TRIGGERS = 20
 
 
 def test_the_calls_of_a_batch_do_not_grow_with_its_files(spark, tmp_path):
@@ -33,6 +40,37 @@ def test_many_batches_leave_no_proxies_behind(spark, table_path, tmp_path):
     del query
     held = proxies.left(at_most=4)
     assert held.total() <= 4, held
+
+
+def test_an_idle_trigger_is_one_call_that_lists_the_log_once(spark, table_path, tmp_path, monkeypatch):
+    numbers_table(table_path, [1], [2])
+    asked, listings = Counter(), []
+    answer, list_from = StreamReader.__call__, LocalStore.list_from
+
+    def counted(reader, facts, data):
+        asked[facts.split("\0")[0]] += 1
+        return answer(reader, facts, data)
+
+    monkeypatch.setattr(StreamReader, "__call__", counted)
+    monkeypatch.setattr(LocalStore, "list_from", lambda *arguments: listings.append(arguments) or list_from(*arguments))
+    writer = stream(spark, table_path).writeStream.format("delta").option("checkpointLocation", str(tmp_path / "checkpoint"))
+    query = writer.trigger(processingTime="10 milliseconds").start(str(tmp_path / "out"))
+    try:
+        query.processAllAvailable()
+        asked.clear()
+        listings.clear()
+        with jobs(spark) as ran, py4j_calls(spark) as calls:
+            until = time.monotonic() + SECONDS
+            while asked["latest"] < TRIGGERS and time.monotonic() < until:
+                time.sleep(0.01)
+    finally:
+        query.stop()
+    finish(query)
+    assert asked["latest"] >= TRIGGERS
+    assert set(asked) <= {"latest", "metrics"}
+    assert asked["metrics"] <= asked["latest"] + 1  # the count may begin in the midst of a trigger
+    assert len(listings) <= asked["latest"] + 1
+    assert (ran.value, calls.value) == (0, 0)
 
 
 def stream(spark, path, **options):
