@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -125,8 +126,22 @@ def test_dynamic_overwrites_and_dropping_the_feature(spark, table_path):
     assert len(rows(spark, table_path)) == 6
 
 
-def test_files_of_others_are_not_added_to_such_a_table(spark, table_path):
-    made(spark, table_path, ASKING["the property of the feature"])
+@pytest.mark.parametrize("asking", ["the property of the feature", "the feature"])
+def test_files_of_others_are_not_added_to_such_a_table(spark, table_path, asking):
+    made(spark, table_path, ASKING[asking])
     with pytest.raises(UnsupportedFeatureError) as caught, bayou.open(table_path).transaction("WRITE") as transaction:
         transaction.add_files(["a.parquet"], {"a.parquet": {"p": "a", "d": "2020-01-01"}})
     assert caught.value.features == ("materializePartitionColumns",)
+
+
+def test_files_that_hold_a_narrower_partition_column_are_written_again_before_type_widening_is_dropped(spark, table_path):
+    properties = (ASKING["the feature"], ("delta.enableTypeWidening", "true"))
+    table = made(spark, table_path, *properties, columns="id bigint, n int", partition_by=("n",))
+    append(spark.sql("select 1L id, 7 n"), table_path)
+    table.changeColumn("n", dataType="bigint")
+    append(spark.sql("select 2L id, 8L n"), table_path)
+    (wide,) = [file for file in Path(table_path).rglob("*.parquet") if pq.read_schema(file).field("n").type == pa.int64()]
+    table.dropFeatureSupport("typeWidening")
+    assert {data.schema.field("n").type for _, data in files(table_path)} == {pa.int64()}
+    assert wide.name in {Path(each).name for each in bayou.open(table_path).snapshot().files(["path"])["path"].to_pylist()}
+    assert rows(spark, table_path) == [(1, 7), (2, 8)]

@@ -25,7 +25,7 @@ from bayou.log.reads import ReadSet
 from bayou.log.removed_files import COLUMNS as REMOVED_COLUMNS
 from bayou.log.removed_files import RemovedFiles
 from bayou.log.staged import Action, StagedActions, encode_commit
-from bayou.protocol.actions import AddFile, Metadata, SetTransaction
+from bayou.protocol.actions import AddFile, Metadata, Protocol, SetTransaction
 from bayou.protocol.features import check_takes_files, check_writable
 
 if TYPE_CHECKING:
@@ -255,7 +255,9 @@ class Transaction:
                 sql_state="XXKDS",
                 next_step="Create the table first (DeltaLog.create), or stage its protocol and metadata.",
             )
-        check_takes_files(metadata, self.log.table_uri, None if self.snapshot is None else self.snapshot.version)
+        head = next((each for each in self._staged if isinstance(each, Protocol)), None)
+        protocol = head if head is not None or self.snapshot is None else self.snapshot.protocol
+        check_takes_files(protocol, metadata, self.log.table_uri, None if self.snapshot is None else self.snapshot.version)
         adds = describe_files(self.log.store, self.log.table_uri, metadata, paths, partition_values)
         self.log.store.sync(paths)
         self._staged.extend(adds)

@@ -138,14 +138,12 @@ _generates = _field_has("delta.generationExpression")
 _is_identity = _field_has("delta.identity.start", "delta.identity.step")
 
 
-def _materializes(metadata: Metadata, _schema: StructType) -> bool:
-    return bool(metadata.partition_columns) and bool(properties.MATERIALIZE_PARTITION_COLUMNS.read(metadata.configuration))
-
-
 def _has_v2_checkpoints(metadata: Metadata, _schema: StructType) -> bool:
     return properties.CHECKPOINT_POLICY.read(metadata.configuration).lower() == "v2"
 
 
+MATERIALIZE_PARTITIONS: Final = "materializePartitionColumns"
+"""The feature that has writers write the partition columns into data files, as other columns."""
 _TIMESTAMPS: Final = _on(properties.ENABLE_IN_COMMIT_TIMESTAMPS)
 _OF_CATALOG: Final = ("inCommitTimestamp", "vacuumProtocolCheck")
 
@@ -182,7 +180,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
         _writer("icebergWriterCompatV1", _always, requires=("icebergCompatV2",)),
         _writer("icebergWriterCompatV3", _always, requires=("icebergCompatV3",)),
         _writer("checkpointProtection", by=Enablement("DROP FEATURE"), drop=True),
-        _writer("materializePartitionColumns", by=_on(properties.MATERIALIZE_PARTITION_COLUMNS), drop=True),
+        _writer(MATERIALIZE_PARTITIONS, by=_on(properties.MATERIALIZE_PARTITION_COLUMNS), drop=True),
         _writer(
             "coordinatedCommits-preview",
             _always,
@@ -309,14 +307,24 @@ def check_writable(protocol: Protocol, metadata: Metadata, table: str, version: 
         )
 
 
-def check_takes_files(metadata: Metadata, table: str, version: int | None = None) -> None:
+def check_takes_files(protocol: Protocol | None, metadata: Metadata, table: str, version: int | None = None) -> None:
     """Refuse to add files that others wrote to a table that asks more of rows than their columns.
+
+    Args:
+        protocol: the table's protocol; None where it is not said yet.
+        metadata: the table's metadata.
+        table: the table's URI.
+        version: the table's version.
 
     Raises:
         UnsupportedFeatureError: there are such rules; `features` names them.
     """
     schema = parse_schema(metadata.schema_string)
-    refused = tuple(name for name, asked in _RULES_OF_ROWS.items() if asked(metadata, schema))
+    refused = [name for name, asked in _RULES_OF_ROWS.items() if asked(metadata, schema)]
+    named = frozenset() if protocol is None else writer_features(protocol)
+    asks = MATERIALIZE_PARTITIONS in named or properties.MATERIALIZE_PARTITION_COLUMNS.read(metadata.configuration)
+    if metadata.partition_columns and asks:
+        refused.append(MATERIALIZE_PARTITIONS)
     if refused:
         raise UnsupportedFeatureError(
             f"files cannot be added as they are: whether their rows obey the table's rules is not known ({', '.join(refused)})",
@@ -324,7 +332,7 @@ def check_takes_files(metadata: Metadata, table: str, version: int | None = None
             version=version,
             error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
             next_step="Write the rows with Spark, which checks them.",
-            features=refused,
+            features=tuple(refused),
         )
 
 
@@ -355,7 +363,6 @@ _RULES_OF_ROWS: Final[Mapping[str, Rule]] = {
     "generatedColumns": _generates,
     "columnMapping": _maps_columns,
     "identityColumns": _is_identity,
-    "materializePartitionColumns": _materializes,
 }
 
 

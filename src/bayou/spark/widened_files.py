@@ -34,8 +34,7 @@ def narrow_files(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, storage_opti
     Raises:
         StorageError: a footer that is there cannot be read.
     """
-    partitions = set(snapshot.partition_columns)
-    widened = [f for f in snapshot.schema.fields if f.name not in partitions and has_type_changes(StructType((f,)))]
+    widened = [f for f in snapshot.schema.fields if has_type_changes(StructType((f,)))]  # files may hold partition columns
     fields = tuple(stored_fields(physical_field(f, f, by_id=False) for f in widened))
     if not fields or not len(positions):
         return pa.array([], pa.int64())

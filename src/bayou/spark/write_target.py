@@ -16,7 +16,7 @@ from bayou.protocol.clustering import CLUSTERING
 from bayou.protocol.clustering_rules import ClusteringRules
 from bayou.protocol.column_mapping import mapped_columns, without_mapping
 from bayou.protocol.constraints import constraints_of
-from bayou.protocol.features import check_writable, writer_features
+from bayou.protocol.features import MATERIALIZE_PARTITIONS, check_writable, writer_features
 from bayou.protocol.generated_columns import generated_columns, generation_expression, has_generated_columns
 from bayou.protocol.identity_columns import is_identity
 from bayou.protocol.identity_rules import refuse_explicit_values
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from bayou.protocol.schema import StructField
     from bayou.spark.write_request import WriteRequest
 
-MATERIALIZE_PARTITIONS = "materializePartitionColumns"
-"""The feature that has writers write the partition columns into data files, as other columns."""
 HeadAction: TypeAlias = Protocol | Metadata | DomainMetadata
 """An action that says what a table is, and not what is in it."""
 

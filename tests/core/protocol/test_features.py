@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bayou.errors import UnsupportedFeatureError, UnsupportedProtocolError
@@ -130,9 +132,26 @@ def test_a_table_with_rules_for_rows_is_written_by_what_checks_rows_and_takes_no
     protocol, metadata, reason = ROW_RULES[rule]
     check_writable(protocol, metadata, "t")
     with pytest.raises(UnsupportedFeatureError, match=reason) as caught:
-        check_takes_files(metadata, "t", 7)
+        check_takes_files(protocol, metadata, "t", 7)
     assert caught.value.features == (reason,)
     assert caught.value.getErrorClass() == "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE"
+
+
+IN_FILES = features("materializePartitionColumns", reader=False)
+
+
+@pytest.mark.parametrize("protocol", [None, Protocol(1, 2), IN_FILES])
+@pytest.mark.parametrize("asked", [False, True], ids=["no property", "the property"])
+@pytest.mark.parametrize("columns", [(), ("id",)], ids=["unpartitioned", "partitioned"])
+def test_partition_columns_in_files_are_asked_for_by_the_protocol_or_by_the_property_that_sets_it(protocol, asked, columns):
+    found = table(delta__enableMaterializePartitionColumnsFeature="true") if asked else table()
+    found = replace(found, partition_columns=columns)
+    if not columns or not (asked or protocol == IN_FILES):
+        check_takes_files(protocol, found, "t")
+        return
+    with pytest.raises(UnsupportedFeatureError) as caught:
+        check_takes_files(protocol, found, "t")
+    assert caught.value.features == ("materializePartitionColumns",)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +170,7 @@ def test_a_table_with_rules_for_rows_is_written_by_what_checks_rows_and_takes_no
 )
 def test_other_tables_take_files_too(protocol, metadata):
     check_writable(protocol, metadata, "t")
-    check_takes_files(metadata, "t")
+    check_takes_files(protocol, metadata, "t")
 
 
 @pytest.mark.parametrize(
@@ -187,7 +206,7 @@ def test_all_reasons_are_named_at_once():
     assert {"collations", "somethingNew", "delta.universalFormat.enabledFormats"} <= found
     rules = table(NOT_NULL, delta__constraints__c="id > 0")
     with pytest.raises(UnsupportedFeatureError) as caught:
-        check_takes_files(rules, "t")
+        check_takes_files(Protocol(1, 3), rules, "t")
     assert caught.value.features == ("invariants", "checkConstraints")
 
 
