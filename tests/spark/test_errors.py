@@ -174,3 +174,10 @@ def test_a_schema_that_is_not_the_tables_is_refused(spark, table_path):
         spark.read.format("delta").schema("id long, other string").load(table_path)
     assert isinstance(caught.value, AnalysisException)
     assert "other" in str(caught.value)
+
+
+def test_an_error_that_spark_declares_stays_pysparks_own_in_a_statement_that_python_carries_out(spark, table_path):
+    spark.sql(f"CREATE TABLE delta.`{table_path}` (id BIGINT) USING delta")
+    with pytest.raises(AnalysisException) as caught:
+        spark.sql(f"INSERT INTO delta.`{table_path}` SELECT array(1)")
+    assert str(caught.value).startswith("[INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST]")

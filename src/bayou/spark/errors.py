@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_UNDECLARED = "java.lang.reflect.UndeclaredThrowableException"
 _CAUSES = 12
 """How many causes deep an error of bayou's is looked for."""
 
@@ -103,6 +104,9 @@ def extend_conversion(data_file_missing: Callable[[str], errors.DeltaError | Non
     @functools.wraps(original)
     def convert(java_exception: Any) -> Any:
         ours = _carried(java_exception, data_file_missing)
+        # Java cannot say that a callback throws what Spark declares, such as AnalysisException.
+        while java_exception.getClass().getName() == _UNDECLARED and java_exception.getCause() is not None:
+            java_exception = java_exception.getCause()
         return ours if ours is not None else original(java_exception)
 
     convert.knows_bayou = True  # type: ignore[attr-defined]
