@@ -97,6 +97,7 @@ def session() -> SparkSession:
         "spark.sql.session.timeZone": "UTC",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.bayou.progress": "off",
     }.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()

@@ -26,6 +26,7 @@ CONFIGURATION = {
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    "spark.bayou.progress": "off",
 }
 
 # The same examples on every run: a change fails for what it changes. `make soak` draws new ones, and many.

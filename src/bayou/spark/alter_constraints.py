@@ -21,6 +21,7 @@ from bayou.protocol.sql_text import parenthesised, quoted_name
 from bayou.spark.alter_target import AlterTarget, altered
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
+from bayou.spark.progress import operation, phase
 from bayou.spark.row_checks import violations
 from bayou.spark.stored_expressions import check_stored
 from bayou.spark.types import contains_void
@@ -54,12 +55,15 @@ def add_constraint(target: AlterTarget, name: str, condition: str) -> None:
     configuration = constraints.add_constraint(snapshot.metadata.configuration, name, condition, table=target.uri)
     columns = _checked_columns(target, snapshot, name, condition)
     actions = altered(snapshot, replace(snapshot.metadata, configuration=configuration), snapshot.schema)
-    with target.begin(snapshot, "ADD CONSTRAINT", {"name": name, "expr": condition}) as transaction:
+    shown = operation("ADD CONSTRAINT", target.spark, target.settings)
+    with shown, target.begin(snapshot, "ADD CONSTRAINT", {"name": name, "expr": condition}) as transaction:
         transaction.read_whole_table()
+        phase("checking rows")
         rows = target.rows()
         kind = parse_schema(rows.selectExpr(f"{parenthesised(condition)} as condition").schema.json()).fields[0].type
         check_is_boolean(name, condition, kind, table=target.uri)
         _refuse_violations(rows, Constraint(name, ConstraintKind.CHECK, (), condition), columns, snapshot)
+        phase("committing")
         transaction.commit(actions, metrics={})
 
 

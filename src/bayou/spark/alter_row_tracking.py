@@ -14,6 +14,7 @@ from bayou.protocol.actions import Protocol
 from bayou.protocol.features import writer_features
 from bayou.protocol.property_rules import validated
 from bayou.spark.alter_target import AlterTarget, altered
+from bayou.spark.progress import operation, phase
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
@@ -51,7 +52,9 @@ def give_row_ids(target: AlterTarget, snapshot: Snapshot) -> None:
         actions = altered(snapshot, snapshot.metadata, snapshot.schema, asked)
         protocol = next((each for each in actions if isinstance(each, Protocol)), snapshot.protocol)
         target.commit(snapshot, "UPGRADE PROTOCOL", {"newProtocol": protocol.to_json()}, actions)
-    backfill_row_ids(target.log, target.begin, files_per_commit=files_per_commit)
+    with operation("ROW TRACKING BACKFILL", target.spark, target.settings):
+        phase("committing")
+        backfill_row_ids(target.log, target.begin, files_per_commit=files_per_commit)
 
 
 def take_row_ids(target: AlterTarget) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bayou.errors import DeltaError, StorageError
 from bayou.log.transaction import Unchanged
+from bayou.spark.progress import phase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -57,6 +58,7 @@ def commit_new_files(
         ConcurrentModificationError: another commit excludes this one.
         StorageError: the store failed; the commit may be in the log all the same.
     """
+    phase("committing")
     with taking_back(take_back):
         transaction.log.store.sync(added.relative_paths)
     try:

@@ -22,6 +22,7 @@ from bayou.protocol.drop_feature import (
     wait_for_retention,
 )
 from bayou.spark.feature_cleanup import clean, is_protected, traces, without_keys
+from bayou.spark.progress import operation, phase
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
@@ -55,8 +56,13 @@ def drop_feature(target: AlterTarget, name: str, *, truncate_history: bool = Fal
         InvalidSchemaError: the names of columns need column mapping.
         ConcurrentModificationError: other writers were always faster, or changed files that are written again.
     """
+    with operation("DROP FEATURE", target.spark, target.settings):
+        _drop(target, name, truncates=truncate_history)
+
+
+def _drop(target: AlterTarget, name: str, *, truncates: bool) -> None:
     snapshot = target.snapshot()
-    plan = _plan(target, snapshot, name, truncates=truncate_history)
+    plan = _plan(target, snapshot, name, truncates=truncates)
     if PreDowngrade.TRUNCATE_PROTECTED_HISTORY in plan.actions:
         _truncate_protected(target, plan, snapshot)
         cleaned = False
@@ -66,7 +72,8 @@ def drop_feature(target: AlterTarget, name: str, *, truncate_history: bool = Fal
         _barrier(target, plan)
     if plan.truncates_history:
         _truncate(target, plan, cleaned=cleaned)
-    _lower(target, plan.feature, truncates=truncate_history)
+    phase("committing")
+    _lower(target, plan.feature, truncates=truncates)
     if plan.protects_checkpoints:
         _checkpoint(target, plan)
 

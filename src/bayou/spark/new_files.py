@@ -26,6 +26,7 @@ from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles, host_of
 from bayou.spark.jvm.relation import rebalanced
 from bayou.spark.partitioning import values_of
 from bayou.spark.placed_files import SplitFolders
+from bayou.spark.progress import phase
 from bayou.spark.projection import NOTHING_BESIDE, Projection
 from bayou.spark.row_checks import OBSERVATION, error_of, violations
 from bayou.storage import qualify
@@ -99,6 +100,7 @@ def write_new_files(
     Raises:
         ConstraintViolationError: rows break a rule of the table.
     """
+    phase("writing")
     root = qualify(request.path)
     rows = Projection(application.jvm, frame, target, replaced, beside).rows()
     split = SplitFolders(root, request.storage_options) if rows.has_changes else None

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from bayou.spark.committing import commit_new_files, taking_back
 from bayou.spark.new_files import delete_files, write_new_files
+from bayou.spark.progress import operation
 from bayou.spark.stored_rows import beside_stored_rows, stored_rows
 from bayou.spark.types import readable_schema
 from bayou.spark.write_request import WriteRequest
@@ -116,7 +117,8 @@ def rewrite_files(target: AlterTarget, snapshot: Snapshot, positions: pa.Array, 
         StorageError: the store failed; the commit may be in the log all the same.
     """
     after = rewriting.into or same_table(target, snapshot)
-    with target.begin(snapshot, rewriting.operation, rewriting.parameters) as transaction:
+    shown = operation(rewriting.operation, target.spark, target.settings)
+    with shown, target.begin(snapshot, rewriting.operation, rewriting.parameters) as transaction:
         if rewriting.into is None:
             transaction.reads.note_files(snapshot.files(["path"])["path"].take(positions))
         else:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,6 +30,7 @@ from bayou.spark.committing import commit_new_files, taking_back
 from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.new_files import delete_files, write_new_files
 from bayou.spark.overwrite import replaced_partitions, replaced_rows
+from bayou.spark.progress import operation, phase
 from bayou.spark.replace_on import evaluated_once, rows_replaced_on
 from bayou.spark.types import readable_schema
 from bayou.spark.write_request import txn_of
@@ -110,7 +112,7 @@ def write(
         snapshot = log.update()
     except TableNotFoundError:
         snapshot = None
-    with _transaction(application, request, log, snapshot) as transaction:
+    with _transaction(application, request, log, snapshot) as transaction, _display(transaction, request, frame, settings):
         if transaction.is_replay:
             return WriteResult(transaction.read_version, committed=False, reason="replayed")
         if snapshot is not None and request.mode == "error":
@@ -139,6 +141,15 @@ def write(
         refresh_caches(frame.sparkSession, log.table_uri, application.jvm, request.storage_options)
         _reset_batch_of_session(frame.sparkSession, request, settings)
     return result
+
+
+def _display(
+    transaction: Transaction, request: WriteRequest, frame: DataFrame, settings: Mapping[str, str]
+) -> contextlib.AbstractContextManager[None]:
+    """What shows the write while it runs. Batches of a stream are not shown: they come by themselves, and nobody waits."""
+    if request.stream is not None:
+        return contextlib.nullcontext()
+    return operation(transaction.operation, frame.sparkSession, settings)
 
 
 def _target(
@@ -224,9 +235,11 @@ def _check_data_change(request: WriteRequest, target: WriteTarget) -> None:
 
 def _replaced(application: Application, frame: DataFrame, request: WriteRequest, snapshot: Snapshot | None) -> ReplacedRows | None:
     if snapshot is not None and (request.replace_on is not None or request.replace_using is not None):
+        phase("finding rows")
         return rows_replaced_on(application, frame, request, snapshot)
     if request.replace_where is None or snapshot is None:
         return None
+    phase("finding rows")
     return replaced_rows(application, frame.sparkSession, request, snapshot)
 
 

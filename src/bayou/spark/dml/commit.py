@@ -17,6 +17,7 @@ from bayou.spark.committing import commit_new_files, taking_back
 from bayou.spark.dml.result import UNKNOWN_ROWS, RowChangeResult
 from bayou.spark.jvm.session import refresh_caches
 from bayou.spark.new_files import NO_FILES, delete_files
+from bayou.spark.progress import operation
 from bayou.spark.write_request import WriteRequest
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def run(change: Change, execute: Callable[[Transaction], RowChangeResult]) -> Ro
         change: the operation.
         execute: prepares and commits it; not called where `txn` was committed before.
     """
-    with change.transaction() as transaction:
+    with operation(change.operation, change.target.spark, change.settings), change.transaction() as transaction:
         result = empty(change, "replayed") if transaction.is_replay else execute(transaction)
     # Outside of the transaction, whose reads are those of the state before.
     if result.committed:

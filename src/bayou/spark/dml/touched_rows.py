@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol.roaring import Bitmap
 from bayou.spark.dml.change import FILE, METADATA
+from bayou.spark.progress import phase
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,6 +28,7 @@ def count_touched(change: Change, positions: pa.Array) -> dict[int, int]:
     """How many rows of some files an operation changes, by the files' positions; files without any are left out."""
     if not len(positions):
         return {}
+    phase("finding rows")
     matches = change.condition.matches(change.target.application.jvm)
     found = change.rows(positions, with_files=True).where(matches).groupBy(FILE).agg(F.count(F.lit(1)))
     return {int(row[0]): int(row[1]) for row in found.collect()}
@@ -36,6 +38,7 @@ def find_touched(change: Change, positions: pa.Array) -> dict[int, Bitmap]:
     """The rows of some files that an operation changes, by the files' positions; files without any are left out."""
     if not len(positions):
         return {}
+    phase("finding rows")
     matches = change.condition.matches(change.target.application.jvm)
     rows = change.rows(positions, with_files=True, with_numbers=True).where(matches)
     # The functions count from one, and their first bucket is number one.

@@ -16,6 +16,7 @@ from bayou.log.vector_files import VectorFiles
 from bayou.spark.directories import uris
 from bayou.spark.dml.touched_rows import count_touched
 from bayou.spark.footers import read_footers
+from bayou.spark.progress import phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +33,7 @@ def mark_rows(change: Change, touched: Mapping[int, Bitmap]) -> DeletedRows:
         change: the operation.
         touched: the rows by the files' positions.
     """
+    phase("marking rows")
     positions = pa.array(sorted(touched), pa.int64())
     snapshot, store = change.snapshot, change.target.log.store
     files = snapshot.files().take(positions)

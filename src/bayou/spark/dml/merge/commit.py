@@ -24,6 +24,7 @@ from bayou.spark.dml.merge.find import Found, clauses_with, positions_of
 from bayou.spark.dml.result import RowChangeResult
 from bayou.spark.dml.vectors import uncounted_rows
 from bayou.spark.jvm import row_changes
+from bayou.spark.progress import phase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,6 +44,7 @@ def marked(merge: Merge, found: Found) -> DeletedRows:
         merge: the operation.
         found: the rows.
     """
+    phase("marking rows")
     change, changed = merge.change, found.changed()
     relied = found.kept if clauses_with(merge, Action.INSERT) else {}
     positions = positions_of({*changed, *relied})

@@ -26,6 +26,7 @@ from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.new_files import NO_FILES, delete_files
+from bayou.spark.progress import operation, phase
 from bayou.spark.write_request import txn_of
 
 if TYPE_CHECKING:
@@ -104,7 +105,9 @@ def planned(request: MergeRequest) -> PlannedChange:
     snapshot = request.target.log.update()
     if _is_replay(request, snapshot):
         return PlannedChange(_empty_plan(snapshot), lambda: _nothing(request, snapshot.version, "replayed"))
-    merge = _merge(request, snapshot)
+    with operation("MERGE", request.target.spark, request.settings):
+        phase("reading the source")
+        merge = _merge(request, snapshot)
     return PlannedChange(_plan(merge), lambda: _run(request, merge))
 
 
@@ -168,7 +171,7 @@ def _run(request: MergeRequest, merge: Merge) -> RowChangeResult:
 
 def _once(request: MergeRequest, merge: Merge) -> RowChangeResult:
     target = request.target
-    with _transaction(request, merge) as transaction:
+    with operation("MERGE", target.spark, request.settings), _transaction(request, merge) as transaction:
         replayed = _nothing(request, merge.change.snapshot.version, "replayed")
         result = replayed if transaction.is_replay else _execute(merge, transaction)
     if result.committed:

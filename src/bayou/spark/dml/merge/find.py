@@ -22,6 +22,7 @@ from bayou.spark.dml.merge.actions import ACTION, KEPT, NONE, action_of, matched
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import row_changes
+from bayou.spark.progress import phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -72,6 +73,7 @@ def find(merge: Merge) -> Found:
     """
     if not len(merge.change.files.candidates):
         return Found()
+    phase("finding rows")
     counted: defaultdict[int, dict[int, list[tuple[int, bytes]]]] = defaultdict(lambda: defaultdict(list))
     pairs: defaultdict[tuple[int, int], int] = defaultdict(int)
     for row in _pairs(merge).groupBy(FILE, "bucket", ACTION).agg(F.expr("bitmap_construct_agg(bit)"), F.count(F.lit(1))).collect():

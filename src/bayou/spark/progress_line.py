@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One line on a terminal for an operation that takes long. Importing this loads rich: nothing else of the library needs it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+    from bayou.spark.jvm.job_tasks import Tasks
+
+_BAR_WIDTH = 24
+
+
+class Line:
+    """A line with an operation, its phase, its tasks and its seconds; nothing is left of it once it is hidden.
+
+    It is drawn when it is asked to be: no thread of rich's, and neither stdout nor stderr is put behind something else.
+    """
+
+    def __init__(self, operation: str, console: Console | None = None) -> None:
+        """Draw nothing yet.
+
+        Args:
+            operation: the operation's name.
+            console: the terminal; stderr by default, which is taken for one.
+        """
+        # In a notebook that asks for the line, a carriage return does what a widget would.
+        self._console = console or Console(file=sys.stderr, force_terminal=True, force_jupyter=False)
+        self._operation = operation
+        self._shown: tuple[Progress, TaskID] | None = None
+
+    def show(self, phase: str, tasks: Tasks | None, seconds: float) -> None:
+        """Draws the line, over what it was.
+
+        Args:
+            phase: what the operation is doing.
+            tasks: the tasks of its jobs; None where they are not to be shown.
+            seconds: how long the operation has been running.
+        """
+        if self._shown is None:
+            self._shown = self._begun(phase)
+        progress, line = self._shown
+        total = tasks.total if tasks is not None else 0
+        done = tasks.done if tasks is not None else 0
+        text = f"{done:,}/{total:,} tasks" if total else ""
+        progress.update(line, phase=phase, tasks=text, seconds=f"{seconds:.0f} s", total=total or None, completed=done)
+        progress.refresh()
+
+    def hide(self) -> None:
+        """Takes the line away."""
+        if self._shown is not None:
+            progress, _ = self._shown
+            self._shown = None
+            progress.stop()
+
+    def _begun(self, phase: str) -> tuple[Progress, TaskID]:
+        columns = (TextColumn("{task.fields[" + name + "]}", markup=False) for name in ("phase", "tasks", "seconds"))
+        progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", style="bold", markup=False),
+            next(columns),
+            BarColumn(_BAR_WIDTH),
+            *columns,
+            console=self._console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        line = progress.add_task(self._operation, total=None, phase=phase, tasks="", seconds="")
+        progress.start()
+        return progress, line
