@@ -26,6 +26,7 @@ pytest.importorskip("rich")
 def terminal(spark, monkeypatch):
     """Stderr of a session that shows every operation, however short."""
     text = io.StringIO()
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", text)
     monkeypatch.setattr(progress, "DELAY_SECONDS", 0)
     monkeypatch.setattr(progress, "INTERVAL_SECONDS", 0.01)
@@ -96,7 +97,7 @@ def test_a_merge_shows_its_phases_and_tasks_and_leaves_nothing(spark, table_path
 
 
 def test_each_operation_names_what_it_does(spark, table_path, terminal, phases):
-    table = make(spark, table_path, properties={"delta.enableDeletionVectors": "true"})
+    table = make(spark, table_path, **{"delta.enableDeletionVectors": "true"})
     assert taken(phases) == ["WRITE", "writing", "committing"]
     table.addConstraint("small", "v < 10")
     assert taken(phases) == ["ADD CONSTRAINT", "checking rows", "committing"]

@@ -88,7 +88,8 @@ class Screen:
 
 
 @pytest.fixture
-def screen():
+def screen(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
     return Screen()
 
 
