@@ -21,6 +21,7 @@ from bayou.protocol.schema_paths import TableRules
 from bayou.spark.jvm.session import settings_of
 from bayou.spark.reader import TableRequest
 from bayou.spark.reader import read as read_request
+from bayou.spark.write_settings import user_metadata_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from bayou.protocol.actions import Metadata, Protocol
     from bayou.protocol.property_rules import PropertyChange
     from bayou.spark.application import Application
-
-_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ class AlterTarget:
             operation,
             parameters,
             engine_info=self.application.engine_info,
-            user_metadata=self.settings.get(_USER_METADATA),
+            user_metadata=user_metadata_of(self.settings),
             max_attempts=max_attempts,
             dropped_features=dropped_features,
         )

@@ -27,8 +27,9 @@ from bayou.spark.statements import InsertStatement, TableStatement
 from bayou.spark.table_properties import shown_properties
 from bayou.spark.truncate import truncate
 from bayou.spark.write_request import Statement, WriteRequest
+from bayou.spark.write_settings import with_settings
 from bayou.spark.write_target import merge_widening
-from bayou.spark.writer import with_settings, write
+from bayou.spark.writer import write
 from bayou.storage import qualify
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -33,14 +33,14 @@ from bayou.spark.overwrite import replaced_partitions, replaced_rows
 from bayou.spark.progress import operation, phase
 from bayou.spark.replace_on import evaluated_once, rows_replaced_on
 from bayou.spark.types import readable_schema
-from bayou.spark.write_request import txn_of
+from bayou.spark.write_settings import spend_batch, with_settings
 from bayou.spark.write_target import write_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
     from bayou.errors import DeltaError
     from bayou.log.delta_log import DeltaLog
@@ -50,14 +50,6 @@ if TYPE_CHECKING:
     from bayou.spark.overwrite import ReplacedRows
     from bayou.spark.write_request import WriteRequest
     from bayou.spark.write_target import WriteTarget
-
-_TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
-_TXN_VERSION = "spark.databricks.delta.write.txnVersion"
-_TXN_AUTO_RESET = "spark.databricks.delta.write.txnVersion.autoReset.enabled"
-_AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
-_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-_OPTIMIZE_WRITE = "spark.databricks.delta.optimizeWrite.enabled"
-_PARTITION_MODE = "spark.sql.sources.partitionOverwriteMode"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +131,8 @@ def write(
             result = _append_to_new_table(application, request, log, target, added, settings)
     if result.committed:
         refresh_caches(frame.sparkSession, log.table_uri, application.jvm, request.storage_options)
-        _reset_batch_of_session(frame.sparkSession, request, settings)
+        if request.txn is not None:
+            spend_batch(frame.sparkSession, settings)
     return result
 
 
@@ -174,48 +167,6 @@ def _target(
                 next_step="cast the rows to the column's type, or drop what refers to the column first.",
             ) from mismatch
         raise
-
-
-def with_settings(request: WriteRequest, settings: Mapping[str, str]) -> WriteRequest:
-    """The request with what the session's settings say of what it leaves open.
-
-    Args:
-        request: what the writer asked for.
-        settings: the session's settings.
-    """
-    app_id = settings.get(_TXN_APP_ID)
-    overwrites = request.mode == "overwrite"
-    chosen = (request.replace_where, request.replace_on, request.replace_using)
-    dynamic = settings.get(_PARTITION_MODE, "").lower() == "dynamic" and all(each is None for each in chosen)
-    if dynamic and overwrites and request.overwrite_schema and request.dynamic_partitions is None:
-        raise InvalidOptionError(
-            "'overwriteSchema' cannot be used in dynamic partition overwrite mode, which the session's settings ask for.",
-            table=request.path,
-            error_class="DELTA_OVERWRITE_SCHEMA_WITH_DYNAMIC_PARTITION_OVERWRITE",
-            sql_state="42613",
-            option="overwriteSchema",
-            next_step="set the option partitionOverwriteMode to static for this write.",
-        )
-    return replace(
-        request,
-        txn=request.txn or (None if app_id is None else txn_of(app_id, settings.get(_TXN_VERSION), request.path)),
-        merge_schema=_chosen(request.merge_schema, settings.get(_AUTO_MERGE)),
-        user_metadata=request.user_metadata or settings.get(_USER_METADATA),
-        dynamic_partitions=overwrites and (dynamic if request.dynamic_partitions is None else request.dynamic_partitions),
-        optimize_write=request.optimize_write
-        if _OPTIMIZE_WRITE not in settings
-        else _chosen(request.optimize_write, settings[_OPTIMIZE_WRITE]),
-    )
-
-
-def _chosen(option: bool | None, setting: str | None) -> bool:  # noqa: FBT001  (an option that may not be given)
-    return option if option is not None else (setting or "").lower() == "true"
-
-
-def _reset_batch_of_session(spark: SparkSession, request: WriteRequest, settings: Mapping[str, str]) -> None:
-    """The session's version is spent, where its settings say so: without that a further write would be taken for a replay."""
-    if request.txn is not None and settings.get(_TXN_AUTO_RESET, "false").lower() == "true":
-        spark.conf.unset(_TXN_VERSION)
 
 
 def _check_data_change(request: WriteRequest, target: WriteTarget) -> None:

@@ -25,7 +25,7 @@ from bayou.spark.jvm.session import java_session, settings_of
 from bayou.spark.row_ids import RowIdColumns
 from bayou.spark.scan import EVERY_FILE, Scan
 from bayou.spark.types import incompatible, readable_schema
-from bayou.spark.write_request import txn_of
+from bayou.spark.write_settings import batch_of, user_metadata_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 FILE = "__bayou_file"
 """The hidden column that holds a file's position in the snapshot."""
 METADATA = "__bayou_metadata"
-_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-_TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
-_TXN_VERSION = "spark.databricks.delta.write.txnVersion"
 
 
 _PERSISTENT_VECTORS = {
@@ -156,7 +153,7 @@ class Change:
             self.operation,
             {"predicate": json.dumps(predicate)},
             engine_info=self.target.application.engine_info,
-            user_metadata=self.settings.get(_USER_METADATA),
+            user_metadata=user_metadata_of(self.settings),
             txn=self.txn,
         )
 
@@ -277,8 +274,7 @@ def change_of(
     check_not_append_only(snapshot.metadata, f"{operation} changes its rows", snapshot.table_uri, snapshot.version)
     condition = row_condition(application, snapshot, operation, expressions)
     settings = settings_of(target.spark)
-    if txn is None and _TXN_APP_ID in settings:
-        txn = txn_of(settings[_TXN_APP_ID], settings.get(_TXN_VERSION), snapshot.table_uri)
+    txn = batch_of(settings, snapshot.table_uri) if txn is None else txn
     files = choose_files(application, target.spark, snapshot, condition)
     return Change(target, operation, snapshot, expressions, condition, files, settings, txn)
 

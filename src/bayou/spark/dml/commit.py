@@ -19,6 +19,7 @@ from bayou.spark.jvm.session import refresh_caches
 from bayou.spark.new_files import NO_FILES, delete_files
 from bayou.spark.progress import operation
 from bayou.spark.write_request import WriteRequest
+from bayou.spark.write_settings import optimizes_writes
 
 if TYPE_CHECKING:
     from bayou.log.deleted_rows import DeletedRows
@@ -65,9 +66,8 @@ class Outcome:
 
 def write_request(change: Change) -> WriteRequest:
     """The request of a write of new files for the operation."""
-    request = WriteRequest(change.snapshot.table_uri, "append", storage_options=change.target.storage_options)
-    setting = change.settings.get("spark.databricks.delta.optimizeWrite.enabled")
-    return request if setting is None else replace(request, optimize_write=setting.lower() == "true")
+    optimizes, options = optimizes_writes(change.settings), change.target.storage_options
+    return WriteRequest(change.snapshot.table_uri, "append", storage_options=options, optimize_write=optimizes)
 
 
 def commit(change: Change, transaction: Transaction, outcome: Outcome, watch: Stopwatch) -> RowChangeResult:

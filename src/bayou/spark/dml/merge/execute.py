@@ -27,7 +27,7 @@ from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.new_files import NO_FILES, delete_files
 from bayou.spark.progress import operation, phase
-from bayou.spark.write_request import txn_of
+from bayou.spark.write_settings import batch_of, merges_schemas, spend_batch, user_metadata_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,11 +39,6 @@ if TYPE_CHECKING:
     from bayou.spark.dml.change import Target
     from bayou.spark.jvm.bridge import JavaObject
 
-_AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
-_USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-_TXN_APP_ID = "spark.databricks.delta.write.txnAppId"
-_TXN_VERSION = "spark.databricks.delta.write.txnVersion"
-_TXN_AUTO_RESET = "spark.databricks.delta.write.txnVersion.autoReset.enabled"
 _LOST_BLOCK: Final = ("CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Checkpoint block")
 _ATTEMPTS: Final = 4
 """How often a MERGE is begun whose kept source has lost a block, as in delta-spark."""
@@ -80,14 +75,12 @@ class MergeRequest:
     @property
     def transaction_id(self) -> tuple[str, int] | None:
         """The id and version: those that were given, or the session's."""
-        if self.txn is not None or _TXN_APP_ID not in self.settings:
-            return self.txn
-        return txn_of(self.settings[_TXN_APP_ID], self.settings.get(_TXN_VERSION), self.target.log.table_uri)
+        return batch_of(self.settings, self.target.log.table_uri) if self.txn is None else self.txn
 
     @property
     def may_evolve(self) -> bool:
         """Whether the table's schema may change."""
-        return self.evolves or self.settings.get(_AUTO_MERGE, "false").lower() == "true"
+        return self.evolves or merges_schemas(self.settings)
 
 
 def planned(request: MergeRequest) -> PlannedChange:
@@ -176,8 +169,8 @@ def _once(request: MergeRequest, merge: Merge) -> RowChangeResult:
         result = replayed if transaction.is_replay else _execute(merge, transaction)
     if result.committed:
         refresh_caches(target.spark, merge.change.snapshot.table_uri, target.application.jvm, target.storage_options)
-        if request.transaction_id is not None and request.settings.get(_TXN_AUTO_RESET, "false").lower() == "true":
-            target.spark.conf.unset(_TXN_VERSION)
+        if request.transaction_id is not None:
+            spend_batch(target.spark, request.settings)
     return result
 
 
@@ -201,7 +194,7 @@ def _transaction(request: MergeRequest, merge: Merge) -> Transaction:
         "MERGE",
         parameters,
         engine_info=request.target.application.engine_info,
-        user_metadata=request.settings.get(_USER_METADATA),
+        user_metadata=user_metadata_of(request.settings),
         txn=request.transaction_id,
     )
 

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the session's settings say of writes, under delta-spark's names for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import InvalidOptionError
+from bayou.spark.write_request import txn_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+    from bayou.spark.write_request import WriteRequest
+
+_TXN_APP_ID: Final = "spark.databricks.delta.write.txnAppId"
+_TXN_VERSION: Final = "spark.databricks.delta.write.txnVersion"
+_TXN_AUTO_RESET: Final = "spark.databricks.delta.write.txnVersion.autoReset.enabled"
+_AUTO_MERGE: Final = "spark.databricks.delta.schema.autoMerge.enabled"
+_USER_METADATA: Final = "spark.databricks.delta.commitInfo.userMetadata"
+_OPTIMIZE_WRITE: Final = "spark.databricks.delta.optimizeWrite.enabled"
+_PARTITION_MODE: Final = "spark.sql.sources.partitionOverwriteMode"
+
+
+def batch_of(settings: Mapping[str, str], table: str) -> tuple[str, int] | None:
+    """The application's id and version for which the session writes once; None where it names none.
+
+    Args:
+        settings: the session's settings.
+        table: the table's URI, for errors.
+
+    Raises:
+        InvalidOptionError: there is no version, or it is no number from 0 on.
+    """
+    app_id = settings.get(_TXN_APP_ID)
+    return None if app_id is None else txn_of(app_id, settings.get(_TXN_VERSION), table)
+
+
+def spend_batch(spark: SparkSession, settings: Mapping[str, str]) -> None:
+    """The session's version is spent, where its settings say so: without that a further write would be taken for a replay.
+
+    Args:
+        spark: the session.
+        settings: its settings.
+    """
+    if _is_on(settings, _TXN_AUTO_RESET):
+        spark.conf.unset(_TXN_VERSION)
+
+
+def user_metadata_of(settings: Mapping[str, str]) -> str | None:
+    """The user's own note for the history."""
+    return settings.get(_USER_METADATA)
+
+
+def merges_schemas(settings: Mapping[str, str]) -> bool:
+    """Whether writes may change the schemas of tables."""
+    return _is_on(settings, _AUTO_MERGE)
+
+
+def optimizes_writes(settings: Mapping[str, str]) -> bool | None:
+    """Whether rows are gathered into files of a good size; None where the session does not say."""
+    return _is_on(settings, _OPTIMIZE_WRITE) if _OPTIMIZE_WRITE in settings else None
+
+
+def with_settings(request: WriteRequest, settings: Mapping[str, str]) -> WriteRequest:
+    """The request with what the session's settings say of what it leaves open.
+
+    Args:
+        request: what the writer asked for.
+        settings: the session's settings.
+
+    Raises:
+        InvalidOptionError: the settings contradict the request.
+    """
+    overwrites = request.mode == "overwrite"
+    chosen = (request.replace_where, request.replace_on, request.replace_using)
+    dynamic = settings.get(_PARTITION_MODE, "").lower() == "dynamic" and all(each is None for each in chosen)
+    if dynamic and overwrites and request.overwrite_schema and request.dynamic_partitions is None:
+        raise InvalidOptionError(
+            "'overwriteSchema' cannot be used in dynamic partition overwrite mode, which the session's settings ask for.",
+            table=request.path,
+            error_class="DELTA_OVERWRITE_SCHEMA_WITH_DYNAMIC_PARTITION_OVERWRITE",
+            sql_state="42613",
+            option="overwriteSchema",
+            next_step="set the option partitionOverwriteMode to static for this write.",
+        )
+    return replace(
+        request,
+        txn=request.txn or batch_of(settings, request.path),
+        merge_schema=merges_schemas(settings) if request.merge_schema is None else request.merge_schema,
+        user_metadata=request.user_metadata or user_metadata_of(settings),
+        dynamic_partitions=overwrites and (dynamic if request.dynamic_partitions is None else request.dynamic_partitions),
+        optimize_write=optimizes_writes(settings) if request.optimize_write is None else request.optimize_write,
+    )
+
+
+def _is_on(settings: Mapping[str, str], name: str) -> bool:
+    return settings.get(name, "").lower() == "true"

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a request leaves open, the session's settings decide; what it says, they do not change."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from bayou.errors import InvalidOptionError
+from bayou.spark.write_request import WriteRequest
+from bayou.spark.write_settings import (
+    batch_of,
+    merges_schemas,
+    optimizes_writes,
+    spend_batch,
+    user_metadata_of,
+    with_settings,
+)
+
+PREFIX = "spark.databricks.delta"
+APP_ID, VERSION = f"{PREFIX}.write.txnAppId", f"{PREFIX}.write.txnVersion"
+AUTO_RESET = f"{PREFIX}.write.txnVersion.autoReset.enabled"
+AUTO_MERGE, OPTIMIZE = f"{PREFIX}.schema.autoMerge.enabled", f"{PREFIX}.optimizeWrite.enabled"
+USER_METADATA, MODE = f"{PREFIX}.commitInfo.userMetadata", "spark.sql.sources.partitionOverwriteMode"
+SETTINGS = {APP_ID: "nightly", VERSION: "5", AUTO_MERGE: "TRUE", OPTIMIZE: "true", USER_METADATA: "a note", MODE: "DYNAMIC"}
+
+
+def settled(settings, mode="overwrite", **options):
+    found = with_settings(WriteRequest("/t", mode, **options), settings)
+    return (found.txn, found.merge_schema, found.user_metadata, found.dynamic_partitions, found.optimize_write)
+
+
+def test_settings_decide_what_the_request_leaves_open():
+    assert settled(SETTINGS) == (("nightly", 5), True, "a note", True, True)
+    assert settled({}) == (None, False, None, False, None)
+    assert settled({OPTIMIZE: "no"})[-1] is False
+
+
+def test_settings_do_not_change_what_the_request_says():
+    said = {"txn": ("mine", 1), "merge_schema": False, "user_metadata": "mine", "dynamic_partitions": False}
+    assert settled(SETTINGS, optimize_write=False, **said) == (("mine", 1), False, "mine", False, False)
+    assert settled({OPTIMIZE: "false"}, merge_schema=True, optimize_write=True)[1:] == (True, None, False, True)
+
+
+def test_only_overwrites_that_name_no_rows_replace_partitions():
+    assert settled(SETTINGS, mode="append")[3] is False
+    assert settled(SETTINGS, replace_where="id = 1")[3] is False
+    assert settled(SETTINGS, mode="append", dynamic_partitions=True)[3] is False
+
+
+def test_a_new_schema_and_partitions_that_stay_contradict_each_other():
+    with pytest.raises(InvalidOptionError) as caught:
+        settled(SETTINGS, overwrite_schema=True)
+    assert caught.value.getErrorClass() == "DELTA_OVERWRITE_SCHEMA_WITH_DYNAMIC_PARTITION_OVERWRITE"
+    assert settled(SETTINGS, overwrite_schema=True, dynamic_partitions=False)[3] is False
+
+
+def test_a_session_names_its_batch_by_both_or_not_at_all():
+    assert batch_of({APP_ID: "nightly", VERSION: "5"}, "/t") == ("nightly", 5)
+    assert batch_of({VERSION: "5"}, "/t") is None
+    with pytest.raises(InvalidOptionError):
+        batch_of({APP_ID: "nightly"}, "/t")
+
+
+@pytest.mark.parametrize(("setting", "spent"), [({}, []), ({AUTO_RESET: "false"}, []), ({AUTO_RESET: "true"}, [VERSION])])
+def test_a_batch_is_spent_where_the_session_says_so(setting, spent):
+    unset = []
+    spend_batch(SimpleNamespace(conf=SimpleNamespace(unset=unset.append)), {**SETTINGS, **setting})
+    assert unset == spent
+
+
+def test_operations_that_change_rows_ask_for_single_settings():
+    assert (merges_schemas(SETTINGS), optimizes_writes(SETTINGS), user_metadata_of(SETTINGS)) == (True, True, "a note")
+    assert (merges_schemas({}), optimizes_writes({}), user_metadata_of({})) == (False, None, None)
