@@ -122,6 +122,30 @@ def test_a_table_like_another_one_is_what_delta_spark_makes_of_it(spark, delta_s
     assert found[0] == found[1]
 
 
+DEFAULTS = {"appendOnly": "true", "enableDeletionVectors": "true", "checkpointInterval": "7", "feature.domainMetadata": "supported"}
+
+
+@pytest.mark.parametrize("ignored", ["false", "true"])
+def test_a_sessions_defaults_are_under_what_is_copied_as_delta_spark_has_it(spark, delta_spark, tmp_path, ignored):
+    source = str(tmp_path / "source")
+    delta_spark.sql(f"create table delta.`{source}` (id bigint) using delta tblproperties ('delta.appendOnly' = 'false')")
+    settings = {f"spark.databricks.delta.properties.defaults.{key}": value for key, value in DEFAULTS.items()}
+    more = f"tblproperties ('delta.checkpointInterval' = '9', 'delta.ignoreProtocolDefaults' = '{ignored}')"
+    found = []
+    for path, run in ((str(tmp_path / "ours"), spark.sql), (str(tmp_path / "theirs"), delta_spark.sql)):
+        for name, value in settings.items():
+            run(f"set {name} = {value}")
+        try:
+            run(f"create table delta.`{path}` like delta.`{source}` {more}")
+        finally:
+            for name in settings:
+                run(f"reset {name}")
+        snapshot = bayou.open(path).snapshot()
+        found.append((dict(snapshot.metadata.configuration), snapshot.protocol.to_json()))
+    assert found[0] == found[1]
+    assert found[0][0]["delta.enableDeletionVectors"] == "true"
+
+
 DROPS = {
     "deletionVectors": ["delete from {t} where id < 4"],
     "columnMapping": ["alter table {t} rename column s.x to z"],
