@@ -45,7 +45,13 @@ class Answers:
         return found["value"]
 
 
-def ask(script: str, *arguments: str, python: str = sys.executable, environment: Mapping[str, str] | None = None) -> Answers:
+def ask(
+    script: str,
+    *arguments: str,
+    python: str = sys.executable,
+    environment: Mapping[str, str] | None = None,
+    seconds: float = 300,
+) -> Answers:
     """Runs a script of this folder or another in a process of its own; skips the test where its session cannot run."""
     import pytest  # the script's Python need not have it
 
@@ -58,7 +64,7 @@ def ask(script: str, *arguments: str, python: str = sys.executable, environment:
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=seconds,
     )
     for line in done.stdout.splitlines():
         if line.startswith(MARK):

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from pathlib import Path
 
+import pytest
 from tests.spark.counting import jobs, py4j_calls
+from tests.spark.processes import ask
 from tests.spark.streams import SECONDS, batches, finish, run
 from tests.spark.tables import numbers_table
 from tests.spark.test_memory import Proxies
@@ -16,6 +19,7 @@ from bayou.storage import LocalStore
 
 BATCHES = 30
 TRIGGERS = 20
+MEGABYTE = 1 << 20
 
 
 def test_the_calls_of_a_batch_do_not_grow_with_its_files(spark, tmp_path):
@@ -71,6 +75,18 @@ def test_an_idle_trigger_is_one_call_that_lists_the_log_once(spark, table_path, 
     assert asked["metrics"] <= asked["latest"] + 1  # the count may begin in the midst of a trigger
     assert len(listings) <= asked["latest"] + 1
     assert (ran.value, calls.value) == (0, 0)
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the process is asked in Linux's way what it holds")
+@pytest.mark.timeout(3600)
+def test_a_thousand_batches_keep_memory_flat(tmp_path):
+    found = ask(str(Path(__file__).with_name("long_stream.py")), str(tmp_path), "1000", "200", seconds=3500)["memory"]
+    early, late = found[0], found[-1]
+    assert late["batch"] - early["batch"] >= 700, found
+    assert late["heap"] - early["heap"] < 20 * MEGABYTE, found
+    assert late["resident"] - early["resident"] < 30 * MEGABYTE, found
+    assert late["proxies"] - early["proxies"] <= 10, found
 
 
 def stream(spark, path, **options):
