@@ -49,10 +49,17 @@ def ours(spark, statement):
     return None
 
 
-@pytest.mark.parametrize("merges", ["false", "true"])
-@pytest.mark.parametrize("insert", INSERTS)
+EVOLVES = ("by position", "by name", "nested by name", "a partition", "overwrite", "a wider type", "too few")
+
+
+@pytest.mark.parametrize(
+    ("insert", "merges"),
+    [*((insert, merges) for insert in INSERTS for merges in ("false", "true")), *((insert, "clause") for insert in EVOLVES)],
+)
 def test_an_insert_changes_the_schema_as_delta_spark_changes_it(spark, delta_spark, tmp_path, insert, merges):
     columns, more, statement = INSERTS[insert]
+    if merges == "clause":
+        merges, statement = "false", statement.replace("insert", "insert with schema evolution", 1)
     mine, their = str(tmp_path / "ours"), str(tmp_path / "theirs")
     make = f"create table {{t}} ({columns}) using delta {more}"
     spark.sql(make.format(t=f"delta.`{mine}`"))

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import uuid
 
+import pyspark
 import pytest
+from pyspark.errors import AnalysisException
 
 import bayou
 from bayou.errors import DeltaError, InvalidSchemaError, SchemaMismatchError
@@ -64,6 +66,38 @@ def test_columns_that_the_table_lacks_are_refused_or_added(spark, name, statemen
     finally:
         spark.conf.unset(AUTO_MERGE)
     assert found(spark, name) == STATEMENTS[statement]
+
+
+HAS_CLAUSE = tuple(int(each) for each in pyspark.__version__.split(".")[:2]) >= (4, 2)
+
+
+@pytest.mark.smoke
+@pytest.mark.skipif(not HAS_CLAUSE, reason="Spark has WITH SCHEMA EVOLUTION from 4.2 on")
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_an_insert_with_schema_evolution_adds_them(spark, name, table_path, statement):
+    clause = statement.replace("INSERT", "INSERT WITH SCHEMA EVOLUTION", 1)
+    made(spark, name)
+    spark.sql(f"EXPLAIN {clause.format(t=name)}").collect()
+    assert found(spark, name) == ("id:bigint,name:string", [])
+    spark.sql(clause.format(t=name))
+    assert found(spark, name) == STATEMENTS[statement]
+    by_path = f"delta.`{table_path}`"
+    made(spark, by_path)
+    spark.sql(clause.format(t=by_path))
+    assert found(spark, by_path) == STATEMENTS[statement]
+
+
+@pytest.mark.skipif(not HAS_CLAUSE, reason="Spark has WITH SCHEMA EVOLUTION from 4.2 on")
+def test_an_insert_with_schema_evolution_widens_types_and_keeps_what_does_not_fit_out(spark, name):
+    made(spark, name, "id int, s struct<x: int>", "TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
+    spark.sql(f"INSERT WITH SCHEMA EVOLUTION INTO {name} SELECT 5000000000L, named_struct('x', 1, 'y', 'b')")
+    assert found(spark, name) == ("id:bigint,s:struct<x:int,y:string>", [(5000000000, (1, "b"))])
+    with pytest.raises(SchemaMismatchError):
+        spark.sql(f"INSERT WITH SCHEMA EVOLUTION INTO {name} SELECT 1L")
+    with pytest.raises(AnalysisException):
+        spark.sql(f"INSERT WITH SCHEMA EVOLUTION INTO {name} SELECT array(1), null")
+    with pytest.raises(AnalysisException):
+        spark.sql(f"INSERT WITH SCHEMA EVOLUTION INTO {name} (id, nobody) VALUES (1, 2)")
 
 
 def test_fewer_columns_by_position_are_refused_all_the_same(merging, name):

@@ -59,10 +59,19 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     scala.Option write = plan instanceof AppendData ? ((AppendData) plan).write()
         : plan instanceof OverwriteByExpression ? ((OverwriteByExpression) plan).write() : ((OverwritePartitionsDynamic) plan).write();
     WritableTable.Rows rows = (WritableTable.Rows) write.get();
-    rows.note(plan.isByName(), plan instanceof OverwriteByExpression ? ((OverwriteByExpression) plan).deleteExpr().sql() : "");
+    rows.note(plan.isByName(), evolves(plan), plan instanceof OverwriteByExpression ? ((OverwriteByExpression) plan).deleteExpr().sql() : "");
     if (!(plan instanceof OverwritePartitionsDynamic)) return (TreeNode) plan;
     LogicalRelation target = LogicalRelation$.MODULE$.apply(rows.relation(), false);
     return new InsertIntoDataSourceCommand(target, plan.query(), true);
+  }
+
+  // INSERT WITH SCHEMA EVOLUTION, from Spark 4.2 on.
+  private static boolean evolves(V2WriteCommand plan) {
+    try {
+      return Boolean.TRUE.equals(plan.getClass().getMethod("withSchemaEvolution", new Class[0]).invoke(plan, new Object[0]));
+    } catch (ReflectiveOperationException older) {
+      return false;
+    }
   }
 
   // Spark puts the cached rows of a table in its place also where they are to be changed.

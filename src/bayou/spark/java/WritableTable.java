@@ -80,7 +80,7 @@ public class WritableTable implements SupportsWrite {
   // One write: what it does with the rows that are there is known only when it runs.
   public static class Rows implements V1Write, SupportsTruncate, SupportsOverwriteV2, SupportsDynamicOverwrite {
     private final WritableTable table;
-    protected final String options;
+    protected String options;
     private String what = "append";
     private String condition = "";
     private String columns = "";
@@ -92,8 +92,10 @@ public class WritableTable implements SupportsWrite {
 
     public Write build() { return this; }
 
-    // What only the statement says: how its columns go to the table's, and the words of its condition.
-    void note(boolean byName, String condition) {
+    // What only the statement says: how its columns go to the table's, whether the table gets those that it lacks, and the words of its
+    // condition.
+    void note(boolean byName, boolean evolves, String condition) {
+      if (evolves) this.options += "omergeSchema\0true\0";
       this.columns = byName ? "name" : "position";
       this.condition = condition;
     }
