@@ -155,16 +155,29 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
 
   static String quoted(String name) { return "`" + name.replace("`", "``") + "`"; }
 
-  // Spark 3.5 loses how a column is generated where it makes a schema of columns.
-  private static String schema(Column[] columns) {
+  // Spark loses how a column is generated where it makes a schema of columns: 3.5 by an expression, all by an identity.
+  private static String schema(Column[] columns) throws Exception {
     StructField[] fields = CatalogV2Util$.MODULE$.v2ColumnsToStructType(columns).fields();
     for (int i = 0; i < fields.length; i++) {
-      if (columns[i].generationExpression() == null) continue;
-      Metadata more = new MetadataBuilder().withMetadata(fields[i].metadata()).putString("GENERATION_EXPRESSION", columns[i].generationExpression()).build();
-      fields[i] = new StructField(fields[i].name(), fields[i].dataType(), fields[i].nullable(), more);
+      MetadataBuilder more = new MetadataBuilder().withMetadata(fields[i].metadata());
+      if (columns[i].generationExpression() != null) more.putString("GENERATION_EXPRESSION", columns[i].generationExpression());
+      Object identity = identity(columns[i]);
+      if (identity != null) for (int j = 0; j < IDENTITY.length; j++) more.putString(IDENTITY[j][0], identity.getClass().getMethod(IDENTITY[j][1], new Class[0]).invoke(identity, new Object[0]).toString());
+      fields[i] = new StructField(fields[i].name(), fields[i].dataType(), fields[i].nullable(), more.build());
     }
     return new StructType(fields).json();
   }
+
+  // By name, because Spark 3.5 knows no identity columns.
+  private static Object identity(Column column) throws Exception {
+    try {
+      return Column.class.getMethod("identityColumnSpec", new Class[0]).invoke(column, new Object[0]);
+    } catch (NoSuchMethodException unknown) {
+      return null;
+    }
+  }
+
+  private static final String[][] IDENTITY = {{"identity.start", "getStart"}, {"identity.step", "getStep"}, {"identity.allowExplicitInsert", "isAllowExplicitInsert"}};
 
   // Each transform's name and the columns that it takes.
   private static String partitions(Transform[] transforms) {

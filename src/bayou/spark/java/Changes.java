@@ -34,7 +34,11 @@ public class Changes {
       for (int i = 0; i < columns.length; i++) text.append(i == 0 ? "" : "\4").append(String.join("\2", columns[i].fieldNames()));
       return text.toString();
     }
-    if (fact instanceof ColumnDefaultValue) return (String) ColumnDefaultValue.class.getMethod("getSql", new Class[0]).invoke(fact, new Object[0]);
+    if (fact instanceof ColumnDefaultValue) {
+      Method sql = ColumnDefaultValue.class.getMethod("getSql", new Class[0]);
+      sql.setAccessible(true);  // it may be a method of a class that is not public
+      return (String) sql.invoke(fact, new Object[0]);
+    }
     return fact instanceof String || fact instanceof Boolean || fact instanceof TableChange.First ? fact.toString() : null;
   }
 }
