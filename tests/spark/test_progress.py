@@ -6,8 +6,8 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 from tests.spark.counting import py4j_calls
@@ -19,7 +19,7 @@ from bayou.spark.dml import commit
 from bayou.spark.jvm.job_tasks import JobTasks, Tasks
 from bayou.spark.progress import SETTING, Display
 
-pytest.importorskip("rich")
+progress_line = pytest.importorskip("bayou.spark.progress_line")
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def terminal(spark, monkeypatch):
     """Stderr of a session that shows every operation, however short."""
     text = io.StringIO()
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(sys, "stderr", text)
+    monkeypatch.setattr(progress_line, "sys", SimpleNamespace(stderr=text))  # pytest puts its own back before each test
     monkeypatch.setattr(progress, "DELAY_SECONDS", 0)
     monkeypatch.setattr(progress, "INTERVAL_SECONDS", 0.01)
     spark.conf.set(SETTING, "on")
