@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 MARK = "ORACLE "
 
@@ -40,6 +40,19 @@ class DeltaSpark:
         given = {"write": query, "path": path, "mode": mode, "options": options, "partition_by": partition_by}
         return self._ask(given).get("error")
 
+    def begin_each(self, lists: Sequence[Sequence[str]], of: str) -> Callable[[], list[dict[str, Any]]]:
+        """Has lists of statements run, while the test does something else.
+
+        Args:
+            lists: the statements.
+            of: the path of a table.
+
+        Returns:
+            What waits for the answers: `rows` of the last statement of each list, or its `error`, and the table's `version` then.
+        """
+        self._send({"each": lists, "of": of})
+        return lambda: self._answer()["rows"]
+
     def stream(self, **given: Any) -> str | None:
         """Runs a streaming query, as `oracle.run_stream` does; what stopped it, or None."""
         return self._ask(given).get("error")
@@ -55,8 +68,14 @@ class DeltaSpark:
         return answer["error"] if "error" in answer else answer["rows"][0][0]
 
     def _ask(self, what: object) -> dict[str, Any]:
+        self._send(what)
+        return self._answer()
+
+    def _send(self, what: object) -> None:
         self._process.stdin.write(json.dumps(what) + "\n")
         self._process.stdin.flush()
+
+    def _answer(self) -> dict[str, Any]:
         for line in self._process.stdout:
             if line.startswith(MARK):
                 return json.loads(line.removeprefix(MARK))

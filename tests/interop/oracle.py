@@ -5,6 +5,7 @@ A list holds SQL statements: the answer is the rows of the last one as lists of 
 filter}` begins a transaction of delta-spark's that has read the files of that filter, and `{"commit": actions}` commits it.
 `{"write": query, "path": path, "mode": mode, "options": options, "partition_by": columns}` saves a query's rows.
 `{"stream": path, "into": path, "checkpoint": path, "options": options}` runs a streaming query, as `run_stream` does.
+`{"each": lists, "of": path}` runs lists of statements, each with an answer of its own and the version that the table has then.
 """
 
 from __future__ import annotations
@@ -66,6 +67,8 @@ class Transactions:
         try:
             if "stream" in given:
                 return run_stream(self._spark, given)
+            if "each" in given:
+                return {"rows": [{**answer(self._spark, each), "version": version_of(given["of"])} for each in given["each"]]}
             if "write" in given:
                 write(self._spark, given)
                 return {"rows": []}
@@ -128,13 +131,18 @@ def run_stream(spark: SparkSession, given: dict[str, Any]) -> dict[str, Any]:
     return {"rows": []}
 
 
+def version_of(path: str) -> int:
+    """The version of a table, by the names of its commits."""
+    return max((int(each.stem) for each in Path(path, "_delta_log").glob("*.json") if each.stem.isdigit()), default=-1)
+
+
 def answer(spark: SparkSession, statements: list[str]) -> dict[str, object]:
     try:
         for statement in statements[:-1]:
             spark.sql(statement).collect()
         rows = spark.sql(statements[-1]).collect()
     except Exception as error:  # noqa: BLE001  (told to the test)
-        return {"error": f"{type(error).__name__}: {str(error)[:1000]}"}
+        return {"error": f"{type(error).__name__}: {str(error)[:3000]}"}
     return {"rows": [[None if value is None else str(value) for value in row] for row in rows]}
 
 
