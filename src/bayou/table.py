@@ -157,15 +157,7 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
             TableNotFoundError: there is no such Delta table.
         """
         enable(sparkSession)
-        catalog = Catalog(Jvm.of(sparkSession), sparkSession)
-        name = catalog.name(tableOrViewName)
-        if name.path is not None:
-            return cls.forPath(sparkSession, name.path)
-        entry = catalog.entry(name)
-        if entry is None or entry.is_view or entry.provider != "delta":
-            message = f"{tableOrViewName} is not a Delta table."
-            raise TableNotFoundError(message, table=tableOrViewName, error_class="DELTA_MISSING_DELTA_TABLE", sql_state="42P01")
-        return cls.forPath(sparkSession, entry.location)
+        return cls.forPath(sparkSession, Catalog(Jvm.of(sparkSession), sparkSession).delta_location(tableOrViewName))
 
     @staticmethod
     def create(sparkSession: SparkSession | None = None) -> DeltaTableBuilder:  # noqa: N803  (delta-spark's name)

@@ -81,6 +81,26 @@ def test_an_insert_changes_the_schema_as_delta_spark_changes_it(spark, delta_spa
     assert delta_spark.sql(read.format(mine)) == delta_spark.sql(read.format(their))
 
 
+@pytest.mark.parametrize(
+    "condition",
+    ["id>0", "name <> ')' /* never */ AND`s`.x<=>1 -- the end\n", "id BETWEEN -5 AND 5.5 OR s.x IN(1,2)", "length(name)<5L"],
+)
+def test_a_constraint_in_sql_is_kept_as_delta_spark_keeps_it(spark, delta_spark, tmp_path, condition):
+    found = []
+    for path, run in ((str(tmp_path / "ours"), spark.sql), (str(tmp_path / "theirs"), delta_spark.sql)):
+        table = f"delta.`{path}`"
+        run(f"create table {table} (id bigint, name string, s struct<x: int>) using delta")
+        run(f"insert into {table} values (1, 'a', struct(1))")
+        run(f"alter table {table} add constraint `Some One` check ({condition})")
+        added = bayou.open(path).history()[0]
+        kept = dict(bayou.open(path).snapshot().properties)
+        run(f"alter table {table} drop constraint if exists `some one`")
+        dropped = bayou.open(path).history()[0]
+        assert dict(bayou.open(path).snapshot().properties) == {}
+        found.append((kept, *((each.operation, dict(each.operation_parameters)) for each in (added, dropped))))
+    assert found[0] == found[1]
+
+
 def test_a_truncated_table_is_what_delta_spark_makes_of_it(spark, delta_spark, tmp_path):
     found = []
     for path, run in ((str(tmp_path / "ours"), spark.sql), (str(tmp_path / "theirs"), delta_spark.sql)):

@@ -28,8 +28,6 @@ _STATEMENTS: Final = {
         "DESCRIBE DETAIL": r"desc(ribe)?\s+detail\b",
         "CLONE": r"(create|replace)\b.*\bclone\b",
         "ALTER TABLE ... DROP FEATURE": r"alter\s+table\b.*\bdrop\s+feature\b",
-        "ALTER TABLE ... ADD CONSTRAINT": r"alter\s+table\b.*\badd\s+constraint\b",
-        "ALTER TABLE ... DROP CONSTRAINT": r"alter\s+table\b.*\bdrop\s+constraint\b",
         "ALTER TABLE ... SYNC IDENTITY": r"alter\s+table\b.*\bsync\s+identity\b",
         "ALTER TABLE ... CLUSTER BY": r"alter\s+table\b.*\bcluster\s+by\b",
     }.items()
@@ -37,7 +35,7 @@ _STATEMENTS: Final = {
 _METHODS: Final = {
     "DESCRIBE HISTORY": "DeltaTable.history() gives the same.",
     "DESCRIBE DETAIL": "DeltaTable.detail() gives the same.",
-    "ALTER TABLE": "DeltaTable has methods for changes of constraints, features and identity columns.",
+    "ALTER TABLE": "DeltaTable has methods for changes of features and identity columns.",
 }
 
 

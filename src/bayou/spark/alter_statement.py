@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType as SparkStruct
 
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.schema import StructType
-from bayou.spark import alter, alter_clustering, alter_columns, alter_constraints, alter_defaults
+from bayou.spark import alter, alter_clustering, alter_columns, alter_defaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -135,11 +135,6 @@ def _cluster(target: AlterTarget, changes: Sequence[Change]) -> None:
     alter_clustering.alter_cluster_by(target, [each.split(_BETWEEN_PARTS) for each in columns if each])
 
 
-def _drop_constraint(target: AlterTarget, changes: Sequence[Change]) -> None:
-    for each in changes:
-        alter_constraints.drop_constraint(target, each.facts["name"], if_exists=each.facts.get("ifExists") == "true")
-
-
 def _replace(target: AlterTarget, changes: Sequence[Change]) -> None:
     """REPLACE COLUMNS: Spark drops all columns and adds the new ones."""
     alter_columns.replace_columns(target, _columns([each for each in changes if each.kind == "AddColumn"]))
@@ -177,6 +172,5 @@ _METHODS: Final[Mapping[frozenset[str], Callable[[AlterTarget, Sequence[Change]]
     frozenset({"DeleteColumn", "AddColumn"}): _replace,
     frozenset({"UpdateColumn"}): _change,
     frozenset({"ClusterBy"}): _cluster,
-    frozenset({"DropConstraint"}): _drop_constraint,
 }
 """What carries out a statement, by the kinds of its changes. REPLACE COLUMNS comes as dropping all and adding the new ones."""

@@ -15,6 +15,7 @@ from bayou.protocol.schema import StructType, parse_schema
 from bayou.spark import metadata_query
 from bayou.spark.change_request import PinnedChanges
 from bayou.spark.change_scan import FEED_NAMES, changes_at
+from bayou.spark.constraint_statements import ConstraintStatements
 from bayou.spark.create_like import like_command
 from bayou.spark.dml.merge.statement import merge_command
 from bayou.spark.dml.statements import OPERATIONS, command_of
@@ -75,6 +76,8 @@ class RuleBody:
             return self._scan(_Found(*texts), objects)
         if what == "change":
             return self._change(texts[0], objects[0])
+        if what == "constraint":
+            return ConstraintStatements(self._application).of_node(objects[0])
         return self._command(objects[0])
 
     def _scan(self, found: _Found, objects: Any) -> JavaObject:

@@ -33,8 +33,9 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   // Blanks and comments between words. Repeated without a way back, which would take a stack frame for each.
   private static final String GAP = "(?:\\s|--[^\\n]*\\n|/\\*.*?\\*/)";
   private static final String PART = "(?:`(?:[^`]|``)*+`|[^\\s`.(/-]++)";
-  private static final Pattern ALTER = Pattern.compile("(?is)" + GAP + "*+(?:alter|truncate)" + GAP + "++table\\b");
-  private static final Pattern TRUNCATE_PARTITION = Pattern.compile("(?is)" + GAP + "*+truncate" + GAP + "++table\\b" + GAP + "*+" + PART + "(?:" + GAP + "*+\\." + GAP + "*+" + PART + ")*+" + GAP + "*+partition" + GAP + "*+\\(");
+  private static final String BEFORE = GAP + "*+(?:explain" + GAP + "++(?:(?:extended|codegen|cost|formatted)" + GAP + "++)?+)?+";
+  private static final Pattern ALTER = Pattern.compile("(?is)" + BEFORE + "(?:alter|truncate)" + GAP + "++table\\b");
+  private static final Pattern TRUNCATE_PARTITION = Pattern.compile("(?is)" + BEFORE + "truncate" + GAP + "++table\\b" + GAP + "*+" + PART + "(?:" + GAP + "*+\\." + GAP + "*+" + PART + ")*+" + GAP + "*+partition" + GAP + "*+\\(");
 
   // Reads take Spark's way over an entry and the data source. Rows that are written, ALTER TABLE and TRUNCATE TABLE come to a table of ours.
   public Table loadTable(Identifier name) throws Exception { return load(name, isWriter() || isAlter(CurrentOrigin.get())); }

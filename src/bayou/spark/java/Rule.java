@@ -40,6 +40,8 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
   public TreeNode apply(TreeNode plan) {
     SessionSettings.keep();
     if (plan instanceof org.apache.spark.sql.execution.command.RunnableCommand) return statement(plan, "command");
+    if (plan.nodeName().equals("AddCheckConstraint") || plan.nodeName().equals("DropConstraint"))
+      return (TreeNode) body.apply("constraint\0", new Object[] {plan});
     if (plan instanceof V2WriteCommand) plan = writing((V2WriteCommand) plan);
     if (changesCached(plan)) return (TreeNode) body.apply("change\0" + plan.nodeName(), new Object[] {plan});
     if (!found(plan)) return plan;

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import InvalidOptionError, TableNotFoundError
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 from bayou.spark.jvm.relation import struct_type
@@ -105,6 +105,27 @@ class Catalog:
         is_view = str(found.tableType().name()) == "VIEW"
         uri = "" if location.isEmpty() else self._jvm.static("org.apache.hadoop.fs.Path")(location.get()).toString()
         return CatalogEntry("" if provider.isEmpty() else provider.get().lower(), uri, is_view)
+
+    def delta_location(self, text: str) -> str:
+        """Where the Delta table of a name lies, as SQL has the name: its path, or the URI that the catalog knows.
+
+        Raises:
+            TableNotFoundError: there is no such Delta table. Views are no tables.
+        """
+        name = self.name(text)
+        if name.path is not None:
+            return name.path
+        entry = self.entry(name)
+        if entry is None or entry.is_view or entry.provider != "delta":
+            message = f"{text} is not a Delta table."
+            raise TableNotFoundError(message, table=text, error_class="DELTA_MISSING_DELTA_TABLE", sql_state="42P01")
+        return entry.location
+
+    def is_delta(self, text: str) -> bool:
+        """Whether a name, as SQL has it, is that of a Delta table in the catalog, or of a path."""
+        name = self.name(text)
+        entry = self.entry(name) if name.path is None else None
+        return name.path is not None or (entry is not None and not entry.is_view and entry.provider == "delta")
 
     def columns(self, name: TableName) -> tuple[str, list[str], dict[str, str], str | None]:
         """What an entry or a temporary view says of itself: JSON of its columns, partition columns, properties and comment.

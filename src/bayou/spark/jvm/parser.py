@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SQL expressions taken apart by Spark's own parser, so that what is looked at is what would run; nothing is resolved for it."""
+"""SQL taken apart by Spark's own lexer and parser, so that what is looked at is what would run; nothing is resolved for it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,15 @@ from bayou.errors import InvalidSchemaError
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
+_PARSER = "org.apache.spark.sql.catalyst.parser"
+_VARIABLES = "org.apache.spark.sql.internal.VariableSubstitution"
+_END = -1
+_MOST_PARTS = 3
+_SESSION_CATALOG = "spark_catalog"
 # What the parser makes of them has no name of a function.
 _FORBIDDEN = {
     "ScalarSubquery": "a subquery",
@@ -46,6 +53,61 @@ class ParsedExpression:
     functions: frozenset[str]
     columns: frozenset[tuple[str, ...]]
     forbidden: tuple[str, ...]
+
+
+def words(jvm: Jvm, text: str) -> Iterator[str]:
+    """The words of a statement one by one, as Spark's lexer finds them, its variables replaced; blanks and comments are none."""
+    if "${" in text:
+        text = jvm.static(_VARIABLES)().substitute(text)
+    stream = jvm.static(f"{_PARSER}.UpperCaseCharStream")(jvm.static("org.antlr.v4.runtime.CharStreams").fromString(text))
+    lexer = jvm.static(f"{_PARSER}.SqlBaseLexer")(stream)
+    lexer.removeErrorListeners()  # they write to the console
+    while (found := lexer.nextToken()).getType() != _END:
+        if found.getChannel() == 0:
+            yield str(found.getText())
+
+
+def table_name(jvm: Jvm, session: JavaObject, text: str) -> tuple[str, ...] | None:
+    """The parts of a table's name as SQL has it; None where it is none, or the name of a table in another catalog."""
+    try:
+        parts = jvm.list_of(session.sessionState().sqlParser().parseMultipartIdentifier(text))
+    except FAILED_CALL:
+        return None
+    return _in_session_catalog(session, parts)
+
+
+def _in_session_catalog(session: JavaObject, given: Iterable[object]) -> tuple[str, ...] | None:
+    parts = tuple(map(str, given))
+    if len(parts) == _MOST_PARTS and parts[0].lower() == _SESSION_CATALOG:
+        return parts[1:]
+    current = session.sessionState().catalogManager().currentCatalog().name()
+    return parts if len(parts) < _MOST_PARTS and current == _SESSION_CATALOG else None
+
+
+def stated_table(node: JavaObject) -> str | None:
+    """The name, as SQL has it, of the table of ours that an AddCheckConstraint or a DropConstraint is about; None for another.
+
+    The first has a query for the rows that break the condition. The optimizer may leave nothing of it that names the table.
+    """
+    leaf = node.table() if node.nodeName() == "DropConstraint" else node.child().collectLeaves().head()
+    if leaf.getClass().getSimpleName() == "DataSourceV2ScanRelation":
+        leaf = leaf.relation()
+    if leaf.getClass().getSimpleName() not in ("ResolvedTable", "DataSourceV2Relation"):
+        return None
+    table = leaf.table()
+    return str(table.name()) if table.getClass().getName() == "bayou.StatedTable" else None
+
+
+def written_table(jvm: Jvm, session: JavaObject, node: JavaObject) -> tuple[str, ...] | None:
+    """The parts of the table's name in the text of an AddCheckConstraint; None where it is not there, or of another catalog."""
+    origin = node.origin()
+    if not (origin.sqlText().isDefined() and origin.startIndex().isDefined() and origin.stopIndex().isDefined()):
+        return None
+    text = origin.sqlText().get()[origin.startIndex().get() : origin.stopIndex().get() + 1]
+    parsed = session.sessionState().sqlParser().parsePlan(text)
+    if parsed.nodeName() != node.nodeName():
+        return None
+    return _in_session_catalog(session, jvm.list_of(parsed.child().child().multipartIdentifier()))
 
 
 def parsed(jvm: Jvm, session: JavaObject, text: str) -> ParsedExpression:

@@ -61,6 +61,8 @@ def copy_of(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
 def install_rule(jvm: Jvm, session: JavaObject, body: Callable[[], Callable[..., Any]]) -> None:
     """Puts bayou's optimizer rule on a session, behind the rules that are there, and on those that will be made of it; once.
 
+    With it goes the parser for statements that Spark's own does not know.
+
     Args:
         jvm: the bridge.
         session: the session.
@@ -70,6 +72,27 @@ def install_rule(jvm: Jvm, session: JavaObject, body: Callable[[], Callable[...,
     sessions = adapters.static("bayou.NewSessions")
     if not sessions.isOn(session):
         sessions.install(session, adapters.new(_RULE, BiFunction(jvm, body())))
+        if not (_knows_constraints(jvm) or has_delta_spark(jvm)):
+            _install_parser(jvm, session)
+
+
+def _install_parser(jvm: Jvm, session: JavaObject) -> None:
+    """Lets bayou read the statements about constraints, on a session whose parser does not know them, and on those made of it.
+
+    The parser that is there stays, and is asked first. Spark knows the statements from 4.1 on.
+    """
+    try:
+        Adapters.of(jvm).static("bayou.Parser").install(session)
+    except Py4JJavaError as error:  # a JVM that lets nobody at Spark's own fields
+        _logger.warning("ADD CONSTRAINT and DROP CONSTRAINT stay unknown to SQL: %s", error.java_exception.toString())
+
+
+def _knows_constraints(jvm: Jvm) -> bool:
+    try:
+        jvm.java_class("org.apache.spark.sql.catalyst.plans.logical.AddConstraint")
+    except LookupError:
+        return False
+    return True
 
 
 def install_catalog(spark: SparkSession, adapters: Adapters) -> None:

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ALTER TABLE ... ADD CONSTRAINT ... CHECK and DROP CONSTRAINT as SQL.
+
+Before 4.1 Spark's parser does not know these statements: what it refuses is read here, word by word. From then on they come as
+nodes of Catalyst. The methods of `DeltaTable` carry them out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import redact_text
+from bayou.protocol.sql_text import column_sql, quoted_name
+from bayou.spark import alter_constraints
+from bayou.spark.alter_target import AlterTarget
+from bayou.spark.jvm import row_changes
+from bayou.spark.jvm.callbacks import BiFunction
+from bayou.spark.jvm.catalog import Catalog
+from bayou.spark.jvm.parser import stated_table, table_name, words, written_table
+from bayou.spark.jvm.session import active_session, java_session, session_of
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bayou.spark.application import Application
+    from bayou.spark.jvm.bridge import JavaObject
+
+_ALTER: Final = ("ALTER", "TABLE")
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintStatement:
+    """A statement about a constraint.
+
+    Attributes:
+        table: the table's name, as SQL has it.
+        name: the constraint's name, as SQL has it.
+        condition: the condition of a constraint that is added, its words with one blank between them, as delta-spark keeps it;
+            None where a constraint is dropped.
+        if_exists: whether dropping one that is not there is no error.
+    """
+
+    table: str
+    name: str
+    condition: str | None = None
+    if_exists: bool = False
+
+    @property
+    def text(self) -> str:
+        """The statement as EXPLAIN shows it."""
+        what = "DROP CONSTRAINT" if self.condition is None else "ADD CONSTRAINT"
+        check = "" if self.condition is None else f" CHECK ({self.condition})"
+        return f"ALTER TABLE {redact_text(self.table)} {what} {quoted_name(self.name)}{check}"
+
+    @classmethod
+    def read(cls, given: Iterable[str]) -> ConstraintStatement | None:
+        """The statement that some words are; None for any other. Reads no further than it has to.
+
+        Args:
+            given: the words, without blanks and comments.
+        """
+        source = iter(given)
+        if tuple(word.upper() for _, word in zip(_ALTER, source, strict=False)) != _ALTER:
+            return None
+        found = list(source)
+        while found and found[-1] == ";":
+            found.pop()
+        plain = [word.upper() for word in found]
+        # The table's name is at least one word, and may be ADD or DROP itself.
+        place = next((i for i in range(1, len(found) - 2) if plain[i] in {"ADD", "DROP"} and plain[i + 1] == "CONSTRAINT"), None)
+        if place is None:
+            return None
+        table, rest = " ".join(found[:place]), found[place + 2 :]
+        match [plain[place], *plain[place + 2 :]]:
+            case ["ADD", _, "CHECK", "(", _, *_] if _is_in_parentheses(rest[2:]):
+                return cls(table, rest[0], " ".join(rest[3:-1]))
+            case ["DROP", _]:
+                return cls(table, rest[0])
+            case ["DROP", "IF", "EXISTS", _]:
+                return cls(table, rest[2], if_exists=True)
+        return None
+
+
+def _is_in_parentheses(given: list[str]) -> bool:
+    """Whether the parenthesis that is the first word is closed by the last, and there is something between them."""
+    depth = 0
+    for place, word in enumerate(given):
+        depth += {"(": 1, ")": -1}.get(word, 0)
+        if depth == 0:
+            return place == len(given) - 1 and place > 1
+    return False
+
+
+class ConstraintStatements:
+    """Makes commands of statements about constraints, for one application. It runs none: EXPLAIN plans too."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    def __call__(self, text: str, _nothing: object) -> JavaObject | None:
+        """The command for a statement that Spark's parser refused, called by `bayou.Parser`; None leaves it refused."""
+        if "constraint" not in text.lower():
+            return None
+        jvm = self._application.jvm
+        statement = ConstraintStatement.read(words(jvm, text))
+        if statement is None:
+            return None
+        session = java_session(active_session(jvm))
+        table, name = table_name(jvm, session, statement.table), table_name(jvm, session, statement.name)
+        if table is None or name is None or len(name) > 1:
+            return None
+        return self._command(replace(statement, table=column_sql(table), name=name[0]))
+
+    def of_node(self, node: JavaObject) -> JavaObject:
+        """The command for a node that adds or drops a constraint; for a table of somebody else's the node itself."""
+        drops = node.nodeName() == "DropConstraint"
+        table = stated_table(node) or (None if drops else self._written(node))
+        if table is None:
+            return node
+        if drops:
+            return self._command(ConstraintStatement(table, str(node.name()), if_exists=bool(node.ifExists())))
+        check = node.checkConstraint()
+        condition = " ".join(words(self._application.jvm, check.condition()))
+        return self._command(ConstraintStatement(table, str(check.name()), condition))
+
+    def _written(self, node: JavaObject) -> str | None:
+        """The table of a condition that Spark knows to be true of each row; None for a table of somebody else's."""
+        jvm = self._application.jvm
+        spark = active_session(jvm)
+        table = written_table(jvm, java_session(spark), node)
+        return column_sql(table) if table is not None and Catalog(jvm, spark).is_delta(column_sql(table)) else None
+
+    def _command(self, statement: ConstraintStatement) -> JavaObject:
+        jvm = self._application.jvm
+        body = BiFunction(jvm, lambda _nothing, session: self._run(statement, session))
+        return row_changes.command(jvm, body, None, statement.text)
+
+    def _run(self, statement: ConstraintStatement, session: JavaObject) -> None:
+        spark = session_of(session)
+        catalog = Catalog(self._application.jvm, spark)
+        location = catalog.delta_location(statement.table)
+        target = AlterTarget.of(self._application, spark, qualify(location).uri, {})
+        if statement.condition is None:
+            alter_constraints.drop_constraint(target, statement.name, if_exists=statement.if_exists)
+        else:
+            alter_constraints.add_constraint(target, statement.name, statement.condition)
