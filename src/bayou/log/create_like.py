@@ -68,7 +68,9 @@ def like_actions(
     check_readable(source.protocol, source.table_uri, source.version)
     free = (settings or {}).get("spark.databricks.delta.allowArbitraryProperties.enabled", "false").lower() == "true"
     copied = copied_properties(source)
-    asked = {**session_defaults(settings or {}, {**copied, **properties}), **properties}
+    # The protocol is the other table's: a session's defaults of features and protocol versions are for tables without a model.
+    defaults = session_defaults(settings or {}, {**copied, **properties, known.IGNORE_PROTOCOL_DEFAULTS.key: "true"})
+    asked = {**defaults, **properties}
     change = validated(asked, table=table, current=copied, creating=True, allow_arbitrary=free)
     given = {key.lower() for key in change.configuration}
     configuration = {**{key: value for key, value in copied.items() if key.lower() not in given}, **change.configuration}
