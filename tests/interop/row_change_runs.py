@@ -23,6 +23,9 @@ import bayou
 SAME = [
     # Spark resolves the names of a statement before bayou sees it.
     {"UNRESOLVED_COLUMN", "DELTA_MERGE_UNRESOLVED_EXPRESSION"},
+    # What a column cannot hold is Spark's own error, and names no column.
+    {"NUMERIC_VALUE_OUT_OF_RANGE", "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"},
+    {"CAST_OVERFLOW", "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"},
 ]
 MULTIPLE = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
 

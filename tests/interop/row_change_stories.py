@@ -13,7 +13,7 @@ from tests.interop.row_change_operations import Append, Clause, Delete, Merge, S
 FIELDS = {"s.a": ("{t}s.a + 1", "9L", "null", "'8'"), "s.b": ("'field'", "null", "{t}id")}
 PARTITIONS = ("k", "t", "day", "d", "g")
 GENERATED = {"g BIGINT GENERATED ALWAYS AS (id * 2)": "id * 2", "g INT GENERATED ALWAYS AS (k + 1)": "n % 3 + 1"}
-CHECKS = ("id >= 0", "id < 90", "k <> 7", "k is null or k < 5")
+CHECKS = ("id is null or id >= 0", "id is null or id < 90", "k is null or k <> 7", "k is null or k < 5")
 ONS = (
     "t.id = s.id",
     "t.id = s.id",
