@@ -23,7 +23,7 @@ COLUMNS = {
         "INT",
         "n % 3",
         ("cast(n % 3 as string)", "cast(n % 3 as bigint)"),
-        ("{t}k + 1", "null", "2L", "'5'", "'x'", "7 / {t}k"),
+        ("{t}k + 1", "null", "2L", "'5'", "concat('x', {t}id)", "7 / {t}k"),
         ("{t}k = 1", "{t}k is null", "not ({t}k = 1)", "{t}k in (0, 2)", "{t}k <=> null"),
     ),
     "v": Column(
@@ -44,7 +44,7 @@ COLUMNS = {
         "DECIMAL(8,2)",
         "cast(n * 1.25 as decimal(8, 2))",
         ("cast(n as decimal(10, 0))", "n", "cast(n / 3 as decimal(20, 4))"),
-        ("{t}d * 2", "1.239", "null", "12345678"),
+        ("{t}d * 2", "1.239", "null", "{t}id * 1000000"),
         ("{t}d > 2.5", "{t}d = 1.25"),
     ),
     "f": Column(
@@ -58,7 +58,7 @@ COLUMNS = {
         "DATE",
         "date_add(date'2024-01-30', n)",
         ("cast(date_add(date'2024-01-30', n) as string)", "timestamp'2024-01-02 03:04:05'"),
-        ("date_add({t}day, 1)", "'2020-02-02'", "null", "'x'"),
+        ("date_add({t}day, 1)", "'2020-02-02'", "null", "concat('x', {t}id)"),
         ("{t}day >= '2024-02-02'", "month({t}day) = 2", "{t}day is null"),
     ),
     "s": Column(
@@ -82,7 +82,7 @@ COLUMNS = {
     ),
     "m": Column(
         "MAP<STRING, STRUCT<x: INT>>",
-        "map('x', named_struct('x', n), concat('n', n), null)",
+        "map('x', named_struct('x', n), concat('n', coalesce(n, 0)), null)",
         ("map('x', named_struct('x', cast(n as bigint)))", "map('x', named_struct('x', n, 'y', 1))"),
         ("null", "map('y', named_struct('x', 1))", "map()"),
         ("{t}m['x'].x = 1", "{t}m['n2'] is null", "size({t}m) = 2"),
