@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
 from pyspark.sql import functions as F  # noqa: N812
 from tests.spark.streams import batches, run
 from tests.spark.tables import ids
+from tests.spark.test_killed_streams import run as run_and_kill
 
 import bayou
 from bayou import DeltaTable
@@ -32,3 +36,13 @@ def test_a_stream_of_changes_follows_a_schema_on_hdfs(spark, folder, hdfs):
     run(stream.select("id", "_change_type"), checkpoint, sink)
     found = spark.read.format("delta").load(sink).where(F.col("_change_type") == "delete")
     assert ids(found) == [1]
+
+
+def test_a_stream_on_hdfs_that_is_killed_loses_no_row_and_writes_none_twice(spark, folder, hdfs):
+    run_and_kill(spark, folder, streams=1, kills=1, seed=3)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)  # each of them starts a Spark
+def test_ten_kills_of_two_streams_on_hdfs_lose_no_row_and_write_none_twice(spark, folder, hdfs):
+    run_and_kill(spark, folder, streams=2, kills=10, seed=time.time_ns())

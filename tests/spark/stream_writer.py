@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that appends to a table and streams it into another one until it is killed: `stream_writer.py FOLDER FIRST`.
+"""A program that appends to a table and streams it into another one until it is killed: `stream_writer.py FOLDER NUMBER FIRST`.
 
-It prints `ready` when the stream begins, and the number of each batch that the stream has ended.
+The source and the checkpoint are in `FOLDER/NUMBER`, the table that it streams into is `FOLDER/sink`. It prints `ready` when
+the stream begins, and the number of each batch that the stream has ended.
 """
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import bayou
 from bayou.testing.session import local_session
@@ -15,12 +15,12 @@ from bayou.testing.session import local_session
 ROWS = 10
 
 
-def main(folder: Path, first: int) -> None:
+def main(folder: str, number: str, first: int) -> None:
     spark = bayou.enable(local_session({"spark.driver.memory": "512m"}))
-    source, sink = str(folder / "source"), str(folder / "sink")
+    source = f"{folder}/{number}/source"
     batch = first
     append(spark, source, batch)
-    query = stream(spark, source, sink, str(folder / "checkpoint"))
+    query = stream(spark, source, f"{folder}/sink", f"{folder}/{number}/checkpoint")
     say("ready")
     told = -1
     while query.isActive:
@@ -50,4 +50,4 @@ def say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

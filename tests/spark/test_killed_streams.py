@@ -1,60 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream from one table into another is killed at any moment: in the end each row of the one is in the other, once."""
+"""Streams between tables are killed at any moment: in the end each row of the sources is in the sink, once."""
 
 from __future__ import annotations
 
 import random
 import time
-from pathlib import Path
+from itertools import cycle
 
 import pytest
+from tests.spark.kills import KILLS, kill_all, start
 from tests.spark.streams import run as run_to_the_end
 from tests.spark.tables import ids
-from tests.spark.test_killed_writers import KILLS, end, start
 
 from bayou.errors import TableNotFoundError
 from bayou.log.delta_log import open_log
 
-SCRIPT = str(Path(__file__).with_name("stream_writer.py"))
+FIRST = 1_000_000
+"""The first batch of each further source, so that no two sources have the same rows."""
 
 
-def next_batch(folder):
-    """The number of the next append to the source."""
+def next_batch(folder, number):
+    """The number of the next append to a source."""
     try:
-        return open_log(str(folder / "source")).snapshot().transactions["batches"].version + 1
+        return open_log(f"{folder}/{number}/source").snapshot().transactions["batches"].version + 1
     except TableNotFoundError:
-        return 0
+        return number * FIRST
 
 
-def kill_a_stream(folder, kill, generator):
-    process = start(folder, next_batch(folder), SCRIPT)
-    try:
-        lines = [process.stdout.readline().strip() for _ in range(1 + generator.randint(0, 4))]
-        time.sleep(generator.uniform(0, 0.8))
-    finally:
-        end(process, kill)
-    with process.stdout as rest:
-        lines += rest.read().splitlines()
-    assert lines[0] == "ready"
-    assert not any(line.startswith("stopped") for line in lines), lines
-
-
-def run(spark, folder, kills, seed):
-    generator = random.Random(seed)
-    for number in range(kills):
-        kill_a_stream(folder, list(KILLS.values())[number % len(KILLS)], generator)
-    source, sink = (str(folder / name) for name in ("source", "sink"))
-    rows = spark.readStream.format("delta").load(source)
-    run_to_the_end(rows, folder / "checkpoint", sink)
-    assert ids(spark.read.format("delta").load(sink)) == ids(spark.read.format("delta").load(source))
-    assert open_log(source).version() > 0
+def run(spark, folder, streams, kills, seed):
+    """Kills streams that run side by side into one sink, and starts them again; then they run until nothing is left."""
+    generator, ways = random.Random(seed), cycle(KILLS)
+    for _ in range(kills // streams):
+        processes = [start("stream_writer.py", folder, number, next_batch(folder, number)) for number in range(streams)]
+        for told in kill_all(processes, ways, generator, lines=4, seconds=0.8):
+            assert not any(line.startswith("stopped") for line in told), told
+    expected = []
+    for number in range(streams):
+        rows = spark.readStream.format("delta").load(f"{folder}/{number}/source")
+        run_to_the_end(rows, f"{folder}/{number}/checkpoint", f"{folder}/sink")
+        expected += ids(spark.read.format("delta").load(f"{folder}/{number}/source"))
+    assert ids(spark.read.format("delta").load(f"{folder}/sink")) == sorted(expected)
+    open_log(f"{folder}/sink").snapshot().verify_checksum()
+    assert len(set(expected)) == len(expected) > kills
 
 
 def test_a_stream_that_is_killed_loses_no_row_and_writes_none_twice(spark, tmp_path):
-    run(spark, tmp_path, kills=2, seed=3)
+    run(spark, tmp_path, streams=1, kills=2, seed=3)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(7200)  # each of them starts a Spark
 def test_two_hundred_kills_of_a_stream_lose_no_row_and_write_none_twice(spark, tmp_path):
-    run(spark, tmp_path, kills=200, seed=time.time_ns())
+    run(spark, tmp_path, streams=1, kills=200, seed=time.time_ns())
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_forty_kills_of_two_streams_into_one_table_lose_no_row_and_write_none_twice(spark, tmp_path):
+    run(spark, tmp_path, streams=2, kills=40, seed=time.time_ns())

@@ -3,68 +3,18 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
+from itertools import cycle
 
 import pyarrow.parquet as pq
 import pytest
 from tests.spark.batch_writer import ROWS
-from tests.spark.processes import ROOT
+from tests.spark.kills import KILLS, kill_all, start
 
 import bayou
 from bayou.errors import TableNotFoundError
 from bayou.protocol.paths import decode
-
-SCRIPT = str(Path(__file__).with_name("batch_writer.py"))
-KILLS = {"the whole process group": os.killpg, "Python alone": os.kill}
-
-
-def start(table, first, script=SCRIPT):
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-    return subprocess.Popen(
-        [sys.executable, script, str(table), str(first)],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
-    )
-
-
-def kill_during_a_batch(table, first, kill, generator):
-    """The batches that a writer said were committed before it was killed, some way into the next one."""
-    process = start(table, first)
-    try:
-        lines = [process.stdout.readline().strip() for _ in range(1 + generator.randint(1, 4))]
-        time.sleep(generator.uniform(0, 0.6))
-    finally:
-        end(process, kill)
-    with process.stdout as rest:
-        lines += rest.read().split()
-    assert lines[0] == "ready"
-    return [int(line) for line in lines[1:]]
-
-
-def end(process, kill):
-    """Kills a writer, and whatever is left of it."""
-    kill(process.pid, signal.SIGKILL)
-    process.wait()
-    time.sleep(1.5)  # Spark's JVM ends by itself when Python is gone; until then it may still write
-    if _group_lives(process.pid):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-def _group_lives(group):
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def check(table, committed):
@@ -87,12 +37,11 @@ def check(table, committed):
 
 
 def run(table, kills, seed):
-    generator = random.Random(seed)
+    generator, ways = random.Random(seed), cycle(KILLS)
     committed, first = [], 0
-    for number in range(kills):
-        kill = list(KILLS.values())[number % len(KILLS)]
-        told = kill_during_a_batch(table, first, kill, generator)
-        committed += told
+    for _ in range(kills):
+        (told,) = kill_all([start("batch_writer.py", table, first)], ways, generator, lines=4, seconds=0.6)
+        committed += map(int, told)
         first = check(table, committed)
     assert first > 0
 
