@@ -357,3 +357,25 @@ def test_rows_change_by_statements_on_a_thread_where_no_session_is_active(spark,
     thread.join()
     assert not failed, str(failed[0])
     assert sorted(map(tuple, spark.table(name).collect())) == [(1, 1), (3, 0)]
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("partitions", ["", "partitioned by (p)"])
+@pytest.mark.parametrize("by_name", [True, False])
+def test_a_table_takes_rows_of_its_own(spark, tmp_path, partitions, by_name):
+    path = str(tmp_path / "table")
+    table = "own_rows" if by_name else f"delta.`{path}`"
+    spark.sql(f"create table {table} (id bigint, p string) using delta {partitions}" + (f" location '{path}'" if by_name else ""))
+    try:
+        spark.sql(f"insert into {table} values (1, 'a'), (2, null)")
+        spark.sql(f"insert into {table} select * from {table}")
+        spark.sql(f"with own as (select id + 10 as id, p from {table}) insert into {table} (id) select id from own where p = 'a'")
+        spark.sql(f"/* half of it */ insert overwrite {table} select id, p from {table} where id <> 2")
+        rows = [(1, "a"), (1, "a"), (11, None), (11, None)]
+        assert sorted(map(tuple, spark.table(table).collect()), key=str) == rows
+        assert [row.operation for row in bayou.DeltaTable.forPath(spark, path).history().select("operation").collect()] == [
+            *["WRITE"] * 4,
+            "CREATE TABLE",
+        ]
+    finally:
+        spark.sql("drop table if exists own_rows")

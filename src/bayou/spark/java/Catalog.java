@@ -34,6 +34,7 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   private static final String GAP = "(?:\\s|--[^\\n]*\\n|/\\*.*?\\*/)";
   private static final String PART = "(?:`(?:[^`]|``)*+`|[^\\s`.(/-]++)";
   private static final String BEFORE = GAP + "*+(?:explain" + GAP + "++(?:(?:extended|codegen|cost|formatted)" + GAP + "++)?+)?+";
+  private static final Pattern INSERT = Pattern.compile("(?i)\\binsert\\b");
   private static final Pattern ALTER = Pattern.compile("(?is)" + BEFORE + "(?:alter|truncate)" + GAP + "++table\\b");
   private static final Pattern TRUNCATE_PARTITION = Pattern.compile("(?is)" + BEFORE + "truncate" + GAP + "++table\\b" + GAP + "*+" + PART + "(?:" + GAP + "*+\\." + GAP + "*+" + PART + ")*+" + GAP + "*+partition" + GAP + "*+\\(");
 
@@ -133,6 +134,8 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
     String text = (String) origin.sqlText().get();
     return ALTER.matcher(text).lookingAt() && !TRUNCATE_PARTITION.matcher(text).lookingAt();
   }
+
+  static boolean isInsert(Origin origin) { return origin.sqlText().isDefined() && INSERT.matcher((String) origin.sqlText().get()).find(); }
 
   private static boolean isMerge(Origin origin) {
     if (origin.sqlText().isEmpty() || origin.startIndex().isEmpty()) return false;

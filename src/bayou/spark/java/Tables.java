@@ -3,6 +3,7 @@ package bayou;
 
 import java.util.function.BiFunction;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation$;
@@ -26,10 +27,12 @@ public class Tables {
     return org.apache.spark.api.python.PythonUtils.toScalaMap(map);
   }
 
-  // Spark inserts by itself only into a relation with exactly one path; with two it refuses, or comes to `insert`.
+  // Spark inserts by itself only into a relation with exactly one path; with two it refuses, or comes to `insert`. That it does
+  // where there are no partitions, and Spark 3.5 and 4.2 take what an INSERT reads of a table for the table that it is into.
   public static HadoopFsRelation bare(String key, String table, String message, String root, String partitions, String columns, String size, Object given, SESSION session) {
-    FileIndex refusing = new Refusing(message, table, paths(root, 2), schema(partitions), size);
-    return new DeltaTable(key, refusing, schema(partitions), schema(columns), given instanceof Map ? (Map) given : options((String) given), session);
+    StructType apart = Catalog.isInsert(CurrentOrigin.get()) ? new StructType() : schema(partitions);
+    FileIndex refusing = new Refusing(message, table, paths(root, 2), apart, size);
+    return new DeltaTable(key, refusing, apart, schema(columns), given instanceof Map ? (Map) given : options((String) given), session);
   }
 
   // Delta's column names do not depend on case, so neither does reading the files, whatever the session says.
