@@ -26,6 +26,10 @@ SAME = [
     # What a column cannot hold is Spark's own error, and names no column.
     {"NUMERIC_VALUE_OUT_OF_RANGE", "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"},
     {"CAST_OVERFLOW", "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"},
+    # delta-spark takes whatever fails while a value is made for a value that does not fit.
+    {"DIVIDE_BY_ZERO", "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"},
+    # A source with an alias that is a column's name too, and without the field that is asked for.
+    {"AMBIGUOUS_REFERENCE", "DELTA_MERGE_UNRESOLVED_EXPRESSION"},
 ]
 MULTIPLE = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
 
