@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -68,13 +69,5 @@ def end(process: subprocess.Popen[str], kill: Kill) -> None:
     kill(process.pid, signal.SIGKILL)
     process.wait()
     time.sleep(1.5)  # Spark's JVM ends by itself when Python is gone; until then it may still write
-    if _group_lives(process.pid):
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-
-
-def _group_lives(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True

@@ -370,6 +370,7 @@ def test_the_session_can_say_which_batch_is_written(spark, table_path):
         assert spark.conf.get(version, None) is None
         spark.conf.set(version, "5")
         assert bayou.write(spark.range(3), table_path, mode="append").reason == "replayed"
+        assert spark.conf.get(version, None) is None, "what comes next is another batch"
         spark.conf.set(version, "many")
         with pytest.raises(InvalidOptionError, match="txnVersion"):
             bayou.write(spark.range(3), table_path, mode="append")
@@ -377,6 +378,37 @@ def test_the_session_can_say_which_batch_is_written(spark, table_path):
         for name in (app, version, reset):
             spark.conf.unset(name)
     assert bayou.open(table_path).version() == 0
+
+
+def test_each_operation_spends_the_batch_of_the_session_and_no_other(spark, table_path):
+    app, version, reset = (
+        f"spark.databricks.delta.write.{name}" for name in ("txnAppId", "txnVersion", "txnVersion.autoReset.enabled")
+    )
+    bayou.write(spark.range(9), table_path)
+    table = bayou.DeltaTable.forPath(spark, table_path)
+    operations = (
+        lambda **_: table.delete("id = 1"),
+        lambda **_: table.update("id = 2", {"id": "20"}),
+        lambda **txn: table.merge(spark.range(3, 4), "false", **txn).whenNotMatchedInsertAll().execute(),
+        lambda **txn: bayou.write(spark.range(1), table_path, mode="append", **txn),
+    )
+    try:
+        spark.conf.set(app, "nightly")
+        spark.conf.set(reset, "true")
+        for number, operation in enumerate(operations):
+            spark.conf.set(version, str(number))
+            assert operation().committed
+            assert spark.conf.get(version, None) is None
+            spark.conf.set(version, str(number))
+            assert operation().reason == "replayed"
+            assert spark.conf.get(version, None) is None
+        spark.conf.set(version, "9")
+        for operation in operations[2:]:
+            assert operation(txn=(str(operation), 1)).committed
+        assert spark.conf.get(version) == "9"
+    finally:
+        for name in (app, version, reset):
+            spark.conf.unset(name)
 
 
 @pytest.mark.parametrize("options", [{"txnAppId": "a"}, {"txnVersion": "1"}, {"txnAppId": "a", "txnVersion": "-1"}])

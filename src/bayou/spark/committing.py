@@ -58,8 +58,8 @@ def commit_new_files(
         ConcurrentModificationError: another commit excludes this one.
         StorageError: the store failed; the commit may be in the log all the same.
     """
-    phase("committing")
     with taking_back(take_back):
+        phase("committing")
         transaction.log.store.sync(added.relative_paths)
     try:
         outcome = transaction.commit([*(added.head or head), *added.actions], metrics=metrics, new_files=True)

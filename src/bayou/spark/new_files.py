@@ -19,6 +19,7 @@ from bayou.protocol.schema import schema_to_json
 from bayou.protocol.sql_text import quoted_name
 from bayou.protocol.stats import indexed_leaves
 from bayou.spark.change_rows import IS_CHANGE
+from bayou.spark.committing import taking_back
 from bayou.spark.footers import read_footers
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.file_writer import WriteJob, write_files
@@ -106,24 +107,25 @@ def write_new_files(
     split = SplitFolders(root, request.storage_options) if rows.has_changes else None
     written = _run(application.jvm, rows, request, target, split)
     relatives = [_relative(file, root.uri) for file in written.files]
-    found = violations(written.observed) if rows.rules else None
-    if found is not None and found.count:
-        _delete(request, relatives)
+    places: list[str] = []
+
+    def take_back() -> None:
+        _delete(request, list(dict.fromkeys([*relatives, *places])))
         if split is not None:
             split.clear()
-        raise error_of(found, rows.rules, table=target.log.table_uri, version=target.version)
-    places = relatives if split is None else split.place(relatives)
-    data: list[tuple[WrittenFile, str]] = []
-    changes: list[tuple[WrittenFile, str]] = []
-    for file, place in zip(written.files, places, strict=True):
-        (changes if place.startswith(f"{CHANGES_FOLDER}/") else data).append((file, place))
-    try:
+
+    with taking_back(take_back):
+        found = violations(written.observed) if rows.rules else None
+        if found is not None and found.count:
+            raise error_of(found, rows.rules, table=target.log.table_uri, version=target.version)
+        places += relatives if split is None else split.place(relatives)
+        data: list[tuple[WrittenFile, str]] = []
+        changes: list[tuple[WrittenFile, str]] = []
+        for file, place in zip(written.files, places, strict=True):
+            (changes if place.startswith(f"{CHANGES_FOLDER}/") else data).append((file, place))
         footers = _footers(application, request, data)
-    except OSError:
-        _delete(request, places)
-        raise
-    found_files = _described(request, target, rows, [(*each, footer) for each, footer in zip(data, footers, strict=True)])
-    return replace(found_files, changes=[_change_file(target, *each) for each in changes])
+        found_files = _described(request, target, rows, [(*each, footer) for each, footer in zip(data, footers, strict=True)])
+        return replace(found_files, changes=[_change_file(target, *each) for each in changes])
 
 
 def _run(jvm: Jvm, rows: ProjectedRows, request: WriteRequest, target: WriteTarget, split: SplitFolders | None) -> WrittenRows:

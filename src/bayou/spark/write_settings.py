@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from bayou.errors import InvalidOptionError
 from bayou.spark.write_request import txn_of
@@ -24,6 +24,23 @@ _USER_METADATA: Final = "spark.databricks.delta.commitInfo.userMetadata"
 _OPTIMIZE_WRITE: Final = "spark.databricks.delta.optimizeWrite.enabled"
 _PARTITION_MODE: Final = "spark.sql.sources.partitionOverwriteMode"
 
+REPLAYED: Final = "replayed"
+"""Why an operation whose batch was committed before commits nothing."""
+
+
+class Finished(Protocol):
+    """What an operation did, as far as its batch is concerned."""
+
+    @property
+    def committed(self) -> bool:
+        """Whether there is a new version."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Why there is none."""
+        ...
+
 
 def batch_of(settings: Mapping[str, str], table: str) -> tuple[str, int] | None:
     """The application's id and version for which the session writes once; None where it names none.
@@ -33,20 +50,23 @@ def batch_of(settings: Mapping[str, str], table: str) -> tuple[str, int] | None:
         table: the table's URI, for errors.
 
     Raises:
-        InvalidOptionError: there is no version, or it is no number from 0 on.
+        InvalidOptionError: there is one without the other, or the version is no number from 0 on.
     """
-    app_id = settings.get(_TXN_APP_ID)
-    return None if app_id is None else txn_of(app_id, settings.get(_TXN_VERSION), table)
+    return txn_of(settings.get(_TXN_APP_ID), settings.get(_TXN_VERSION), table)
 
 
-def spend_batch(spark: SparkSession, settings: Mapping[str, str]) -> None:
+def spend_batch(spark: SparkSession, settings: Mapping[str, str], given: tuple[str, int] | None, done: Finished) -> None:
     """The session's version is spent, where its settings say so: without that a further write would be taken for a replay.
+
+    So it is by a replay too: what comes next is something else. Source: delta-spark's `hasBeenExecuted`.
 
     Args:
         spark: the session.
         settings: its settings.
+        given: the batch that the operation was given for itself; then it did not ask the session for one.
+        done: what the operation did.
     """
-    if _is_on(settings, _TXN_AUTO_RESET):
+    if given is None and (done.committed or done.reason == REPLAYED) and _is_on(settings, _TXN_AUTO_RESET):
         spark.conf.unset(_TXN_VERSION)
 
 

@@ -21,6 +21,7 @@ from bayou.errors import (
 from bayou.log.removed_files import RemovedFiles
 from bayou.log.transaction import Transaction, Unchanged
 from bayou.protocol.clustering import names_of
+from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.identity_columns import identity_columns
 from bayou.protocol.schema import parse_schema
 from bayou.spark.alignment import same_names_and_types
@@ -33,7 +34,7 @@ from bayou.spark.overwrite import replaced_partitions, replaced_rows
 from bayou.spark.progress import operation, phase
 from bayou.spark.replace_on import evaluated_once, rows_replaced_on
 from bayou.spark.types import readable_schema
-from bayou.spark.write_settings import spend_batch, with_settings
+from bayou.spark.write_settings import REPLAYED, spend_batch, with_settings
 from bayou.spark.write_target import write_target
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def write(
         ConcurrentModificationError: another writer won in a way that this write cannot go on top of.
     """
     settings = settings_of(frame.sparkSession)
-    request = with_settings(request, settings)
+    given, request = request.txn, with_settings(request, settings)
     log = application.logs.get(request.path, request.storage_options)
     try:
         snapshot = log.update()
@@ -106,7 +107,9 @@ def write(
         snapshot = None
     with _transaction(application, request, log, snapshot) as transaction, _display(transaction, request, frame, settings):
         if transaction.is_replay:
-            return WriteResult(transaction.read_version, committed=False, reason="replayed")
+            replayed = WriteResult(transaction.read_version, committed=False, reason=REPLAYED)
+            spend_batch(frame.sparkSession, settings, given, replayed)
+            return replayed
         if snapshot is not None and request.mode == "error":
             raise TableExistsError(
                 "There is a table already, and the save mode is `error`.",
@@ -131,8 +134,7 @@ def write(
             result = _append_to_new_table(application, request, log, target, added, settings)
     if result.committed:
         refresh_caches(frame.sparkSession, log.table_uri, application.jvm, request.storage_options)
-        if request.txn is not None:
-            spend_batch(frame.sparkSession, settings)
+    spend_batch(frame.sparkSession, settings, given, result)
     return result
 
 
@@ -275,8 +277,11 @@ def _append_to_new_table(
 def _takes_files_of(target: WriteTarget, lost: WriteTarget) -> bool:
     """Whether files that were written for one table are what they would be if they had been written for another."""
     asks_more = target.constraints or target.maps_columns or lost.maps_columns or target.generates
+    absent = [field for field in target.schema.fields if lost.schema.field(field.name) is None]
     return (
         not asks_more
+        and target.materializes_partitions == lost.materializes_partitions
+        and not any(CURRENT_DEFAULT in field.metadata for field in absent)
         and not identity_columns(target.schema)
         and target.partition_by == lost.partition_by
         and all(

@@ -58,15 +58,27 @@ def test_a_new_schema_and_partitions_that_stay_contradict_each_other():
 
 def test_a_session_names_its_batch_by_both_or_not_at_all():
     assert batch_of({APP_ID: "nightly", VERSION: "5"}, "/t") == ("nightly", 5)
-    assert batch_of({VERSION: "5"}, "/t") is None
-    with pytest.raises(InvalidOptionError):
-        batch_of({APP_ID: "nightly"}, "/t")
+    assert batch_of({}, "/t") is None
+    for half in ({VERSION: "5"}, {APP_ID: "nightly"}):
+        with pytest.raises(InvalidOptionError):
+            batch_of(half, "/t")
 
 
-@pytest.mark.parametrize(("setting", "spent"), [({}, []), ({AUTO_RESET: "false"}, []), ({AUTO_RESET: "true"}, [VERSION])])
-def test_a_batch_is_spent_where_the_session_says_so(setting, spent):
+@pytest.mark.parametrize(
+    ("setting", "given", "committed", "reason", "spent"),
+    [
+        ({}, None, True, "", []),
+        ({AUTO_RESET: "false"}, None, True, "", []),
+        ({AUTO_RESET: "true"}, None, True, "", [VERSION]),
+        ({AUTO_RESET: "true"}, None, False, "replayed", [VERSION]),
+        ({AUTO_RESET: "true"}, None, False, "empty", []),
+        ({AUTO_RESET: "true"}, ("mine", 1), True, "", []),
+    ],
+)
+def test_a_batch_of_the_sessions_is_spent_where_the_session_says_so(setting, given, committed, reason, spent):
     unset = []
-    spend_batch(SimpleNamespace(conf=SimpleNamespace(unset=unset.append)), {**SETTINGS, **setting})
+    session, done = SimpleNamespace(conf=SimpleNamespace(unset=unset.append)), SimpleNamespace(committed=committed, reason=reason)
+    spend_batch(session, {**SETTINGS, **setting}, given, done)
     assert unset == spent
 
 

@@ -89,6 +89,7 @@ class Change:
         files: in which files they are.
         settings: the session's settings.
         txn: an application's id and a version of its own, for which the rows are changed once.
+        given_txn: the same where it does not come from the session's settings.
     """
 
     target: Target
@@ -99,6 +100,7 @@ class Change:
     files: ChosenFiles
     settings: Mapping[str, str]
     txn: tuple[str, int] | None
+    given_txn: tuple[str, int] | None = None
 
     @property
     def feeds(self) -> bool:
@@ -274,9 +276,9 @@ def change_of(
     check_not_append_only(snapshot.metadata, f"{operation} changes its rows", snapshot.table_uri, snapshot.version)
     condition = row_condition(application, snapshot, operation, expressions)
     settings = settings_of(target.spark)
-    txn = batch_of(settings, snapshot.table_uri) if txn is None else txn
+    batch = batch_of(settings, snapshot.table_uri) if txn is None else txn
     files = choose_files(application, target.spark, snapshot, condition)
-    return Change(target, operation, snapshot, expressions, condition, files, settings, txn)
+    return Change(target, operation, snapshot, expressions, condition, files, settings, batch, txn)
 
 
 def table_columns(snapshot: Snapshot) -> str:

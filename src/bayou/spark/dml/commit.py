@@ -19,7 +19,7 @@ from bayou.spark.jvm.session import refresh_caches
 from bayou.spark.new_files import NO_FILES, delete_files
 from bayou.spark.progress import operation
 from bayou.spark.write_request import WriteRequest
-from bayou.spark.write_settings import optimizes_writes
+from bayou.spark.write_settings import REPLAYED, optimizes_writes, spend_batch
 
 if TYPE_CHECKING:
     from bayou.log.deleted_rows import DeletedRows
@@ -103,11 +103,12 @@ def run(change: Change, execute: Callable[[Transaction], RowChangeResult]) -> Ro
         execute: prepares and commits it; not called where `txn` was committed before.
     """
     with operation(change.operation, change.target.spark, change.settings), change.transaction() as transaction:
-        result = empty(change, "replayed") if transaction.is_replay else execute(transaction)
+        result = empty(change, REPLAYED) if transaction.is_replay else execute(transaction)
     # Outside of the transaction, whose reads are those of the state before.
     if result.committed:
         target = change.target
         refresh_caches(target.spark, change.snapshot.table_uri, target.application.jvm, target.storage_options)
+    spend_batch(change.target.spark, change.settings, change.given_txn, result)
     return result
 
 

@@ -87,9 +87,9 @@ class _Update:
         if not len(positions):
             return None
         matches = None if self._is_whole else change.condition.matches(change.target.application.jvm)
-        added = self._written(change.rows(positions, with_ids=True), matches)
         files = change.snapshot.files(["size", "deletion_vector"]).take(positions)
         totals = FileTotals.of(files["size"])
+        added = self._written(change.rows(positions, with_ids=True), matches)
         changed = added.num_rows if updated is None else updated
         counts = RowChangeCounts(
             changed_rows=changed,

@@ -27,7 +27,7 @@ from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.new_files import NO_FILES, delete_files
 from bayou.spark.progress import operation, phase
-from bayou.spark.write_settings import batch_of, merges_schemas, spend_batch, user_metadata_of
+from bayou.spark.write_settings import REPLAYED, batch_of, merges_schemas, spend_batch, user_metadata_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,7 +97,7 @@ def planned(request: MergeRequest) -> PlannedChange:
     check_clauses(request.clauses, request.target.log.table_uri)
     snapshot = request.target.log.update()
     if _is_replay(request, snapshot):
-        return PlannedChange(_empty_plan(snapshot), lambda: _nothing(request, snapshot.version, "replayed"))
+        return PlannedChange(_empty_plan(snapshot), lambda: _ended(request, _nothing(request, snapshot.version, REPLAYED)))
     with operation("MERGE", request.target.spark, request.settings):
         phase("reading the source")
         merge = _merge(request, snapshot)
@@ -165,12 +165,15 @@ def _run(request: MergeRequest, merge: Merge) -> RowChangeResult:
 def _once(request: MergeRequest, merge: Merge) -> RowChangeResult:
     target = request.target
     with operation("MERGE", target.spark, request.settings), _transaction(request, merge) as transaction:
-        replayed = _nothing(request, merge.change.snapshot.version, "replayed")
+        replayed = _nothing(request, merge.change.snapshot.version, REPLAYED)
         result = replayed if transaction.is_replay else _execute(merge, transaction)
     if result.committed:
         refresh_caches(target.spark, merge.change.snapshot.table_uri, target.application.jvm, target.storage_options)
-        if request.transaction_id is not None:
-            spend_batch(target.spark, request.settings)
+    return _ended(request, result)
+
+
+def _ended(request: MergeRequest, result: RowChangeResult) -> RowChangeResult:
+    spend_batch(request.target.spark, request.settings, request.txn, result)
     return result
 
 
