@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import uuid
 
+import pyspark
 import pytest
 from pyspark.errors import AnalysisException, ParseException
 from tests.spark.tables import ids
 
 import bayou
-from bayou.errors import ConstraintViolationError, DeltaError, InvalidOptionError, InvalidSchemaError
+from bayou.errors import ConstraintViolationError, DeltaError, InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 
 PROPERTIES = (
     "'delta.columnMapping.mode' = 'name', 'delta.enableTypeWidening' = 'true', 'delta.feature.allowColumnDefaults' = 'supported'"
@@ -195,3 +196,11 @@ def test_an_explained_constraint_is_not_added(spark, table, table_path):
     else:
         assert "ADD CONSTRAINT `c` CHECK (id > 0)" in str(shown)
     assert bayou.open(table_path).version() == before
+
+
+@pytest.mark.skipif(pyspark.__version__.startswith(("3.", "4.0.")), reason="its parser does not know these words")
+@pytest.mark.parametrize("words", ["rely", "norely"])
+def test_constraints_are_not_taken_with_what_they_cannot_be(spark, table, table_path, words):
+    with pytest.raises(UnsupportedFeatureError):
+        spark.sql(f"ALTER TABLE {table} ADD CONSTRAINT c CHECK (id > 0) {words}")
+    assert constraints(table_path) == {}

@@ -379,3 +379,33 @@ def test_a_table_takes_rows_of_its_own(spark, tmp_path, partitions, by_name):
         ]
     finally:
         spark.sql("drop table if exists own_rows")
+
+
+@pytest.mark.smoke
+def test_rows_of_its_own_get_what_a_table_fills_in(spark, table_path):
+    table = f"delta.`{table_path}`"
+    (
+        bayou.DeltaTable.create(spark)
+        .location(table_path)
+        .addColumn("id", "bigint")
+        .addColumn("number", "bigint", generatedByDefaultAs=bayou.IdentityGenerator())
+        .addColumn("twice", "bigint", generatedAlwaysAs="id * 2")
+        .addColumn("c", "int")
+        .property("delta.feature.allowColumnDefaults", "supported")
+        .execute()
+    )
+    bayou.DeltaTable.forPath(spark, table_path).setDefault("c", "7")
+    spark.sql(f"insert into {table} (id, c) values (1, 1)")
+    spark.sql(f"insert into {table} (id) select id + 10 from {table}")
+    assert sorted(map(tuple, spark.table(table).collect())) == [(1, 1, 2, 1), (11, 2, 22, 7)]
+
+
+def test_partitions_are_pruned_by_a_join_in_an_insert_too(spark, tmp_path):
+    facts, names, into = (f"delta.`{tmp_path / name}`" for name in ("facts", "names", "into"))
+    spark.sql(f"create table {facts} (id bigint, p int) using delta partitioned by (p)")
+    spark.sql(f"create table {names} (p int, name string) using delta")
+    spark.sql(f"create table {into} (id bigint) using delta")
+    spark.sql(f"insert into {facts} select id, id % 5 from range(50)")
+    spark.sql(f"insert into {names} select id, concat('n', id) from range(5)")
+    query = f"insert into {into} select f.id from {facts} f join {names} n on f.p = n.p where n.name = 'n4'"
+    assert "dynamicpruning" in spark.sql(f"explain extended {query}").first()[0]

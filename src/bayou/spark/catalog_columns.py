@@ -7,15 +7,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bayou.protocol.char_varchar import DECLARED_TYPE
-from bayou.protocol.generated_columns import GENERATION_EXPRESSION
-from bayou.protocol.identity_columns import identity_metadata
+from bayou.protocol.generated_columns import GENERATION_EXPRESSION, generation_expression
+from bayou.protocol.identity_columns import identity_metadata, is_identity
 from bayou.protocol.schema import StructType
+from bayou.spark.jvm.relation import columns_of_nulls
 from bayou.spark.types import as_nullable, readable_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pyspark.sql import DataFrame
+
     from bayou.protocol.schema import StructField
+    from bayou.spark.jvm.bridge import Jvm
 
 _DEFAULT = "CURRENT_DEFAULT"
 _DEFAULT_OF_OLD_ROWS = "EXISTS_DEFAULT"
@@ -63,3 +67,16 @@ def _stored(field: StructField) -> StructField:
     if start is not None and step is not None:
         more |= identity_metadata(int(start), int(step), allow_explicit_insert=str(explicit).lower() == "true")
     return replace(field, metadata={**given, **more})
+
+
+def without_filled(jvm: Jvm, rows: DataFrame, schema: StructType) -> DataFrame:
+    """The rows of an INSERT without the columns that get their values when they are written: Spark filled them with NULL.
+
+    Args:
+        jvm: the bridge.
+        rows: the rows, under the table's names.
+        schema: the table's schema.
+    """
+    filled = {each.name for each in schema.fields if is_identity(each) or generation_expression(each) is not None}
+    gone = [each for each in columns_of_nulls(jvm, rows) if each in filled] if filled else []
+    return rows.drop(*gone) if gone else rows

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import redact_text
+from bayou.errors import UnsupportedFeatureError, redact_text
 from bayou.protocol.sql_text import column_sql, quoted_name
 from bayou.spark import alter_constraints
 from bayou.spark.alter_target import AlterTarget
@@ -101,8 +101,6 @@ class ConstraintStatements:
 
     def __call__(self, text: str, _nothing: object) -> JavaObject | None:
         """The command for a statement that Spark's parser refused, called by `bayou.Parser`; None leaves it refused."""
-        if "constraint" not in text.lower():
-            return None
         jvm = self._application.jvm
         statement = ConstraintStatement.read(words(jvm, text))
         if statement is None:
@@ -122,6 +120,15 @@ class ConstraintStatements:
         if drops:
             return self._command(ConstraintStatement(table, str(node.name()), if_exists=bool(node.ifExists())))
         check = node.checkConstraint()
+        if check.userProvidedCharacteristic().rely().isDefined():  # that it is not enforced, Spark refuses by itself
+            raise UnsupportedFeatureError(
+                "A CHECK constraint of a Delta table has no RELY and no NORELY: it is enforced.",
+                table=table,
+                error_class="DELTA_OPERATION_NOT_ALLOWED",
+                sql_state="0AKDC",
+                features=["checkConstraints"],
+                next_step="leave the words behind the condition out.",
+            )
         condition = " ".join(words(self._application.jvm, check.condition()))
         return self._command(ConstraintStatement(table, str(check.name()), condition))
 

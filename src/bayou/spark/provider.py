@@ -12,12 +12,14 @@ from pyspark.sql import DataFrame
 from bayou.errors import SchemaMismatchError, UnsupportedFeatureError
 from bayou.protocol.schema import parse_schema
 from bayou.spark import reader
+from bayou.spark.catalog_columns import without_filled
 from bayou.spark.jvm.session import session_of
 from bayou.spark.streaming.sink import sink_of
 from bayou.spark.streaming.source import schema_of, source_of
 from bayou.spark.types import incompatible
 from bayou.spark.write_request import PARTITION_COLUMNS_OPTION, WriteRequest
 from bayou.spark.writer import write
+from bayou.storage import qualify
 
 if TYPE_CHECKING:
     from bayou.spark.application import Application
@@ -97,7 +99,8 @@ class Provider:
         spark = session_of(data.sparkSession())
         mode = "overwrite" if overwrite else "append"
         request = WriteRequest.from_options({**target["options"], "path": target["path"]}, mode)
-        write(self._application, DataFrame(data, spark), request)
+        snapshot = self._application.logs.get(qualify(request.path).uri, request.storage_options).update()
+        write(self._application, without_filled(self._application.jvm, DataFrame(data, spark), snapshot.schema), request)
 
 
 def _path_in_sql(origin: JavaObject) -> str | None:

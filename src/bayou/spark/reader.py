@@ -18,6 +18,7 @@ from bayou.log.time_travel import split_path
 from bayou.protocol.features import check_readable
 from bayou.protocol.schema import StructField, StructType, schema_to_json
 from bayou.protocol.sql_text import quoted_name
+from bayou.spark.catalog_columns import catalog_schema
 from bayou.spark.change_request import bounds_of
 from bayou.spark.change_scan import FEED_NAMES, pin
 from bayou.spark.jvm.relation import BareTable, bare_relation, dataset
@@ -210,6 +211,7 @@ def relation(application: Application, session: JavaObject, request: TableReques
         root=snapshot.table_uri,
         partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
         columns=schema_to_json(schema),
+        filled=schema_to_json(catalog_schema(snapshot.schema)),
         size=_size(snapshot),
     )
     return bare_relation(application.jvm, session, bare, request.path if options is None else options)
@@ -231,6 +233,7 @@ def _change_relation(
         root=latest.table_uri,
         partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
         columns=schema_to_json(schema),
+        filled=schema_to_json(schema),
         size=feed.size_bytes,
     )
     return bare_relation(application.jvm, session, bare, request.path if options is None else options)

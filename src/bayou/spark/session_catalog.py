@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 
 from bayou.errors import SchemaMismatchError, SessionError, TableNotFoundError
-from bayou.protocol.generated_columns import generation_expression
-from bayou.protocol.identity_columns import is_identity
 from bayou.protocol.schema import parse_schema, schema_to_json
 from bayou.protocol.type_widening import Widening
 from bayou.spark import alter_statement
 from bayou.spark.alter_target import AlterTarget
-from bayou.spark.catalog_columns import catalog_schema, insert_schema
+from bayou.spark.catalog_columns import catalog_schema, insert_schema, without_filled
 from bayou.spark.create import create, place_of, refuse_other_files
 from bayou.spark.insert_columns import evolved_columns
 from bayou.spark.jvm.catalog import Catalog
-from bayou.spark.jvm.relation import aligned_rows, columns_of_nulls
+from bayou.spark.jvm.relation import aligned_rows
 from bayou.spark.jvm.session import session_of, settings_of
 from bayou.spark.reader import PINNED_VERSION, TableRequest, is_table
 from bayou.spark.statements import InsertStatement, TableStatement
@@ -146,9 +144,7 @@ class SessionCatalog:
         wanted = evolved_columns(insert_schema(schema), given, by_name=by_name, widening=widening)
         jvm = self._application.jvm
         rows = aligned_rows(jvm, rows, statement.name, schema_to_json(wanted), by_name=by_name)
-        filled = {f.name for f in schema.fields if is_identity(f) or generation_expression(f) is not None}
-        gone = [each for each in columns_of_nulls(jvm, rows) if each in filled] if filled else []
-        return rows.drop(*gone) if gone else rows
+        return without_filled(jvm, rows, schema)
 
     def _make(self, spark: SparkSession, statement: TableStatement, rows: DataFrame | None) -> None:
         if rows is None:

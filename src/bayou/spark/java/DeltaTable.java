@@ -14,16 +14,28 @@ import scala.collection.immutable.Map;
 // INSERT comes to `insert`, because this is an InsertableRelation; its index refuses to list, so nothing reads past the log.
 public class DeltaTable extends HadoopFsRelation implements InsertableRelation {
   public static BiConsumer inserter;
+  private static final StructType NO_PARTITIONS = new StructType();
   private final String key;
+  private final boolean inserts;
 
-  public DeltaTable(String key, FileIndex refusing, StructType partitions, StructType schema, Map options, SESSION session) {
+  public DeltaTable(String key, boolean inserts, FileIndex refusing, StructType partitions, StructType schema, Map options, SESSION session) {
     super(refusing, partitions, schema, scala.Option.empty(), new org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat(), options, session);
     this.key = key;
+    this.inserts = inserts;
   }
 
   // Spark copies relations, to prune them or to change their options: a copy is a table still.
   public HadoopFsRelation copy(FileIndex index, StructType partitions, StructType schema, scala.Option buckets, FileFormat format, Map options, SESSION session) {
-    return new DeltaTable(key, index, partitions, schema, options, session);
+    return new DeltaTable(key, inserts, index, partitions, schema, options, session);
+  }
+
+  // Spark comes to `insert` only for a table without partitions. All else that asks, such as dynamic pruning, gets the table's.
+  public StructType partitionSchema() { return inserts && isPreparedForInsert() ? NO_PARTITIONS : super.partitionSchema(); }
+
+  private static boolean isPreparedForInsert() {
+    StackTraceElement[] stack = Thread.currentThread().getStackTrace();
+    for (int i = 0; i < stack.length; i++) if (stack[i].getClassName().contains(".PreprocessTableInsertion")) return true;
+    return false;
   }
 
   public void insert(Dataset data, boolean overwrite) { inserter.accept(((Refusing) location()).table(), new Object[] {data, Boolean.valueOf(overwrite)}); }

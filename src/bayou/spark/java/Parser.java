@@ -25,9 +25,18 @@ public class Parser extends SparkSqlParser {
     try {
       return session.parsePlan(text);
     } catch (ParseException unknown) {
-      Object found = body.apply(text, null);
+      Object found = text.toLowerCase().contains("constraint") ? asked(text, unknown) : null;
       if (found == null) throw unknown;
       return (LogicalPlan) found;
+    }
+  }
+
+  private static Object asked(String text, ParseException unknown) {
+    try {
+      return body.apply(text, null);
+    } catch (RuntimeException failed) {
+      unknown.addSuppressed(failed);
+      return null;
     }
   }
 

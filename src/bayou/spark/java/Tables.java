@@ -27,12 +27,12 @@ public class Tables {
     return org.apache.spark.api.python.PythonUtils.toScalaMap(map);
   }
 
-  // Spark inserts by itself only into a relation with exactly one path; with two it refuses, or comes to `insert`. That it does
-  // where there are no partitions, and Spark 3.5 and 4.2 take what an INSERT reads of a table for the table that it is into.
-  public static HadoopFsRelation bare(String key, String table, String message, String root, String partitions, String columns, String size, Object given, SESSION session) {
-    StructType apart = Catalog.isInsert(CurrentOrigin.get()) ? new StructType() : schema(partitions);
-    FileIndex refusing = new Refusing(message, table, paths(root, 2), apart, size);
-    return new DeltaTable(key, refusing, apart, schema(columns), given instanceof Map ? (Map) given : options((String) given), session);
+  // Spark inserts by itself only into a relation with exactly one path; with two it refuses, or comes to `insert`. Spark 3.5 and
+  // 4.2 take what an INSERT reads of a table for the table that it is into: then it has the defaults that Spark fills in.
+  public static HadoopFsRelation bare(String key, String table, String message, String root, String partitions, String columns, String filled, String size, Object given, SESSION session) {
+    boolean inserts = Catalog.isInsert(CurrentOrigin.get());
+    FileIndex refusing = new Refusing(message, table, paths(root, 2), schema(partitions), size);
+    return new DeltaTable(key, inserts, refusing, schema(partitions), schema(inserts ? filled : columns), given instanceof Map ? (Map) given : options((String) given), session);
   }
 
   // Delta's column names do not depend on case, so neither does reading the files, whatever the session says.

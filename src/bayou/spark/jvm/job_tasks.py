@@ -49,9 +49,9 @@ class JobTasks:
 
     def end(self) -> None:
         """Ends the counting. To be called on the thread that began it."""
-        tag, self._tag = self._tag, ""
-        if tag:
-            self._context.removeJobTag(tag)
+        if self._tag:
+            self._context.removeJobTag(self._tag)
+            self._tag = ""
 
     @cached_property
     def are_drawn_by_spark(self) -> bool:

@@ -139,6 +139,7 @@ class BareTable:
         root: the table's URI.
         partitions: JSON of its partition columns, which are among its columns.
         columns: JSON of its columns.
+        filled: the same with the defaults, for the rows of an INSERT.
         size: in bytes.
     """
 
@@ -147,6 +148,7 @@ class BareTable:
     root: str
     partitions: str
     columns: str
+    filled: str
     size: int
 
 
@@ -166,7 +168,7 @@ def bare_relation(jvm: Jvm, session: JavaObject, bare: BareTable, options: JavaO
     )
     given = f"path\0{options}" if isinstance(options, str) else options
     return jvm.static("bayou.Tables").bare(
-        bare.key, bare.table, message, bare.root, bare.partitions, bare.columns, str(bare.size), given, session
+        bare.key, bare.table, message, bare.root, bare.partitions, bare.columns, bare.filled, str(bare.size), given, session
     )
 
 
