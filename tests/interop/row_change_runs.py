@@ -115,8 +115,11 @@ def by_kind(versions: list[int], rows: Any) -> dict[tuple[str, int], list[str]]:
     return {key: sorted(texts) for key, texts in found.items()}
 
 
-def check_story(spark: Any, delta_spark: Any, story: Story, folder: Path) -> None:
+def check_story(spark: Any, delta_spark: Any, story: Story, folder: Path) -> list[str]:
     """Both engines live through a story, and are compared after every step.
+
+    Returns:
+        The kinds of the operations that made a version of their own.
 
     Raises:
         AssertionError: they differ.
@@ -129,15 +132,18 @@ def check_story(spark: Any, delta_spark: Any, story: Story, folder: Path) -> Non
     mine, other = pair.found_by_bayou(pair.ours, versions), asked()
     for version in versions:
         _compare(pair, mine, other, version, pair.ours, pair.theirs)
+    before = [pair.first, *(each.version for each in ours)]
+    steps = zip(story.operations[:same], ours, before, strict=False)
+    committed = [type(operation).__name__ for operation, step, version in steps if step.version > version]
     if same < len(story.operations):
-        return
+        return committed
     if pair.tracks:
         _compare_ids(pair)
     crossed = pair.run(story.last, pair.ours, pair.theirs)
     _agreed(pair, story.last, *crossed)
     versions = sorted({each.version for each in crossed[1]} - set(versions))
     if not versions:
-        return
+        return committed
     found = []
     for path in (pair.ours, pair.theirs):
         asked = pair.found_by_delta_spark(path, versions)
@@ -147,6 +153,7 @@ def check_story(spark: Any, delta_spark: Any, story: Story, folder: Path) -> Non
         _compare(pair, found[2], found[1], version, pair.theirs, pair.ours)
     for path in (pair.ours, pair.theirs):
         bayou.open(path).snapshot().verify_checksum()
+    return committed
 
 
 def _agreed(pair: Pair, operations: Any, theirs: list[Step], ours: list[Step]) -> int:

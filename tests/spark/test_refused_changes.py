@@ -15,6 +15,7 @@ from bayou.errors import DeltaError
 TABLES = {
     "plain": ("id bigint, v string, s struct<a: int>, m map<string, int>, l array<int>, p int", "partitioned by (p)", {}),
     "ruled": ("id bigint not null, v varchar(3), n int", "", {"delta.constraints.positive": "id > 0"}),
+    "strict": ("id bigint, v string not null, s struct<a: int not null>", "", {}),
     "mapped": ("id bigint, v string, p int", "partitioned by (p)", {"delta.columnMapping.mode": "name"}),
     "clustered": ("id bigint, v string", "cluster by (v)", {"delta.columnMapping.mode": "name"}),
     "append only": ("id bigint, v string", "", {"delta.appendOnly": "true"}),
@@ -39,6 +40,7 @@ def paths(spark, tmp_path_factory):
     rows = {
         "plain": "1, 'a', struct(1), map('k', 1), array(1), 1), (2, null, null, null, null, null",
         "ruled": "1, 'a', null",
+        "strict": "1, 'a', struct(1)",
         "mapped": "1, 'a', 1",
         "clustered": "1, 'a'",
         "append only": "1, 'a'",
@@ -290,6 +292,15 @@ OTHERS = {
     ("ruled", "a column of a rule"): (
         "DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP",
         lambda table: table.changeColumn("id", dataType="string"),
+    ),
+    ("strict", "NULL"): ("DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "insert into {t} values (2, null, null)"),
+    ("strict", "UPDATE to NULL"): ("DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "update {t} set v = null"),
+    ("strict", "UPDATE to NULL by a method"): ("DELTA_NOT_NULL_CONSTRAINT_VIOLATED", lambda table: table.update(set={"v": "null"})),
+    ("strict", "UPDATE to NULL of a field"): ("DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "update {t} set s.a = null"),
+    ("strict", "MERGE to NULL"): ("DELTA_NOT_NULL_CONSTRAINT_VIOLATED", merged(ONE, "when matched then update set v = null")),
+    ("strict", "MERGE of NULL"): (
+        "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
+        merged("select 2L id", "when not matched then insert (id, v) values (s.id, null)"),
     ),
     ("mapped", "a column of the partitions"): ("DELTA_UNSUPPORTED_DROP_PARTITION_COLUMN", "alter table {t} drop column p"),
     ("mapped", "no column"): ("UNRESOLVED_COLUMN.WITH_SUGGESTION", "alter table {t} drop column other"),

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.expressions.InputFileName;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
+import org.apache.spark.sql.catalyst.expressions.objects.AssertNotNull;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -58,6 +59,12 @@ public class Plans {
       if (type.equals("date")) return new Literal(((Literal) e).value(), org.apache.spark.sql.types.IntegerType$.MODULE$);
     }
     return (Expression) mapChildren(e, new Change() { public Object apply(Object child) { return plain((Expression) child); } });
+  }
+
+  // A value without Spark's own look at whether it is NULL: the table's rules look, and name the column and the rows.
+  public static Expression asGiven(Expression value) {
+    if (value instanceof AssertNotNull) return asGiven(((AssertNotNull) value).child());
+    return (Expression) mapChildren(value, new Change() { public Object apply(Object child) { return asGiven((Expression) child); } });
   }
 
   private static final SEQ NOTHING = org.apache.spark.api.python.PythonUtils.toSeq(new java.util.ArrayList());

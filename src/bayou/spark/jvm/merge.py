@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.relation import dataset, struct_type
-from bayou.spark.jvm.row_changes import expression
+from bayou.spark.jvm.row_changes import assignments_of, expression
 from bayou.spark.jvm.session import java_session
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def clauses_of(jvm: Jvm, statement: JavaObject) -> list[StatementClause]:
             condition = each.condition()
             pairs = None
             if node in ("UpdateAction", "InsertAction"):
-                pairs = [(pair.key(), pair.value()) for pair in jvm.list_of(each.assignments())]
+                pairs = assignments_of(jvm, each)
             found.append(StatementClause(name, node, condition.get() if condition.isDefined() else None, pairs))
     return found
 

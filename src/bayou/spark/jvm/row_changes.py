@@ -200,8 +200,19 @@ def taken_apart(jvm: Jvm, statement: JavaObject) -> Expressions:
     condition = condition_of_statement(statement)
     if statement.nodeName() == "DeleteFromTable":
         return Expressions(relation, relation.output(), condition)
-    pairs = [(each.key(), each.value()) for each in jvm.list_of(statement.assignments())]
-    return Expressions(relation, relation.output(), condition, pairs)
+    return Expressions(relation, relation.output(), condition, assignments_of(jvm, statement))
+
+
+def assignments_of(jvm: Jvm, node: JavaObject) -> list[tuple[JavaObject, JavaObject]]:
+    """The columns that a resolved UPDATE or a clause of a MERGE sets, with their values.
+
+    What must not be NULL is checked with the table's other rules: Spark's own check, which names no column, is left out.
+    """
+    return [(each.key(), _as_given(jvm, each.value())) for each in jvm.list_of(node.assignments())]
+
+
+def _as_given(jvm: Jvm, value: JavaObject) -> JavaObject:
+    return jvm.static("bayou.Plans").asGiven(value) if "assertnotnull(" in value.toString().lower() else value
 
 
 def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
