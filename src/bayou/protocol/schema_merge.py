@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayou.errors import SchemaMismatchError
 from bayou.protocol.char_varchar import type_text
+from bayou.protocol.column_defaults import DEFAULT_KEYS
 from bayou.protocol.partition_values import decimal_type
 from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
 from bayou.protocol.schema_check import VOID_TYPES, check_names
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _INT32_TYPES: Final = ("byte", "short", "integer")
 """Parquet stores them all as INT32: a file of a narrower one reads as a wider one. In order of their width."""
 _SHORT_SCHEMA: Final = 12
-_WRITER_METADATA: Final = ("delta.", "CURRENT_DEFAULT", "EXISTS_DEFAULT")
+_WRITER_METADATA: Final = ("delta.", *DEFAULT_KEYS)
 _MERGE_HINT: Final = (
     'To enable schema migration using DataFrameWriter or DataStreamWriter, please set: \'.option("mergeSchema", "true")\'.'
 )

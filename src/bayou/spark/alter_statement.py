@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql.types import StructType as SparkStruct
 
 from bayou.errors import UnsupportedFeatureError
+from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.schema import StructType
 from bayou.spark import alter, alter_clustering, alter_columns, alter_defaults
 
@@ -50,7 +51,7 @@ class Change:
         """The column that it adds, as JSON."""
         metadata = {"comment": self.facts["comment"]} if "comment" in self.facts else {}
         if "defaultValue" in self.facts:
-            metadata["CURRENT_DEFAULT"] = self.facts["defaultValue"]
+            metadata[CURRENT_DEFAULT] = self.facts["defaultValue"]
         nullable = self.facts.get("isNullable", "true") == "true"
         return {"name": self.path[-1], "type": json.loads(self.facts["dataType"]), "nullable": nullable, "metadata": metadata}
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bayou.protocol.char_varchar import DECLARED_TYPE
+from bayou.protocol.column_defaults import DEFAULT_KEYS
 from bayou.protocol.generated_columns import GENERATION_EXPRESSION, generation_expression
 from bayou.protocol.identity_columns import identity_metadata, is_identity
 from bayou.protocol.schema import StructType
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from bayou.protocol.schema import StructField
     from bayou.spark.jvm.bridge import Jvm
 
-_DEFAULT = "CURRENT_DEFAULT"
-_DEFAULT_OF_OLD_ROWS = "EXISTS_DEFAULT"
+_DEFAULT, _DEFAULT_OF_OLD_ROWS = DEFAULT_KEYS
 _GENERATED = "GENERATION_EXPRESSION"
 _IDENTITY_START, _IDENTITY_STEP, _IDENTITY_EXPLICIT = "identity.start", "identity.step", "identity.allowExplicitInsert"
 

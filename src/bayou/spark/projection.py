@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
+from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.expression_functions import ExpressionKind
 from bayou.protocol.generated_columns import columns_to_compute, generation_expression
 from bayou.protocol.identity_columns import generation_sql, identity_columns, row_number_sql
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
 NOTHING_BESIDE = BesideColumns()
 """What rows have that have the table's columns and no others."""
-CURRENT_DEFAULT = "CURRENT_DEFAULT"
-"""The key of a column's metadata that holds its default."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ from bayou.spark.streaming.source import schema_of, source_of
 from bayou.spark.types import incompatible
 from bayou.spark.write_request import PARTITION_COLUMNS_OPTION, WriteRequest
 from bayou.spark.writer import write
-from bayou.storage import qualify
 
 if TYPE_CHECKING:
+    from bayou.log.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
 
@@ -99,8 +99,10 @@ class Provider:
         spark = session_of(data.sparkSession())
         mode = "overwrite" if overwrite else "append"
         request = WriteRequest.from_options({**target["options"], "path": target["path"]}, mode)
-        snapshot = self._application.logs.get(qualify(request.path).uri, request.storage_options).update()
-        write(self._application, without_filled(self._application.jvm, DataFrame(data, spark), snapshot.schema), request)
+        write(self._application, DataFrame(data, spark), request, self._without_filled)
+
+    def _without_filled(self, rows: DataFrame, snapshot: Snapshot | None) -> DataFrame:
+        return rows if snapshot is None else without_filled(self._application.jvm, rows, snapshot.schema)
 
 
 def _path_in_sql(origin: JavaObject) -> str | None:

@@ -15,6 +15,7 @@ from bayou.log.active import active_transaction
 from bayou.log.delta_log import open_log
 from bayou.log.log_jobs import jobs_for
 from bayou.log.time_travel import split_path
+from bayou.protocol.column_defaults import defaults
 from bayou.protocol.features import check_readable
 from bayou.protocol.schema import StructField, StructType, schema_to_json
 from bayou.protocol.sql_text import quoted_name
@@ -202,6 +203,7 @@ def relation(application: Application, session: JavaObject, request: TableReques
     if request.changes is not None:
         return _change_relation(application, session, request, snapshot, options)
     schema = readable_schema(snapshot.schema)
+    columns = schema_to_json(schema)
     partitions = [schema.field(name) for name in snapshot.partition_columns]
     # Caches know a relation by this key: a DataFrame made after the table moved on must not hit an older one's cache.
     pinned = "latest" if request.version is None else "pinned"
@@ -210,8 +212,8 @@ def relation(application: Application, session: JavaObject, request: TableReques
         table=json.dumps({"path": request.path, "version": request.version, "options": request.storage_options}),
         root=snapshot.table_uri,
         partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
-        columns=schema_to_json(schema),
-        filled=schema_to_json(catalog_schema(snapshot.schema)),
+        columns=columns,
+        filled=schema_to_json(catalog_schema(snapshot.schema)) if any(defaults(snapshot.schema)) else columns,
         size=_size(snapshot),
     )
     return bare_relation(application.jvm, session, bare, request.path if options is None else options)
@@ -226,14 +228,15 @@ def _change_relation(
     feed = changes.feed
     check_types(application, feed.snapshot)
     schema = readable_schema(feed.schema)
+    columns = schema_to_json(schema)
     partitions = [schema.field(name) for name in feed.snapshot.partition_columns]
     bare = BareTable(
         key=f"{latest.table_uri}@{latest.version} ({pinned}) {latest.metadata.id}{_mark(request)}",
         table=json.dumps({"path": request.path, "version": None, "options": request.storage_options, "changes": asdict(pinned)}),
         root=latest.table_uri,
         partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
-        columns=schema_to_json(schema),
-        filled=schema_to_json(schema),
+        columns=columns,
+        filled=columns,
         size=feed.size_bytes,
     )
     return bare_relation(application.jvm, session, bare, request.path if options is None else options)

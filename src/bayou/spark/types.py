@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bayou.errors import UnsupportedFeatureError
+from bayou.protocol.column_defaults import DEFAULT_KEYS
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, schema_to_json
 from bayou.protocol.sql_text import quoted_name
 
@@ -152,7 +153,7 @@ def _as_nullable(kind: DataType) -> DataType:
     return kind
 
 
-_INTERNAL = ("delta.", "CURRENT_DEFAULT", "EXISTS_DEFAULT", FIELD_ID)
+_INTERNAL = ("delta.", *DEFAULT_KEYS, FIELD_ID)
 
 
 def readable_schema(schema: StructType) -> StructType:

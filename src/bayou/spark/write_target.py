@@ -14,6 +14,7 @@ from bayou.protocol.actions import DomainMetadata, Metadata, Protocol
 from bayou.protocol.append_only import check_not_append_only
 from bayou.protocol.clustering import CLUSTERING
 from bayou.protocol.clustering_rules import ClusteringRules
+from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.column_mapping import mapped_columns, without_mapping
 from bayou.protocol.constraints import constraints_of
 from bayou.protocol.features import MATERIALIZE_PARTITIONS, check_writable, writer_features
@@ -334,7 +335,7 @@ def _holds_anyway(rule: Constraint, given: StructType) -> bool:
 def _is_filled(column: StructField, *, generates: bool) -> bool:
     """Whether a column gets values that the rows do not bring."""
     generated = generates and generation_expression(column) is not None
-    return generated or is_identity(column) or "CURRENT_DEFAULT" in column.metadata
+    return generated or is_identity(column) or CURRENT_DEFAULT in column.metadata
 
 
 def _lower(names: tuple[str, ...]) -> list[str]:

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bayou.errors import UnsupportedFeatureError
+from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.expression_functions import ExpressionKind
 from bayou.protocol.schema import ArrayType, MapType, StructType
 from bayou.spark.expressions import path_of
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
-from bayou.spark.projection import CURRENT_DEFAULT
 from bayou.spark.stored_expressions import check_stored
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 package bayou;
 
 import java.lang.reflect.Field;
+import java.util.Locale;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
@@ -25,7 +26,7 @@ public class Parser extends SparkSqlParser {
     try {
       return session.parsePlan(text);
     } catch (ParseException unknown) {
-      Object found = text.toLowerCase().contains("constraint") ? asked(text, unknown) : null;
+      Object found = text.toLowerCase(Locale.ROOT).contains("constraint") ? asked(text, unknown) : null;
       if (found == null) throw unknown;
       return (LogicalPlan) found;
     }

@@ -11,6 +11,7 @@ from pyspark.sql import Column
 
 from bayou.errors import InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
 from bayou.protocol import properties
+from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.constraints import constraints_of
 from bayou.protocol.expression_functions import ExpressionKind
 from bayou.protocol.generated_columns import generated_columns, generation_expression
@@ -25,7 +26,6 @@ from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
-from bayou.spark.projection import CURRENT_DEFAULT
 from bayou.spark.stored_expressions import check_stored
 from bayou.spark.types import as_nullable, readable_schema
 

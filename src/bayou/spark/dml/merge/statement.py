@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import AnalysisException
 
 from bayou.errors import DeltaError, UnsupportedFeatureError, redact_uri
+from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.schema import ArrayType, MapType, StructType
 from bayou.spark.dml.change import Target
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind
@@ -22,7 +23,6 @@ from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.callbacks import BiFunction
 from bayou.spark.jvm.session import session_of
-from bayou.spark.projection import CURRENT_DEFAULT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

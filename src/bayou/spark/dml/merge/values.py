@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
+from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.expression_functions import ExpressionKind
 from bayou.protocol.generated_columns import generation_expression, has_generated_columns
 from bayou.protocol.sql_text import parenthesised, quoted_name
@@ -16,7 +17,6 @@ from bayou.spark.dml.merge.clauses import Action
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
-from bayou.spark.projection import CURRENT_DEFAULT
 from bayou.spark.stored_expressions import check_stored
 from bayou.spark.types import readable_schema, spark_data_type, sql_type
 
