@@ -142,7 +142,9 @@ def answer(spark: SparkSession, statements: list[str]) -> dict[str, object]:
             spark.sql(statement).collect()
         rows = spark.sql(statements[-1]).collect()
     except Exception as error:  # noqa: BLE001  (told to the test)
-        return {"error": f"{type(error).__name__}: {str(error)[:3000]}"}
+        text = str(error)
+        causes = [line for line in text.splitlines() if line.startswith("Caused by: ")]
+        return {"error": "\n".join([f"{type(error).__name__}: {text[:3000]}", *causes])}
     return {"rows": [[None if value is None else str(value) for value in row] for row in rows]}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from tests.interop.oracle import version_of
-from tests.interop.row_change_counts import check_counts, facts, row_counts
+from tests.interop.row_change_counts import check_counts, facts, only_copies, row_counts
 from tests.interop.row_change_operations import Merge, Story
 from tests.spark.changes import tracked_rows
 
@@ -30,6 +30,11 @@ SAME = [
     {"DIVIDE_BY_ZERO", "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"},
     # A source with an alias that is a column's name too, and without the field that is asked for.
     {"AMBIGUOUS_REFERENCE", "DELTA_MERGE_UNRESOLVED_EXPRESSION"},
+    # Spark's parser refuses the statement, the methods have delta-spark's class.
+    *(
+        {f"NON_LAST_{kind}_CLAUSE_OMIT_CONDITION", f"DELTA_NON_LAST_{kind}_CLAUSE_OMIT_CONDITION"}
+        for kind in ("MATCHED", "NOT_MATCHED", "NOT_MATCHED_BY_SOURCE")
+    ),
 ]
 MULTIPLE = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
 
@@ -165,6 +170,8 @@ def _agreed(pair: Pair, operations: Any, theirs: list[Step], ours: list[Step]) -
             return number
         said = [None if each.refused is None else condition_of(each.refused) for each in (mine, other)]
         assert said[0] == said[1] or set(said) in SAME, (operation.sql("T"), mine, other)
+        if mine.version + 1 == other.version and only_copies(pair.theirs, other.version):
+            return number  # a MERGE that changes no row
         assert mine.version == other.version, (operation.sql("T"), mine, other)
         before = mine.version
     return len(operations)
@@ -182,7 +189,7 @@ def _on_purpose(pair: Pair, merge: Merge, refusal: str, version: int) -> bool:
 def unambiguous(pair: Pair, operation: Merge, version: int) -> bool:
     """Whether at most one source row changes each row of the table in a MERGE."""
     conditions = [each.condition or "true" for each in operation.clauses if each.kind == "matched"]
-    changes = " or ".join(f"coalesce({each}, false)" for each in conditions)
+    changes = " or ".join(["false", *(f"coalesce({each}, false)" for each in conditions)])
     numbered = f"(select *, monotonically_increasing_id() __row from delta.`{pair.ours}` version as of {version}) t"
     pairs = f"select count_if({changes}) n from {numbered} join ({operation.source}) s on {operation.on} group by __row"
     return (pair.spark.sql(f"select max(n) from ({pairs})").first()[0] or 0) <= 1

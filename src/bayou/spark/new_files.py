@@ -29,7 +29,8 @@ from bayou.spark.partitioning import values_of
 from bayou.spark.placed_files import SplitFolders
 from bayou.spark.progress import phase
 from bayou.spark.projection import NOTHING_BESIDE, Projection
-from bayou.spark.row_checks import OBSERVATION, error_of, violations
+from bayou.spark.proven_rules import check_observed, check_rules
+from bayou.spark.row_checks import OBSERVATION
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -115,9 +116,8 @@ def write_new_files(
             split.clear()
 
     with taking_back(take_back):
-        found = violations(written.observed) if rows.rules else None
-        if found is not None and found.count:
-            raise error_of(found, rows.rules, table=target.log.table_uri, version=target.version)
+        if not rows.proven.rules:  # before anything is placed
+            check_observed(target, rows, written.observed)
         places += relatives if split is None else split.place(relatives)
         data: list[tuple[WrittenFile, str]] = []
         changes: list[tuple[WrittenFile, str]] = []
@@ -125,6 +125,7 @@ def write_new_files(
             (changes if place.startswith(f"{CHANGES_FOLDER}/") else data).append((file, place))
         footers = _footers(application, request, data)
         found_files = _described(request, target, rows, [(*each, footer) for each, footer in zip(data, footers, strict=True)])
+        check_rules(frame.sparkSession, request, target, rows, found_files.files, written.observed)
         return replace(found_files, changes=[_change_file(target, *each) for each in changes])
 
 
@@ -135,7 +136,7 @@ def _run(jvm: Jvm, rows: ProjectedRows, request: WriteRequest, target: WriteTarg
         frame = request.stream.batch.to_run(frame)
     if target.materializes_partitions:
         frame = _with_folder_names(frame, target)
-    observation = OBSERVATION if rows.rules else ""
+    observation = OBSERVATION if rows.observed else ""
     job = WriteJob(qualify(request.path).uri, partitions, request.writer_options, request.storage_options, observation)
     if split is None:
         return write_files(jvm, frame, job)

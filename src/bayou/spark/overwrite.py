@@ -18,6 +18,7 @@ from bayou.protocol.schema import StructField, StructType, schema_to_json
 from bayou.spark.change_rows import FATE, BesideColumns, Fate
 from bayou.spark.directories import PartitionColumn
 from bayou.spark.expressions import by_logical_name, from_catalyst
+from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 from bayou.spark.jvm.relation import bound_predicate, condition_of
@@ -85,7 +86,7 @@ def replaced_rows(application: Application, spark: SparkSession, request: WriteR
         used: list[str] = []
         chosen = pa.array(range(snapshot.files(["path"]).num_rows if condition else 0), pa.int64())
     else:
-        predicate = from_catalyst([condition.toJSON()], by_logical_name(snapshot.schema))
+        predicate = from_catalyst([described(application.jvm, condition)], by_logical_name(snapshot.schema))
         used = sorted({each.name() for each in application.jvm.list_of(condition.references().toSeq())})
         chosen = pc.indices_nonzero(snapshot.may_match(predicate)) if columns(predicate) else _all(snapshot)
     partitions = {name.lower() for name in snapshot.partition_columns}

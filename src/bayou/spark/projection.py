@@ -19,6 +19,7 @@ from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.relation import evaluated
 from bayou.spark.jvm.session import java_session
 from bayou.spark.partitioning import folder_text
+from bayou.spark.proven_rules import NOTHING_PROVEN, ProvenRules, proven_rules
 from bayou.spark.row_checks import RowRule, observing
 from bayou.spark.stored_expressions import check_stored
 from bayou.spark.types import physical_field, readable_schema, spark_data_type, sql_type, stored_fields
@@ -45,13 +46,17 @@ class ProjectedRows:
 
     Attributes:
         frame: the rows, columns in the order of the table's, partition values as the texts of their folders.
-        rules: the rules that an observation of the frame checks.
+        rules: the rules that the rows must obey.
+        proven: those of them that the statistics of the files are to prove.
+        observed: the others, which an observation of the frame checks.
         generated_identities: the identity columns whose numbers the rows get here.
         has_changes: whether there are rows for the change data feed among them, as `with_changes` marks them.
     """
 
     frame: DataFrame
     rules: tuple[RowRule, ...]
+    proven: ProvenRules
+    observed: tuple[RowRule, ...]
     generated_identities: tuple[str, ...] = ()
     has_changes: bool = False
 
@@ -90,13 +95,16 @@ class Projection:
             InvalidSchemaError: an expression that is stored in the table is not used.
         """
         rules = self._rules()
+        is_plain = not self._beside.feeds and (self._replaced is None or self._replaced.rows is None)
+        proven = proven_rules(self._bridge, self._frame.sparkSession, rules, self._target) if is_plain else NOTHING_PROVEN
+        observed = tuple(rule for rule in rules if rule not in proven.rules)
         identities = self._identities()
         frame = self._complete(identities)
         unless = f"{FATE} = {int(Fate.DELETED)}" if self._beside.feeds else None
-        frame, beside = self._with_replaced(observing(frame, rules, self._target.schema, unless=unless))
+        frame, beside = self._with_replaced(observing(frame, observed, self._target.schema, unless=unless))
         if beside.feeds:
             frame = with_changes(frame, [field.name for field in stored_fields(self._target.schema.fields)], beside)
-        return ProjectedRows(self._physical(frame, beside), rules, tuple(identities), beside.feeds)
+        return ProjectedRows(self._physical(frame, beside), rules, proven, observed, tuple(identities), beside.feeds)
 
     def _with_replaced(self, frame: DataFrame) -> tuple[DataFrame, BesideColumns]:
         """The rows with those of replaced files, and what they have beside the table's columns."""

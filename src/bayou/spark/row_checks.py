@@ -2,7 +2,8 @@
 """Rules that every row of a write obeys, checked by the job that writes the rows.
 
 The rules ride along as one observation: an integer tells which rule a row breaks first, and aggregates count the rows that
-break one and keep a handful of them, however many there are. Nothing is committed until they have been looked at.
+break one and keep a handful of them, however many there are. Nothing is committed until they have been looked at. Rules that
+the footers of the new files prove (`proven_rules`) are no part of it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from bayou.spark.types import contains_void
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from bayou.errors import DeltaError
     from bayou.protocol.constraints import Constraint
@@ -69,8 +70,21 @@ def observing(frame: DataFrame, rules: Sequence[RowRule], schema: StructType, *,
         schema: the table's schema.
         unless: a SQL condition on the rows to which the rules do not apply; it is never NULL.
     """
-    if not rules:
-        return frame
+    return frame.observe(OBSERVATION, *_aggregates(rules, schema, unless)) if rules else frame
+
+
+def violations_in(frame: DataFrame, rules: Sequence[RowRule], schema: StructType) -> Violations:
+    """What rows that are there have against rules, in one job.
+
+    Args:
+        frame: the rows, under the table's logical names; columns that no rule shows need not be among them.
+        rules: the rules, in the order in which they are told.
+        schema: the table's schema.
+    """
+    return violations(list(frame.agg(*_aggregates(rules, schema)).collect()[0]))
+
+
+def _aggregates(rules: Sequence[RowRule], schema: StructType, unless: str | None = None) -> list[Column]:
     # Spark evaluates what always is evaluated, and stands in several aggregates, once for a row: so it is one condition that
     # every row pays for, and the rest is for rows that break it.
     held = " and ".join(f"coalesce({parenthesised(rule.constraint.expression)}, false)" for rule in rules)
@@ -88,7 +102,7 @@ def observing(frame: DataFrame, rules: Sequence[RowRule], schema: StructType, *,
         "least_reversed": f"reverse(min(if({held}, null, reverse({text}))))",
         "by_chance": f"substr(max(if({held}, null, concat(lpad(hex(xxhash64({text})), 16, '0'), {text}))), 17)",
     }
-    return frame.observe(OBSERVATION, *(F.expr(each).alias(name) for name, each in aggregates.items()))
+    return [F.expr(each).alias(name) for name, each in aggregates.items()]
 
 
 def violations(observed: Sequence[Any]) -> Violations:

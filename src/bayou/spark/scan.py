@@ -25,6 +25,7 @@ from bayou.spark.expressions import by_physical_name, from_catalyst
 from bayou.spark.file_source import FileSource, SnapshotFiles
 from bayou.spark.file_types import group_by_types, must_be_grouped
 from bayou.spark.footers import read_footers
+from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.relation import FileRelation, dataset, logical_relation
@@ -288,7 +289,9 @@ class _Listing:
         if not filters:
             return None
         try:
-            predicate = from_catalyst([each.toJSON() for each in filters], by_physical_name(self._scan.snapshot.schema))
+            predicate = from_catalyst(
+                [described(self._scan.application.jvm, each) for each in filters], by_physical_name(self._scan.snapshot.schema)
+            )
         except FAILED_CALL:
             return None  # one that Spark cannot tell of
         return self._scan._source.choose(predicate)  # noqa: SLF001

@@ -78,9 +78,14 @@ def _reads_as(table: DataType, wanted: DataType) -> bool:
 
 def spark_data_type(column: StructField) -> Any:
     """A column's type as PySpark's object."""
+    return spark_schema((column,))[0].dataType
+
+
+def spark_schema(columns: Iterable[StructField]) -> Any:
+    """Columns as PySpark's `StructType`."""
     from pyspark.sql.types import StructType as SparkStructType  # noqa: PLC0415  (named as ours)
 
-    return SparkStructType.fromJson(json.loads(schema_to_json(StructType((column,)))))[0].dataType
+    return SparkStructType.fromJson(json.loads(schema_to_json(StructType(tuple(columns)))))
 
 
 def contains_void(kind: DataType) -> bool:

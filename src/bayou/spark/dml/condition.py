@@ -12,7 +12,7 @@ from bayou.errors import SchemaMismatchError, UnsupportedFeatureError
 from bayou.plan.predicate import And, Boolean, Predicate
 from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm import row_changes
-from bayou.spark.jvm.adapters import Adapters
+from bayou.spark.jvm.adapters import described
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -125,6 +125,4 @@ def refuse_subqueries(operation: str, found: JavaObject, snapshot: Snapshot | No
 
 
 def _predicate(application: Application, snapshot: Snapshot, found: JavaObject) -> Predicate:
-    native = application.native
-    text = Adapters.of(application.jvm).static("bayou.Plans").describe(found) if native else found.toJSON()
-    return from_catalyst([text], by_logical_name(snapshot.schema))
+    return from_catalyst([described(application.jvm, found)], by_logical_name(snapshot.schema))

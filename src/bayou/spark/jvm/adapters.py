@@ -58,6 +58,11 @@ class Adapters:
             cls._instances[jvm] = adapters
         return cls._instances[jvm]
 
+    @classmethod
+    def known(cls, jvm: Jvm) -> Adapters | None:
+        """The adapters of this JVM, where they were compiled; an application does that when it begins."""
+        return cls._instances.get(jvm)
+
     @property
     def jvm(self) -> Jvm:
         """The JVM that they are on."""
@@ -187,3 +192,10 @@ def _register_source(folder: Path) -> None:
     services = folder / "META-INF" / "services"
     services.mkdir(parents=True)
     (services / "org.apache.spark.sql.sources.DataSourceRegister").write_text("delta.DefaultSource\n", encoding="utf-8")
+
+
+def described(jvm: Jvm, condition: JavaObject) -> str:
+    """A condition as Catalyst's JSON. Constant dates and moments are the numbers behind them where the adapters are there."""
+    adapters = Adapters.known(jvm)
+    text: str = condition.toJSON() if adapters is None else adapters.static("bayou.Plans").describe(condition)
+    return text

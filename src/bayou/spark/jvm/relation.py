@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidSchemaError
+from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.callbacks import FAILED_CALL, BiFunction, reason_of
 
 if TYPE_CHECKING:
@@ -280,6 +281,25 @@ def condition_of(jvm: Jvm, spark: SparkSession, schema_json: str, text: str) -> 
     if kind != "Filter":
         raise ValueError("it is no condition on the values of one row")
     return plan.condition()
+
+
+def conditions_in_json(jvm: Jvm, spark: SparkSession, schema_json: str, texts: Sequence[str]) -> list[str]:
+    """SQL conditions over some columns, resolved and simplified by Spark, each as Catalyst's JSON.
+
+    Args:
+        jvm: the bridge.
+        spark: the session whose settings they are resolved under.
+        schema_json: JSON of the columns.
+        texts: the conditions.
+
+    Raises:
+        pyspark.errors.AnalysisException: one of them cannot be resolved.
+    """
+    nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge; a relation without rows would be optimised away)
+    rows = DataFrame(spark._jsparkSession.createDataFrame(nothing, struct_type(jvm, schema_json)), spark)  # noqa: SLF001
+    plan = rows.select(*map(F.expr, texts))._jdf.queryExecution().optimizedPlan()  # noqa: SLF001  (the bridge)
+    found = jvm.list_of(plan.projectList())
+    return [described(jvm, each.child() if each.getClass().getSimpleName() == "Alias" else each) for each in found]
 
 
 def rebalanced(jvm: Jvm, frame: DataFrame, columns: Sequence[str]) -> DataFrame:

@@ -326,7 +326,7 @@ def statement_rows(
         others: further columns of the plan, which keep their names.
     """
     session = java_session(spark)
-    if _native(jvm):
+    if Adapters.known(jvm) is not None:
         made = jvm.static("bayou.Plans").named(output, plan, jvm.array(jvm.static("java.lang.String"), [*names, *others]))
         return DataFrame(dataset(jvm, session, made), spark)
     given = {each.name(): each for each in jvm.list_of(plan.output())}
@@ -337,16 +337,6 @@ def statement_rows(
     ]
     project = jvm.static(f"{_LOGICAL}.Project")(jvm.seq([*made, *(given[name] for name in others)]), plan)
     return DataFrame(dataset(jvm, session, project), spark)
-
-
-def _native(jvm: Jvm) -> bool:
-    from bayou.errors import SessionError  # noqa: PLC0415
-
-    try:
-        Adapters.of(jvm)
-    except SessionError:
-        return False
-    return True
 
 
 def command(jvm: Jvm, body: Any, statement: JavaObject, text: str) -> JavaObject:

@@ -13,7 +13,7 @@ from bayou.spark.dml.merge.keys import MOST_VALUES, Key, KeyValues, condition_of
 from bayou.spark.expressions import by_logical_name, from_catalyst, path_of
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import row_changes
-from bayou.spark.jvm.adapters import Adapters
+from bayou.spark.jvm.adapters import described
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -132,7 +132,7 @@ def _keys(application: Application, resolution: Resolution, snapshot: Snapshot, 
             kind = json.loads(row_changes.type_of(ours))
             if not isinstance(kind, str):
                 continue
-            nodes = json.loads(_described(application, ours))
+            nodes = json.loads(described(application.jvm, ours))
             path = path_of(json.dumps(nodes))
             is_partition = path is not None and len(path) == 1 and path[0].lower() in partitions
             key = Key(nodes, kind, null_safe, is_partition)
@@ -147,12 +147,6 @@ def only_of(application: Application, found: JavaObject, ids: frozenset[int]) ->
         return False
     references = catalyst.references_of(application.jvm, found)
     return bool(references) and all(each.exprId().id() in ids for each in references)
-
-
-def _described(application: Application, found: JavaObject) -> str:
-    native = application.native
-    text: str = Adapters.of(application.jvm).static("bayou.Plans").describe(found) if native else found.toJSON()
-    return text
 
 
 def _counted(frame: DataFrame, keys: Sequence[tuple[Key, Column]]) -> tuple[int, list[KeyValues]]:

@@ -21,7 +21,7 @@ from bayou.spark.dml.merge.clauses import Kind
 from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import row_changes
-from bayou.spark.jvm.adapters import Adapters
+from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.relation import dataset
 from bayou.spark.jvm.row_changes import Expressions
 from bayou.spark.jvm.session import java_session
@@ -173,6 +173,4 @@ def _own_parts(target: Target, resolution: Resolution) -> list[JavaObject]:
 
 
 def _predicate(target: Target, snapshot: Snapshot, found: JavaObject) -> Predicate:
-    native = target.application.native
-    text = Adapters.of(target.application.jvm).static("bayou.Plans").describe(found) if native else found.toJSON()
-    return from_catalyst([text], by_logical_name(snapshot.schema))
+    return from_catalyst([described(target.application.jvm, found)], by_logical_name(snapshot.schema))

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules that the footers of the new files prove, so that no row is looked at for them.
+
+`NOT NULL` and a CHECK that compares columns with constants hold for all rows of a file where its bounds and null counts say so,
+and where they do not, a row breaks them, but for bounds that are cut. Spark's writer collects both anyway. Only where a file is
+in doubt its rows are read; then for all rules of the write, which count and show the rows that break them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.plan.predicate import And, Column, Comparison, IsNotNull
+from bayou.plan.proofs import must_match
+from bayou.plan.statistics import from_json
+from bayou.protocol import paths
+from bayou.protocol.constraints import ConstraintKind
+from bayou.protocol.schema import schema_to_json
+from bayou.protocol.sql_text import quoted_name
+from bayou.protocol.stats import indexed_leaves
+from bayou.spark.expressions import by_logical_name, from_catalyst
+from bayou.spark.jvm.relation import conditions_in_json
+from bayou.spark.row_checks import error_of, violations, violations_in
+from bayou.spark.scan import EVERY_FILE
+from bayou.spark.types import as_nullable, physical_field, readable_schema, spark_data_type, spark_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from bayou.plan.predicate import Path, Predicate
+    from bayou.protocol.actions import AddFile
+    from bayou.protocol.schema import DataType, StructType
+    from bayou.spark.jvm.bridge import Jvm
+    from bayou.spark.projection import ProjectedRows
+    from bayou.spark.row_checks import RowRule, Violations
+    from bayou.spark.write_request import WriteRequest
+    from bayou.spark.write_target import WriteTarget
+
+# Equality is proven of a column of one value alone, and what is not proven costs a second look at the files.
+_ORDERS: Final = ("<", "<=", ">", ">=")
+_STATED: Final = (ConstraintKind.CHECK, ConstraintKind.INVARIANT)
+_PLAIN_PATHS: Final = {"__globPaths__": "false", "recursiveFileLookup": "true"}
+"""Options of Spark's reader: paths are no patterns, and their folders no partition columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenRules:
+    """Some of the rules of a write, for the statistics of its files to prove.
+
+    Attributes:
+        rules: the rules.
+        predicate: true for the rows that obey them, over physical paths.
+        types: the types of the columns that it looks at, by physical path.
+    """
+
+    rules: tuple[RowRule, ...]
+    predicate: Predicate
+    types: Mapping[Path, DataType]
+
+    def hold(self, stats: Sequence[str | None]) -> bool:
+        """Whether the statistics of some files prove the rules for all of their rows.
+
+        Args:
+            stats: the statistics of each file, as the log holds them; no file is without rows.
+        """
+        if not self.rules or not stats:
+            return True
+        known = from_json(pa.array(stats, pa.string()), self.types)
+        return bool(pc.all(must_match(self.predicate, known, {})).as_py())
+
+
+NOTHING_PROVEN: Final = ProvenRules((), And(()), {})
+"""Of a write whose rules are all looked at row by row."""
+
+
+def proven_rules(jvm: Jvm, spark: SparkSession, rules: Sequence[RowRule], target: WriteTarget) -> ProvenRules:
+    """The rules of a write that the statistics of its files can prove; none where files do not hold all that rules look at.
+
+    Args:
+        jvm: the bridge.
+        spark: the session of the write.
+        rules: all rules of the write.
+        target: the table.
+    """
+    if _names(rules) & {name.lower() for name in target.partition_by}:
+        return NOTHING_PROVEN
+    indexed = indexed_leaves(target.schema, target.properties, target.partition_by)
+    leaves = [leaf for leaf in indexed if isinstance(leaf.field.type, str)]
+    counted = {leaf.path: leaf.field.type for leaf in leaves}
+    bounded = {leaf.path for leaf in leaves if leaf.has_bounds}
+    found = {
+        number: predicate
+        for number, predicate in _predicates(jvm, spark, rules, target.schema).items()
+        if _is_provable(predicate, counted.keys(), bounded)
+    }
+    return ProvenRules(tuple(rules[number] for number in sorted(found)), And(tuple(found.values())), counted)
+
+
+def check_rules(
+    spark: SparkSession,
+    request: WriteRequest,
+    target: WriteTarget,
+    rows: ProjectedRows,
+    new: Sequence[AddFile],
+    observed: Sequence[Any],
+) -> None:
+    """Refuses new files whose rows break a rule; files whose statistics leave a doubt are read for it, in one job.
+
+    Args:
+        spark: the session of the write.
+        request: the write.
+        target: the table.
+        rows: what was written.
+        new: its files, none without rows.
+        observed: what the observation of the rows says.
+
+    Raises:
+        ConstraintViolationError: rows break a rule.
+    """
+    if not rows.proven.hold([file.stats for file in new]):
+        found = violations_in(_rows_in(spark, request, new, rows.rules, target.schema), rows.rules, target.schema)
+        _refuse(found, rows.rules, target)
+    check_observed(target, rows, observed)
+
+
+def check_observed(target: WriteTarget, rows: ProjectedRows, observed: Sequence[Any]) -> None:
+    """Refuses rows that break a rule of those that were observed; of two rules that are broken a proven one is not told.
+
+    Args:
+        target: the table.
+        rows: what was written.
+        observed: what the observation of the rows says.
+
+    Raises:
+        ConstraintViolationError: rows break a rule.
+    """
+    if rows.observed:
+        _refuse(violations(observed), rows.observed, target)
+
+
+def _refuse(found: Violations, rules: Sequence[RowRule], target: WriteTarget) -> None:
+    if found.count:
+        raise error_of(found, rules, table=target.log.table_uri, version=target.version)
+
+
+def _rows_in(
+    spark: SparkSession, request: WriteRequest, new: Sequence[AddFile], rules: Sequence[RowRule], schema: StructType
+) -> DataFrame:
+    """The rows of new files under logical names, with the columns that rules look at; none of them is a partition column."""
+    names = _names(rules)
+    fields = [field for field in as_nullable(readable_schema(schema)).fields if field.name.lower() in names]
+    stored = [physical_field(field, known, by_id=False) for field in fields if (known := schema.field(field.name)) is not None]
+    reader = spark.read.options(**request.storage_options, **EVERY_FILE, **_PLAIN_PATHS).schema(spark_schema(stored))
+    rows = reader.parquet(*(f"{request.path}/{paths.decode(file.path)}" for file in new))
+    columns = zip(fields, stored, strict=True)
+    return rows.select(*(F.col(quoted_name(there.name)).cast(spark_data_type(field)).alias(field.name) for field, there in columns))
+
+
+def _predicates(jvm: Jvm, spark: SparkSession, rules: Sequence[RowRule], schema: StructType) -> dict[int, Predicate]:
+    """What rules say about values, by their places among the rules; nothing of those that are never provable."""
+    resolve = by_logical_name(schema)
+    found: dict[int, Predicate] = {}
+    stated = []
+    for number, rule in enumerate(rules):
+        if rule.constraint.kind is ConstraintKind.NOT_NULL:
+            path = resolve(rule.constraint.column)
+            found |= {} if path is None else {number: IsNotNull(Column(path[0]))}
+        elif rule.constraint.kind in _STATED:
+            stated.append(number)
+    if stated:
+        texts = [rules[number].constraint.expression for number in stated]
+        trees = conditions_in_json(jvm, spark, schema_to_json(as_nullable(readable_schema(schema))), texts)
+        found |= {number: from_catalyst([tree], resolve) for number, tree in zip(stated, trees, strict=True)}
+    return found
+
+
+def _is_provable(predicate: Predicate, counted: Collection[Path], bounded: Collection[Path]) -> bool:
+    match predicate:
+        case And(children):
+            return all(_is_provable(child, counted, bounded) for child in children)
+        case IsNotNull(column):
+            return column.path in counted
+        case Comparison(op, column, literal):
+            return op in _ORDERS and column.path in bounded and literal.value is not None
+        case _:
+            return False
+
+
+def _names(rules: Sequence[RowRule]) -> set[str]:
+    return {name.lower() for rule in rules for name in rule.columns}

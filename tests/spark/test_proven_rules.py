@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules that compare columns with constants are proven by the footers of the new files; no row is looked at, none gets by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.spark.counting import jobs
+
+import bayou
+from bayou.errors import ConstraintViolationError
+from bayou.spark import projection
+
+# Of each type: a rule, rows that obey it, rows that break it.
+RULES = {
+    "long": ("id bigint", "id >= 0 and id < 10", "values (0L), (9L)", "values (0L), (10L)"),
+    "null": ("id bigint", "id >= 0", "values (0L)", "values (0L), (null)"),
+    "not null": ("id bigint", "id is not null", "values (0L)", "values (0L), (null)"),
+    "date": ("d date", "d > date'2020-01-01'", "values (date'2020-01-02')", "values (date'2020-01-01')"),
+    "string": ("s string", "s >= 'b'", "values ('b'), ('bb')", "values ('az'), ('c')"),
+    "long string": ("s string", "s <= repeat('z', 40)", "values (repeat('z', 40))", "values (repeat('z', 41))"),
+    "decimal": ("m decimal(30, 2)", "m <= 1.50", "values (1.5BD)", "values (1.51BD)"),
+    "double": ("x double", "x < 5", "values (-1D), (4.5D)", "values (1D), (double('NaN'))"),
+    "double of all": ("x double", "x >= 0", "values (1D), (double('NaN'))", "values (double('NaN')), (-1D)"),
+    "timestamp": ("t timestamp", "t <= timestamp'2024-01-01 00:00:00.000500'", "values (timestamp'2024-01-01 00:00:00.000500')",
+                  "values (timestamp'2024-01-01 00:00:00.000501')"),
+    "struct": ("s struct<x: int>", "s.x > 0", "select struct(1 as x) as s", "select struct(1 as x) as s union all select null"),
+    "mapped": ("`a b` int", "`a b` > 0", "values (1)", "values (0)"),
+    "two columns": ("a int, b int", "a > 0 and b < 0", "values (1, -1)", "values (1, 0)"),
+}  # fmt: skip
+
+
+def create(spark, path, columns, rule, *, mapped=False):
+    properties = "tblproperties ('delta.columnMapping.mode' = 'name')" if mapped else ""
+    spark.sql(f"create table delta.`{path}` ({columns}) using delta {properties}")
+    bayou.DeltaTable.forPath(spark, path).addConstraint("rule", rule)
+
+
+def append(spark, path, rows):
+    spark.sql(f"insert into delta.`{path}` {rows}")
+
+
+def data_files(path):
+    return [each for each in Path(path).rglob("*.parquet") if "_delta_log" not in each.parts]
+
+
+@pytest.fixture
+def observed(monkeypatch):
+    """The expressions of the rules that writes observe."""
+    found, real = [], projection.observing
+
+    def noted(frame, rules, *args, **kwargs):
+        found.extend(rule.constraint.expression for rule in rules)
+        return real(frame, rules, *args, **kwargs)
+
+    monkeypatch.setattr(projection, "observing", noted)
+    return found
+
+
+@pytest.mark.parametrize("case", RULES)
+def test_a_rule_is_proven_by_statistics_and_no_row_that_breaks_it_gets_in(spark, table_path, observed, case):
+    columns, rule, good, bad = RULES[case]
+    create(spark, table_path, columns, rule, mapped=case == "mapped")
+    append(spark, table_path, good)
+    kept = data_files(table_path)
+    with pytest.raises(ConstraintViolationError) as caught:
+        append(spark, table_path, bad)
+    assert caught.value.facts["num_violations"] == 1
+    assert len(caught.value.facts["rows"]) == 1
+    assert data_files(table_path) == kept
+    assert not observed
+
+
+def test_nothing_but_the_write_runs_where_the_footers_prove_the_rules(spark, table_path):
+    create(spark, table_path, "id bigint not null, v int", "id >= 0")
+    with jobs(spark) as found:
+        spark.range(1000).selectExpr("id", "1 as v").write.format("delta").mode("append").save(table_path)
+    assert found.value == 1
+
+
+@pytest.mark.parametrize("rule", ["id in (1, 2)", "id != 0", "id > v", "id > 0 or v > 0", "id = 1", "length(s) < 5"])
+def test_a_rule_that_bounds_say_little_of_is_checked_row_by_row(spark, table_path, observed, rule):
+    create(spark, table_path, "id int, v int, s string", rule)
+    append(spark, table_path, "values (1, 0, 'a')")
+    assert observed == [rule]
+
+
+def test_a_rule_on_columns_without_statistics_is_checked_row_by_row(spark, table_path, observed):
+    spark.sql(
+        f"create table delta.`{table_path}` (id int, v int) using delta tblproperties ('delta.dataSkippingNumIndexedCols' = '1')"
+    )
+    bayou.DeltaTable.forPath(spark, table_path).addConstraint("rule", "v > 0")
+    append(spark, table_path, "values (1, 1)")
+    assert observed == ["v > 0"]
+
+
+def test_the_first_rule_that_is_broken_is_told_wherever_it_is_checked(spark, table_path):
+    create(spark, table_path, "id int, v int", "id > 0")
+    bayou.DeltaTable.forPath(spark, table_path).addConstraint("also", "v in (1, 2)")
+    with pytest.raises(ConstraintViolationError, match="rule id > 0") as caught:
+        append(spark, table_path, "values (1, 3), (0, 1), (0, 4), (2, 2)")
+    assert caught.value.facts["num_violations"] == 3  # of either rule
+    with pytest.raises(ConstraintViolationError, match="also v in"):
+        append(spark, table_path, "values (1, 3), (2, 2)")
+
+
+def test_a_rule_holds_for_what_a_rewrite_of_rows_writes(spark, table_path):
+    create(spark, table_path, "id int, v int", "v > 0")
+    append(spark, table_path, "values (1, 1), (2, 2)")
+    with pytest.raises(ConstraintViolationError):
+        bayou.DeltaTable.forPath(spark, table_path).update("id = 1", {"v": "v - 1"})
+    bayou.DeltaTable.forPath(spark, table_path).update("id = 1", {"v": "v + 1"})
+
+
+def test_folders_whose_names_look_like_patterns_or_partitions_are_read_as_they_are(spark, tmp_path):
+    path = str(tmp_path / "v=x" / "a [b]{c}")
+    spark.sql("select 1 as id").where("false").write.format("delta").save(path)
+    bayou.DeltaTable.forPath(spark, path).addConstraint("rule", "id > 0")
+    with pytest.raises(ConstraintViolationError, match="id : 0"):
+        spark.sql("select 0 as id").write.format("delta").mode("append").save(path)
