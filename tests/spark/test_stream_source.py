@@ -17,6 +17,7 @@ import bayou
 from bayou import DeltaTable
 from bayou.log.delta_log import open_log
 from bayou.protocol.actions import Protocol
+from bayou.spark.streaming.stream_reader import StreamReader
 from bayou.testing.table_builder import TableBuilder, remove
 
 
@@ -251,6 +252,26 @@ def test_a_restart_reads_no_file_again(spark, table_path, checkpoint, out):
     spark.range(3, 4).write.format("delta").mode("append").save(table_path)
     run(stream(spark, table_path), checkpoint, out)
     assert ids(read(spark, out)) == [1, 2, 3]
+
+
+def test_a_restart_asks_for_no_batch_that_is_committed(spark, table_path, checkpoint, out, monkeypatch):
+    spark.range(0, 10, 1, 1).write.format("delta").option("delta.enableDeletionVectors", "true").save(table_path)
+    bayou.DeltaTable.forPath(spark, table_path).delete("id = 3")
+    run(stream(spark, table_path), checkpoint, out)
+    asked, answer = [], StreamReader.__call__
+
+    def noted(reader, facts, data):
+        asked.append(facts.split("\0")[0])
+        return answer(reader, facts, data)
+
+    monkeypatch.setattr(StreamReader, "__call__", noted)
+    run(stream(spark, table_path), checkpoint, out)
+    assert "latest" in asked
+    assert "batch" not in asked
+    spark.range(20, 21).write.format("delta").mode("append").save(table_path)
+    run(stream(spark, table_path), checkpoint, out)
+    assert asked.count("batch") == 1
+    assert ids(read(spark, out)) == [0, 1, 2, *range(4, 10), 20]
 
 
 def test_progress_tells_what_is_still_to_be_read(spark, table_path, checkpoint, out):

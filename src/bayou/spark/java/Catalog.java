@@ -118,12 +118,8 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
 
   // A DataFrame's columns go by name. Which API it is that loads a table, Spark tells by its stack only.
   static String writer() {
-    StackTraceElement[] stack = Thread.currentThread().getStackTrace();
-    for (int i = 0; i < stack.length; i++) {
-      if (stack[i].getClassName().endsWith(".DataFrameWriterV2")) return "writeTo";
-      if (stack[i].getClassName().endsWith(".DataFrameWriter") && stack[i].getMethodName().equals("saveAsTable")) return "saveAsTable";
-    }
-    return "";
+    if (Callers.include("DataFrameWriterV2", "")) return "writeTo";
+    return Callers.include("DataFrameWriter", "saveAsTable") ? "saveAsTable" : "";
   }
 
   private static boolean isWriter() { return !writer().isEmpty(); }

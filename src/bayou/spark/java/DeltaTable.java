@@ -30,13 +30,7 @@ public class DeltaTable extends HadoopFsRelation implements InsertableRelation {
   }
 
   // Spark comes to `insert` only for a table without partitions. All else that asks, such as dynamic pruning, gets the table's.
-  public StructType partitionSchema() { return inserts && isPreparedForInsert() ? NO_PARTITIONS : super.partitionSchema(); }
-
-  private static boolean isPreparedForInsert() {
-    StackTraceElement[] stack = Thread.currentThread().getStackTrace();
-    for (int i = 0; i < stack.length; i++) if (stack[i].getClassName().contains(".PreprocessTableInsertion")) return true;
-    return false;
-  }
+  public StructType partitionSchema() { return inserts && Callers.include("PreprocessTableInsertion", "") ? NO_PARTITIONS : super.partitionSchema(); }
 
   public void insert(Dataset data, boolean overwrite) { inserter.accept(((Refusing) location()).table(), new Object[] {data, Boolean.valueOf(overwrite)}); }
 
