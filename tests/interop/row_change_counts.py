@@ -40,7 +40,8 @@ def facts(path: str, version: int) -> dict[str, Any]:
         "metrics": sorted(info["operationMetrics"]),
         "metadata": metadata,
         "protocol": actions.get("protocol"),
-        "domains": sorted(each["domain"] for each in actions.get("domainMetadata", ())),
+        # The mark of used row ids moves where files are written, which one may do for nothing; `_compare_ids` looks at ids.
+        "domains": sorted(each["domain"] for each in actions.get("domainMetadata", ()) if each["domain"] != "delta.rowTracking"),
     }
 
 

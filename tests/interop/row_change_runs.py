@@ -165,16 +165,10 @@ def _agreed(pair: Pair, operations: Any, theirs: list[Step], ours: list[Step]) -
     """After how many steps both have taken or refused the same; all of them but where it is known that they differ."""
     before = pair.first
     for number, (operation, other, mine) in enumerate(zip(operations, theirs, ours, strict=True)):
-        taken = mine.refused is None and other.refused and isinstance(operation, Merge)
-        if taken and _on_purpose(pair, operation, other.refused, before):
+        if other.refused and isinstance(operation, Merge) and _on_purpose(pair, operation, mine, other.refused, before):
             return number
-        if (
-            other.refused is None
-            and mine.refused
-            and "CAST_INVALID_INPUT" in mine.refused
-            and "named_struct('b'" in operation.sql("T")
-        ):
-            return number  # Spark casts a constant by position before bayou sees the statement
+        if "CAST_INVALID_INPUT" in (mine.refused or "") and "named_struct('b'" in operation.sql("T"):
+            return number  # Spark casts constants, structs by position, before bayou sees the statement
         said = [None if each.refused is None else condition_of(each.refused) for each in (mine, other)]
         assert said[0] == said[1] or set(said) in SAME, (operation.sql("T"), mine, other)
         if mine.version + 1 == other.version and only_copies(pair.theirs, other.version):
@@ -184,10 +178,10 @@ def _agreed(pair: Pair, operations: Any, theirs: list[Step], ours: list[Step]) -
     return len(operations)
 
 
-def _on_purpose(pair: Pair, merge: Merge, refusal: str, version: int) -> bool:
-    """Whether it is on purpose that bayou takes a MERGE that delta-spark refuses."""
+def _on_purpose(pair: Pair, merge: Merge, mine: Step, refusal: str, version: int) -> bool:
+    """Whether it is on purpose that bayou takes a MERGE that delta-spark refuses, or finds something else wrong with its rows."""
     if MULTIPLE in refusal:
-        return unambiguous(pair, merge, version)
+        return "NUMERIC_VALUE_OUT_OF_RANGE" in (mine.refused or "") or (mine.refused is None and unambiguous(pair, merge, version))
     has_star = any(each.sets is None and each.action != "delete" for each in merge.clauses)
     lacks_generated = pair.story.table.generated is not None and not merge.source_has("g")
     return "DELTA_MERGE_UNRESOLVED_EXPRESSION" in refusal and has_star and lacks_generated

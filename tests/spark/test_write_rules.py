@@ -423,7 +423,27 @@ def test_a_column_under_a_rule_is_not_widened_by_merging(spark, table_path):
         delta__enableTypeWidening="true",
         delta__constraints__c="a > 0",
     )
-    refused(spark, table_path, spark.sql("select 5000000000L a"), SchemaMismatchError, mergeSchema="true")
+    error = refused(spark, table_path, spark.sql("select 5000000000L a"), SchemaMismatchError, mergeSchema="true")
+    assert error.getErrorClass() == "DELTA_CONSTRAINT_DATA_TYPE_MISMATCH"
+
+
+def test_a_column_beside_rules_is_widened(spark, table_path):
+    create(
+        table_path,
+        StructField("a", "integer"),
+        StructField("b", "integer", nullable=False),
+        StructField("s", StructType((StructField("x", "short"),))),
+        protocol=Protocol(3, 7, ("typeWidening",), ("typeWidening", "checkConstraints", "invariants", "appendOnly")),
+        delta__enableTypeWidening="true",
+        delta__constraints__c="a > 0",
+    )
+    rows = "select 1 a, 5000000000L b, struct(70000 as x, 'new' as y) s"
+    append(spark.sql(rows), table_path, mergeSchema="true")
+    assert [f.simpleString() for f in read(spark, table_path).schema] == ["a:int", "b:bigint", "s:struct<x:int,y:string>"]
+    source = spark.sql("select 5000000000L a, 1 b").alias("s")
+    merge = bayou.DeltaTable.forPath(spark, table_path).alias("t").merge(source, "t.b = s.b").withSchemaEvolution()
+    with pytest.raises(SchemaMismatchError, match="altered to another data type"):
+        merge.whenNotMatchedInsertAll().execute()
 
 
 def test_fields_with_odd_names_are_brought_to_their_places(spark, table_path):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from bayou.errors import InvalidSchemaError, SchemaMismatchError
 from bayou.protocol.actions import Metadata
@@ -23,6 +23,9 @@ from bayou.protocol.identity_columns import (
     with_high_water_mark,
 )
 from bayou.protocol.schema import ArrayType, DataType, MapType, StructType, parse_schema
+
+EXPLICIT_INSERT: Final = "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED"
+"""The error class of values that are brought for a column that is always generated."""
 
 
 class IdentityConflict(Enum):
@@ -99,7 +102,7 @@ def refuse_explicit_values(schema: StructType, provided: Iterable[str], *, table
                 table=table,
                 version=version,
                 next_step="leave the column out of the rows.",
-                error_class="DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED",
+                error_class=EXPLICIT_INSERT,
                 sql_state="42808",
                 column=column.name,
             )

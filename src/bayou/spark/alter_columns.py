@@ -80,7 +80,7 @@ def rename_column(target: AlterTarget, column: ColumnPath, new_name: str) -> Non
     snapshot, path = target.snapshot(), path_of(column)
     schema = schema_changes.rename_column(snapshot.schema, path, new_name, table_rules(snapshot))
     if schema != snapshot.schema:
-        refuse_referenced(target, snapshot, schema, path)
+        refuse_referenced(target.application.jvm, target.spark, snapshot, schema, path)
     metadata = replace(
         snapshot.metadata,
         partition_columns=rename_partition_columns(snapshot.partition_columns, path, new_name),
@@ -105,7 +105,7 @@ def drop_columns(target: AlterTarget, columns: Sequence[ColumnPath]) -> None:
     snapshot, paths = target.snapshot(), [path_of(each) for each in columns]
     schema = schema_changes.drop_columns(snapshot.schema, paths, table_rules(snapshot))
     for path in paths:
-        refuse_referenced(target, snapshot, schema, path)
+        refuse_referenced(target.application.jvm, target.spark, snapshot, schema, path)
     metadata = replace(snapshot.metadata, configuration=_with_stats_columns(snapshot, drop=paths))
     parameters = {"columns": [shown_path(path) for path in paths]}
     target.commit(snapshot, "DROP COLUMNS", parameters, altered(snapshot, metadata, schema))
@@ -145,7 +145,7 @@ def change_column(
         snapshot.schema, path, rules, data_type=kind, comment=comment, nullable=nullable, position=position
     )
     if type_at(schema, path, rules) != type_at(snapshot.schema, path, rules):
-        refuse_referenced(target, snapshot, schema, path, changes_type=True)
+        refuse_referenced(target.application.jvm, target.spark, snapshot, schema, path, changes_type=True)
     parameters: dict[str, Any] = {"column": column_parameter(schema, path)}
     if position is not None:
         parameters["position"] = _position_text(position)
@@ -169,7 +169,7 @@ def replace_columns(target: AlterTarget, columns: Any) -> None:
     for field in snapshot.schema.fields:
         kept = schema.field(field.name)
         if kept is None or type_text(kept.type) != type_text(field.type):
-            refuse_referenced(target, snapshot, schema, (field.name,), changes_type=kept is not None)
+            refuse_referenced(target.application.jvm, target.spark, snapshot, schema, (field.name,), changes_type=kept is not None)
     metadata = replace(snapshot.metadata, configuration=_with_stats_columns(snapshot, drop=gone))
     parameters = {"columns": [_parameter((each.name,), each) for each in given.fields]}
     target.commit(snapshot, "REPLACE COLUMNS", parameters, altered(snapshot, metadata, schema))

@@ -5,30 +5,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from bayou.errors import InvalidSchemaError, SchemaMismatchError
 from bayou.protocol.column_dependents import refuse_dependents
 from bayou.protocol.constraints import ConstraintKind, constraints_of
 from bayou.protocol.generated_columns import generated_columns, has_generated_columns
+from bayou.protocol.schema import ArrayType, MapType, StructType
 from bayou.spark.alignment import same_names_and_types
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import StructType
-    from bayou.spark.alter_target import AlterTarget
+    from bayou.protocol.schema import DataType
+    from bayou.spark.jvm.bridge import Jvm
 
 _OWN_TEXT: Final = (ConstraintKind.CHECK, ConstraintKind.INVARIANT)
 """The constraints that somebody wrote down; others are made from the column that they are about."""
 
 
 def refuse_referenced(
-    target: AlterTarget, snapshot: Snapshot, schema: StructType, column: tuple[str, ...], *, changes_type: bool = False
+    jvm: Jvm,
+    spark: SparkSession,
+    snapshot: Snapshot,
+    schema: StructType,
+    column: tuple[str, ...],
+    *,
+    changes_type: bool = False,
 ) -> None:
     """Refuses to rename, drop or retype a column that an expression of the table uses.
 
     Args:
-        target: the table.
-        snapshot: its state.
+        jvm: the bridge.
+        spark: the session.
+        snapshot: the table's state.
         schema: its schema after the change: generated columns that go with it are in nobody's way.
         column: the column.
         changes_type: whether it is the type that changes.
@@ -36,30 +47,73 @@ def refuse_referenced(
     Raises:
         InvalidSchemaError: a CHECK constraint, an invariant or a generated column uses it.
     """
-    jvm, session = target.application.jvm, java_session(target.spark)
+    session = java_session(spark)
     rules = [each for each in constraints_of(snapshot.metadata, snapshot.schema) if each.kind in _OWN_TEXT]
     generated = generated_columns(schema) if has_generated_columns(snapshot.protocol, snapshot.schema) else ()
     refuse_dependents(
         column,
         constraints={each.name: parsed(jvm, session, each.expression).columns for each in rules},
         generated={each.name: parsed(jvm, session, each.expression).columns for each in generated},
-        table=target.uri,
+        table=snapshot.table_uri,
         changes_type=changes_type,
     )
 
 
-def refuse_other_types(target: AlterTarget, snapshot: Snapshot, given: StructType) -> None:
+def refuse_other_types(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, given: StructType) -> None:
     """Refuses rows that bring another type for a column that an expression of the table uses; else does nothing.
 
     Args:
-        target: the table.
-        snapshot: its state.
-        given: the schema of the rows.
+        jvm: the bridge.
+        spark: the session of the write.
+        snapshot: the table's state.
+        given: the schema of the rows, or what of it has other types than the table.
 
     Raises:
-        InvalidSchemaError: a CHECK constraint, an invariant or a generated column uses the column; it is named.
+        SchemaMismatchError: a CHECK constraint, an invariant or a generated column uses the column; it is named.
     """
     for field in given.fields:
         known = snapshot.schema.field(field.name)
-        if known is not None and not same_names_and_types(known.type, field.type):
-            refuse_referenced(target, snapshot, snapshot.schema, (known.name,), changes_type=True)
+        if known is None or same_names_and_types(known.type, field.type):
+            continue
+        try:
+            refuse_referenced(jvm, spark, snapshot, snapshot.schema, (known.name,), changes_type=True)
+        except InvalidSchemaError as rule:
+            raise SchemaMismatchError(
+                rule.message,
+                table=snapshot.table_uri,
+                version=snapshot.version,
+                error_class=rule.error_class,
+                sql_state=rule.sql_state,
+                next_step="cast the rows to the column's type, or drop what refers to the column first.",
+            ) from None
+
+
+def refuse_widened(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, after: StructType) -> None:
+    """Refuses to widen a column that an expression of the table uses: of a wider type it may say another thing.
+
+    Args:
+        jvm: the bridge.
+        spark: the session of the write.
+        snapshot: the table's state.
+        after: its schema with the types that the write brings.
+
+    Raises:
+        SchemaMismatchError: an expression uses a column whose type changes.
+    """
+    fields = ((snapshot.schema.field(field.name), field) for field in after.fields)
+    widened = [field for known, field in fields if known is not None and _has_other_leaves(known.type, field.type)]
+    if widened:
+        refuse_other_types(jvm, spark, snapshot, StructType(tuple(widened)))
+
+
+def _has_other_leaves(before: DataType, after: DataType) -> bool:
+    """Whether something in a type is of another one; what is new in it is not."""
+    if isinstance(before, StructType) and isinstance(after, StructType):
+        return any(
+            known is not None and _has_other_leaves(f.type, known.type) for f in before.fields for known in [after.field(f.name)]
+        )
+    if isinstance(before, ArrayType) and isinstance(after, ArrayType):
+        return _has_other_leaves(before.element_type, after.element_type)
+    if isinstance(before, MapType) and isinstance(after, MapType):
+        return _has_other_leaves(before.key_type, after.key_type) or _has_other_leaves(before.value_type, after.value_type)
+    return before != after

@@ -18,7 +18,7 @@ from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.column_mapping import mapped_columns, without_mapping
 from bayou.protocol.constraints import constraints_of
 from bayou.protocol.features import MATERIALIZE_PARTITIONS, check_writable, writer_features
-from bayou.protocol.generated_columns import generated_columns, generation_expression, has_generated_columns
+from bayou.protocol.generated_columns import generation_expression, has_generated_columns
 from bayou.protocol.identity_columns import is_identity
 from bayou.protocol.identity_rules import refuse_explicit_values
 from bayou.protocol.mapping_rules import mapping_mode
@@ -179,6 +179,8 @@ def _head(snapshot: Snapshot, protocol: Protocol, *others: Metadata | DomainMeta
 
 
 def _existing(request: WriteRequest, given: StructType, log: DeltaLog, snapshot: Snapshot, rules: ClusteringRules) -> WriteTarget:
+    # Before any difference of the schemas, as in delta-spark, and whatever becomes of the schema.
+    refuse_explicit_values(snapshot.schema, given.names, table=snapshot.table_uri, version=snapshot.version)
     schema = _schema_after(request, given, snapshot)
     partitions = snapshot.partition_columns
     if request.overwrite_schema:
@@ -279,10 +281,8 @@ def _schema_after(request: WriteRequest, given: StructType, snapshot: Snapshot) 
 
 
 def merge_widening(snapshot: Snapshot) -> Widening:
-    """Which types a write that may change a table's schema widens."""
-    # What a rule says of a column may be another thing for a wider type.
-    has_rules = any(constraints_of(snapshot.metadata, snapshot.schema)) or bool(generated_columns(snapshot.schema))
-    widens = properties.ENABLE_TYPE_WIDENING.read(snapshot.metadata.configuration) and not has_rules
+    """Which types a write that may change a table's schema widens; columns that rules use are for `refuse_widened`."""
+    widens = properties.ENABLE_TYPE_WIDENING.read(snapshot.metadata.configuration)
     return Widening.ALWAYS if widens else Widening.NEVER
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from bayou.errors import (
     ConcurrentWriteException,
     InvalidOptionError,
-    InvalidSchemaError,
     ProtocolChangedException,
     SchemaMismatchError,
     TableExistsError,
@@ -23,10 +22,10 @@ from bayou.log.transaction import Transaction, Unchanged
 from bayou.protocol.clustering import names_of
 from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.identity_columns import identity_columns
+from bayou.protocol.identity_rules import EXPLICIT_INSERT
 from bayou.protocol.schema import parse_schema
 from bayou.spark.alignment import same_names_and_types
-from bayou.spark.alter_target import AlterTarget
-from bayou.spark.column_references import refuse_other_types
+from bayou.spark.column_references import refuse_other_types, refuse_widened
 from bayou.spark.committing import commit_new_files, taking_back
 from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.new_files import delete_files, write_new_files
@@ -153,22 +152,15 @@ def _target(
     log = application.logs.get(request.path, request.storage_options)
     given = readable_schema(parse_schema(frame.schema.json()))
     try:
-        return write_target(request, given, log, snapshot, settings)
+        target = write_target(request, given, log, snapshot, settings)
     except SchemaMismatchError as mismatch:
-        if snapshot is None:
-            raise
-        try:
-            refuse_other_types(AlterTarget(application, frame.sparkSession, log.table_uri, {}), snapshot, given)
-        except InvalidSchemaError as rule:  # that a rule uses the column says more than that its type is another
-            raise SchemaMismatchError(
-                rule.message,
-                table=log.table_uri,
-                version=snapshot.version,
-                error_class=rule.error_class,
-                sql_state=rule.sql_state,
-                next_step="cast the rows to the column's type, or drop what refers to the column first.",
-            ) from mismatch
+        if snapshot is not None and mismatch.error_class != EXPLICIT_INSERT:
+            # That a rule uses the column says more than that its type is another.
+            refuse_other_types(application.jvm, frame.sparkSession, snapshot, given)
         raise
+    if snapshot is not None and not request.overwrite_schema and not request.replaces_table:
+        refuse_widened(application.jvm, frame.sparkSession, snapshot, target.schema)
+    return target
 
 
 def _check_data_change(request: WriteRequest, target: WriteTarget) -> None:

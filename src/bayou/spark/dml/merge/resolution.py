@@ -10,15 +10,13 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column
 
 from bayou.errors import InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
-from bayou.protocol import properties
 from bayou.protocol.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.constraints import constraints_of
 from bayou.protocol.expression_functions import ExpressionKind
-from bayou.protocol.generated_columns import generated_columns, generation_expression
+from bayou.protocol.generated_columns import generation_expression
 from bayou.protocol.identity_columns import is_identity
 from bayou.protocol.identity_rules import refuse_explicit_values
 from bayou.protocol.schema import StructType, parse_schema, schema_to_json
-from bayou.protocol.type_widening import Widening
+from bayou.spark.column_references import refuse_widened
 from bayou.spark.dml.assignments import assignments_of, typed_assignments
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.evolution import evolved_schema
@@ -28,6 +26,7 @@ from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
 from bayou.spark.stored_expressions import check_stored
 from bayou.spark.types import as_nullable, readable_schema
+from bayou.spark.write_target import merge_widening
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -179,17 +178,17 @@ class Resolver:
             for key, _ in clause.pairs
             if (path := self._path(key))
         ]
-        has_rules = any(constraints_of(self._snapshot.metadata, schema)) or bool(generated_columns(schema))
-        widens = properties.ENABLE_TYPE_WIDENING.read(self._snapshot.metadata.configuration) and not has_rules
-        return evolved_schema(
+        after = evolved_schema(
             schema,
             as_nullable(readable_schema(self._source_schema)),
             assigned,
             has_star=any(clause.is_star for clause in clauses),
-            widening=Widening.ALWAYS if widens else Widening.NEVER,
+            widening=merge_widening(self._snapshot),
             uri=self._snapshot.table_uri,
             version=self._snapshot.version,
         )
+        refuse_widened(self._bridge, self._spark, self._snapshot, after)
+        return after
 
     def _path(self, key: Any) -> tuple[str, ...]:
         """The names that a key is made of, without the table's."""
