@@ -12,6 +12,9 @@ from tests.spark.tables import ids
 
 import bayou
 from bayou.errors import ConstraintViolationError, DeltaError, InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.parser import table_name
+from bayou.spark.jvm.session import java_session
 
 PROPERTIES = (
     "'delta.columnMapping.mode' = 'name', 'delta.enableTypeWidening' = 'true', 'delta.feature.allowColumnDefaults' = 'supported'"
@@ -204,3 +207,21 @@ def test_constraints_are_not_taken_with_what_they_cannot_be(spark, table, table_
     with pytest.raises(UnsupportedFeatureError):
         spark.sql(f"ALTER TABLE {table} ADD CONSTRAINT c CHECK (id > 0) {words}")
     assert constraints(table_path) == {}
+
+
+def test_a_name_whose_first_part_is_a_catalog_is_none_of_the_sessions_tables(spark):
+    settings = {
+        "spark.sql.catalog.elsewhere": "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
+        "spark.sql.catalog.elsewhere.url": "jdbc:derby:memory:other;create=true",
+        "spark.sql.catalog.elsewhere.driver": "org.apache.derby.iapi.jdbc.AutoloadedDriver",
+    }
+    jvm, session = Jvm.of(spark), java_session(spark)
+    assert table_name(jvm, session, "elsewhere.t") == ("elsewhere", "t")
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        assert table_name(jvm, session, "elsewhere.t") is None
+        assert table_name(jvm, session, "default.t") == ("default", "t")
+    finally:
+        for name in settings:
+            spark.conf.unset(name)

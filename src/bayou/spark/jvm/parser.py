@@ -80,8 +80,11 @@ def _in_session_catalog(session: JavaObject, given: Iterable[object]) -> tuple[s
     parts = tuple(map(str, given))
     if len(parts) == _MOST_PARTS and parts[0].lower() == _SESSION_CATALOG:
         return parts[1:]
-    current = session.sessionState().catalogManager().currentCatalog().name()
-    return parts if len(parts) < _MOST_PARTS and current == _SESSION_CATALOG else None
+    catalogs = session.sessionState().catalogManager()
+    if len(parts) >= _MOST_PARTS or catalogs.currentCatalog().name() != _SESSION_CATALOG:
+        return None
+    # Spark takes the first of two parts for a catalog before it takes it for a database.
+    return None if len(parts) > 1 and catalogs.isCatalogRegistered(parts[0]) else parts
 
 
 def stated_table(node: JavaObject) -> str | None:
