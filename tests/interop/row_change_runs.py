@@ -32,8 +32,8 @@ SAME = [
     {"AMBIGUOUS_REFERENCE", "DELTA_MERGE_UNRESOLVED_EXPRESSION"},
     # Spark's parser refuses the statement, the methods have delta-spark's class.
     *(
-        {f"NON_LAST_{kind}_CLAUSE_OMIT_CONDITION", f"DELTA_NON_LAST_{kind}_CLAUSE_OMIT_CONDITION"}
-        for kind in ("MATCHED", "NOT_MATCHED", "NOT_MATCHED_BY_SOURCE")
+        {f"NON_LAST_{kind}_CLAUSE_OMIT_CONDITION", f"DELTA_NON_LAST_{kind.removesuffix('_BY_TARGET')}_CLAUSE_OMIT_CONDITION"}
+        for kind in ("MATCHED", "NOT_MATCHED_BY_TARGET", "NOT_MATCHED_BY_SOURCE")
     ),
 ]
 MULTIPLE = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
