@@ -18,11 +18,8 @@ RULES = {
     "null": ("id bigint", "id >= 0", "values (0L)", "values (0L), (null)"),
     "not null": ("id bigint", "id is not null", "values (0L)", "values (0L), (null)"),
     "date": ("d date", "d > date'2020-01-01'", "values (date'2020-01-02')", "values (date'2020-01-01')"),
-    "string": ("s string", "s >= 'b'", "values ('b'), ('bb')", "values ('az'), ('c')"),
-    "long string": ("s string", "s <= repeat('z', 40)", "values (repeat('z', 40))", "values (repeat('z', 41))"),
     "decimal": ("m decimal(30, 2)", "m <= 1.50", "values (1.5BD)", "values (1.51BD)"),
-    "double": ("x double", "x < 5", "values (-1D), (4.5D)", "values (1D), (double('NaN'))"),
-    "double of all": ("x double", "x >= 0", "values (1D), (double('NaN'))", "values (double('NaN')), (-1D)"),
+    "double": ("x double", "x >= 0", "values (0D), (4.5D)", "values (double('NaN')), (-1D)"),
     "timestamp": ("t timestamp", "t <= timestamp'2024-01-01 00:00:00.000500'", "values (timestamp'2024-01-01 00:00:00.000500')",
                   "values (timestamp'2024-01-01 00:00:00.000501')"),
     "struct": ("s struct<x: int>", "s.x > 0", "select struct(1 as x) as s", "select struct(1 as x) as s union all select null"),
@@ -62,7 +59,9 @@ def observed(monkeypatch):
 def test_a_rule_is_proven_by_statistics_and_no_row_that_breaks_it_gets_in(spark, table_path, observed, case):
     columns, rule, good, bad = RULES[case]
     create(spark, table_path, columns, rule, mapped=case == "mapped")
-    append(spark, table_path, good)
+    with jobs(spark) as found:
+        append(spark, table_path, good)
+    assert (found.value == 1) == (case != "timestamp")  # whose bounds are cut to milliseconds
     kept = data_files(table_path)
     with pytest.raises(ConstraintViolationError) as caught:
         append(spark, table_path, bad)
@@ -79,10 +78,13 @@ def test_nothing_but_the_write_runs_where_the_footers_prove_the_rules(spark, tab
     assert found.value == 1
 
 
-@pytest.mark.parametrize("rule", ["id in (1, 2)", "id != 0", "id > v", "id > 0 or v > 0", "id = 1", "length(s) < 5"])
+@pytest.mark.parametrize(
+    "rule",
+    ["id in (1, 2)", "id != 0", "id > v", "id > 0 or v > 0", "id = 1", "length(s) < 5", "s >= 'a'", "s is not null", "x < 5"],
+)
 def test_a_rule_that_bounds_say_little_of_is_checked_row_by_row(spark, table_path, observed, rule):
-    create(spark, table_path, "id int, v int, s string", rule)
-    append(spark, table_path, "values (1, 0, 'a')")
+    create(spark, table_path, "id int, v int, s string, x double", rule)
+    append(spark, table_path, "values (1, 0, 'a', 1D)")
     assert observed == [rule]
 
 
@@ -103,6 +105,36 @@ def test_the_first_rule_that_is_broken_is_told_wherever_it_is_checked(spark, tab
     assert caught.value.facts["num_violations"] == 3  # of either rule
     with pytest.raises(ConstraintViolationError, match="also v in"):
         append(spark, table_path, "values (1, 3), (2, 2)")
+
+
+def test_a_file_in_doubt_is_looked_at_and_taken_where_its_rows_obey(spark, table_path):
+    create(spark, table_path, "x double, p int", "x >= 0")
+    bayou.DeltaTable.forPath(spark, table_path).addConstraint("also", "p in (1, 2)")
+    append(spark, table_path, "values (double('NaN'), 1), (1D, 2)")
+    with pytest.raises(ConstraintViolationError, match="also p in"):
+        append(spark, table_path, "values (double('NaN'), 3)")
+
+
+def test_rules_that_are_columns_are_checked(spark, table_path):
+    create(spark, table_path, "a boolean, b boolean", "a")
+    bayou.DeltaTable.forPath(spark, table_path).addConstraint("also", "b")
+    append(spark, table_path, "values (true, true)")
+    with pytest.raises(ConstraintViolationError, match="also b"):
+        append(spark, table_path, "values (true, false)")
+
+
+def test_columns_without_a_type_stand_beside_rules(spark, table_path):
+    create(spark, table_path, "id int, s struct<x: int, v: void>", "s.x > 0")
+    append(spark, table_path, "select 1, named_struct('x', 1, 'v', null)")
+    with pytest.raises(ConstraintViolationError):
+        append(spark, table_path, "select 1, named_struct('x', 0, 'v', null)")
+
+
+def test_replaced_rows_obey_what_the_condition_says_of_any_column(spark, table_path):
+    spark.sql("select 1 as id, 'x' as p").write.format("delta").partitionBy("p").save(table_path)
+    writer = spark.sql("select 0 as id, 'x' as p").write.format("delta").mode("overwrite")
+    with pytest.raises(ConstraintViolationError):
+        writer.option("replaceWhere", "id > 0 and (p = 'x' or true)").save(table_path)
 
 
 def test_a_rule_holds_for_what_a_rewrite_of_rows_writes(spark, table_path):

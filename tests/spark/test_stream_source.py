@@ -15,6 +15,7 @@ from tests.spark.tables import ids, numbers, numbers_table, without_rows
 
 import bayou
 from bayou import DeltaTable
+from bayou.errors import SchemaChangedError
 from bayou.log.delta_log import open_log
 from bayou.protocol.actions import Protocol
 from bayou.spark.streaming.stream_reader import StreamReader
@@ -388,6 +389,37 @@ def test_a_stream_follows_a_renamed_column_with_schema_tracking(spark, table_pat
     assert said[0] == "DELTA_STREAMING_METADATA_EVOLUTION"
     assert said[1].startswith("DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION")
     assert sorted(map(tuple, read(spark, out).select("id", "v", "w").collect())) == [(1, 10, None), (2, None, 20)]
+
+
+@pytest.mark.parametrize("change", ["rename", "drop", "retype"])
+def test_a_change_of_the_schema_between_two_runs_stops_the_second(spark, table_path, checkpoint, out, change):
+    rows = spark.createDataFrame([(1, 10)], "id long, v int")
+    rows.write.format("delta").option("delta.columnMapping.mode", "name").save(table_path)
+    run(stream(spark, table_path), checkpoint, out)
+    table = DeltaTable.forPath(spark, table_path)
+    if change == "rename":
+        table.renameColumn("v", "w")
+    elif change == "drop":
+        table.dropColumns("v")
+    else:
+        spark.sql("select 1L id, 'a' v").write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(table_path)
+    with pytest.raises(PySparkException) as caught:
+        run(stream(spark, table_path), checkpoint, out, mergeSchema="true")
+    assert isinstance(caught.value, SchemaChangedError) or "SCHEMA" in error_class(caught.value)
+
+
+def test_a_change_is_told_to_a_run_that_begins_to_follow_the_schema(spark, table_path, tmp_path, out):
+    checkpoint = str(tmp_path / "checkpoint")
+    rows = spark.createDataFrame([(1, 10)], "id long, v int")
+    rows.write.format("delta").option("delta.columnMapping.mode", "name").save(table_path)
+    run(stream(spark, table_path), checkpoint, out)
+    DeltaTable.forPath(spark, table_path).renameColumn("v", "w")
+    said = []
+    for _ in range(3):
+        with pytest.raises(PySparkException) as caught:
+            run(stream(spark, table_path, schemaTrackingLocation=f"{checkpoint}/_schemas"), checkpoint, out, mergeSchema="true")
+        said.append(error_class(caught.value))
+    assert said[-1].startswith("DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION")
 
 
 def test_two_sources_of_a_query_need_a_schema_log_each(spark, table_path, tmp_path, out):

@@ -63,7 +63,7 @@ def facts_of(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> FileFact
         leaves: the columns that get statistics, by their physical names.
     """
     positions = _positions(footer)
-    found = [_leaf(footer, leaf, positions.get(".".join(leaf.path))) for leaf in leaves]
+    found = [_leaf(footer, leaf, positions) for leaf in leaves]
     return FileFacts(footer.num_rows, to_json(footer.num_rows, found))
 
 
@@ -124,11 +124,14 @@ def _positions(footer: pq.FileMetaData) -> dict[str, int | None]:
     return positions
 
 
-def _leaf(footer: pq.FileMetaData, leaf: IndexedLeaf, position: int | None) -> LeafStatistics:
+def _leaf(footer: pq.FileMetaData, leaf: IndexedLeaf, positions: Mapping[str, int | None]) -> LeafStatistics:
     kind = leaf.field.type if isinstance(leaf.field.type, str) else "nested"
+    dotted = ".".join(leaf.path)
+    position = positions.get(dotted)
     if position is None:
         # A column that the rows do not have is NULL in all of them; one that is nested deeper has other leaves than rows.
-        absent = isinstance(leaf.field.type, str) and not _has_path(footer, leaf.path)
+        # A path that two columns share tells nothing of either.
+        absent = isinstance(leaf.field.type, str) and dotted not in positions and not _has_path(footer, leaf.path)
         return LeafStatistics(leaf.path, kind, null_count=footer.num_rows if absent else None)
     chunks = [footer.row_group(i).column(position).statistics for i in range(footer.num_row_groups)]
     if not chunks or any(chunk is None for chunk in chunks):

@@ -6,15 +6,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidSchemaError, SchemaMismatchError
+from bayou.protocol import properties
 from bayou.protocol.column_dependents import refuse_dependents
 from bayou.protocol.constraints import ConstraintKind, constraints_of
 from bayou.protocol.generated_columns import generated_columns, has_generated_columns
 from bayou.protocol.schema import ArrayType, MapType, StructType
+from bayou.protocol.type_widening import is_widening
 from bayou.spark.alignment import same_names_and_types
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import SparkSession
 
     from bayou.log.snapshot import Snapshot
@@ -73,19 +77,8 @@ def refuse_other_types(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, given:
     """
     for field in given.fields:
         known = snapshot.schema.field(field.name)
-        if known is None or same_names_and_types(known.type, field.type):
-            continue
-        try:
-            refuse_referenced(jvm, spark, snapshot, snapshot.schema, (known.name,), changes_type=True)
-        except InvalidSchemaError as rule:
-            raise SchemaMismatchError(
-                rule.message,
-                table=snapshot.table_uri,
-                version=snapshot.version,
-                error_class=rule.error_class,
-                sql_state=rule.sql_state,
-                next_step="cast the rows to the column's type, or drop what refers to the column first.",
-            ) from None
+        if known is not None and not same_names_and_types(known.type, field.type):
+            _refuse_other_type(jvm, spark, snapshot, (known.name,))
 
 
 def refuse_widened(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, after: StructType) -> None:
@@ -100,20 +93,37 @@ def refuse_widened(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, after: Str
     Raises:
         SchemaMismatchError: an expression uses a column whose type changes.
     """
-    fields = ((snapshot.schema.field(field.name), field) for field in after.fields)
-    widened = [field for known, field in fields if known is not None and _has_other_leaves(known.type, field.type)]
-    if widened:
-        refuse_other_types(jvm, spark, snapshot, StructType(tuple(widened)))
+    if not properties.ENABLE_TYPE_WIDENING.read(snapshot.metadata.configuration):
+        return  # then a type changes only where the files hold both alike
+    for path in _widened(snapshot.schema, after, ()):
+        _refuse_other_type(jvm, spark, snapshot, path)
 
 
-def _has_other_leaves(before: DataType, after: DataType) -> bool:
-    """Whether something in a type is of another one; what is new in it is not."""
+def _widened(before: DataType, after: DataType, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The columns and fields that get a wider type; what is new is none, nor is what had no type."""
     if isinstance(before, StructType) and isinstance(after, StructType):
-        return any(
-            known is not None and _has_other_leaves(f.type, known.type) for f in before.fields for known in [after.field(f.name)]
-        )
-    if isinstance(before, ArrayType) and isinstance(after, ArrayType):
-        return _has_other_leaves(before.element_type, after.element_type)
-    if isinstance(before, MapType) and isinstance(after, MapType):
-        return _has_other_leaves(before.key_type, after.key_type) or _has_other_leaves(before.value_type, after.value_type)
-    return before != after
+        for field in before.fields:
+            known = after.field(field.name)
+            if known is not None:
+                yield from _widened(field.type, known.type, (*path, field.name))
+    elif isinstance(before, ArrayType) and isinstance(after, ArrayType):
+        yield from _widened(before.element_type, after.element_type, path)
+    elif isinstance(before, MapType) and isinstance(after, MapType):
+        yield from _widened(before.key_type, after.key_type, path)
+        yield from _widened(before.value_type, after.value_type, path)
+    elif isinstance(before, str) and isinstance(after, str) and is_widening(before, after):
+        yield path
+
+
+def _refuse_other_type(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, path: tuple[str, ...]) -> None:
+    try:
+        refuse_referenced(jvm, spark, snapshot, snapshot.schema, path, changes_type=True)
+    except InvalidSchemaError as rule:
+        raise SchemaMismatchError(
+            rule.message,
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class=rule.error_class,
+            sql_state=rule.sql_state,
+            next_step="cast the rows to the column's type, or drop what refers to the column first.",
+        ) from None

@@ -94,8 +94,8 @@ class Projection:
         Raises:
             InvalidSchemaError: an expression that is stored in the table is not used.
         """
-        rules = self._rules()
-        is_plain = not self._beside.feeds and (self._replaced is None or self._replaced.rows is None)
+        rules, replaced = self._rules(), self._replaced
+        is_plain = not self._beside.feeds and (replaced is None or (replaced.rows is None and replaced.rule is None))
         proven = proven_rules(self._bridge, self._frame.sparkSession, rules, self._target) if is_plain else NOTHING_PROVEN
         observed = tuple(rule for rule in rules if rule not in proven.rules)
         identities = self._identities()

@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.plan.predicate import And, Column, Comparison, IsNotNull
+from bayou.plan.predicate import And, Column, Comparison, IsNotNull, columns
 from bayou.plan.proofs import must_match
 from bayou.plan.statistics import from_json
 from bayou.protocol import paths
 from bayou.protocol.constraints import ConstraintKind
+from bayou.protocol.partition_values import is_string_type
 from bayou.protocol.schema import schema_to_json
 from bayou.protocol.sql_text import quoted_name
 from bayou.protocol.stats import indexed_leaves
@@ -27,10 +28,10 @@ from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm.relation import conditions_in_json
 from bayou.spark.row_checks import error_of, violations, violations_in
 from bayou.spark.scan import EVERY_FILE
-from bayou.spark.types import as_nullable, physical_field, readable_schema, spark_data_type, spark_schema
+from bayou.spark.types import as_nullable, contains_void, physical_field, readable_schema, spark_data_type, spark_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -43,8 +44,10 @@ if TYPE_CHECKING:
     from bayou.spark.write_request import WriteRequest
     from bayou.spark.write_target import WriteTarget
 
-# Equality is proven of a column of one value alone, and what is not proven costs a second look at the files.
+# What is not proven costs a second look at the files. Equality is proven of a column of one value alone; a NaN is above all that
+# bounds say; Parquet has no statistics of long strings.
 _ORDERS: Final = ("<", "<=", ">", ">=")
+_FLOATS: Final = ("float", "double")
 _STATED: Final = (ConstraintKind.CHECK, ConstraintKind.INVARIANT)
 _PLAIN_PATHS: Final = {"__globPaths__": "false", "recursiveFileLookup": "true"}
 """Options of Spark's reader: paths are no patterns, and their folders no partition columns."""
@@ -64,16 +67,17 @@ class ProvenRules:
     predicate: Predicate
     types: Mapping[Path, DataType]
 
-    def hold(self, stats: Sequence[str | None]) -> bool:
-        """Whether the statistics of some files prove the rules for all of their rows.
+    def doubtful(self, stats: Sequence[str | None]) -> list[int]:
+        """The places of the files whose statistics do not prove the rules for all of their rows.
 
         Args:
             stats: the statistics of each file, as the log holds them; no file is without rows.
         """
         if not self.rules or not stats:
-            return True
+            return []
         known = from_json(pa.array(stats, pa.string()), self.types)
-        return bool(pc.all(must_match(self.predicate, known, {})).as_py())
+        found: list[int] = pc.indices_nonzero(pc.invert(must_match(self.predicate, known, {}))).to_pylist()
+        return found
 
 
 NOTHING_PROVEN: Final = ProvenRules((), And(()), {})
@@ -89,18 +93,21 @@ def proven_rules(jvm: Jvm, spark: SparkSession, rules: Sequence[RowRule], target
         rules: all rules of the write.
         target: the table.
     """
-    if _names(rules) & {name.lower() for name in target.partition_by}:
-        return NOTHING_PROVEN
+    looked_at = {name for rule in rules for name in rule.columns}
+    fields = [field for name in looked_at if (field := target.schema.field(name)) is not None]
+    partitions = {name.lower() for name in target.partition_by}
+    if any(field.name.lower() in partitions or contains_void(field.type) for field in fields):
+        return NOTHING_PROVEN  # the files alone do not say whether a row obeys
     indexed = indexed_leaves(target.schema, target.properties, target.partition_by)
-    leaves = [leaf for leaf in indexed if isinstance(leaf.field.type, str)]
-    counted = {leaf.path: leaf.field.type for leaf in leaves}
-    bounded = {leaf.path for leaf in leaves if leaf.has_bounds}
-    found = {
-        number: predicate
-        for number, predicate in _predicates(jvm, spark, rules, target.schema).items()
-        if _is_provable(predicate, counted.keys(), bounded)
-    }
-    return ProvenRules(tuple(rules[number] for number in sorted(found)), And(tuple(found.values())), counted)
+    bounded: dict[Path, DataType] = {}
+    for leaf in indexed:
+        kind = leaf.field.type
+        if leaf.has_bounds and isinstance(kind, str) and not is_string_type(kind):
+            bounded[leaf.path] = kind
+    predicates = _predicates(jvm, spark, rules, target.schema)
+    found = {number: predicate for number, predicate in predicates.items() if _is_provable(predicate, bounded)}
+    predicate = And(tuple(found.values()))
+    return ProvenRules(tuple(rules[number] for number in found), predicate, {path: bounded[path] for path in columns(predicate)})
 
 
 def check_rules(
@@ -124,8 +131,11 @@ def check_rules(
     Raises:
         ConstraintViolationError: rows break a rule.
     """
-    if not rows.proven.hold([file.stats for file in new]):
-        found = violations_in(_rows_in(spark, request, new, rows.rules, target.schema), rows.rules, target.schema)
+    doubtful = rows.proven.doubtful([file.stats for file in new])
+    if doubtful:
+        # In the others no row breaks a rule that is proven; one may break another rule, which counts, too.
+        chosen = new if rows.observed else [new[place] for place in doubtful]
+        found = violations_in(_rows_in(spark, request, chosen, rows.rules, target.schema), rows.rules, target.schema)
         _refuse(found, rows.rules, target)
     check_observed(target, rows, observed)
 
@@ -159,8 +169,8 @@ def _rows_in(
     stored = [physical_field(field, known, by_id=False) for field in fields if (known := schema.field(field.name)) is not None]
     reader = spark.read.options(**request.storage_options, **EVERY_FILE, **_PLAIN_PATHS).schema(spark_schema(stored))
     rows = reader.parquet(*(f"{request.path}/{paths.decode(file.path)}" for file in new))
-    columns = zip(fields, stored, strict=True)
-    return rows.select(*(F.col(quoted_name(there.name)).cast(spark_data_type(field)).alias(field.name) for field, there in columns))
+    pairs = zip(fields, stored, strict=True)
+    return rows.select(*(F.col(quoted_name(there.name)).cast(spark_data_type(field)).alias(field.name) for field, there in pairs))
 
 
 def _predicates(jvm: Jvm, spark: SparkSession, rules: Sequence[RowRule], schema: StructType) -> dict[int, Predicate]:
@@ -181,14 +191,15 @@ def _predicates(jvm: Jvm, spark: SparkSession, rules: Sequence[RowRule], schema:
     return found
 
 
-def _is_provable(predicate: Predicate, counted: Collection[Path], bounded: Collection[Path]) -> bool:
+def _is_provable(predicate: Predicate, bounded: Mapping[Path, DataType]) -> bool:
     match predicate:
         case And(children):
-            return all(_is_provable(child, counted, bounded) for child in children)
+            return all(_is_provable(child, bounded) for child in children)
         case IsNotNull(column):
-            return column.path in counted
+            return column.path in bounded
         case Comparison(op, column, literal):
-            return op in _ORDERS and column.path in bounded and literal.value is not None
+            has_order = op in _ORDERS and not (op in {"<", "<="} and bounded.get(column.path) in _FLOATS)
+            return has_order and column.path in bounded and literal.value is not None
         case _:
             return False
 

@@ -85,6 +85,15 @@ def test_bounds_that_python_cannot_hold_are_read_all_the_same():
     assert stats(text, "string")["maxValues"] == {}
 
 
+def test_two_columns_of_one_dotted_path_tell_nothing_of_each_other():
+    inner = StructType((StructField("b", "integer"),))
+    leaves = indexed_leaves(StructType((StructField("a.b", "integer"), StructField("a", inner))), {})
+    target = io.BytesIO()
+    pq.write_table(pa.table({"a.b": [1, 2], "a": [{"b": 3}, {"b": None}]}), target)
+    found = json.loads(facts_of(pq.read_metadata(io.BytesIO(target.getvalue())), leaves).stats)
+    assert (found["numRecords"], found["nullCount"], found["minValues"]) == (2, {}, {})
+
+
 def test_columns_have_the_types_that_parquet_holds():
     column = pa.array([{"d": "a", "l": [NOON], "m": [("k", NOON)], "t": NOON, "day": NOON.date()}], pa.struct({
         "d": pa.dictionary(pa.int32(), pa.string()),

@@ -171,17 +171,35 @@ class StreamingSource:
             SchemaChangedError: the schema of a commit does not fit.
             VersionNotFoundError: a commit of the batch is gone.
         """
-        begin = self._beginning_of(end) if start is None else start
-        if begin != end and self._settings.checks_offsets:
-            check_order(begin, end, self._log.table_uri)
+        begin = self.resume(start, end)
         if begin >= end:
             return self._batches.empty(end)
-        if self._tracking is not None:
-            self._tracking.begin(begin.version, last_commit(end))
-        self._table.check_start(begin.version)
         initial = self._initial_part(begin, end)
         commits = ((commit, *span(commit, begin, end)) for commit in self._commits_of(begin, end))
         return self._batches.batch(BatchParts(begin, end, initial, commits))
+
+    def resume(self, start: SourceOffset | None, end: SourceOffset) -> SourceOffset:
+        """Checks that the schema of a batch that was planned before is still the stream's; of the batch nothing is read.
+
+        Args:
+            start: where the batch begins; None for the first one.
+            end: where it ends.
+
+        Returns:
+            Where it begins.
+
+        Raises:
+            SchemaChangedError: the schema of the batch does not fit.
+            StreamingSourceError: the offsets are not in order, or one schema cannot read over the batch.
+        """
+        begin = self._beginning_of(end) if start is None else start
+        if begin != end and self._settings.checks_offsets:
+            check_order(begin, end, self._log.table_uri)
+        if begin < end:
+            if self._tracking is not None:
+                self._tracking.begin(begin.version, last_commit(end))
+            self._table.check_start(begin.version)
+        return begin
 
     def commit(self, end: SourceOffset) -> None:
         """Let go of what is before an offset; the engine has written everything up to it.

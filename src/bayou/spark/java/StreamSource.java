@@ -51,10 +51,10 @@ public class StreamSource implements Source, SupportsTriggerAvailableNow, Report
 
   public scala.Option getOffset() { throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) should be called instead of this method"); }
 
-  // A query that starts again asks for the batch that it committed last and lets go of it, for the sake of sources that want that.
+  // A query that starts again asks for the batch that it committed last and lets go of it. What is known by then is checked.
   public Dataset getBatch(scala.Option start, org.apache.spark.sql.execution.streaming.Offset end) {
-    if (Callers.include("MicroBatchExecution", "populateStartOffsets")) return null;
-    return (Dataset) call("batch", start.isDefined() ? json(start.get()) : "", json(end));
+    boolean isOld = Callers.include("MicroBatchExecution", "populateStartOffsets");
+    return (Dataset) call(isOld ? "resume" : "batch", start.isDefined() ? json(start.get()) : "", json(end));
   }
 
   public void commit(org.apache.spark.sql.execution.streaming.Offset end) { call("commit", "", json(end)); }

@@ -297,9 +297,10 @@ def conditions_in_json(jvm: Jvm, spark: SparkSession, schema_json: str, texts: S
     """
     nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge; a relation without rows would be optimised away)
     rows = DataFrame(spark._jsparkSession.createDataFrame(nothing, struct_type(jvm, schema_json)), spark)  # noqa: SLF001
-    plan = rows.select(*map(F.expr, texts))._jdf.queryExecution().optimizedPlan()  # noqa: SLF001  (the bridge)
-    found = jvm.list_of(plan.projectList())
-    return [described(jvm, each.child() if each.getClass().getSimpleName() == "Alias" else each) for each in found]
+    # Under names of their own: columns that are selected as they are would be no projection.
+    named = [F.expr(text).alias(f"__bayou_condition_{number}") for number, text in enumerate(texts)]
+    plan = rows.select(*named)._jdf.queryExecution().optimizedPlan()  # noqa: SLF001  (the bridge)
+    return [described(jvm, each.child()) for each in jvm.list_of(plan.projectList())]
 
 
 def rebalanced(jvm: Jvm, frame: DataFrame, columns: Sequence[str]) -> DataFrame:

@@ -77,8 +77,8 @@ class StreamReader:
         """
         what, first, second = facts.split("\0")
         with self._lock:
-            if not self._is_checked and what in ("latest", "batch"):
-                self._check(self._offset(first) or (self._offset(second) if what == "batch" else None))
+            if not self._is_checked and what in ("latest", "batch", "resume"):
+                self._check(self._offset(first) or (None if what == "latest" else self._offset(second)))
             return getattr(self, f"_{what}")(first, second)
 
     def _check(self, reached: SourceOffset | None) -> None:
@@ -131,6 +131,11 @@ class StreamReader:
         metadata = self._metadata
         request = BatchRequest(f"{reading.number} {start}..{end} ", metadata, reading.storage_options)
         return rows_of(reading.application, reading.session, files, request)
+
+    def _resume(self, start: str, end: str) -> None:
+        last = self._offset(end)
+        assert last is not None  # noqa: S101  (Spark has an end for each batch)
+        self._source.resume(self._offset(start), last)
 
     def _commit(self, _: str, end: str) -> None:
         last = self._offset(end)
