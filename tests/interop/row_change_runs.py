@@ -30,6 +30,8 @@ SAME = [
     {"DIVIDE_BY_ZERO", "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"},
     # A source with an alias that is a column's name too, and without the field that is asked for.
     {"AMBIGUOUS_REFERENCE", "DELTA_MERGE_UNRESOLVED_EXPRESSION"},
+    # A struct that lacks a field of the column: Spark looks for a cast first.
+    {"DATATYPE_MISMATCH", "DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION"},
     # Spark's parser refuses the statement, the methods have delta-spark's class.
     *(
         {f"NON_LAST_{kind}_CLAUSE_OMIT_CONDITION", f"DELTA_NON_LAST_{kind.removesuffix('_BY_TARGET')}_CLAUSE_OMIT_CONDITION"}
