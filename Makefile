@@ -19,7 +19,7 @@ PYTEST := $(BIN)/python -m pytest
 export PYSPARK_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-core test-spark soak matrix oracle lint format bench clean
+.PHONY: help setup demo test test-core test-spark soak soak-oracle matrix oracle lint format bench clean
 
 help: ## List the targets
 	@echo "make TARGET, with TARGET one of:"
@@ -38,7 +38,10 @@ test-spark: setup ## The tests on a Spark session
 	@$(WITH_JAVA) $(WITH_HDFS) $(PYTEST) tests/spark tests/hadoop $(ARGS)
 
 soak: setup ## Thousands of random sequences, hundreds of kills: takes long
-	@$(WITH_JAVA) $(PYTEST) -m soak --hypothesis-profile=soak $(ARGS)
+	@$(WITH_JAVA) $(WITH_HDFS) $(PYTEST) -m soak --hypothesis-profile=soak $(ARGS)
+
+soak-oracle: setup ## All comparisons with delta-spark and delta-rs, the long ones too: takes hours
+	@$(WITH_JAVA) $(BIN)/python scripts/matrix.py oracle-soak
 
 matrix: setup ## A short suite on other PySparks, and delta-spark as the oracle: make matrix SPARK="3.5 4.1"
 	@$(WITH_JAVA) $(BIN)/python scripts/matrix.py $(SPARK)

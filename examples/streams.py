@@ -31,10 +31,9 @@ def streams(spark: SparkSession, raw: str, folder: Path) -> None:
             flights.where(flights.day == day).coalesce(1).write.mode("append").parquet(arrivals)
             append(spark, arrivals, late, str(folder / "late-checkpoint"))
             keep_sums(spark, late, sums, str(folder / "sums-checkpoint"))
-    history = bayou.DeltaTable.forPath(spark, late).history()
-    show_rows(
-        history.selectExpr("version", "operation", "operationParameters.epochId AS batch", "operationMetrics.numOutputRows AS rows")
-    )
+    for table, number in ((late, "operationParameters.epochId AS batch"), (sums, "operationMetrics.numSourceRows AS merged")):
+        history = bayou.DeltaTable.forPath(spark, table).history()
+        show_rows(history.selectExpr("version", "operation", number, "operationMetrics.numOutputRows AS rows"))
     show_rows(spark.read.format("delta").load(sums).orderBy("flights", ascending=False).limit(3))
     rows, expected = spark.read.format("delta").load(late).count(), flights.where(f"day <= {DAYS}").count()
     console.print(f"  {rows} rows of {expected}: each row once\n", highlight=False)

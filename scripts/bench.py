@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-CASES = "^(scan|scan_narrow|write|append_one|append_one_many|open_huge|point_many|history)$"
+CASES = "^(scan|scan_narrow|write|append_one|append_one_many|open_huge|point_many|history|stream)$"
 
 
 def main() -> int:

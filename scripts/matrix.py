@@ -50,6 +50,8 @@ LEGS = {
     "4.0": Leg(("pyspark==4.0.*",), (SMOKE,)),
     "4.1": Leg(("pyspark==4.1.*",), (SMOKE,)),
     "4.2": Leg(("pyspark==4.2.0",), (SMOKE, ("tests/interop",)), has_oracle=True),
+    # What "4.2" takes samples of, in full.
+    "oracle-soak": Leg(("pyspark==4.2.0",), (("-m", "soak", "--hypothesis-profile=soak", "tests/interop"),), has_oracle=True),
     # The oldest Arrow that pyproject.toml allows, without Spark.
     "oldest": Leg(("pyarrow==15.0.*", "numpy<2"), (("tests/core",),)),
 }

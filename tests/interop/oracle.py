@@ -110,7 +110,8 @@ def run_stream(spark: SparkSession, given: dict[str, Any]) -> dict[str, Any]:
     Args:
         spark: the session, of either engine.
         given: `stream`, the table; `options`, the reader's; `into`, the table that the rows go to; `checkpoint`; `stop_at`, a
-            batch in which the query is to fail before it writes, or None; `columns`, the columns to take, or None for all.
+            batch in which the query is to fail before it writes, or None; `columns`, the columns to take, or None for all; `sink`,
+            whether the engine's own sink writes, without the numbers of batches.
     """
 
     def append(batch: DataFrame, number: int) -> None:
@@ -122,8 +123,8 @@ def run_stream(spark: SparkSession, given: dict[str, Any]) -> dict[str, Any]:
     try:
         rows = spark.readStream.format("delta").options(**given["options"]).load(given["stream"])
         rows = rows.select(*given["columns"]) if given.get("columns") else rows
-        writer = rows.writeStream.foreachBatch(append).option("checkpointLocation", given["checkpoint"])
-        query = writer.trigger(availableNow=True).start()
+        writer = rows.writeStream.option("checkpointLocation", given["checkpoint"]).trigger(availableNow=True)
+        query = writer.format("delta").start(given["into"]) if given.get("sink") else writer.foreachBatch(append).start()
         query.awaitTermination()
     except Exception as error:  # noqa: BLE001  (told to the test)
         text = str(error)

@@ -10,8 +10,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.interop.oracle import STOPPED, run_stream
+from tests.interop.oracle import STOPPED, run_stream, version_of
 from tests.interop.sampled import sampled
+from tests.spark.streams import forget_last_commit
 
 pytestmark = pytest.mark.oracle
 
@@ -25,11 +26,11 @@ class Engines:
         self.folder = folder
         self.table = str(folder / "table")
 
-    def run(self, engine, *, stop_at=None, name="", columns=None, **options):
+    def run(self, engine, *, stop_at=None, name="", columns=None, sink=False, **options):
         """Runs the query under an engine; what stopped it, or None."""
         options = {key: str(value) for key, value in options.items()}
         given = {"stream": self.table, "into": self.into(name), "checkpoint": str(self.folder / f"checkpoint{name}")}
-        given |= {"options": options, "stop_at": stop_at, "columns": columns}
+        given |= {"options": options, "stop_at": stop_at, "columns": columns, "sink": sink}
         return self.delta_spark.stream(**given) if engine == "delta-spark" else run_stream(self.spark, given).get("error")
 
     def into(self, name=""):
@@ -80,6 +81,19 @@ def test_a_query_changes_engines_in_the_snapshot_and_in_the_log(engines, order):
     there = sorted(row.id for row in engines.spark.read.format("delta").load(engines.table).collect())
     written = engines.spark.read.format("delta").load(engines.into()).collect()
     assert sorted(row.id for row in written) == there
+
+
+@pytest.mark.parametrize("order", [("delta-spark", "bayou"), ("bayou", "delta-spark")], ids=" ".join)
+def test_a_batch_that_one_sink_committed_the_other_passes_over(engines, order):
+    make(engines, files=2)
+    first, second = order
+    assert engines.run(first, sink=True) is None
+    forget_last_commit(engines.folder / "checkpoint")
+    version = version_of(engines.into())
+    engines.sql("insert into {table} values (200, 1)")
+    assert engines.run(second, sink=True) is None
+    assert engines.rows() == sorted(map(str, engines.spark.read.format("delta").load(engines.table).collect()))
+    assert version_of(engines.into()) == version + 1
 
 
 @pytest.mark.parametrize("engine", ["delta-spark", "bayou"])
