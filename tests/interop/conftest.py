@@ -40,6 +40,10 @@ class DeltaSpark:
         given = {"write": query, "path": path, "mode": mode, "options": options, "partition_by": partition_by}
         return self._ask(given).get("error")
 
+    def write_by_name(self, query: str, verb: str, path: str, options: dict[str, str]) -> str | None:
+        """Writes the rows of a query by a verb for tables with names; the error, or None."""
+        return self._ask({"write": query, "verb": verb, "path": path, "options": options}).get("error")
+
     def begin_each(self, lists: Sequence[Sequence[str]], of: str) -> Callable[[], list[dict[str, Any]]]:
         """Has lists of statements run, while the test does something else.
 

@@ -98,10 +98,22 @@ class Transactions:
 
 def write(spark: SparkSession, given: dict[str, object]) -> None:
     """Saves the rows of a query by the DataFrame's writer."""
-    writer = spark.sql(given["write"]).alias("given").write.format("delta").mode(given["mode"]).options(**given["options"])
+    rows = spark.sql(given["write"]).alias("given")
+    if "verb" in given:
+        write_by_name(rows, given["verb"], f"delta.`{given['path']}`", given["options"])
+        return
+    writer = rows.write.format("delta").mode(given["mode"]).options(**given["options"])
     if given["partition_by"]:
         writer = writer.partitionBy(*given["partition_by"])
     writer.save(given["path"])
+
+
+def write_by_name(rows: DataFrame, verb: str, name: str, options: dict[str, str]) -> None:
+    """Writes rows by one of the DataFrame's verbs for tables with names."""
+    if verb == "saveAsTable":
+        rows.write.format("delta").mode("append").options(**options).saveAsTable(name)
+    else:
+        getattr(rows.writeTo(name).options(**options), verb)()
 
 
 def run_stream(spark: SparkSession, given: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, NumberFormatException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from tests.spark.tables import ids
 
@@ -409,3 +409,73 @@ def test_partitions_are_pruned_by_a_join_in_an_insert_too(spark, tmp_path):
     spark.sql(f"insert into {names} select id, concat('n', id) from range(5)")
     query = f"insert into {into} select f.id from {facts} f join {names} n on f.p = n.p where n.name = 'n4'"
     assert "dynamicpruning" in spark.sql(f"explain extended {query}").first()[0]
+
+
+@pytest.mark.parametrize("way", ["sql", "frame"])
+def test_a_table_that_is_replaced_loses_all_rows_whatever_the_session_says_of_partitions(spark, name, way):
+    people(spark, (1, "a"), (2, "b")).write.format("delta").partitionBy("name").saveAsTable(name)
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    try:
+        if way == "sql":
+            spark.sql(f"CREATE OR REPLACE TABLE {name} USING delta PARTITIONED BY (name) AS SELECT 3L AS id, 'a' AS name")
+        else:
+            people(spark, (3, "a")).writeTo(name).using("delta").partitionedBy(F.col("name")).createOrReplace()
+    finally:
+        spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    assert ids(spark.table(name)) == [3]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "error_class"),
+    [
+        ("replaceUsing", "name", "DELTA_DFV2_CREATE_REPLACE_INCOMPATIBLE_REPLACE_ON_OR_USING"),
+        ("replaceWhere", "name = 'a'", "DELTA_ILLEGAL_USAGE"),
+        ("partitionOverwriteMode", "dynamic", "DELTA_ILLEGAL_USAGE"),
+        ("overwriteSchema", "false", "DELTA_ILLEGAL_USAGE"),
+    ],
+)
+def test_a_table_is_replaced_as_a_whole_or_not_at_all(spark, name, option, value, error_class):
+    people(spark, (1, "a")).write.format("delta").partitionBy("name").saveAsTable(name)
+    writer = people(spark, (3, "a")).writeTo(name).using("delta").partitionedBy(F.col("name"))
+    with pytest.raises(DeltaError) as caught:
+        writer.option(option, value).createOrReplace()
+    assert caught.value.error_class == error_class
+    assert ids(spark.table(name)) == [1]
+
+
+@pytest.mark.parametrize("verb", ["saveAsTable", "append", "overwritePartitions"])
+def test_rows_are_cast_to_the_types_of_a_table_with_a_name(spark, name, verb):
+    people(spark, (1, "a")).write.format("delta").saveAsTable(name)
+
+    def write(query):
+        rows = spark.sql(query)
+        if verb == "saveAsTable":
+            rows.write.format("delta").mode("append").saveAsTable(name)
+        else:
+            getattr(rows.writeTo(name), verb)()
+
+    write("select 'b' as name, 2 as id")
+    assert 2 in ids(spark.table(name))
+    write("select 5 as name, '7' as id")
+    assert 7 in ids(spark.table(name))
+    for wrong in ("map(1, 2)", "'seven'"):
+        with pytest.raises((AnalysisException, NumberFormatException), match=r"CAST|MISMATCH"):
+            write(f"select 'b' as name, {wrong} as id")
+
+
+@pytest.mark.parametrize("way", ["builder", "query"])
+def test_mapped_columns_of_a_replaced_table_keep_their_ids_where_they_fit(spark, name, way):
+    mapped = "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
+    spark.sql(f"CREATE TABLE {name} (id BIGINT, v INT, gone INT) USING delta {mapped}")
+    before = log_of(spark, name).snapshot()
+    if way == "builder":
+        builder = bayou.DeltaTable.replace(spark).tableName(name).addColumn("id", "BIGINT").addColumn("v", "STRING")
+        builder.addColumn("new", "INT").property("delta.columnMapping.mode", "name").execute()
+    else:
+        spark.sql(f"CREATE OR REPLACE TABLE {name} USING delta {mapped} AS SELECT 1L AS id, 'a' AS v, 5 AS new")
+    after = log_of(spark, name).snapshot()
+    kept = [(after.schema.field(each).field_id, after.schema.field(each).physical_name) for each in ("id", "v", "new")]
+    assert kept[0] == (before.schema.field("id").field_id, before.schema.field("id").physical_name)
+    assert [number for number, _ in kept] == [1, 4, 5]
+    assert after.properties["delta.columnMapping.maxColumnId"] == "5"
+    assert spark.table(name).count() == (0 if way == "builder" else 1)

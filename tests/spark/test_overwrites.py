@@ -93,6 +93,17 @@ def test_the_partitions_of_the_new_rows_are_replaced(spark, table_path):
     assert counts(spark, table_path) == {None: 1, "1": 25, "2": 1, "3": 25, "9": 1}
 
 
+def test_partitions_of_null_are_added_to_where_that_is_asked_for(spark, table_path):
+    rows = spark.range(100).selectExpr("id", "if(id % 4 = 0, null, cast(id % 4 as string)) p", "id % 2 q")
+    rows.write.format("delta").partitionBy("p", "q").save(table_path)
+    new = spark.sql("select 1000L id, '2' p, 0L q union all select 1001L, null, 0L")
+    overwrite(new, table_path, partitionOverwriteMode="dynamic", useNullIntolerantEqualityWithDPO="true")
+    assert counts(spark, table_path) == {None: 26, "1": 25, "2": 1, "3": 25}
+    with pytest.raises(InvalidOptionError) as caught:
+        overwrite(new, table_path, useNullIntolerantEqualityWithDPO="true")
+    assert caught.value.error_class == "DELTA_ILLEGAL_OPTION"
+
+
 def test_the_sessions_setting_replaces_partitions_too_and_a_condition_beats_it(spark, parts):
     spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
     try:

@@ -89,6 +89,7 @@ def first_actions(
     features: Iterable[str] = (),
     cluster_by: ClusteringColumns | None = None,
     may_be_empty: bool = False,
+    replaced: Metadata | None = None,
 ) -> FirstActions:
     """The protocol and the metadata of a new table, and its clustering columns.
 
@@ -103,6 +104,8 @@ def first_actions(
         cluster_by: the paths of its clustering columns, whatever the case; none for a table that is clustered by nothing yet,
             and None for one that is not clustered.
         may_be_empty: whether the schema may have no column.
+        replaced: the table in whose place it comes: mapped columns that fit keep their ids and physical names, and no id is
+            given again.
 
     Raises:
         InvalidSchemaError: no table can have this schema, these partition columns or these clustering columns.
@@ -121,7 +124,14 @@ def first_actions(
     stored = to_stored(schema)
     check_schema(stored, partition_by, table, column_mapping=maps, change_data_feed=feeds, may_be_empty=may_be_empty)
     check_definition(stored, partition_by, table=table)
-    mapped = mapped_columns(stored, configuration, table=table)
+    mapped = mapped_columns(
+        stored,
+        configuration,
+        current=None if replaced is None else parse_schema(replaced.schema_string),
+        current_configuration=None if replaced is None else replaced.configuration,
+        replacing=replaced is not None,
+        table=table,
+    )
     names = [name for each in mapped.schema.fields for name in (each.name, each.physical_name)]
     partitions = [mapped.schema.field(name) for name in partition_by]
     metadata = Metadata(

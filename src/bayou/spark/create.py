@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from bayou.log.create import FirstActions
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
+    from bayou.protocol.actions import Metadata
     from bayou.spark.application import Application
     from bayou.spark.jvm.catalog import TableName
 
@@ -72,13 +73,16 @@ class TableDefinition:
     comment: str | None = None
     like: Snapshot | None = None
 
-    def first_actions(self, table: str, settings: Mapping[str, str], *, may_be_empty: bool) -> FirstActions:
+    def first_actions(
+        self, table: str, settings: Mapping[str, str], *, may_be_empty: bool, replaced: Metadata | None = None
+    ) -> FirstActions:
         """What makes the table.
 
         Args:
             table: its URI.
             settings: the session's settings.
             may_be_empty: whether it may have no column.
+            replaced: the table in whose place it comes.
 
         Raises:
             InvalidSchemaError, InvalidOptionError, UnsupportedFeatureError: no table can be so, or not by bayou.
@@ -94,6 +98,7 @@ class TableDefinition:
             settings=settings,
             cluster_by=None if self.cluster_by is None else parse_columns(self.cluster_by),
             may_be_empty=may_be_empty,
+            replaced=replaced,
         )
 
 
@@ -215,7 +220,9 @@ def _commit(
     settings = settings_of(spark)
     # Its columns come with addColumns, or with the first write that merges its schema.
     may_be_empty = snapshot is None and settings.get(_EMPTY_SCHEMA, "true").lower() != "false"
-    first = definition.first_actions(log.table_uri, settings, may_be_empty=may_be_empty)
+    first = definition.first_actions(
+        log.table_uri, settings, may_be_empty=may_be_empty, replaced=None if snapshot is None else snapshot.metadata
+    )
     protocol, metadata, domains = first.protocol, first.metadata, first.domains
     schema = parse_schema(metadata.schema_string)
     _check_generated(application, spark, schema, log.table_uri)

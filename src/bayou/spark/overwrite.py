@@ -153,12 +153,19 @@ def _changes_data(snapshot: Snapshot) -> InvalidOptionError:
     )
 
 
-def replaced_partitions(transaction: Transaction, added: Sequence[AddFile]) -> pa.Table:
-    """The files that lie in a partition in which new ones do; the commit depends on these partitions from then on."""
+def replaced_partitions(transaction: Transaction, added: Sequence[AddFile], *, keeps_null: bool = False) -> pa.Table:
+    """The files that lie in a partition in which new ones do; the commit depends on these partitions from then on.
+
+    Args:
+        transaction: the write's transaction.
+        added: the new files.
+        keeps_null: whether partitions with a NULL among their values are added to instead.
+    """
     snapshot = transaction.snapshot
     assert snapshot is not None  # noqa: S101  (there is a table to replace partitions of)
     fields = [f for name in snapshot.partition_columns if (f := snapshot.schema.field(name)) is not None]
     wanted = {tuple(file.partition_values.get(f.physical_name) or None for f in fields) for file in added}
+    wanted = {values for values in wanted if not (keeps_null and None in values)}
     groups = [[_equals(field, text) for field, text in zip(fields, values, strict=True)] for values in wanted]
     found = transaction.files(where=groups) if groups else snapshot.files().slice(0, 0)
     if not found.num_rows:

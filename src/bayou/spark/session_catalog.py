@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from bayou.errors import SchemaMismatchError, SessionError, TableNotFoundError
+from bayou.errors import InvalidOptionError, SchemaMismatchError, SessionError, TableNotFoundError
 from bayou.protocol.schema import parse_schema, schema_to_json
 from bayou.protocol.type_widening import Widening
 from bayou.spark import alter_statement
@@ -23,6 +23,7 @@ from bayou.spark.jvm.session import session_of, settings_of
 from bayou.spark.reader import PINNED_VERSION, TableRequest, is_table
 from bayou.spark.statements import InsertStatement, TableStatement
 from bayou.spark.table_properties import shown_properties
+from bayou.spark.table_types import with_table_types
 from bayou.spark.truncate import truncate
 from bayou.spark.write_request import Statement, WriteRequest
 from bayou.spark.write_settings import with_settings
@@ -31,6 +32,8 @@ from bayou.spark.writer import write
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import SparkSession
 
     from bayou.log.snapshot import Snapshot
@@ -117,10 +120,17 @@ class SessionCatalog:
             )
         mode = "append" if statement.how == "append" else "overwrite"
         request = WriteRequest.from_options(statement.writer_options(self._location(spark, statement.name)), mode)
-        if statement.columns != "frame":
-            evolves = bool(with_settings(request, settings_of(spark)).merge_schema)
-            rows = self._aligned(rows, statement, self._snapshot(spark, statement.name), evolves=evolves)
-        write(self._application, rows, request)
+        evolves = bool(with_settings(request, settings_of(spark)).merge_schema)
+
+        def as_the_table_has_them(given: DataFrame, snapshot: Snapshot | None) -> DataFrame:
+            if snapshot is None or request.overwrite_schema:
+                return given
+            if statement.columns != "frame":
+                return self._aligned(given, statement, snapshot, evolves=evolves)
+            widening = merge_widening(snapshot) if evolves else Widening.NEVER
+            return with_table_types(self._application.jvm, given, snapshot.schema, statement.name, widening=widening)
+
+        write(self._application, rows, request, as_the_table_has_them)
         self._refresh(spark, statement.name)
 
     def _aligned(self, rows: DataFrame, statement: InsertStatement, snapshot: Snapshot, *, evolves: bool) -> DataFrame:
@@ -170,6 +180,8 @@ class SessionCatalog:
         if not (statement.writer == "saveAsTable" and statement.kind == "createOrReplace" and place.is_registered):
             made = Statement(statement.operation, definition.comment, place.managed, statement.kind != "create")
             request = replace(request, statement=made)
+            if made.replaces and statement.writer != "saveAsTable":
+                request = _whole(request, given)
         write(self._application, rows, request)
         if place.name is not None and not place.is_registered:
             catalog.create(place.name, place.uri, managed=place.managed)
@@ -179,3 +191,30 @@ class SessionCatalog:
         name = catalog.name(text)
         if name.path is None:
             catalog.refresh(name)
+
+
+def _whole(request: WriteRequest, options: Mapping[str, str]) -> WriteRequest:
+    """The request of a statement that replaces a table: all rows go, whatever the session says of partitions.
+
+    Raises:
+        InvalidOptionError: an option keeps a part of the table.
+    """
+    if request.replace_on is not None or request.replace_using is not None:
+        name, error_class = "replaceOn", "DELTA_DFV2_CREATE_REPLACE_INCOMPATIBLE_REPLACE_ON_OR_USING"
+        name = name if request.replace_on is not None else "replaceUsing"
+    elif request.replace_where is not None:
+        name, error_class = "replaceWhere", "DELTA_ILLEGAL_USAGE"
+    elif request.dynamic_partitions:
+        name, error_class = "partitionOverwriteMode", "DELTA_ILLEGAL_USAGE"
+    elif any(key.lower() == "overwriteschema" and value.strip().lower() == "false" for key, value in options.items()):
+        name, error_class = "overwriteSchema", "DELTA_ILLEGAL_USAGE"
+    else:
+        return replace(request, dynamic_partitions=False)
+    raise InvalidOptionError(
+        f"The usage of {name} is not allowed when replacing a Delta table.",
+        table=request.path,
+        error_class=error_class,
+        sql_state="42613" if error_class.startswith("DELTA_DFV2") else "42601",
+        option=name,
+        next_step="leave it out, or overwrite the table instead of replacing it.",
+    )

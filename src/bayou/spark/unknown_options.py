@@ -17,6 +17,7 @@ from bayou.log.streaming.options import option_names
 
 _NAMES: Final = (
     *("path", "mergeSchema", "overwriteSchema", "replaceWhere", "replaceOn", "replaceUsing", "partitionOverwriteMode"),
+    "useNullIntolerantEqualityWithDPO",
     *("dataChange", "optimizeWrite", "userMetadata", "txnAppId", "txnVersion", "clusterBy", "writePartitionColumns"),
     *("compression", "maxRecordsPerFile", "parquetOutputTimestampType", "datetimeRebaseMode", "int96RebaseMode"),
 )

@@ -113,6 +113,7 @@ class WriteRequest:
     target_alias: str | None = None
     cluster_by: ClusteringColumns | None = None
     stream: StreamBatch | None = None
+    keeps_null_partitions: bool = False
 
     @property
     def replaces_table(self) -> bool:
@@ -165,6 +166,7 @@ class WriteRequest:
             replace_on=read.text("replaceon") if overwrites else None,
             replace_using=_names(read.text("replaceusing")) if overwrites else None,
             target_alias=read.text("targetalias"),
+            keeps_null_partitions=bool(read.boolean("usenullintolerantequalitywithdpo")),
         )
 
 

@@ -107,12 +107,22 @@ def with_settings(request: WriteRequest, settings: Mapping[str, str]) -> WriteRe
             option="overwriteSchema",
             next_step="set the option partitionOverwriteMode to static for this write.",
         )
+    dynamic = overwrites and (dynamic if request.dynamic_partitions is None else request.dynamic_partitions)
+    if request.keeps_null_partitions and not dynamic:
+        raise InvalidOptionError(
+            "The option 'useNullIntolerantEqualityWithDPO' is for overwrites of partitions, and this write is none.",
+            table=request.path,
+            error_class="DELTA_ILLEGAL_OPTION",
+            sql_state="42616",
+            option="useNullIntolerantEqualityWithDPO",
+            next_step="set partitionOverwriteMode to dynamic and the mode to overwrite, or leave it out.",
+        )
     return replace(
         request,
         txn=request.txn or batch_of(settings, request.path),
         merge_schema=merges_schemas(settings) if request.merge_schema is None else request.merge_schema,
         user_metadata=request.user_metadata or user_metadata_of(settings),
-        dynamic_partitions=overwrites and (dynamic if request.dynamic_partitions is None else request.dynamic_partitions),
+        dynamic_partitions=dynamic,
         optimize_write=optimizes_writes(settings) if request.optimize_write is None else request.optimize_write,
     )
 

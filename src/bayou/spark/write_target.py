@@ -139,12 +139,15 @@ def write_target(
         what = "an overwrite removes its rows"
         check_not_append_only(snapshot.metadata, what, snapshot.table_uri, snapshot.version, instead="append")
     if request.replaces_table:
-        return _checked(_replacing(request, new_table(request, as_nullable(given), log, settings), snapshot), given)
+        new = new_table(request, as_nullable(given), log, settings, snapshot.metadata)
+        return _checked(_replacing(request, new, snapshot), given)
     rules = ClusteringRules.of(settings, snapshot.table_uri, snapshot.version)
     return _checked(_existing(request, given, log, snapshot, rules), given)
 
 
-def new_table(request: WriteRequest, schema: StructType, log: DeltaLog, settings: Mapping[str, str]) -> WriteTarget:
+def new_table(
+    request: WriteRequest, schema: StructType, log: DeltaLog, settings: Mapping[str, str], replaced: Metadata | None = None
+) -> WriteTarget:
     """A table that a write makes.
 
     Args:
@@ -152,6 +155,7 @@ def new_table(request: WriteRequest, schema: StructType, log: DeltaLog, settings
         schema: the table's schema.
         log: the log of the place where it will be.
         settings: the session's settings, for the defaults of properties.
+        replaced: the table in whose place it comes.
     """
     first = first_actions(
         schema,
@@ -161,6 +165,7 @@ def new_table(request: WriteRequest, schema: StructType, log: DeltaLog, settings
         description=None if request.statement is None else request.statement.comment,
         settings=settings,
         cluster_by=request.cluster_by,
+        replaced=replaced,
     )
     stored = parse_schema(first.metadata.schema_string)
     return WriteTarget(log, None, first.protocol, first.metadata, stored, schema, first.actions)

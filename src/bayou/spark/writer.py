@@ -318,8 +318,8 @@ def _files_to_remove(
         return None
     if replaced is not None:
         return replaced.take(transaction)
-    if request.dynamic_partitions and target.partition_by:
-        return replaced_partitions(transaction, added.files)
+    if request.dynamic_partitions and target.partition_by and not request.replaces_table:
+        return replaced_partitions(transaction, added.files, keeps_null=request.keeps_null_partitions)
     return transaction.files()
 
 

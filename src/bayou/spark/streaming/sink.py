@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError, redact_uri
-from bayou.protocol.schema import StructType, parse_schema, schema_to_json
-from bayou.spark.jvm.relation import aligned_rows
+from bayou.protocol.schema import parse_schema
 from bayou.spark.jvm.streaming import PlannedBatch, roots_read, stream_sink
+from bayou.spark.table_types import with_table_types
 from bayou.spark.types import contains_void, readable_schema
 from bayou.spark.write_request import StreamBatch, WriteRequest
 from bayou.spark.writer import write
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import StructField
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
 
@@ -124,24 +123,5 @@ class _Sink:
             )
         if snapshot is None or self.request.overwrite_schema:
             return rows
-        table = readable_schema(snapshot.schema)
-        wanted = [_cast(each, table.field(each.name)) for each in given.fields]
-        if all(each.type == cast.type for each, cast in zip(given.fields, wanted, strict=True)):
-            return rows
-        name, columns = f"delta.`{redact_uri(self.request.path)}`", schema_to_json(StructType(tuple(wanted)))
-        return aligned_rows(self.application.jvm, rows, name, columns, by_name=True)
-
-
-def _cast(given: StructField, known: StructField | None) -> StructField:
-    """What a column of the rows becomes beside the table's: one of the table's type, or itself where it is new there."""
-    if known is None or known.type == given.type or _has_new_fields(given.type, known.type):
-        return replace(given, nullable=True)
-    return replace(known, name=given.name, metadata={})
-
-
-def _has_new_fields(given: Any, known: Any) -> bool:
-    """Whether a type has nested fields that another one has not; they are for the evolution of the schema to add, or to refuse."""
-    if isinstance(given, StructType) and isinstance(known, StructType):
-        pairs = [(each, known.field(each.name)) for each in given.fields]
-        return any(other is None or _has_new_fields(each.type, other.type) for each, other in pairs)
-    return False
+        name = f"delta.`{redact_uri(self.request.path)}`"
+        return with_table_types(self.application.jvm, rows, snapshot.schema, name)
