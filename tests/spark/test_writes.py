@@ -9,6 +9,7 @@ import shutil
 import uuid
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import AnalysisException, UnsupportedOperationException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
@@ -636,3 +637,26 @@ def test_an_overwrite_under_a_name_that_spark_drops_first(spark):
         assert ids(spark.table(name)) == [5, 6]
     finally:
         spark.sql(f"DROP TABLE IF EXISTS {name}")
+
+
+@pytest.mark.parametrize(
+    ("options", "codec", "encoding"),
+    [
+        ({}, "SNAPPY", "PLAIN"),
+        ({"delta.parquet.compression.codec": "ZSTD"}, "ZSTD", "PLAIN"),
+        ({"delta.parquet.compression.codec": "ZSTD", "compression": "gzip"}, "GZIP", "PLAIN"),
+        ({"delta.parquet.format.version": "2.12.0"}, "SNAPPY", "DELTA_BINARY_PACKED"),
+    ],
+)
+def test_files_are_as_the_properties_of_the_table_say_and_the_option_beats_them(spark, table_path, options, codec, encoding):
+    spark.range(0, 5000, 1, 1).write.format("delta").options(**options).save(table_path)
+    (file,) = Path(table_path).glob("*.parquet")
+    column = pq.read_metadata(file).row_group(0).column(0)
+    assert column.compression == codec
+    assert encoding in column.encodings
+
+
+@pytest.mark.parametrize("name", ["delta.autoOptimize", "delta.autoOptimize.optimizeWrite"])
+def test_rows_are_gathered_where_the_table_says_so(spark, table_path, name):
+    spark.range(0, 100, 1, 4).write.format("delta").option(name, "true").save(table_path)
+    assert len(list(Path(table_path).glob("*.parquet"))) == 1

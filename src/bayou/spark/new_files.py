@@ -137,7 +137,7 @@ def _run(jvm: Jvm, rows: ProjectedRows, request: WriteRequest, target: WriteTarg
     if target.materializes_partitions:
         frame = _with_folder_names(frame, target)
     observation = OBSERVATION if rows.observed else ""
-    job = WriteJob(qualify(request.path).uri, partitions, request.writer_options, request.storage_options, observation)
+    job = WriteJob(qualify(request.path).uri, partitions, _writer_options(request, target), request.storage_options, observation)
     if split is None:
         return write_files(jvm, frame, job)
     # Rows that are not sorted for the table's partitions are not sorted for this one either.
@@ -203,10 +203,22 @@ def _gathered(jvm: Jvm, frame: DataFrame, request: WriteRequest, target: WriteTa
     """The rows in partitions of a good size for files, where that is asked for."""
     wanted = request.optimize_write
     if wanted is None:
-        wanted = bool(properties.OPTIMIZE_WRITE.read(target.properties))
+        wanted = bool(properties.OPTIMIZE_WRITE.read(target.properties) or properties.AUTO_OPTIMIZE.read(target.properties))
     if not wanted:
         return frame
     return rebalanced(jvm, frame, [quoted_name(name) for name in target.folder_columns])
+
+
+def _writer_options(request: WriteRequest, target: WriteTarget) -> Mapping[str, str]:
+    """The options of Spark's Parquet writer: the writer's own, then what the table's properties say."""
+    given = {name.lower() for name in request.writer_options}
+    found = dict(request.writer_options)
+    codec = properties.PARQUET_COMPRESSION_CODEC.read(target.properties)
+    if codec and not given & {"compression", "parquet.compression"}:
+        found["compression"] = codec.lower()
+    if properties.PARQUET_FORMAT_VERSION.read(target.properties).startswith("2") and "parquet.writer.version" not in given:
+        found["parquet.writer.version"] = "v2"
+    return found
 
 
 def _furthest(footer: pq.FileMetaData, column: str, *, falling: bool) -> int | None:

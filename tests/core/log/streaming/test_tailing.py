@@ -8,6 +8,7 @@ from tests.core.log.streaming.streams import ONE, drain, next_batch, paths, plac
 
 from bayou.errors import CorruptLogError, StreamingSourceError, UnsupportedProtocolError
 from bayou.log.streaming.limits import ReadLimits
+from bayou.log.streaming.offsets import OFFSET_VALIDATION_CONF
 from bayou.protocol.actions import Protocol
 from bayou.protocol.deletion_vector import encode_inline
 from bayou.testing.table_builder import add, metadata, remove
@@ -197,3 +198,16 @@ def test_partition_filters_prune_the_files_of_commits():
     end, _ = next_batch(source, at)
     assert source.batch(at, end).may_match([("day", "=", "2")]).to_pylist() == [False, True]
     assert source.batch(at, at).may_match([("day", "=", "2")]).to_pylist() == []
+
+
+@pytest.mark.parametrize("settings", [{}, {OFFSET_VALIDATION_CONF: "false"}])
+def test_offsets_that_go_back_are_refused_unless_the_session_says_otherwise(settings):
+    builder = table().commit(add("a")).commit(add("b")).commit(add("c"))
+    source = source_of(builder, settings, startingVersion=1)
+    first, _ = next_batch(source, limits=ReadLimits(1))
+    second, _ = next_batch(source, first, ReadLimits(1))
+    if settings:
+        assert paths(source.batch(second, first)) == []
+    else:
+        with pytest.raises(StreamingSourceError):
+            source.batch(second, first)
