@@ -223,25 +223,25 @@ PLAIN = {
         ),
     ),
     "UDF": (
-        "DELTA_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN",
+        "DELTA_UDF_IN_GENERATED_COLUMN",
         lambda table: (
             builder(table, "replace").addColumn("id", "bigint").addColumn("g", "bigint", generatedAlwaysAs="nobody(id)").execute()
         ),
     ),
     "chance": (
-        "DELTA_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN",
+        "DELTA_NON_DETERMINISTIC_EXPRESSION_IN_GENERATED_COLUMN",
         lambda table: (
             builder(table, "replace").addColumn("id", "bigint").addColumn("g", "double", generatedAlwaysAs="rand()").execute()
         ),
     ),
     "aggregate": (
-        "DELTA_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN",
+        "DELTA_AGGREGATE_IN_GENERATED_COLUMN",
         lambda table: (
             builder(table, "replace").addColumn("id", "bigint").addColumn("g", "bigint", generatedAlwaysAs="max(id)").execute()
         ),
     ),
     "reference": (
-        "DELTA_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN",
+        "DELTA_INVALID_GENERATED_COLUMN_REFERENCES",
         lambda table: (
             builder(table, "replace").addColumn("id", "bigint").addColumn("g", "bigint", generatedAlwaysAs="other").execute()
         ),

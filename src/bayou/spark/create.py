@@ -14,6 +14,7 @@ from bayou.log.create_like import like_actions
 from bayou.log.transaction import Transaction
 from bayou.protocol.clustering import names_of, parse_columns
 from bayou.protocol.clustering_rules import ClusteringRules
+from bayou.protocol.expression_checks import check_functions
 from bayou.protocol.expression_functions import ExpressionKind
 from bayou.protocol.generated_columns import check_references, check_type, generated_columns
 from bayou.protocol.protocol_rules import merged
@@ -24,7 +25,7 @@ from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.relation import expression_type
 from bayou.spark.jvm.session import java_session, settings_of
-from bayou.spark.stored_expressions import check_stored
+from bayou.spark.stored_expressions import WITHOUT_PARENTHESES, check_stored
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -247,13 +248,15 @@ def _commit(
 
 def _check_generated(application: Application, spark: SparkSession, schema: StructType, table: str) -> None:
     """Refuses generation expressions that are no functions of the other columns, or of another type than their column."""
-    references = {}
+    kind = ExpressionKind.GENERATED_COLUMN
     for column in generated_columns(schema):
         expression = parsed(application.jvm, java_session(spark), column.expression)
-        what = f"the generated column {column.name!r}"
-        check_stored(expression, ExpressionKind.GENERATED_COLUMN, schema, of=what, table=table, version=None)
-        references[column.name] = expression.columns
-    check_references(schema, references, table=table)
+        strangers = {path[0].lower() for path in expression.columns if schema.field(path[0]) is None}
+        called = strangers & WITHOUT_PARENTHESES
+        check_functions(sorted(expression.functions | called), kind, owner=column.name, table=table)
+        columns = [path for path in sorted(expression.columns) if path[0].lower() not in called]
+        check_references(schema, {column.name: columns}, table=table)
+        check_stored(expression, kind, schema, of=f"the generated column {column.name!r}", table=table, version=None)
     for column in generated_columns(schema):
         found = expression_type(application.jvm, spark, schema_to_json(schema), column.expression)
         check_type(column, parse_schema(found).fields[0].type, table=table)

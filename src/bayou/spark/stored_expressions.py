@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.parser import ParsedExpression
 
 # The functions that Spark takes a name for that is no column's.
-_WITHOUT_PARENTHESES = frozenset({"current_date", "current_timestamp", "current_time", "current_user", "session_user", "user"})
+WITHOUT_PARENTHESES = frozenset({"current_date", "current_timestamp", "current_time", "current_user", "session_user", "user"})
+"""The functions that are called by their names alone."""
 _ERROR_CLASSES = {
     ExpressionKind.GENERATED_COLUMN: "DELTA_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN",
     ExpressionKind.CHECK_CONSTRAINT: "DELTA_UNSUPPORTED_EXPRESSION_CHECK_CONSTRAINT",
@@ -44,7 +45,7 @@ def check_stored(
     refused = {name: refusal(name, kind) for name in sorted(expression.functions | foreign)}
     problems = [f"it has {each}" for each in expression.forbidden]
     problems += [f"{name}: {why}" for name, why in refused.items() if why is not None]
-    problems += [f"{name} is no column of the table" for name in sorted(foreign - _WITHOUT_PARENTHESES) if refused[name] is None]
+    problems += [f"{name} is no column of the table" for name in sorted(foreign - WITHOUT_PARENTHESES) if refused[name] is None]
     if problems:
         raise InvalidSchemaError(
             f"The expression {expression.text!r} of {of} is not used: {'; '.join(problems)}.",
