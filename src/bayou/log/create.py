@@ -26,6 +26,8 @@ from bayou.protocol.property_rules import session_defaults, validated
 from bayou.protocol.protocol_rules import protocol_for_table
 from bayou.protocol.schema import StructType, parse_schema, schema_to_json
 from bayou.protocol.schema_check import check_schema
+from bayou.protocol.schema_paths import TableRules
+from bayou.protocol.stats_columns import check_stats_columns
 
 if TYPE_CHECKING:
     from bayou.log.delta_log import DeltaLog
@@ -124,6 +126,7 @@ def first_actions(
     stored = to_stored(schema)
     check_schema(stored, partition_by, table, column_mapping=maps, change_data_feed=feeds, may_be_empty=may_be_empty)
     check_definition(stored, partition_by, table=table)
+    check_stats_columns(stored, partition_by, configuration, TableRules(table=table))
     mapped = mapped_columns(
         stored,
         configuration,

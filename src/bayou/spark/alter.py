@@ -10,15 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import InvalidOptionError, InvalidSchemaError
+from bayou.errors import InvalidOptionError
 from bayou.log.row_id_backfill import lacks_row_ids
 from bayou.protocol import properties
 from bayou.protocol.actions import Metadata
 from bayou.protocol.mapping_rules import mapping_mode, mode_change
 from bayou.protocol.property_combinations import check_combinations
 from bayou.protocol.property_rules import canonical_key, validated
-from bayou.protocol.schema_paths import dotted, type_at
-from bayou.protocol.stats import parse_column_list
+from bayou.protocol.stats_columns import check_stats_columns
 from bayou.spark.alter_mapping import ALLOW_REMOVAL, remove_column_mapping
 from bayou.spark.alter_row_tracking import give_row_ids
 from bayou.spark.alter_target import AlterTarget, altered, table_rules
@@ -107,7 +106,7 @@ def _actions(target: AlterTarget, snapshot: Snapshot, texts: Mapping[str, str]) 
     before = snapshot.metadata.configuration
     allowed = target.settings.get(_ALLOW_ARBITRARY, "false").lower() == "true"
     change = validated(texts, table=target.uri, version=snapshot.version, current=before, allow_arbitrary=allowed)
-    _check_stats_columns(snapshot, change.configuration)
+    check_stats_columns(snapshot.schema, snapshot.partition_columns, change.configuration, table_rules(snapshot))
     after = {**_without(before, change.configuration), **change.configuration}
     _check_mapping(snapshot, after)
     description = snapshot.metadata.description if change.description is None else change.description
@@ -144,23 +143,6 @@ def _begins_row_tracking(snapshot: Snapshot, actions: Sequence[Action]) -> bool:
     enabled = properties.ENABLE_ROW_TRACKING
     changed = (each for each in actions if isinstance(each, Metadata))
     return not enabled.read(snapshot.metadata.configuration) and any(enabled.read(each.configuration) for each in changed)
-
-
-def _check_stats_columns(snapshot: Snapshot, configuration: Mapping[str, str]) -> None:
-    text = configuration.get(properties.STATS_COLUMNS.key)
-    partitions = {name.lower() for name in snapshot.partition_columns}
-    for path in () if text is None else parse_column_list(text):
-        type_at(snapshot.schema, path, table_rules(snapshot))
-        if len(path) == 1 and path[0].lower() in partitions:
-            raise InvalidSchemaError(
-                f"Data skipping is not supported for partition column {dotted(path)!r}: files have no statistics of it.",
-                table=snapshot.table_uri,
-                version=snapshot.version,
-                error_class="DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN",
-                sql_state="0AKDC",
-                next_step="leave it out.",
-                column=dotted(path),
-            )
 
 
 def _check_unset(snapshot: Snapshot, keys: Sequence[str], *, if_exists: bool) -> None:

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which columns `delta.dataSkippingStatsColumns` may name.
+
+Source: delta-spark's `StatisticsCollection.validateDeltaStatsColumns`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from bayou.protocol.partition_values import is_string_type
+from bayou.protocol.schema import DataType, StructType
+from bayou.protocol.schema_paths import TableRules, dotted, type_at
+from bayou.protocol.stats import STATS_COLUMNS, has_bounds, parse_column_list
+
+
+def check_stats_columns(
+    schema: StructType, partition_columns: Collection[str], configuration: Mapping[str, str], rules: TableRules
+) -> None:
+    """Refuses columns that get no statistics.
+
+    Args:
+        schema: the table's schema.
+        partition_columns: its partition columns.
+        configuration: its properties.
+        rules: the table, for errors.
+
+    Raises:
+        InvalidSchemaError: a column is not there, is a partition column, or is of a type without bounds.
+    """
+    text = configuration.get(STATS_COLUMNS)
+    partitions = {name.lower() for name in partition_columns}
+    for path in () if text is None else parse_column_list(text):
+        kind = type_at(schema, path, rules)
+        if len(path) == 1 and path[0].lower() in partitions:
+            message = f"Data skipping is not supported for partition column {dotted(path)!r}: files have no statistics of it."
+            raise rules.refusal(
+                message, "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN", "0AKDC", column=dotted(path)
+            )
+        for leaf, leaf_type in _leaves(kind, path):
+            if not (isinstance(leaf_type, str) and (has_bounds(leaf_type) or is_string_type(leaf_type))):
+                shown = leaf_type if isinstance(leaf_type, str) else "an array or a map"
+                message = f"Data skipping is not supported for column {dotted(leaf)!r} of type {shown}: it has no bounds."
+                raise rules.refusal(message, "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE", "0AKDC", column=dotted(leaf))
+
+
+def _leaves(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], DataType]]:
+    if isinstance(kind, StructType):
+        for field in kind.fields:
+            yield from _leaves(field.type, (*path, field.name))
+    else:
+        yield path, kind
