@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.interop.stream_engines import Engines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from pyspark.sql import SparkSession
 
 MARK = "ORACLE "
 
@@ -34,6 +37,10 @@ class DeltaSpark:
         answer = self._ask(statements)
         assert "error" in answer, answer
         return str(answer["error"])
+
+    def tried(self, *statements: str) -> str | None:
+        """Runs some statements of which the last one may fail; what it says, or None."""
+        return self._ask(statements).get("error")
 
     def write(self, query: str, path: str, mode: str, options: dict[str, str], partition_by: list[str]) -> str | None:
         """Saves the rows of a query; the error, or None."""
@@ -117,3 +124,9 @@ def delta_spark(provided: tuple[str, str], tmp_path_factory: pytest.TempPathFact
         process.stdin.close()
         process.wait(timeout=60)
         process.stdout.close()
+
+
+@pytest.fixture
+def engines(spark: SparkSession, delta_spark: DeltaSpark, tmp_path: Path) -> Engines:
+    """Both engines on one streaming query."""
+    return Engines(spark, delta_spark, tmp_path)

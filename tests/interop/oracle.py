@@ -109,8 +109,13 @@ def write(spark: SparkSession, given: dict[str, object]) -> None:
 
 
 def write_by_name(rows: DataFrame, verb: str, name: str, options: dict[str, str]) -> None:
-    """Writes rows by one of the DataFrame's verbs for tables with names."""
-    if verb == "saveAsTable":
+    """Writes rows by one of the DataFrame's verbs for tables with names, or by a statement: INSERT, INSERT BY NAME."""
+    if verb.startswith("INSERT"):
+        rows.createOrReplaceTempView("given")
+        rows.sparkSession.sql(f"{verb.replace('INSERT', f'INSERT INTO {name}')} SELECT * FROM given")
+    elif verb == "insertInto":
+        rows.write.options(**options).insertInto(name)
+    elif verb == "saveAsTable":
         rows.write.format("delta").mode("append").options(**options).saveAsTable(name)
     else:
         getattr(rows.writeTo(name).options(**options), verb)()
@@ -123,7 +128,8 @@ def run_stream(spark: SparkSession, given: dict[str, Any]) -> dict[str, Any]:
         spark: the session, of either engine.
         given: `stream`, the table; `options`, the reader's; `into`, the table that the rows go to; `checkpoint`; `stop_at`, a
             batch in which the query is to fail before it writes, or None; `columns`, the columns to take, or None for all; `sink`,
-            whether the engine's own sink writes, without the numbers of batches.
+            whether the engine's own sink writes, without the numbers of batches; `during`, statements that this engine runs
+            while the query waits for more rows.
     """
 
     def append(batch: DataFrame, number: int) -> None:
@@ -135,8 +141,15 @@ def run_stream(spark: SparkSession, given: dict[str, Any]) -> dict[str, Any]:
     try:
         rows = spark.readStream.format("delta").options(**given["options"]).load(given["stream"])
         rows = rows.select(*given["columns"]) if given.get("columns") else rows
-        writer = rows.writeStream.option("checkpointLocation", given["checkpoint"]).trigger(availableNow=True)
+        writer = rows.writeStream.option("checkpointLocation", given["checkpoint"])
+        writer = writer.trigger(**({"processingTime": "0 seconds"} if given.get("during") else {"availableNow": True}))
         query = writer.format("delta").start(given["into"]) if given.get("sink") else writer.foreachBatch(append).start()
+        for statement in given.get("during") or ():
+            query.processAllAvailable()
+            spark.sql(statement).collect()
+            query.processAllAvailable()
+        if given.get("during"):
+            query.stop()
         query.awaitTermination()
     except Exception as error:  # noqa: BLE001  (told to the test)
         text = str(error)

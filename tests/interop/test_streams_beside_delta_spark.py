@@ -1,59 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams beside delta-spark's: queries that change engines on one checkpoint, and the same rows in the same batches."""
+"""Streams beside delta-spark's: queries that change engines on one checkpoint."""
 
 from __future__ import annotations
 
 import itertools
-import random
-import re
-from collections import Counter
-from pathlib import Path
 
 import pytest
-from tests.interop.oracle import STOPPED, run_stream, version_of
+from tests.interop.oracle import STOPPED, version_of
 from tests.interop.sampled import sampled
+from tests.interop.stream_engines import kind_of
 from tests.spark.streams import forget_last_commit
 
 pytestmark = pytest.mark.oracle
-
-
-class Engines:
-    """Either engine by its name, on one checkpoint and one pair of tables."""
-
-    def __init__(self, spark, delta_spark, folder):
-        self.spark = spark
-        self.delta_spark = delta_spark
-        self.folder = folder
-        self.table = str(folder / "table")
-
-    def run(self, engine, *, stop_at=None, name="", columns=None, sink=False, **options):
-        """Runs the query under an engine; what stopped it, or None."""
-        options = {key: str(value) for key, value in options.items()}
-        given = {"stream": self.table, "into": self.into(name), "checkpoint": str(self.folder / f"checkpoint{name}")}
-        given |= {"options": options, "stop_at": stop_at, "columns": columns, "sink": sink}
-        return self.delta_spark.stream(**given) if engine == "delta-spark" else run_stream(self.spark, given).get("error")
-
-    def into(self, name=""):
-        return str(self.folder / f"out{name}")
-
-    def rows(self, name="", *without):
-        """The rows that the query has written, each with the number of its batch."""
-        if not Path(self.into(name), "_delta_log").exists():
-            return []
-        return sorted(map(str, self.spark.read.format("delta").load(self.into(name)).drop("_commit_timestamp", *without).collect()))
-
-    def offsets(self, name=""):
-        """The offsets in the checkpoint, as they are written."""
-        notes = Path(self.folder, f"checkpoint{name}", "offsets")
-        return {int(each.name): each.read_text().splitlines()[2] for each in notes.iterdir() if each.name.isdigit()}
-
-    def sql(self, *statements):
-        self.delta_spark.sql(*(each.format(table=f"delta.`{self.table}`") for each in statements))
-
-
-@pytest.fixture
-def engines(spark, delta_spark, tmp_path):
-    return Engines(spark, delta_spark, tmp_path)
 
 
 def make(engines, *, files=5, properties=""):
@@ -92,8 +50,25 @@ def test_a_batch_that_one_sink_committed_the_other_passes_over(engines, order):
     version = version_of(engines.into())
     engines.sql("insert into {table} values (200, 1)")
     assert engines.run(second, sink=True) is None
-    assert engines.rows() == sorted(map(str, engines.spark.read.format("delta").load(engines.table).collect()))
+    assert engines.rows() == sorted(str(row.asDict()) for row in engines.spark.read.format("delta").load(engines.table).collect())
     assert version_of(engines.into()) == version + 1
+
+
+@pytest.mark.parametrize("order", [("delta-spark", "bayou"), ("bayou", "delta-spark")], ids=" ".join)
+def test_a_query_that_began_after_the_latest_version_changes_engines(engines, order):
+    make(engines)
+    first, second = order
+    insert = "insert into {table} select id, 9 from range(100, 104, 1, 2)"
+    assert engines.run(first, startingVersion="latest", during=[insert]) is None
+    assert len(engines.rows()) == 4
+    engines.sql("insert into {table} values (200, 1)", "insert into {table} values (201, 1)")
+    assert engines.run(second, startingVersion="latest", maxFilesPerTrigger=1) is None
+    assert engines.run(first, startingVersion="latest") is None
+    assert sorted(row.id for row in engines.spark.read.format("delta").load(engines.into()).collect()) == [
+        *range(100, 104),
+        200,
+        201,
+    ]
 
 
 @pytest.mark.parametrize("engine", ["delta-spark", "bayou"])
@@ -159,76 +134,3 @@ def test_a_stream_follows_changes_of_the_schema_under_either_engine(engines, cas
     stops = ["DELTA_STREAMING_METADATA_EVOLUTION", *([blocked] if allowed else [None]), None, None, None]
     assert said == [None, *stops], said
     assert [row.id for row in engines.spark.read.format("delta").load(engines.into()).orderBy("id").collect()] == [1, 2]
-
-
-def kind_of(error):
-    """What a stream stopped for: the error class, without what is beneath it."""
-    if error is None:
-        return None
-    found = re.search(r"\[?((?:DELTA|DIFFERENT_DELTA)_[A-Z_]+)", error)
-    return found.group(1) if found else error.splitlines()[0][:300]
-
-
-class Story:
-    """A random table, random commits on it, and the options of a stream that reads it."""
-
-    COMMITS = (
-        "insert into {table} select id, {n}, {n} from range({a}, {b}, 1, {files})",
-        "insert into {table} select id, {n}, {n} from range({a}, {b}, 1, {files})",
-        "delete from {table} where id % 7 = {n} % 7",
-        "delete from {table} where p = {n}",
-        "update {table} set v = v + 1 where id % 5 = 0",
-        "optimize {table}",
-        "alter table {table} add columns (c{n} int)",
-        "alter table {table} set tblproperties ('note' = '{n}')",
-        "merge into {table} t using (select {a}L as id) s on t.id = s.id when not matched then insert (id, p) values (s.id, 0)",
-        "restore table {table} to version as of 1",
-    )
-
-    def __init__(self, seed):
-        self.random = random.Random(seed)
-        feed = self.random.random() < 0.35
-        properties = {"delta.enableDeletionVectors": self.random.choice(["true", "false"])}
-        properties |= {"delta.enableChangeDataFeed": "true"} if feed else {}
-        listed = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
-        partition = self.random.choice(["", "partitioned by (p)"])
-        self.create = f"create table {{table}} (id bigint, p int, v int) using delta {partition} tblproperties ({listed})"
-        self.options = {"readChangeFeed": "true"} if feed else {}
-        for name, values in {
-            "maxFilesPerTrigger": [1, 2, 5],
-            "maxBytesPerTrigger": ["1b", "1500b", "1m"],
-            "ignoreDeletes": ["true"],
-            "ignoreChanges": ["true"],
-            "skipChangeCommits": ["true"],
-            "startingVersion": [0, 1, 2],
-            "excludeRegex": ["p=1", "part-00000"],
-        }.items():
-            if self.random.random() < 0.3:
-                self.options[name] = self.random.choice(values)
-
-    def commits(self):
-        for _ in range(self.random.randint(1, 3)):
-            n = self.random.randint(0, 9)
-            a = self.random.randint(0, 500)
-            text = self.random.choice(self.COMMITS)
-            yield text.format(table="{table}", n=n, a=a, b=a + self.random.randint(1, 30), files=self.random.randint(1, 3))
-
-
-@pytest.mark.parametrize("seed", sampled(range(60), 20))
-def test_both_engines_emit_the_same_rows_in_the_same_batches_or_stop_for_the_same_reason(engines, seed):
-    story = Story(seed)
-    engines.sql(story.create, "insert into {table} select id, id % 3, 0 from range(0, 20, 1, 2)")
-    for _ in range(3):
-        for commit in story.commits():
-            engines.delta_spark._ask([commit.format(table=f"delta.`{engines.table}`")])  # some cannot be; that is theirs to say
-        said = {name: engines.run(name, name=name, **story.options) for name in ("delta-spark", "bayou")}
-        kinds = {name: kind_of(error) for name, error in said.items()}
-        assert kinds["delta-spark"] == kinds["bayou"], (story.options, said)
-        without = [f"c{number}" for number in range(10)]  # new columns are NULL; a batch without rows adds them, too
-        # Files that are left out count for delta-spark's limits, and its streams of changes stop before commits without files.
-        without += ["batch"] if {"excludeRegex", "readChangeFeed"} & set(story.options) else []
-        theirs, ours = (engines.rows(name, *without) for name in ("delta-spark", "bayou"))
-        if kinds["bayou"] is not None:
-            assert not Counter(theirs) - Counter(ours), story.options  # before it stops, bayou reads what was committed before
-            break
-        assert theirs == ours, story.options

@@ -9,6 +9,7 @@ from itertools import cycle
 
 import pytest
 from tests.spark.kills import KILLS, kill_all, start
+from tests.spark.stream_writer import GENERATION, GENERATIONS, rows_of
 from tests.spark.streams import run as run_to_the_end
 from tests.spark.tables import ids
 
@@ -27,13 +28,18 @@ def next_batch(folder, number):
         return number * FIRST
 
 
-def run(spark, folder, streams, kills, seed):
-    """Kills streams that run side by side into one sink, and starts them again; then they run until nothing is left."""
+def kill(folder, sink, streams, kills, seed):
+    """Kills streams that run side by side into one sink, and starts them again."""
     generator, ways = random.Random(seed), cycle(KILLS)
     for _ in range(kills // streams):
-        processes = [start("stream_writer.py", folder, number, next_batch(folder, number)) for number in range(streams)]
+        processes = [start("stream_writer.py", folder, number, next_batch(folder, number), sink) for number in range(streams)]
         for told in kill_all(processes, ways, generator, lines=4, seconds=0.8):
             assert not any(line.startswith("stopped") for line in told), told
+
+
+def run(spark, folder, streams, kills, seed):
+    """Kills streams into one sink; then they run until nothing is left."""
+    kill(folder, "sink", streams, kills, seed)
     expected = []
     for number in range(streams):
         rows = spark.readStream.format("delta").load(f"{folder}/{number}/source")
@@ -44,8 +50,25 @@ def run(spark, folder, streams, kills, seed):
     assert len(set(expected)) == len(expected) > kills
 
 
+def run_into_its_source(spark, folder, kills, seed):
+    """Kills a stream that writes into the table that it reads; then it runs until nothing is left."""
+    kill(folder, "0/source", 1, kills, seed)
+    table = f"{folder}/0/source"
+    for _ in range(GENERATIONS):  # each run reads what was there when it began
+        run_to_the_end(rows_of(spark, table, table), f"{folder}/0/checkpoint", table)
+    found = ids(spark.read.format("delta").load(table))
+    appended = [number for number in found if number < GENERATION]
+    assert found == [number + each * GENERATION for each in range(GENERATIONS) for number in appended]
+    assert appended == list(range(len(appended)))
+    assert len(appended) > kills
+
+
 def test_a_stream_that_is_killed_loses_no_row_and_writes_none_twice(spark, tmp_path):
     run(spark, tmp_path, streams=1, kills=2, seed=3)
+
+
+def test_a_stream_into_its_own_source_that_is_killed_loses_no_row_and_writes_none_twice(spark, tmp_path):
+    run_into_its_source(spark, tmp_path, kills=2, seed=5)
 
 
 @pytest.mark.soak
@@ -58,3 +81,9 @@ def test_two_hundred_kills_of_a_stream_lose_no_row_and_write_none_twice(spark, t
 @pytest.mark.timeout(3600)
 def test_forty_kills_of_two_streams_into_one_table_lose_no_row_and_write_none_twice(spark, tmp_path):
     run(spark, tmp_path, streams=2, kills=40, seed=time.time_ns())
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_forty_kills_of_a_stream_into_its_own_source_lose_no_row_and_write_none_twice(spark, tmp_path):
+    run_into_its_source(spark, tmp_path, kills=40, seed=time.time_ns())

@@ -80,7 +80,7 @@ PLAIN = {
     "an unknown column in INSERT": ("UNRESOLVED_COLUMN.WITH_SUGGESTION", "insert into {t} (id, other) values (1, 2)"),
     "a column twice in INSERT": ("COLUMN_ALREADY_EXISTS", "insert into {t} (id, ID) values (1, 2)"),
     "overflow": ("CAST_OVERFLOW_IN_TABLE_INSERT", "insert into {t} values (1, 'a', null, null, null, 5000000000)"),
-    "no number": ("INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST", "insert into {t} values ('x', 'a', null, null, null, 1)"),
+    "no number": ("CAST_INVALID_INPUT", "insert into {t} values ('x', 'a', null, null, null, 1)"),
     "overflow of a partition, saved": ("DELTA_FAILED_TO_MERGE_FIELDS", saved("select 1L id, 5000000000 p")),
     "a column twice": ("DELTA_DUPLICATE_COLUMNS_FOUND.DATA", saved("select 1L id, 'a' v, 'b' V")),
     "a field twice": ("DELTA_DUPLICATE_COLUMNS_FOUND.DATA", saved("select 1L id, struct(1 a, 2 A) s", mergeSchema="true")),

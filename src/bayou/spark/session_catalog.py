@@ -23,7 +23,7 @@ from bayou.spark.jvm.session import session_of, settings_of
 from bayou.spark.reader import PINNED_VERSION, TableRequest, is_table
 from bayou.spark.statements import InsertStatement, TableStatement
 from bayou.spark.table_properties import shown_properties
-from bayou.spark.table_types import with_table_types
+from bayou.spark.table_types import with_bold_casts, with_table_types
 from bayou.spark.truncate import truncate
 from bayou.spark.write_request import Statement, WriteRequest
 from bayou.spark.write_settings import with_settings
@@ -150,9 +150,10 @@ class SessionCatalog:
                 next_step="name the columns that the rows have: INSERT INTO table (column, ...).",
             )
         widening = merge_widening(snapshot) if evolves else Widening.NEVER
+        jvm = self._application.jvm
+        rows = with_bold_casts(jvm, rows, schema, by_name=by_name, widening=widening)
         given = parse_schema(rows.schema.json())
         wanted = evolved_columns(insert_schema(schema), given, by_name=by_name, widening=widening)
-        jvm = self._application.jvm
         rows = aligned_rows(jvm, rows, statement.name, schema_to_json(wanted), by_name=by_name)
         return without_filled(jvm, rows, schema)
 

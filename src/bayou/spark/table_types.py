@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows cast to the types of a table's columns, by name and by the session's store assignment, as Spark casts what it inserts."""
+"""Rows cast to the types of a table's columns by the session's store assignment, as delta-spark casts what is inserted."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from bayou.protocol.partition_values import INTEGER_BITS, decimal_type
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, parse_schema, schema_to_json
-from bayou.protocol.sql_text import quoted_name
+from bayou.protocol.schema_check import VOID_TYPES
 from bayou.protocol.type_widening import Widening, is_widening
 from bayou.spark.jvm.relation import aligned_rows
 from bayou.spark.jvm.row_changes import ansi_cast
 from bayou.spark.jvm.session import settings_of
-from bayou.spark.types import readable_schema
+from bayou.spark.types import as_nullable, readable_schema
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import DataFrame
 
     from bayou.protocol.schema import DataType
     from bayou.spark.jvm.bridge import Jvm
@@ -25,7 +27,7 @@ _POLICY: Final = "spark.sql.storeAssignmentPolicy"
 
 
 def with_table_types(jvm: Jvm, rows: DataFrame, table: StructType, name: str, *, widening: Widening = Widening.NEVER) -> DataFrame:
-    """Rows with a table's types. Columns and nested fields that the table has not got stay as they are.
+    """Rows with a table's types, by name. Columns and nested fields that the table has not got stay as they are.
 
     Args:
         jvm: the bridge.
@@ -38,48 +40,96 @@ def with_table_types(jvm: Jvm, rows: DataFrame, table: StructType, name: str, *,
         pyspark.errors.AnalysisException: a type cannot be cast to the table's.
     """
     given, known = readable_schema(parse_schema(rows.schema.json())), readable_schema(table)
-    wanted = [_wanted(each, known.field(each.name), widening) for each in given.fields]
-    if all(each.type == cast.type for each, cast in zip(given.fields, wanted, strict=True)):
+    kept = _Casts(lambda one, other: one if is_widening(other, one, widening) else other, by_name=True)
+    wanted = StructType(tuple(replace(each, metadata={}) for each in kept.struct(given, known).fields))
+    if all(each.type == cast.type for each, cast in zip(given.fields, wanted.fields, strict=True)):
         return rows
-    if settings_of(rows.sparkSession).get(_POLICY, "ANSI").upper() == "ANSI":
-        # Spark would refuse casts that may fail, as of text to a number; here a value that cannot be cast is the error.
-        rows = rows.select(*(_cast(jvm, rows, pair) for pair in zip(given.fields, wanted, strict=True)))
-    return aligned_rows(jvm, rows, name, schema_to_json(StructType(tuple(wanted))), by_name=True)
+    rows = with_bold_casts(jvm, rows, table, by_name=True, widening=widening, renames=False)
+    return aligned_rows(jvm, rows, name, schema_to_json(wanted), by_name=True)
 
 
-def _cast(jvm: Jvm, rows: DataFrame, pair: tuple[StructField, StructField]) -> Column:
-    given, wanted = pair
-    value = rows[quoted_name(given.name)]
-    if given.type == wanted.type or not isinstance(wanted.type, str) or (_is_number(given.type) and _is_number(wanted.type)):
-        return value  # Spark's own cast names the column of a number that is too large
-    kind = schema_to_json(StructType((replace(wanted, name="value"),)))
-    return ansi_cast(jvm, value, rows.sparkSession, kind).alias(given.name)
+def with_bold_casts(
+    jvm: Jvm, rows: DataFrame, table: StructType, *, by_name: bool, widening: Widening, renames: bool = True
+) -> DataFrame:
+    """Rows of which values of another kind than the table's are cast, as text for a number; a value that cannot be is an error.
+
+    Spark's own store assignment refuses such casts with the policy ANSI. Numbers for numbers are left to it: its error for one
+    that is too large names the column.
+
+    Args:
+        jvm: the bridge.
+        rows: the rows.
+        table: the columns that they are for.
+        by_name: whether columns and fields of structs go by their names; else by their positions.
+        widening: which types of the rows stay, because the write widens the table's.
+        renames: whether structs none of whose fields has the name of one of the column's, such as those that the function
+            `struct` makes of values, get the column's names by position.
+
+    Raises:
+        pyspark.errors.AnalysisException: a type cannot be cast to the table's.
+    """
+    is_bold = settings_of(rows.sparkSession).get(_POLICY, "ANSI").upper() == "ANSI"
+
+    def leaf(given: str, known: str) -> str:
+        is_left = not is_bold or given in VOID_TYPES or (_is_number(given) and _is_number(known))
+        return given if is_left or is_widening(known, given, widening) else known
+
+    given = as_nullable(readable_schema(parse_schema(rows.schema.json())))
+    wanted = as_nullable(_Casts(leaf, by_name=by_name, renames=renames).struct(given, readable_schema(table)))
+    changed = [number for number, pair in enumerate(zip(given.fields, wanted.fields, strict=True)) if pair[0].type != pair[1].type]
+    if not changed:
+        return rows
+    numbered = rows.toDF(*(str(number) for number in range(len(given.fields))))  # a query may have a name twice
+    columns = [numbered[str(number)] for number in range(len(given.fields))]
+    for number in changed:
+        kind = schema_to_json(StructType((replace(wanted.fields[number], name="value", metadata={}),)))
+        columns[number] = ansi_cast(jvm, columns[number], rows.sparkSession, kind)
+    return numbered.select(*(column.alias(field.name) for column, field in zip(columns, given.fields, strict=True)))
 
 
-def _is_number(kind: DataType) -> bool:
-    return isinstance(kind, str) and (kind in (*INTEGER_BITS, "float", "double") or decimal_type(kind) is not None)
+def _is_number(kind: str) -> bool:
+    return kind in (*INTEGER_BITS, "float", "double") or decimal_type(kind) is not None
 
 
-def _wanted(given: StructField, known: StructField | None, widening: Widening) -> StructField:
-    """What a column of the rows becomes beside the table's: one of the table's type, or itself where it is new there."""
-    if known is None:
-        return replace(given, nullable=True)
-    return StructField(given.name, _type(given.type, known.type, widening))
+@dataclass(frozen=True, slots=True)
+class _Casts:
+    """What types of rows become beside a table's: the fields that the rows have, and no others, all of them nullable.
+
+    Attributes:
+        leaf: the type of a value that holds no others, of the type that the rows have and that of the table.
+        by_name: whether fields go by their names; else by their positions.
+        renames: whether structs none of whose fields has the name of one of the table's get their names.
+    """
+
+    leaf: Callable[[str, str], DataType]
+    by_name: bool
+    renames: bool = False
+
+    def struct(self, given: StructType, known: StructType) -> StructType:
+        """The columns of rows beside those of a table."""
+        return StructType(tuple(self._field(field, of) for field, of in self._pairs(given, known)))
+
+    def _pairs(self, given: StructType, known: StructType) -> Iterator[tuple[StructField, StructField | None]]:
+        if self.by_name:
+            return ((field, known.field(field.name)) for field in given.fields)
+        return zip(given.fields, (*known.fields, *[None] * len(given.fields)), strict=False)
+
+    def _field(self, given: StructField, known: StructField | None) -> StructField:
+        return replace(given, nullable=True, type=given.type if known is None else self._type(given.type, known.type))
+
+    def _type(self, given: DataType, known: DataType) -> DataType:
+        if isinstance(given, StructType) and isinstance(known, StructType):
+            return self.struct(_under_names_of(known, given) if self.renames else given, known)
+        if isinstance(given, ArrayType) and isinstance(known, ArrayType):
+            return ArrayType(self._type(given.element_type, known.element_type), contains_null=True)
+        if isinstance(given, MapType) and isinstance(known, MapType):
+            key, value = self._type(given.key_type, known.key_type), self._type(given.value_type, known.value_type)
+            return MapType(key, value, value_contains_null=True)
+        return self.leaf(given, known) if isinstance(given, str) and isinstance(known, str) else known
 
 
-def _type(given: DataType, known: DataType, widening: Widening) -> DataType:
-    """A type of the rows as the table has it; the fields that the rows have, and no others."""
-    if isinstance(given, StructType) and isinstance(known, StructType):
-        pairs = ((field, known.field(field.name)) for field in given.fields)
-        fields = (
-            replace(field, nullable=True, type=field.type if there is None else _type(field.type, there.type, widening))
-            for field, there in pairs
-        )
-        return StructType(tuple(fields))
-    if isinstance(given, ArrayType) and isinstance(known, ArrayType):
-        return ArrayType(_type(given.element_type, known.element_type, widening), contains_null=True)
-    if isinstance(given, MapType) and isinstance(known, MapType):
-        key, value = _type(given.key_type, known.key_type, widening), _type(given.value_type, known.value_type, widening)
-        return MapType(key, value, value_contains_null=True)
-    widens = isinstance(given, str) and isinstance(known, str) and is_widening(known, given, widening)
-    return given if widens else known
+def _under_names_of(known: StructType, given: StructType) -> StructType:
+    """A struct's fields under the names of another one's, where it has as many and none of its own is among them."""
+    if len(given.fields) != len(known.fields) or any(known.field(each.name) is not None for each in given.fields):
+        return given
+    return StructType(tuple(replace(each, name=of.name) for each, of in zip(given.fields, known.fields, strict=True)))
