@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from bayou.protocol.schema import StructType
     from bayou.spark.jvm.parser import ParsedExpression
 
-# The functions that Spark takes a name for that is no column's.
 WITHOUT_PARENTHESES = frozenset({"current_date", "current_timestamp", "current_time", "current_user", "session_user", "user"})
 """The functions that are called by their names alone."""
 _ERROR_CLASSES = {
