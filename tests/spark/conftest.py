@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings under which every change of rows has to come to the same."""
+"""The settings under which every change of rows has to come to the same; what streaming queries read, and where they write."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.spark.streams import Arrivals
 from tests.spark.ways import FILES, VECTORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -26,3 +28,23 @@ def joins(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", request.param)
     yield request.param
     spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+
+
+@pytest.fixture
+def arrivals(spark: SparkSession, tmp_path: Path) -> Arrivals:
+    """Rows that arrive for a stream, the first two of them there already."""
+    found = Arrivals(spark, tmp_path / "arrivals", "id long, v int")
+    found.bring([(1, 10), (2, 20)])
+    return found
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> str:
+    """A path for a query's checkpoint."""
+    return str(tmp_path / "checkpoint")
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> str:
+    """A path for the table that a query writes."""
+    return str(tmp_path / "out")

@@ -33,6 +33,21 @@ class Arrivals:
         return self.spark.readStream.schema(self.schema).option("maxFilesPerTrigger", 1).parquet(self.path)
 
 
+def stream(spark: SparkSession, path: str, **options: Any) -> DataFrame:
+    """A table as a stream."""
+    return spark.readStream.format("delta").options(**options).load(path)
+
+
+def read(spark: SparkSession, path: str) -> DataFrame:
+    """A table as it is."""
+    return spark.read.format("delta").load(path)
+
+
+def rows(spark: SparkSession, path: str) -> list[tuple[Any, ...]]:
+    """The rows of a table, in order."""
+    return sorted(map(tuple, read(spark, path).collect()))
+
+
 def run(frame: DataFrame, checkpoint: Path | str, path: str | None = None, mode: str = "append", **options: Any) -> StreamingQuery:
     """Runs a stream into a table until nothing is left to do, and raises what stopped it, if anything did."""
     writer = frame.writeStream.format("delta").outputMode(mode).option("checkpointLocation", str(checkpoint))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.spark.counting import jobs, py4j_calls
 from tests.spark.processes import ask
-from tests.spark.streams import SECONDS, batches, finish, run
+from tests.spark.streams import SECONDS, batches, finish, run, stream
 from tests.spark.tables import numbers_table
 from tests.spark.test_memory import Proxies
 
@@ -87,7 +87,3 @@ def test_a_thousand_batches_keep_memory_flat(tmp_path):
     assert late["heap"] - early["heap"] < 20 * MEGABYTE, found
     assert late["resident"] - early["resident"] < 30 * MEGABYTE, found
     assert late["proxies"] - early["proxies"] <= 10, found
-
-
-def stream(spark, path, **options):
-    return spark.readStream.format("delta").options(**options).load(path)

@@ -5,27 +5,11 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812
-from tests.spark.streams import Arrivals, batches, error_class, finish, forget_last_commit, run
+from tests.spark.streams import Arrivals, batches, error_class, finish, forget_last_commit, rows, run
 from tests.spark.tables import ids
 
 from bayou import DeltaTable
 from bayou.log.delta_log import open_log
-
-
-@pytest.fixture
-def arrivals(spark, tmp_path):
-    found = Arrivals(spark, tmp_path / "arrivals", "id long, v int")
-    found.bring([(1, 10), (2, 20)])
-    return found
-
-
-@pytest.fixture
-def checkpoint(tmp_path):
-    return str(tmp_path / "checkpoint")
-
-
-def rows(spark, path):
-    return sorted(map(tuple, spark.read.format("delta").load(path).collect()))
 
 
 def history(path):

@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812
 from tests.spark.counting import jobs
-from tests.spark.streams import batches, error_class, finish, run
+from tests.spark.streams import batches, error_class, finish, read, run, stream
 from tests.spark.tables import ids, numbers, numbers_table, without_rows
 
 import bayou
@@ -22,28 +22,10 @@ from bayou.spark.streaming.stream_reader import StreamReader
 from bayou.testing.table_builder import TableBuilder, remove
 
 
-@pytest.fixture
-def checkpoint(tmp_path):
-    return str(tmp_path / "checkpoint")
-
-
-@pytest.fixture
-def out(tmp_path):
-    return str(tmp_path / "out")
-
-
-def stream(spark, path, **options):
-    return spark.readStream.format("delta").options(**options).load(path)
-
-
 def offsets(checkpoint):
     """The end of each batch, as the checkpoint has it."""
     notes = (each for each in Path(checkpoint, "offsets").iterdir() if each.name.isdigit())
     return [json.loads(each.read_text().splitlines()[2]) for each in sorted(notes, key=lambda each: int(each.name))]
-
-
-def read(spark, path):
-    return spark.read.format("delta").load(path)
 
 
 @pytest.mark.smoke

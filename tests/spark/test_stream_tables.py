@@ -6,28 +6,12 @@ from __future__ import annotations
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812
-from tests.spark.streams import Arrivals, error_class, run
+from tests.spark.streams import error_class, rows, run
 from tests.spark.tables import ids, numbers_table
 
 from bayou import DeltaTable, IdentityGenerator
 from bayou.log.delta_log import open_log
 from bayou.log.transaction import Transaction
-
-
-@pytest.fixture
-def arrivals(spark, tmp_path):
-    found = Arrivals(spark, tmp_path / "arrivals", "id long, v int")
-    found.bring([(1, 10), (2, 20)])
-    return found
-
-
-@pytest.fixture
-def checkpoint(tmp_path):
-    return str(tmp_path / "checkpoint")
-
-
-def rows(spark, path):
-    return sorted(map(tuple, spark.read.format("delta").load(path).collect()))
 
 
 def test_files_of_a_batch_are_gathered_where_that_is_asked_for(spark, arrivals, checkpoint, table_path):

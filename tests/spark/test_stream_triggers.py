@@ -8,29 +8,11 @@ from pathlib import Path
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from tests.spark.streams import SECONDS, batches, error_class, finish, run
+from tests.spark.streams import SECONDS, batches, error_class, finish, read, run, stream
 from tests.spark.tables import ids, numbers_table
 
 from bayou import DeltaTable
 from bayou.log.delta_log import open_log
-
-
-@pytest.fixture
-def checkpoint(tmp_path):
-    return str(tmp_path / "checkpoint")
-
-
-@pytest.fixture
-def out(tmp_path):
-    return str(tmp_path / "out")
-
-
-def stream(spark, path, **options):
-    return spark.readStream.format("delta").options(**options).load(path)
-
-
-def read(spark, path):
-    return spark.read.format("delta").load(path)
 
 
 def writer(frame, checkpoint):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bayou.errors import TableExistsError
@@ -18,11 +18,11 @@ from bayou.protocol.char_varchar import to_stored
 from bayou.protocol.clustering import ClusteringColumns, clustering_domain
 from bayou.protocol.clustering_rules import ClusteringRules
 from bayou.protocol.column_defaults import check_allowed
-from bayou.protocol.column_mapping import mapped_columns
+from bayou.protocol.column_mapping import MappedColumns, mapped_columns
 from bayou.protocol.features import check_writable
 from bayou.protocol.identity_rules import check_definition
 from bayou.protocol.mapping_rules import mapping_mode
-from bayou.protocol.property_rules import session_defaults, validated
+from bayou.protocol.property_rules import PropertyChange, session_defaults, validated
 from bayou.protocol.protocol_rules import protocol_for_table
 from bayou.protocol.schema import StructType, parse_schema, schema_to_json
 from bayou.protocol.schema_check import check_schema
@@ -115,45 +115,70 @@ def first_actions(
         UnsupportedFeatureError: it would need a rule that is not enforced yet, or a feature that has to be asked for by its
             name, as column defaults do; it is named.
     """
-    given = {**session_defaults(settings or {}, properties), **properties}
-    free = (settings or {}).get(_ARBITRARY, "false").lower() == "true"
+    settings = settings or {}
+    change = _asked(properties, features, settings, table)
+    check_allowed(schema, change.features, "CREATE TABLE", table=table)
+    stored = to_stored(schema)
+    _check_columns(stored, partition_by, change.configuration, table=table, may_be_empty=may_be_empty)
+    mapped = _mapped(stored, change.configuration, replaced, table)
+    metadata = _metadata(mapped, partition_by, change.description if description is None else description)
+    protocol = _protocol(change, mapped.schema, metadata, clustered=cluster_by is not None)
+    check_writable(protocol, metadata, table)
+    rules = ClusteringRules.of(settings, table)
+    return FirstActions(protocol, metadata, None if cluster_by is None else rules.checked(cluster_by, metadata))
+
+
+def _asked(properties: Mapping[str, str], features: Iterable[str], settings: Mapping[str, str], table: str) -> PropertyChange:
+    """What the properties ask for, with the session's defaults, and with further features."""
+    given = {**session_defaults(settings, properties), **properties}
+    free = settings.get(_ARBITRARY, "false").lower() == "true"
     change = validated(given, table=table, creating=True, allow_arbitrary=free)
-    configuration = dict(change.configuration)
-    named = (*change.features, *features)
-    check_allowed(schema, named, "CREATE TABLE", table=table)
+    return replace(change, features=(*change.features, *features))
+
+
+def _check_columns(
+    schema: StructType, partition_by: Sequence[str], configuration: Mapping[str, str], *, table: str, may_be_empty: bool
+) -> None:
     maps = mapping_mode(configuration) != "none"
     feeds = known_properties.ENABLE_CHANGE_DATA_FEED.read(configuration)
-    stored = to_stored(schema)
-    check_schema(stored, partition_by, table, column_mapping=maps, change_data_feed=feeds, may_be_empty=may_be_empty)
-    check_definition(stored, partition_by, table=table)
-    check_stats_columns(stored, partition_by, configuration, TableRules(table=table))
-    mapped = mapped_columns(
-        stored,
+    check_schema(schema, partition_by, table, column_mapping=maps, change_data_feed=feeds, may_be_empty=may_be_empty)
+    check_definition(schema, partition_by, table=table)
+    check_stats_columns(schema, partition_by, configuration, TableRules(table=table))
+
+
+def _mapped(schema: StructType, configuration: Mapping[str, str], replaced: Metadata | None, table: str) -> MappedColumns:
+    """The schema with ids and physical names; columns keep those of the replaced table where they fit."""
+    return mapped_columns(
+        schema,
         configuration,
         current=None if replaced is None else parse_schema(replaced.schema_string),
         current_configuration=None if replaced is None else replaced.configuration,
         replacing=replaced is not None,
         table=table,
     )
+
+
+def _metadata(mapped: MappedColumns, partition_by: Sequence[str], description: str | None) -> Metadata:
     names = [name for each in mapped.schema.fields for name in (each.name, each.physical_name)]
     partitions = [mapped.schema.field(name) for name in partition_by]
-    metadata = Metadata(
+    return Metadata(
         id=str(uuid.uuid4()),
         schema_string=schema_to_json(mapped.schema),
         partition_columns=tuple(found.name for found in partitions if found is not None),
         configuration=with_materialised_columns(mapped.configuration, names),
         created_time=int(time.time() * 1000),
-        description=description if description is not None else change.description,
+        description=description,
     )
-    protocol = protocol_for_table(
-        mapped.schema,
+
+
+def _protocol(change: PropertyChange, schema: StructType, metadata: Metadata, *, clustered: bool) -> Protocol:
+    """What is asked for, and what the table needs."""
+    return protocol_for_table(
+        schema,
         metadata.configuration,
-        features=named,
+        features=change.features,
         min_reader=change.min_reader_version,
         min_writer=change.min_writer_version,
         partition_columns=metadata.partition_columns,
-        clustered=cluster_by is not None,
+        clustered=clustered,
     )
-    check_writable(protocol, metadata, table)
-    rules = ClusteringRules.of(settings or {}, table)
-    return FirstActions(protocol, metadata, None if cluster_by is None else rules.checked(cluster_by, metadata))

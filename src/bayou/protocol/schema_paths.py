@@ -87,7 +87,8 @@ def edit_at(schema: StructType, path: Path, change: Callable[[DataType], DataTyp
 def column_not_found(path: Path, schema: StructType, rules: TableRules) -> InvalidSchemaError:
     """The error for a column that a struct does not have, to be raised."""
     message = f"There is no column {dotted(path)!r}; the columns beside it are {list(schema.names)}."
-    return rules.refusal(message, "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", "42703", column=dotted(path))
+    step = "name one of these columns."
+    return rules.refusal(message, "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", "42703", next_step=step, column=dotted(path))
 
 
 def dotted(path: Path) -> str:
@@ -129,10 +130,13 @@ def _child(kind: DataType, name: str, walked: Path, rules: TableRules) -> DataTy
             return key if lower == "key" else value
         case ArrayType():
             message = f"The column {column!r} is an array: its elements are {column}.element, not {column}.{name}."
-            raise rules.refusal(message, "DELTA_INCORRECT_ARRAY_ACCESS_BY_NAME", "KD003", column=column)
+            step = f"name {column} or {column}.element."
+            raise rules.refusal(message, "DELTA_INCORRECT_ARRAY_ACCESS_BY_NAME", "KD003", next_step=step, column=column)
         case MapType():
             message = f"The column {column!r} is a map: what it holds is {column}.key and {column}.value, not {column}.{name}."
-            raise rules.refusal(message, "DELTA_FOUND_MAP_TYPE_COLUMN", "KD003", column=column)
+            step = f"name {column}, {column}.key or {column}.value."
+            raise rules.refusal(message, "DELTA_FOUND_MAP_TYPE_COLUMN", "KD003", next_step=step, column=column)
         case _:
             message = f"The column {column!r} is {type_text(kind)}: there is no {name!r} in it."
-            raise rules.refusal(message, "DELTA_COLUMN_PATH_NOT_NESTED", "42704", column=column)
+            step = f"name {column} itself."
+            raise rules.refusal(message, "DELTA_COLUMN_PATH_NOT_NESTED", "42704", next_step=step, column=column)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from bayou.errors import InvalidSchemaError
 from bayou.protocol.partition_values import is_string_type
 from bayou.protocol.schema import DataType, StructType
-from bayou.protocol.schema_paths import TableRules, dotted, type_at
+from bayou.protocol.schema_paths import Path, TableRules, dotted, type_at
 from bayou.protocol.stats import STATS_COLUMNS, has_bounds, parse_column_list
 
 
@@ -33,15 +34,10 @@ def check_stats_columns(
     for path in () if text is None else parse_column_list(text):
         kind = type_at(schema, path, rules)
         if len(path) == 1 and path[0].lower() in partitions:
-            message = f"Data skipping is not supported for partition column {dotted(path)!r}: files have no statistics of it."
-            raise rules.refusal(
-                message, "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN", "0AKDC", column=dotted(path)
-            )
+            raise _is_partition_column(path, rules)
         for leaf, leaf_type in _leaves(kind, path):
             if not (isinstance(leaf_type, str) and (has_bounds(leaf_type) or is_string_type(leaf_type))):
-                shown = leaf_type if isinstance(leaf_type, str) else "an array or a map"
-                message = f"Data skipping is not supported for column {dotted(leaf)!r} of type {shown}: it has no bounds."
-                raise rules.refusal(message, "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE", "0AKDC", column=dotted(leaf))
+                raise _has_no_bounds(leaf, leaf_type, path, rules)
 
 
 def _leaves(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], DataType]]:
@@ -50,3 +46,18 @@ def _leaves(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
             yield from _leaves(field.type, (*path, field.name))
     else:
         yield path, kind
+
+
+def _is_partition_column(path: Path, rules: TableRules) -> InvalidSchemaError:
+    message = f"Data skipping is not supported for partition column {dotted(path)!r}: files have no statistics of it."
+    step = f"leave it out of {STATS_COLUMNS}: its values are in the log, and files are skipped by them."
+    error_class = "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN"
+    return rules.refusal(message, error_class, "0AKDC", next_step=step, column=dotted(path))
+
+
+def _has_no_bounds(leaf: Path, leaf_type: DataType, named: Path, rules: TableRules) -> InvalidSchemaError:
+    shown = leaf_type if isinstance(leaf_type, str) else "an array or a map"
+    message = f"Data skipping is not supported for column {dotted(leaf)!r} of type {shown}: it has no bounds."
+    step = f"leave it out of {STATS_COLUMNS}." if leaf == named else f"name the other fields of {dotted(named)} one by one."
+    error_class = "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE"
+    return rules.refusal(message, error_class, "0AKDC", next_step=step, column=dotted(leaf))

@@ -25,7 +25,7 @@ from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.relation import expression_type
 from bayou.spark.jvm.session import java_session, settings_of
-from bayou.spark.stored_expressions import WITHOUT_PARENTHESES, check_stored
+from bayou.spark.stored_expressions import called_by_name, check_stored
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -251,8 +251,7 @@ def _check_generated(application: Application, spark: SparkSession, schema: Stru
     kind = ExpressionKind.GENERATED_COLUMN
     for column in generated_columns(schema):
         expression = parsed(application.jvm, java_session(spark), column.expression)
-        strangers = {path[0].lower() for path in expression.columns if schema.field(path[0]) is None}
-        called = strangers & WITHOUT_PARENTHESES
+        called = called_by_name(expression, schema)
         check_functions(sorted(expression.functions | called), kind, owner=column.name, table=table)
         columns = [path for path in sorted(expression.columns) if path[0].lower() not in called]
         check_references(schema, {column.name: columns}, table=table)

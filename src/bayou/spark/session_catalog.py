@@ -200,22 +200,23 @@ def _whole(request: WriteRequest, options: Mapping[str, str]) -> WriteRequest:
     Raises:
         InvalidOptionError: an option keeps a part of the table.
     """
-    if request.replace_on is not None or request.replace_using is not None:
-        name, error_class = "replaceOn", "DELTA_DFV2_CREATE_REPLACE_INCOMPATIBLE_REPLACE_ON_OR_USING"
-        name = name if request.replace_on is not None else "replaceUsing"
-    elif request.replace_where is not None:
-        name, error_class = "replaceWhere", "DELTA_ILLEGAL_USAGE"
-    elif request.dynamic_partitions:
-        name, error_class = "partitionOverwriteMode", "DELTA_ILLEGAL_USAGE"
-    elif any(key.lower() == "overwriteschema" and value.strip().lower() == "false" for key, value in options.items()):
-        name, error_class = "overwriteSchema", "DELTA_ILLEGAL_USAGE"
-    else:
+    keeps_schema = any(key.lower() == "overwriteschema" and value.strip().lower() == "false" for key, value in options.items())
+    keep_a_part = {
+        "replaceOn": request.replace_on is not None,
+        "replaceUsing": request.replace_using is not None,
+        "replaceWhere": request.replace_where is not None,
+        "partitionOverwriteMode": bool(request.dynamic_partitions),
+        "overwriteSchema": keeps_schema,
+    }
+    option = next((name for name, is_asked in keep_a_part.items() if is_asked), None)
+    if option is None:
         return replace(request, dynamic_partitions=False)
+    by_match = option in {"replaceOn", "replaceUsing"}
     raise InvalidOptionError(
-        f"The usage of {name} is not allowed when replacing a Delta table.",
+        f"The usage of {option} is not allowed when replacing a Delta table.",
         table=request.path,
-        error_class=error_class,
-        sql_state="42613" if error_class.startswith("DELTA_DFV2") else "42601",
-        option=name,
+        error_class="DELTA_DFV2_CREATE_REPLACE_INCOMPATIBLE_REPLACE_ON_OR_USING" if by_match else "DELTA_ILLEGAL_USAGE",
+        sql_state="42613" if by_match else "42601",
+        option=option,
         next_step="leave it out, or overwrite the table instead of replacing it.",
     )

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from bayou.errors import InvalidSchemaError
 from bayou.protocol.expression_functions import ExpressionKind, refusal
+from bayou.protocol.schema import StructType
 
 if TYPE_CHECKING:
-    from bayou.protocol.schema import StructType
     from bayou.spark.jvm.parser import ParsedExpression
 
-# The functions that Spark takes a name for that is no column's.
-WITHOUT_PARENTHESES = frozenset({"current_date", "current_timestamp", "current_time", "current_user", "session_user", "user"})
+_WITHOUT_PARENTHESES = frozenset({"current_date", "current_timestamp", "current_time", "current_user", "session_user", "user"})
 """The functions that are called by their names alone."""
 _ERROR_CLASSES = {
     ExpressionKind.GENERATED_COLUMN: "DELTA_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN",
@@ -39,13 +38,11 @@ def check_stored(
         InvalidSchemaError: it calls a function that is not known to be harmless, uses what is no column, or has a subquery or
             the like.
     """
-    # Some functions are called without parentheses, and look like columns.
-    is_default = kind is ExpressionKind.COLUMN_DEFAULT
-    foreign = {path[0].lower() for path in expression.columns if is_default or schema.field(path[0]) is None}
+    foreign = _foreign_names(expression, StructType() if kind is ExpressionKind.COLUMN_DEFAULT else schema)
     refused = {name: refusal(name, kind) for name in sorted(expression.functions | foreign)}
     problems = [f"it has {each}" for each in expression.forbidden]
     problems += [f"{name}: {why}" for name, why in refused.items() if why is not None]
-    problems += [f"{name} is no column of the table" for name in sorted(foreign - WITHOUT_PARENTHESES) if refused[name] is None]
+    problems += [f"{name} is no column of the table" for name in sorted(foreign - _WITHOUT_PARENTHESES) if refused[name] is None]
     if problems:
         raise InvalidSchemaError(
             f"The expression {expression.text!r} of {of} is not used: {'; '.join(problems)}.",
@@ -56,3 +53,13 @@ def check_stored(
             next_step="remove it from the table, or store one that only uses built-in functions of a row's values.",
             expression=expression.text,
         )
+
+
+def called_by_name(expression: ParsedExpression, schema: StructType) -> frozenset[str]:
+    """The functions that an expression calls without parentheses, in lower case; a column of that name is the column."""
+    return _foreign_names(expression, schema) & _WITHOUT_PARENTHESES
+
+
+def _foreign_names(expression: ParsedExpression, schema: StructType) -> frozenset[str]:
+    """What looks like a column and is none, in lower case. Functions that are called without parentheses do, too."""
+    return frozenset(path[0].lower() for path in expression.columns if schema.field(path[0]) is None)

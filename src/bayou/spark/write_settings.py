@@ -95,28 +95,7 @@ def with_settings(request: WriteRequest, settings: Mapping[str, str]) -> WriteRe
     Raises:
         InvalidOptionError: the settings contradict the request.
     """
-    overwrites = request.mode == "overwrite"
-    chosen = (request.replace_where, request.replace_on, request.replace_using)
-    dynamic = settings.get(_PARTITION_MODE, "").lower() == "dynamic" and all(each is None for each in chosen)
-    if dynamic and overwrites and request.overwrite_schema and request.dynamic_partitions is None:
-        raise InvalidOptionError(
-            "'overwriteSchema' cannot be used in dynamic partition overwrite mode, which the session's settings ask for.",
-            table=request.path,
-            error_class="DELTA_OVERWRITE_SCHEMA_WITH_DYNAMIC_PARTITION_OVERWRITE",
-            sql_state="42613",
-            option="overwriteSchema",
-            next_step="set the option partitionOverwriteMode to static for this write.",
-        )
-    dynamic = overwrites and (dynamic if request.dynamic_partitions is None else request.dynamic_partitions)
-    if request.keeps_null_partitions and not dynamic:
-        raise InvalidOptionError(
-            "The option 'useNullIntolerantEqualityWithDPO' is for overwrites of partitions, and this write is none.",
-            table=request.path,
-            error_class="DELTA_ILLEGAL_OPTION",
-            sql_state="42616",
-            option="useNullIntolerantEqualityWithDPO",
-            next_step="set partitionOverwriteMode to dynamic and the mode to overwrite, or leave it out.",
-        )
+    dynamic = _replaces_partitions(request, settings)
     return replace(
         request,
         txn=request.txn or batch_of(settings, request.path),
@@ -124,6 +103,32 @@ def with_settings(request: WriteRequest, settings: Mapping[str, str]) -> WriteRe
         user_metadata=request.user_metadata or user_metadata_of(settings),
         dynamic_partitions=dynamic,
         optimize_write=optimizes_writes(settings) if request.optimize_write is None else request.optimize_write,
+    )
+
+
+def _replaces_partitions(request: WriteRequest, settings: Mapping[str, str]) -> bool:
+    """Whether the write replaces the partitions that its rows are in, and no others."""
+    overwrites = request.mode == "overwrite"
+    chosen = (request.replace_where, request.replace_on, request.replace_using)
+    dynamic = settings.get(_PARTITION_MODE, "").lower() == "dynamic" and all(each is None for each in chosen)
+    if dynamic and overwrites and request.overwrite_schema and request.dynamic_partitions is None:
+        message = "'overwriteSchema' cannot be used in dynamic partition overwrite mode, which the session's settings ask for."
+        error_class = "DELTA_OVERWRITE_SCHEMA_WITH_DYNAMIC_PARTITION_OVERWRITE"
+        step = "set the option partitionOverwriteMode to static for this write."
+        raise _refused(request, "overwriteSchema", message, error_class, "42613", step)
+    dynamic = overwrites and (dynamic if request.dynamic_partitions is None else request.dynamic_partitions)
+    if request.keeps_null_partitions and not dynamic:
+        message = "The option 'useNullIntolerantEqualityWithDPO' is for overwrites of partitions, and this write is none."
+        step = "set partitionOverwriteMode to dynamic and the mode to overwrite, or leave it out."
+        raise _refused(request, "useNullIntolerantEqualityWithDPO", message, "DELTA_ILLEGAL_OPTION", "42616", step)
+    return dynamic
+
+
+def _refused(
+    request: WriteRequest, option: str, message: str, error_class: str, sql_state: str, next_step: str
+) -> InvalidOptionError:
+    return InvalidOptionError(
+        message, table=request.path, error_class=error_class, sql_state=sql_state, option=option, next_step=next_step
     )
 
 
