@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import datetime as dt
+from pathlib import Path
 
 import pytest
 from pyspark.errors import AnalysisException
-from tests.spark.tables import files_on_disk
 
 COLUMNS = "id BIGINT, d DATE, s STRUCT<x: INT, y: STRING>, a ARRAY<INT>, m MAP<STRING, INT>"
 DAY = dt.date(2024, 2, 3)
@@ -41,7 +41,9 @@ def test_text_becomes_what_the_table_has_at_every_depth(spark, table, statement)
 
 
 def test_a_query_may_have_a_name_twice(spark, table):
-    spark.sql(f"INSERT INTO {table} SELECT v, '2024-02-03' d, named_struct('v', v, 'w', v) v, array(v) v, map(v, v) v FROM (SELECT '1' v)")
+    spark.sql(
+        f"INSERT INTO {table} SELECT v, '2024-02-03' d, named_struct('v', v, 'w', v) v, array(v) v, map(v, v) v FROM (SELECT '1' v)"
+    )
     assert rows(spark, table) == [(1, DAY, (1, "1"), [1], {"1": 1})]
 
 
@@ -50,13 +52,15 @@ def test_names_of_a_struct_count_where_one_of_them_is_the_columns(spark, table):
     assert rows(spark, table) == [(7, None, (1, "b"), None, None)]
 
 
-@pytest.mark.parametrize("value", ["'x', null, null, null, null", "1, 'no date', null, null, null", "1, null, null, array('x'), null"])
+@pytest.mark.parametrize(
+    "value", ["'x', null, null, null, null", "1, 'no date', null, null, null", "1, null, null, array('x'), null"]
+)
 def test_a_value_that_cannot_be_cast_is_refused_and_leaves_nothing(spark, table, table_path, value):
-    before = files_on_disk(table_path)
+    before = sorted(Path(table_path).rglob("*"))
     with pytest.raises(Exception, match=r"CAST_INVALID_INPUT") as caught:
         spark.sql(f"INSERT INTO {table} VALUES ({value})")
     assert "Py4J" not in type(caught.value).__name__
-    assert files_on_disk(table_path) == before
+    assert sorted(Path(table_path).rglob("*")) == before
 
 
 @pytest.mark.parametrize(
@@ -87,5 +91,7 @@ def test_legacy_casts_make_null_of_what_cannot_be_cast(spark, table):
 
 
 def test_insert_into_of_a_frame_casts_by_position(spark, table):
-    spark.sql("SELECT '7' q, '2024-02-03' w, named_struct('e', '1', 'r', 2) e, array('3', null) r, map('k', '4') t").write.insertInto(table)
+    spark.sql(
+        "SELECT '7' q, '2024-02-03' w, named_struct('e', '1', 'r', 2) e, array('3', null) r, map('k', '4') t"
+    ).write.insertInto(table)
     assert rows(spark, table) == [ROW]
