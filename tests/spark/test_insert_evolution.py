@@ -175,3 +175,16 @@ def test_a_table_without_columns_gets_those_of_the_rows(merging, name):
     merging.sql(f"CREATE TABLE {name} USING delta")
     merging.sql(f"INSERT INTO {name} SELECT 1L AS id, 'a' AS name")
     assert found(merging, name) == ("id:bigint,name:string", [(1, "a")])
+
+
+@pytest.mark.parametrize("value", ["'a'", "struct(1 AS x, 'a' AS y)"])
+def test_a_column_without_a_type_takes_that_of_the_rows(merging, name, value):
+    for way in ("INSERT", "writeTo"):
+        made(merging, f"{name}_{way}", "id bigint, v void")
+        rows = merging.sql(f"SELECT '1' AS id, {value} AS v")
+        if way == "INSERT":
+            merging.sql(f"INSERT INTO {name}_{way} SELECT '1', {value}")
+        else:
+            rows.writeTo(f"{name}_{way}").append()
+        assert merging.table(f"{name}_{way}").collect() == rows.selectExpr("cast(id as bigint) as id", "v").collect()
+        merging.sql(f"DROP TABLE {name}_{way}")

@@ -118,6 +118,8 @@ class _Casts:
         return replace(given, nullable=True, type=given.type if known is None else self._type(given.type, known.type))
 
     def _type(self, given: DataType, known: DataType) -> DataType:
+        if known in VOID_TYPES:
+            return given  # a column without a type takes that of the rows, where the write may change the schema
         if isinstance(given, StructType) and isinstance(known, StructType):
             return self.struct(_under_names_of(known, given) if self.renames else given, known)
         if isinstance(given, ArrayType) and isinstance(known, ArrayType):
