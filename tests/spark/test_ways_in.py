@@ -299,7 +299,11 @@ def test_is_delta_table_tells_tables_from_folders(spark, table_path, tmp_path):
     assert bayou.DeltaTable.isDeltaTable(spark, table_path)
     assert bayou.DeltaTable.isDeltaTable(spark, f"file://{table_path}")
     assert not bayou.DeltaTable.isDeltaTable(spark, str(tmp_path))
-    assert not bayou.DeltaTable.isDeltaTable(spark, str(tmp_path / "nothing"))
+    (tmp_path / "empty" / "_delta_log").mkdir(parents=True)
+    partition = Path(table_path, "p=1")
+    partition.mkdir()
+    for folder in (tmp_path / "nothing", tmp_path / "empty", partition):
+        assert not bayou.DeltaTable.isDeltaTable(spark, str(folder))
 
 
 def test_a_path_with_odd_characters_is_read(spark, tmp_path):
