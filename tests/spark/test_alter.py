@@ -385,6 +385,13 @@ def test_properties_are_set_and_unset_with_the_features_that_they_need(table):
     assert len(rows(table)) == 3
 
 
+def test_case_counts_for_the_keys_of_users(table):
+    table.setProperties({"My.Own": "a", "my.own": "b"})
+    table.unsetProperties("My.Own")
+    assert state(table).properties == {"my.own": "b"}
+    refused(table, lambda: table.unsetProperties("MY.OWN"), InvalidOptionError, "DELTA_UNSET_NON_EXISTENT_PROPERTY")
+
+
 def test_the_comment_of_the_table_is_its_description(table):
     table.setComment("three rows")
     assert table.detail().collect()[0].description == "three rows"
@@ -453,7 +460,8 @@ def test_the_protocol_rises_and_never_falls(table):
     table.upgradeTableProtocol(1, 3)
     assert state(table).protocol == Protocol(1, 3)
     assert last(table)[0] == "UPGRADE PROTOCOL"
-    assert parameter(table, "newProtocol") == {"minReaderVersion": 1, "minWriterVersion": 3}
+    shown = {"minReaderVersion": 1, "minWriterVersion": 3, "readerFeatures": None, "writerFeatures": None}
+    assert parameter(table, "newProtocol") == shown
     unchanged(table, lambda: table.upgradeTableProtocol(1, 2))
     unchanged(table, lambda: table.upgradeTableProtocol(3, 7))
     table.addFeatureSupport("rowtracking")
@@ -500,7 +508,7 @@ def test_domains_and_timestamps_go_with_their_feature(spark, table):
     table.dropFeatureSupport("inCommitTimestamp")
     found = state(table)
     assert found.protocol == Protocol(1, 2)
-    assert found.properties == {}
+    assert found.properties == {"delta.enableInCommitTimestamps": "false"}
     append(spark.sql("select 6 id"), table)
     assert table.toDF().count() == 5
 
@@ -529,7 +537,7 @@ def test_deletion_vectors_are_dropped_with_the_files_that_have_some(spark, table
     table.setProperties({"delta.enableDeletionVectors": "true"})
     table.dropFeatureSupport("deletionVectors")
     assert state(table).protocol.reader_features is None
-    assert state(table).properties["delta.enableDeletionVectors"] == "false"
+    assert "delta.enableDeletionVectors" not in state(table).properties
     assert len(rows(table)) == 3
     path = str(tmp_path / "marked")
     has_vectors = Protocol(3, 7, ("deletionVectors",), ("deletionVectors",))

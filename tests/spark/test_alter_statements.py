@@ -59,6 +59,15 @@ def test_columns_are_added_renamed_moved_and_dropped(spark, table, table_path):
     ]
 
 
+def test_columns_for_several_places_come_in_one_commit(spark, table, table_path):
+    before = snapshot(table_path).version
+    spark.sql(f"ALTER TABLE {table} ADD COLUMNS (e INT FIRST, s.y STRING FIRST, f INT AFTER id, g INT)")
+    found = snapshot(table_path)
+    assert found.version == before + 1
+    assert list(found.schema.names) == ["e", "id", "f", "name", "s", "g"]
+    assert [each.name for each in found.schema.field("s").type.fields] == ["y", "x"]
+
+
 @pytest.mark.smoke
 def test_a_column_gets_a_type_a_comment_a_place_and_a_default(spark, table, table_path):
     spark.sql(f"ALTER TABLE {table} ALTER COLUMN s.x TYPE BIGINT")

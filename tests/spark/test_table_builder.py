@@ -141,14 +141,15 @@ def test_what_exists_is_not_made_again(spark, name, table_path):
 
 @pytest.mark.smoke
 def test_a_replaced_table_is_another_one_with_the_same_history(spark, table_path):
-    spark.range(3).write.format("delta").option("delta.enableDeletionVectors", "true").save(table_path)
+    writer = spark.range(3).write.format("delta").option("delta.enableDeletionVectors", "true")
+    writer.option("delta.checkpointInterval", "20").save(table_path)
     before = bayou.open(table_path).snapshot()
     DeltaTable.replace(spark).location(table_path).addColumn("name", "STRING").execute()
     after = bayou.open(table_path).snapshot()
     assert after.version == 1
     assert after.metadata.id != before.metadata.id
     assert after.schema.names == ("name",)
-    assert after.properties == {}
+    assert after.properties == {"delta.enableDeletionVectors": "true"}
     assert after.num_files == 0
     assert after.protocol == Protocol(3, 7, ("deletionVectors",), ("appendOnly", "invariants", "deletionVectors"))
     assert [entry.operation for entry in bayou.open(table_path).history()] == ["REPLACE TABLE", "WRITE"]

@@ -206,7 +206,7 @@ def test_with_truncated_history_a_feature_goes_after_a_day(spark, table):
     with pytest.raises(InvalidOptionError) as caught:
         table.dropFeatureSupport("deletionVectors", truncateHistory=True)
     assert caught.value.getErrorClass() == "DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD"
-    assert state(table).properties["delta.enableDeletionVectors"] == "false"
+    assert "delta.enableDeletionVectors" not in state(table).properties
     with pytest.raises(InvalidOptionError) as caught:
         table.dropFeatureSupport("deletionVectors", truncateHistory=True)
     assert caught.value.getErrorClass() == "DELTA_FEATURE_DROP_HISTORICAL_VERSIONS_EXIST"

@@ -23,6 +23,7 @@ from bayou.log.commit_report import CommitReport
 from bayou.log.conflict import CommitIntent, TableState, resolve
 from bayou.log.isolation import IsolationLevel
 from bayou.log.late_commits import Standing, standing, withdraw
+from bayou.log.metadata_tags import metadata_tags
 from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
 from bayou.log.row_tracking import NO_ROW_ID, PRESERVED_TAG, high_water_mark, tracks_rows, with_row_ids
 from bayou.log.staged import StagedActions, encode_line
@@ -212,12 +213,18 @@ class CommitLoop:
         if provenance.user_metadata is not None:
             info["userMetadata"] = provenance.user_metadata
         info |= {"engineInfo": provenance.engine_info, "txnId": provenance.txn_id}
-        has_files = bool(self._staged.adds or self._staged.removed_files)
-        tags = {COUNTABLE_TAG: "true"} if has_files and self._countable else {}
-        metadata = self._base.metadata
-        if metadata is not None and properties.ENABLE_ROW_TRACKING.read(metadata.configuration):
-            tags[PRESERVED_TAG] = "true"  # what would not preserve them is refused
+        tags = self._tags()
         return {**info, "tags": tags} if tags else info
+
+    def _tags(self) -> dict[str, str]:
+        staged, before = self._staged, self._base.metadata
+        tags = {COUNTABLE_TAG: "true"} if (staged.adds or staged.removed_files) and self._countable else {}
+        if before is None:
+            return tags
+        after = staged.metadata or before
+        if all(properties.ENABLE_ROW_TRACKING.read(each.configuration) for each in (before, after)):
+            tags[PRESERVED_TAG] = "true"  # what would not preserve them is refused
+        return tags | metadata_tags(before, after)
 
     def _put(self, version: int, data: bytes) -> bool:
         """Put the commit if its version is free; a put that failed is looked for in the log, and tried again if it is not there.
@@ -367,5 +374,7 @@ def _generated(before: Metadata | None, after: Metadata | None) -> frozenset[str
     return frozenset(each.name for each in moved)
 
 
-def _parameter(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+def _parameter(value: object) -> object:
+    """A parameter as the log has it: plain values as they are, what has an inside as JSON text."""
+    plain = value is None or isinstance(value, (str, bool, int))
+    return value if plain else json.dumps(value, separators=(",", ":"), ensure_ascii=False)

@@ -7,15 +7,16 @@ import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import TableExistsError
+from bayou.log.row_tracking import FEATURE as TRACKS_ROWS
 from bayou.log.row_tracking import with_materialised_columns
 from bayou.log.transaction import Transaction
 from bayou.protocol import properties as known_properties
 from bayou.protocol.actions import DomainMetadata, Metadata, Protocol
 from bayou.protocol.char_varchar import to_stored
-from bayou.protocol.clustering import ClusteringColumns, clustering_domain
+from bayou.protocol.clustering import ClusteringColumns, clustering_domain, names_of
 from bayou.protocol.clustering_rules import ClusteringRules
 from bayou.protocol.column_defaults import check_allowed
 from bayou.protocol.column_mapping import MappedColumns, mapped_columns
@@ -23,7 +24,7 @@ from bayou.protocol.features import check_writable
 from bayou.protocol.identity_rules import check_definition
 from bayou.protocol.mapping_rules import mapping_mode
 from bayou.protocol.property_rules import PropertyChange, session_defaults, validated
-from bayou.protocol.protocol_rules import protocol_for_table
+from bayou.protocol.protocol_rules import protocol_for_table, with_requirements
 from bayou.protocol.schema import StructType, parse_schema, schema_to_json
 from bayou.protocol.schema_check import check_schema
 from bayou.protocol.schema_paths import TableRules
@@ -31,6 +32,18 @@ from bayou.protocol.stats_columns import check_stats_columns
 
 if TYPE_CHECKING:
     from bayou.log.delta_log import DeltaLog
+
+_KEPT: Final = frozenset(
+    each.key
+    for each in (
+        known_properties.CHECKPOINT_POLICY,
+        known_properties.ENABLE_DELETION_VECTORS,
+        known_properties.ENABLE_ROW_TRACKING,
+        known_properties.MATERIALIZED_ROW_ID,
+        known_properties.MATERIALIZED_ROW_COMMIT_VERSION,
+    )
+)
+"""The properties that a table keeps when another one takes its place without saying anything of them, as with delta-spark."""
 
 _ARBITRARY = "spark.databricks.delta.allowArbitraryProperties.enabled"
 """The session's setting that lets a table have properties of `delta.` that nobody knows."""
@@ -49,8 +62,25 @@ def create_table(
                 next_step="Append to it, or choose another path.",
             )
     first = first_actions(schema, partition_by, properties, table=log.table_uri, description=description)
-    parameters = {"partitionBy": list(partition_by), "description": description, "properties": dict(properties)}
+    parameters = creation_parameters(first.metadata, managed=False)
     Transaction(log, None, "CREATE TABLE", parameters).commit(first.actions, metrics={})
+
+
+def creation_parameters(metadata: Metadata, cluster_by: ClusteringColumns | None = None, *, managed: bool) -> dict[str, Any]:
+    """What the history shows of an operation that makes a table, or puts another one in its place.
+
+    Args:
+        metadata: the table's metadata.
+        cluster_by: the paths of its clustering columns.
+        managed: whether the catalog chose its folder.
+    """
+    return {
+        "partitionBy": list(metadata.partition_columns),
+        "clusterBy": names_of(cluster_by or ()),
+        "description": metadata.description,
+        "isManaged": "true" if managed else "false",
+        "properties": dict(metadata.configuration),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,24 +146,32 @@ def first_actions(
             name, as column defaults do; it is named.
     """
     settings = settings or {}
-    change = _asked(properties, features, settings, table)
+    change = _asked(properties, features, settings, replaced, table)
     check_allowed(schema, change.features, "CREATE TABLE", table=table)
     stored = to_stored(schema)
     _check_columns(stored, partition_by, change.configuration, table=table, may_be_empty=may_be_empty)
     mapped = _mapped(stored, change.configuration, replaced, table)
-    metadata = _metadata(mapped, partition_by, change.description if description is None else description)
+    metadata = _metadata(mapped, partition_by, change, description)
     protocol = _protocol(change, mapped.schema, metadata, clustered=cluster_by is not None)
     check_writable(protocol, metadata, table)
     rules = ClusteringRules.of(settings, table)
     return FirstActions(protocol, metadata, None if cluster_by is None else rules.checked(cluster_by, metadata))
 
 
-def _asked(properties: Mapping[str, str], features: Iterable[str], settings: Mapping[str, str], table: str) -> PropertyChange:
-    """What the properties ask for, with the session's defaults, and with further features."""
+def _asked(
+    properties: Mapping[str, str], features: Iterable[str], settings: Mapping[str, str], replaced: Metadata | None, table: str
+) -> PropertyChange:
+    """What the properties ask for, with the session's defaults, what a replaced table leaves, and further features."""
     given = {**session_defaults(settings, properties), **properties}
     free = settings.get(_ARBITRARY, "false").lower() == "true"
     change = validated(given, table=table, creating=True, allow_arbitrary=free)
-    return replace(change, features=(*change.features, *features))
+    configuration = {**_kept(replaced), **change.configuration}
+    return replace(change, configuration=configuration, features=(*change.features, *features))
+
+
+def _kept(replaced: Metadata | None) -> dict[str, str]:
+    before = {} if replaced is None else replaced.configuration
+    return {key: value for key, value in before.items() if key in _KEPT}
 
 
 def _check_columns(
@@ -158,16 +196,17 @@ def _mapped(schema: StructType, configuration: Mapping[str, str], replaced: Meta
     )
 
 
-def _metadata(mapped: MappedColumns, partition_by: Sequence[str], description: str | None) -> Metadata:
+def _metadata(mapped: MappedColumns, partition_by: Sequence[str], change: PropertyChange, description: str | None) -> Metadata:
     names = [name for each in mapped.schema.fields for name in (each.name, each.physical_name)]
     partitions = [mapped.schema.field(name) for name in partition_by]
+    tracks = TRACKS_ROWS in with_requirements(change.features)
     return Metadata(
         id=str(uuid.uuid4()),
         schema_string=schema_to_json(mapped.schema),
         partition_columns=tuple(found.name for found in partitions if found is not None),
-        configuration=with_materialised_columns(mapped.configuration, names),
+        configuration=with_materialised_columns(mapped.configuration, names, tracks=tracks),
         created_time=int(time.time() * 1000),
-        description=description,
+        description=change.description if description is None else description,
     )
 
 

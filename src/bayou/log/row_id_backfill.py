@@ -143,7 +143,7 @@ def _recommitted(log: DeltaLog, begin: Begin, recommit: _Recommit, files_per_com
 def _commit(snapshot: Snapshot, begin: Begin, recommit: _Recommit, files: pa.Table, batch: int) -> None:
     adds = live_files(files)
     empty = [num_records(add.stats) == 0 for add in adds]
-    with begin(snapshot, recommit.operation, {"batchId": batch}) as transaction:
+    with begin(snapshot, recommit.operation, {"batchId": str(batch)}) as transaction:
         transaction.reads.note_files(files["path"])
         if any(empty):
             # No commit adds a file without rows. Such a file is of no use, and goes.

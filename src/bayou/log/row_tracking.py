@@ -27,6 +27,8 @@ from bayou.protocol.features import writer_features
 if TYPE_CHECKING:
     from bayou.log.staged import StagedActions
 
+FEATURE: Final = "rowTracking"
+"""The table feature."""
 DOMAIN: Final = "delta.rowTracking"
 """The domain that holds the highest row id."""
 NO_ROW_ID: Final = -1
@@ -34,7 +36,6 @@ NO_ROW_ID: Final = -1
 PRESERVED_TAG: Final = "delta.rowTracking.preserved"
 """The tag in `commitInfo.tags` that says whether a commit kept the ids of the rows that it rewrote: `true` or `false`."""
 
-_FEATURE: Final = "rowTracking"
 _MARK: Final = "rowIdHighWaterMark"
 # How the statistics begin of the writers that put the count first, which is most of them.
 _COUNT_FIRST: Final = re.compile(r'\{"numRecords":([0-9]+)[,}]')
@@ -50,7 +51,7 @@ def tracks_rows(protocol: Protocol | None, metadata: Metadata | None) -> bool:
 
     The property `delta.enableRowTracking` is another thing: it says that ids have to survive rewriting, too.
     """
-    if protocol is None or _FEATURE not in writer_features(protocol):
+    if protocol is None or FEATURE not in writer_features(protocol):
         return False
     return metadata is None or not properties.ROW_TRACKING_SUSPENDED.read(metadata.configuration)
 
@@ -150,12 +151,12 @@ def assigned_columns(adds: pa.Table, mark: int, version: int, table: str) -> tup
 
 
 def domain_of(mark: int) -> DomainMetadata:
-    """The domain's metadata for a highest row id."""
-    return DomainMetadata(DOMAIN, json.dumps({_MARK: mark}, separators=(",", ":")))
+    """The domain's metadata for a highest row id, as delta-spark writes it."""
+    return DomainMetadata(DOMAIN, json.dumps({_MARK: mark, "domainName": DOMAIN}, separators=(",", ":")))
 
 
 def with_materialised_columns(
-    configuration: Mapping[str, str], columns: Iterable[str] = (), *, keep: bool = True
+    configuration: Mapping[str, str], columns: Iterable[str] = (), *, keep: bool = True, tracks: bool = False
 ) -> dict[str, str]:
     """A configuration with names for the hidden columns that keep row ids and versions, where the table preserves them.
 
@@ -163,9 +164,10 @@ def with_materialised_columns(
         configuration: the table's properties after the change.
         columns: the names of the table's columns, logical and physical, which the new ones must not have.
         keep: whether names that are set stay; not so in a clone or a replaced table, whose files are others.
+        tracks: whether there are to be names although the table only has the feature, as a new one has them.
     """
     found = dict(configuration)
-    if not properties.ENABLE_ROW_TRACKING.read(configuration):
+    if not (tracks or properties.ENABLE_ROW_TRACKING.read(configuration)):
         return found
     taken = {name.lower() for name in columns}
     for key, prefix in _MATERIALISED:

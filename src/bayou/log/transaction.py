@@ -8,6 +8,7 @@ import enum
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -85,7 +86,7 @@ class Transaction:
             log: the table's log.
             snapshot: the state that the commit is made from; None where it creates the table.
             operation: the operation's name, for the history.
-            parameters: its parameters; each value is put into the log as JSON text.
+            parameters: its parameters; texts, numbers and booleans are put into the log as they are, others as JSON text.
             engine_info: who writes.
             user_metadata: the user's own note.
             txn: an application's id and a version of its own; the commit is made once for them.
@@ -176,6 +177,15 @@ class Transaction:
         found = self.snapshot.transactions.get(app_id)
         return None if found is None else found.version
 
+    def describe(self, parameters: Mapping[str, Any]) -> None:
+        """Say what the operation was asked for, where that was not known when the transaction began.
+
+        Args:
+            parameters: the operation's parameters, in the place of those given before.
+        """
+        self._check_open()
+        self._provenance = replace(self._provenance, parameters=dict(parameters))
+
     def stage(self, *actions: Action) -> None:
         """Add actions to the commit."""
         self._check_open()
@@ -265,7 +275,12 @@ class Transaction:
         return adds
 
     def commit(
-        self, actions: Iterable[Action] = (), *, metrics: Mapping[str, object] | None = None, new_files: bool = False
+        self,
+        actions: Iterable[Action] = (),
+        *,
+        metrics: Mapping[str, object] | None = None,
+        new_files: bool = False,
+        may_be_empty: bool = False,
     ) -> Committed | Unchanged:
         """Put the staged actions, and these, into the log as one version.
 
@@ -276,6 +291,7 @@ class Transaction:
                 that no commit can have added before. Then the version's checksum follows from the last one. Where it is not
                 so and said all the same, checksums are wrong; where it is so and not said, large tables have none until the
                 next checkpoint.
+            may_be_empty: whether a version is made without an action, too.
 
         Returns:
             The version that was made; or that nothing was, where there is nothing to commit or `txn` was committed before.
@@ -287,13 +303,18 @@ class Transaction:
             UnsupportedFeatureError: the actions' own metadata ask for what bayou does not do.
             TransactionStateError: the transaction is over.
         """
-        outcome = self.try_commit(actions, metrics=metrics, new_files=new_files)
+        outcome = self.try_commit(actions, metrics=metrics, new_files=new_files, may_be_empty=may_be_empty)
         if isinstance(outcome, (Committed, Unchanged)):
             return outcome
         raise outcome.error
 
     def try_commit(
-        self, actions: Iterable[Action] = (), *, metrics: Mapping[str, object] | None = None, new_files: bool = False
+        self,
+        actions: Iterable[Action] = (),
+        *,
+        metrics: Mapping[str, object] | None = None,
+        new_files: bool = False,
+        may_be_empty: bool = False,
     ) -> CommitOutcome:
         """Like `commit`, with conflicts and unknown outcomes as values."""
         self._check_open()
@@ -303,7 +324,7 @@ class Transaction:
             self._discard_vectors()
             return Unchanged(self.read_version, "replayed")
         try:
-            loop = self._loop(actions, new_files=new_files)
+            loop = self._loop(actions, new_files=new_files, may_be_empty=may_be_empty)
         except BaseException:
             self._discard_vectors()
             raise
@@ -319,11 +340,11 @@ class Transaction:
             run_hooks(CommittedVersion(self.log, outcome.version, loop.staged, loop.commit_info, loop.configuration))
         return outcome
 
-    def _loop(self, actions: Iterable[Action], *, new_files: bool) -> CommitLoop | None:
+    def _loop(self, actions: Iterable[Action], *, new_files: bool, may_be_empty: bool) -> CommitLoop | None:
         """The attempts to come; None where there is nothing to commit."""
         rows = self._rows
         staged = StagedActions.of([*self._own_transaction(), *self._staged, *actions], self.log.table_uri, self._removed)
-        if staged.is_empty and (rows is None or rows.is_empty):
+        if staged.is_empty and (rows is None or rows.is_empty) and not may_be_empty:
             return None
         loop = CommitLoop(
             self.log,

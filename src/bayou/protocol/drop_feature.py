@@ -45,7 +45,8 @@ class DropFeaturePlan:
     Attributes:
         feature: its name in the protocol's lists.
         protocol: the table's protocol after the last commit.
-        set_properties: properties to set first, so that no other writer brings the feature's traces back.
+        unset_first: properties to take away first, so that no other writer brings the feature's traces back.
+        set_properties: properties to set in the same commit.
         actions: what to undo then.
         barriers: how many empty commits, each with a checkpoint, separate the traces from the end.
         truncates_history: whether the history that knows the feature goes: without a trace the protocol may be lowered at
@@ -59,6 +60,7 @@ class DropFeaturePlan:
 
     feature: str
     protocol: Protocol
+    unset_first: tuple[str, ...] = ()
     set_properties: Mapping[str, str] = field(default_factory=dict)
     actions: tuple[PreDowngrade, ...] = ()
     barriers: int = 0
@@ -73,24 +75,28 @@ class _Undoing:
     sets: Mapping[str, str] = field(default_factory=dict)
     actions: tuple[PreDowngrade, ...] = ()
     unsets: tuple[str, ...] = ()
+    unsets_first: tuple[str, ...] = ()
 
 
 _BARRIERS: Final = 3
 _TIMESTAMPS: Final = _Undoing(
-    unsets=(
-        properties.ENABLE_IN_COMMIT_TIMESTAMPS.key,
-        properties.ICT_ENABLEMENT_VERSION.key,
+    {properties.ENABLE_IN_COMMIT_TIMESTAMPS.key: "false"},
+    unsets_first=(
         properties.ICT_ENABLEMENT_TIMESTAMP.key,
-    )
+        properties.ICT_ENABLEMENT_VERSION.key,
+        properties.ENABLE_IN_COMMIT_TIMESTAMPS.key,
+    ),
 )
-_WIDENING: Final = _Undoing({properties.ENABLE_TYPE_WIDENING.key: "false"}, (PreDowngrade.REWRITE_WIDENED_FILES,))
+_WIDENING: Final = _Undoing(actions=(PreDowngrade.REWRITE_WIDENED_FILES,), unsets_first=(properties.ENABLE_TYPE_WIDENING.key,))
 _UNDOING: Final[Mapping[str, _Undoing]] = {
     "checkConstraints": _Undoing(),
     "checkpointProtection": _Undoing(
         actions=(PreDowngrade.TRUNCATE_PROTECTED_HISTORY,), unsets=(properties.CHECKPOINT_PROTECTION_VERSION.key,)
     ),
     "columnMapping": _Undoing(actions=(PreDowngrade.REMOVE_COLUMN_MAPPING,)),
-    "deletionVectors": _Undoing({properties.ENABLE_DELETION_VECTORS.key: "false"}, (PreDowngrade.PURGE_DELETION_VECTORS,)),
+    "deletionVectors": _Undoing(
+        actions=(PreDowngrade.PURGE_DELETION_VECTORS,), unsets_first=(properties.ENABLE_DELETION_VECTORS.key,)
+    ),
     "domainMetadata": _Undoing(actions=(PreDowngrade.REMOVE_DOMAINS,)),
     "inCommitTimestamp": _TIMESTAMPS,
     "inCommitTimestamp-preview": _TIMESTAMPS,
@@ -166,6 +172,7 @@ def drop_feature_plan(
     return DropFeaturePlan(
         feature,
         _without(protocol, feature, protect=fast),
+        tuple(key for key in undoing.unsets_first if _is_set(key, metadata.configuration)),
         sets,
         undoing.actions,
         _BARRIERS if fast else int(protects),
@@ -174,6 +181,11 @@ def drop_feature_plan(
         fast,
         tuple(key for key in undoing.unsets if key.lower() in set_here),
     )
+
+
+def _is_set(key: str, configuration: Mapping[str, str]) -> bool:
+    """Whether a property says something else than its default."""
+    return bool(properties.PROPERTIES[key].read(configuration) != properties.PROPERTIES[key].read({}))
 
 
 def _differs(key: str, value: str, configuration: Mapping[str, str]) -> bool:

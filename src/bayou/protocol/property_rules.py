@@ -121,6 +121,16 @@ def canonical_key(key: str) -> str:
     return _CANONICAL_KEYS.get(key.lower(), key)
 
 
+def compared_key(key: str) -> str:
+    """A key as it is compared: case counts for a user's own keys, and for those of `delta.` it does not."""
+    return key.lower() if key.lower().startswith(_DELTA) else key
+
+
+def shown_key(key: str) -> str:
+    """A key as the history shows it: as it was given, features in lower case."""
+    return key.lower() if key.lower().startswith(properties.FEATURE_PREFIX) else key
+
+
 def session_defaults(confs: Mapping[str, str], given: Mapping[str, str] | None = None) -> dict[str, str]:
     """The properties that a session's settings give to a new table; checked by `validated`, together with the given ones.
 

@@ -8,7 +8,6 @@ made. Sources: PROTOCOL.md, "Table Features"; delta-spark's `TableFeatureSupport
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import reduce
 from typing import Final
 
@@ -88,14 +87,12 @@ def protocol_for_table(
         configuration: its properties.
         features: features that were named (`PropertyChange.features`).
         min_reader: the reader version asked for.
-        min_writer: the writer version asked for. A version that has lists implies what the default does.
+        min_writer: the writer version asked for. A version that has lists implies no feature, as in delta-spark.
         partition_columns: their logical names.
         clustered: whether it has clustering columns.
     """
     needed = required_features(schema, configuration, partition_columns=partition_columns, clustered=clustered)
     versions = Protocol(min_reader or DEFAULT_PROTOCOL.min_reader_version, min_writer or DEFAULT_PROTOCOL.min_writer_version)
-    if versions.min_writer_version >= MAX_WRITER_VERSION:
-        versions = replace(DEFAULT_PROTOCOL, min_reader_version=versions.min_reader_version)
     return _with_features(versions, [*features, *_lacking(needed, frozenset(features))])
 
 

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidOptionError
 from bayou.log.row_id_backfill import lacks_row_ids
+from bayou.log.row_tracking import FEATURE
 from bayou.protocol import properties
 from bayou.protocol.actions import Metadata
 from bayou.protocol.mapping_rules import mapping_mode, mode_change
 from bayou.protocol.property_combinations import check_combinations
-from bayou.protocol.property_rules import canonical_key, validated
+from bayou.protocol.property_rules import canonical_key, compared_key, shown_key, validated
+from bayou.protocol.protocol_rules import supported_features
 from bayou.protocol.stats_columns import check_stats_columns
 from bayou.spark.alter_mapping import ALLOW_REMOVAL, remove_column_mapping
 from bayou.spark.alter_row_tracking import give_row_ids
@@ -59,11 +61,14 @@ def set_properties(target: AlterTarget, given: Mapping[str, str]) -> None:
         return
     actions = _actions(target, snapshot, texts)
     tracks = _begins_row_tracking(snapshot, actions)
-    if tracks and lacks_row_ids(snapshot):
+    if tracks and (lacks_row_ids(snapshot) or FEATURE not in supported_features(snapshot.protocol)):
         give_row_ids(target, snapshot)
         snapshot = target.snapshot()
         actions = _actions(target, snapshot, texts)
-    target.commit(snapshot, "SET TBLPROPERTIES", {"properties": texts}, actions, reads_table=tracks)
+    shown = {shown_key(key): value for key, value in texts.items()}
+    # A file that is added while row tracking is suspended has no row ids.
+    reads = tracks and properties.ROW_TRACKING_SUSPENDED.read(snapshot.metadata.configuration)
+    target.commit(snapshot, "SET TBLPROPERTIES", {"properties": shown}, actions, reads_table=reads)
 
 
 def unset_properties(target: AlterTarget, keys: Sequence[str], *, if_exists: bool = False) -> None:
@@ -83,11 +88,10 @@ def unset_properties(target: AlterTarget, keys: Sequence[str], *, if_exists: boo
     if _removes_mapping(target, snapshot, wanted, "none"):
         remove_column_mapping(target, snapshot, keep_mode=False)
         return
-    lower = {key.lower() for key in wanted}
     after = _without(snapshot.metadata.configuration, wanted)
     check_combinations(after, table=target.uri, version=snapshot.version, touched=dict.fromkeys(wanted, ""))
     _check_mapping(snapshot, after)
-    description = None if COMMENT in lower else snapshot.metadata.description
+    description = None if COMMENT in wanted else snapshot.metadata.description
     metadata = replace(snapshot.metadata, configuration=after, description=description)
     parameters = {"properties": wanted, "ifExists": if_exists}
     target.commit(snapshot, "UNSET TBLPROPERTIES", parameters, altered(snapshot, metadata, snapshot.schema))
@@ -120,9 +124,9 @@ def _text(value: object) -> str:
 
 
 def _without(configuration: Mapping[str, str], keys: Mapping[str, str] | Sequence[str]) -> dict[str, str]:
-    """A configuration without some keys, in whatever case a table spells them."""
-    gone = {key.lower() for key in keys}
-    return {key: value for key, value in configuration.items() if key.lower() not in gone}
+    """A configuration without some keys; those of `delta.` in whatever case the table spells them."""
+    gone = set(map(compared_key, keys))
+    return {key: value for key, value in configuration.items() if compared_key(key) not in gone}
 
 
 def _check_mapping(snapshot: Snapshot, after: Mapping[str, str]) -> None:
@@ -146,7 +150,7 @@ def _begins_row_tracking(snapshot: Snapshot, actions: Sequence[Action]) -> bool:
 
 
 def _check_unset(snapshot: Snapshot, keys: Sequence[str], *, if_exists: bool) -> None:
-    known = {key.lower() for key in snapshot.metadata.configuration}
+    known = set(map(compared_key, snapshot.metadata.configuration))
     known |= {COMMENT} if snapshot.metadata.description is not None else set()
     for key in keys:
         if key in _BY_WRITERS_ONLY:
@@ -158,7 +162,7 @@ def _check_unset(snapshot: Snapshot, keys: Sequence[str], *, if_exists: bool) ->
                 sql_state="42939",
                 option=key,
             )
-        if not if_exists and key.lower() not in known:
+        if not if_exists and compared_key(key) not in known:
             raise InvalidOptionError(
                 f"Attempted to unset non-existent property '{key}' in table {snapshot.table_uri}",
                 table=snapshot.table_uri,

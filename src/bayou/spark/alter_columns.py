@@ -16,11 +16,12 @@ from bayou.protocol.char_varchar import type_text
 from bayou.protocol.column_defaults import refuse_nested_defaults
 from bayou.protocol.column_mapping import without_mapping
 from bayou.protocol.mapping_rules import shown_path
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
 from bayou.protocol.schema_changes import AddedColumn, Position, rename_partition_columns, rewrite_stats_columns
 from bayou.protocol.schema_paths import TableRules, type_at
 from bayou.protocol.schema_replace import replace_columns as replaced_columns
 from bayou.protocol.stats import parse_column_list
+from bayou.protocol.type_widening import TYPE_CHANGES
 from bayou.spark.alter_target import AlterTarget, altered, table_rules
 from bayou.spark.column_references import refuse_referenced
 from bayou.spark.given_types import given_schema, given_type, plain_columns, plain_type
@@ -52,14 +53,23 @@ def add_columns(
         InvalidSchemaError: a column is NOT NULL or has a default, a name that is taken, or a type that no table has.
         UnsupportedFeatureError: a type needs a feature that has to be enabled by hand.
     """
-    snapshot = target.snapshot()
-    given = _given(target, columns)
     into = path_of(parent) if parent else ()
     position = position_of(after, first=first)
     added = []
-    for field in given.fields:
+    for field in given_columns(target, columns).fields:
         added.append(AddedColumn(field, into, position))
         position = None if position is None else Position(field.name)
+    add_each(target, added)
+
+
+def add_each(target: AlterTarget, added: Sequence[AddedColumn]) -> None:
+    """Adds columns in one commit, each in a place of its own; see `add_columns`.
+
+    Args:
+        target: the table.
+        added: the columns, of the types that a table has.
+    """
+    snapshot = target.snapshot()
     schema = schema_changes.add_columns(snapshot.schema, added, table_rules(snapshot))
     parameters = {"columns": [_added_parameter(each) for each in added]}
     target.commit(snapshot, "ADD COLUMNS", parameters, altered(snapshot, snapshot.metadata, schema))
@@ -146,7 +156,7 @@ def change_column(
     )
     if type_at(schema, path, rules) != type_at(snapshot.schema, path, rules):
         refuse_referenced(target.application.jvm, target.spark, snapshot, schema, path, changes_type=True)
-    parameters: dict[str, Any] = {"column": column_parameter(schema, path)}
+    parameters: dict[str, Any] = {"column": column_parameter(schema, path, noted=snapshot.schema)}
     if position is not None:
         parameters["position"] = _position_text(position)
     target.commit(snapshot, "CHANGE COLUMN", parameters, altered(snapshot, snapshot.metadata, schema))
@@ -163,7 +173,7 @@ def replace_columns(target: AlterTarget, columns: Any) -> None:
         InvalidSchemaError: the change is not possible, or an expression of the table uses a column that goes or changes.
     """
     snapshot = target.snapshot()
-    given, rules = _given(target, columns), table_rules(snapshot)
+    given, rules = given_columns(target, columns), table_rules(snapshot)
     schema = replaced_columns(snapshot.schema, given, rules)
     gone = [(each.name,) for each in snapshot.schema.fields if schema.field(each.name) is None]
     for field in snapshot.schema.fields:
@@ -203,20 +213,42 @@ def position_of(after: str | None, *, first: bool) -> Position | None:
     return Position(after) if first or after is not None else None
 
 
-def column_parameter(schema: StructType, path: tuple[str, ...]) -> dict[str, Any]:
+def column_parameter(schema: StructType, path: tuple[str, ...], *, noted: StructType | None = None) -> dict[str, Any]:
     """A column as the parameters of an operation show it.
 
     Args:
         schema: the table's schema.
         path: the column.
+        noted: the schema that has the type changes to show, where the operation makes a further one.
     """
-    parent: DataType = type_at(schema, path[:-1], _NO_TABLE)
-    field = parent.field(path[-1]) if isinstance(parent, StructType) else None
-    return _parameter(path, field or StructField(path[-1], type_at(schema, path, _NO_TABLE)))
+    field = _field_at(schema, path)
+    if noted is not None:
+        old = {key: value for key, value in _field_at(noted, path).metadata.items() if key == TYPE_CHANGES}
+        field = replace(field, metadata={key: value for key, value in field.metadata.items() if key != TYPE_CHANGES} | old)
+    return _parameter(path, field)
 
 
-def _given(target: AlterTarget, columns: Any) -> StructType:
+def given_columns(target: AlterTarget, columns: Any) -> StructType:
+    """Columns as a table can have them, of what a user gave.
+
+    Args:
+        target: the table.
+        columns: PySpark's `StructType`, a list of its `StructField`, or SQL.
+    """
     return without_mapping(plain_columns(given_schema(target.spark, columns, table=target.uri), target.uri))
+
+
+def _field_at(schema: StructType, path: tuple[str, ...]) -> StructField:
+    """A column, or what an array or a map holds, as if it were one."""
+    parent: DataType = type_at(schema, path[:-1], _NO_TABLE)
+    if isinstance(parent, StructType):
+        found = parent.field(path[-1])
+        if found is not None:
+            return found
+    nullable = not isinstance(parent, MapType) or (path[-1].lower() == "value" and parent.value_contains_null)
+    if isinstance(parent, ArrayType):
+        nullable = parent.contains_null
+    return StructField(path[-1], type_at(schema, path, _NO_TABLE), nullable)
 
 
 def _parameter(path: Sequence[str], field: StructField) -> dict[str, Any]:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidOptionError
 from bayou.protocol import properties
-from bayou.protocol.actions import Protocol
 from bayou.protocol.features import MAX_READER_VERSION, MAX_WRITER_VERSION
 from bayou.protocol.property_rules import validated
 from bayou.spark.alter import set_properties
-from bayou.spark.alter_target import altered
+from bayou.spark.alter_target import upgrade
 
 if TYPE_CHECKING:
     from bayou.spark.alter_target import AlterTarget
@@ -50,9 +49,7 @@ def upgrade_protocol(target: AlterTarget, reader_version: Any, writer_version: A
             next_step=f"give the writer version {MAX_WRITER_VERSION}, too.",
             option="writerVersion",
         )
-    actions = altered(snapshot, snapshot.metadata, snapshot.schema, asked)
-    protocol = next((each for each in actions if isinstance(each, Protocol)), snapshot.protocol)
-    target.commit(snapshot, "UPGRADE PROTOCOL", {"newProtocol": protocol.to_json()}, actions)
+    upgrade(target, snapshot, asked)
 
 
 def add_feature(target: AlterTarget, name: Any) -> None:

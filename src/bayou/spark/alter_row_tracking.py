@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
 from bayou.log.row_id_backfill import FILES_PER_COMMIT, backfill_row_ids, check_countable, remove_row_ids
-from bayou.protocol.actions import Protocol
 from bayou.protocol.features import writer_features
 from bayou.protocol.property_rules import validated
-from bayou.spark.alter_target import AlterTarget, altered
+from bayou.spark.alter_target import AlterTarget, upgrade
 from bayou.spark.progress import operation, phase
 
 if TYPE_CHECKING:
@@ -49,9 +48,7 @@ def give_row_ids(target: AlterTarget, snapshot: Snapshot) -> None:
     check_countable(snapshot)
     if "rowTracking" not in writer_features(snapshot.protocol):
         asked = validated({"delta.feature.rowTracking": "supported"}, table=target.uri, version=snapshot.version)
-        actions = altered(snapshot, snapshot.metadata, snapshot.schema, asked)
-        protocol = next((each for each in actions if isinstance(each, Protocol)), snapshot.protocol)
-        target.commit(snapshot, "UPGRADE PROTOCOL", {"newProtocol": protocol.to_json()}, actions)
+        upgrade(target, snapshot, asked)
     with operation("ROW TRACKING BACKFILL", target.spark, target.settings):
         phase("committing")
         backfill_row_ids(target.log, target.begin, files_per_commit=files_per_commit)

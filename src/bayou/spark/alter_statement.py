@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType as SparkStruct
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.schema import StructType
+from bayou.protocol.schema_changes import AddedColumn
 from bayou.spark import alter, alter_clustering, alter_columns, alter_defaults
 
 if TYPE_CHECKING:
@@ -43,9 +44,9 @@ class Change:
         """Where the column goes, as the methods take it."""
         position = self.facts.get("position")
         if position is None:
-            return {}
+            return {"after": None, "first": False}
         word, *column = position.split(_BETWEEN_PARTS)
-        return {"after": column[0]} if word == "AFTER" else {"first": True}
+        return {"after": column[0], "first": False} if word == "AFTER" else {"after": None, "first": True}
 
     def field(self) -> dict[str, Any]:
         """The column that it adds, as JSON."""
@@ -96,14 +97,10 @@ def _unset(target: AlterTarget, changes: Sequence[Change]) -> None:
 
 
 def _add(target: AlterTarget, changes: Sequence[Change]) -> None:
-    together: list[list[Change]] = []
-    for each in changes:
-        if together and not each.place and not together[-1][-1].place and each.path[:-1] == together[-1][-1].path[:-1]:
-            together[-1].append(each)
-        else:
-            together.append([each])
-    for group in together:
-        alter_columns.add_columns(target, _columns(group), parent=group[0].path[:-1], **group[0].place)
+    columns = alter_columns.given_columns(target, _columns(changes)).fields
+    pairs = zip(columns, changes, strict=True)
+    added = [AddedColumn(field, each.path[:-1], alter_columns.position_of(**each.place)) for field, each in pairs]
+    alter_columns.add_each(target, added)
 
 
 def _columns(changes: Sequence[Change]) -> SparkStruct:

@@ -10,6 +10,7 @@ from bayou.log.clustering import logical_clustering, physical_clustering
 from bayou.log.row_tracking import with_materialised_columns
 from bayou.log.transaction import MAX_ATTEMPTS, Transaction
 from bayou.protocol import properties
+from bayou.protocol.actions import Protocol
 from bayou.protocol.clustering_rules import ClusteringRules
 from bayou.protocol.column_mapping import mapped_columns
 from bayou.protocol.features import check_writable
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
     from bayou.log.transaction import Action
-    from bayou.protocol.actions import Metadata, Protocol
+    from bayou.protocol.actions import Metadata
     from bayou.protocol.property_rules import PropertyChange
     from bayou.spark.application import Application
 
@@ -135,6 +136,24 @@ class AlterTarget:
     def rows(self) -> DataFrame:
         """The table's rows; inside of a transaction those that it reads."""
         return read_request(self.application, self.spark, TableRequest(self.uri, None, None, dict(self.options)))
+
+
+def upgrade(target: AlterTarget, snapshot: Snapshot, asked: PropertyChange) -> None:
+    """Commits the protocol that features and versions ask for, and nothing else; nothing where the table has it.
+
+    Args:
+        target: the table.
+        snapshot: its state.
+        asked: the features and versions.
+
+    Raises:
+        UnsupportedFeatureError: the table would ask for what bayou does not do.
+    """
+    actions = altered(snapshot, snapshot.metadata, snapshot.schema, asked)
+    protocol = next((each for each in actions if isinstance(each, Protocol)), snapshot.protocol)
+    named = {"readerFeatures": None, "writerFeatures": None} | protocol.to_json()
+    shown = {key: named[key] for key in ("minReaderVersion", "minWriterVersion", "readerFeatures", "writerFeatures")}
+    target.commit(snapshot, "UPGRADE PROTOCOL", {"newProtocol": shown}, actions)
 
 
 def table_rules(snapshot: Snapshot) -> TableRules:

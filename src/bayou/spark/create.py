@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError, TableExistsError, TableNotFoundError
 from bayou.log.clustering import logical_clustering, replaced_clustering
-from bayou.log.create import first_actions
+from bayou.log.create import creation_parameters, first_actions
 from bayou.log.create_like import like_actions
 from bayou.log.transaction import Transaction
-from bayou.protocol.clustering import names_of, parse_columns
+from bayou.protocol.clustering import parse_columns
 from bayou.protocol.clustering_rules import ClusteringRules
 from bayou.protocol.expression_checks import check_functions
 from bayou.protocol.expression_functions import ExpressionKind
@@ -228,13 +227,7 @@ def _commit(
     schema = parse_schema(metadata.schema_string)
     _check_generated(application, spark, schema, log.table_uri)
     check_defaults(application.jvm, spark, schema, table=log.table_uri)
-    parameters = {
-        "partitionBy": json.dumps(list(metadata.partition_columns)),
-        "clusterBy": json.dumps(names_of(first.cluster_by or ())),
-        "description": metadata.description,
-        "isManaged": "true" if managed else "false",
-        "properties": json.dumps(dict(definition.properties if definition.like is None else metadata.configuration)),
-    }
+    parameters = creation_parameters(metadata, first.cluster_by, managed=managed)
     engine, replaces = application.engine_info, snapshot is not None
     with Transaction(log, snapshot, _OPERATIONS[mode], parameters, engine_info=engine, replaces_table=replaces) as transaction:
         if snapshot is not None:

@@ -107,9 +107,8 @@ def _truncate(target: AlterTarget, plan: DropFeaturePlan, *, cleaned: bool) -> N
 
 def _barrier(target: AlterTarget, plan: DropFeaturePlan) -> None:
     """An empty commit and its checkpoint, which is made from a version without traces of the feature."""
-    snapshot = target.snapshot()
-    # The metadata as they are: a commit needs an action.
-    target.commit(snapshot, "Empty Commit", {}, [snapshot.metadata])
+    with target.begin(target.snapshot(), "Empty Commit", {}) as transaction:
+        transaction.commit(metrics={}, may_be_empty=True)
     _checkpoint(target, plan)
 
 
@@ -164,6 +163,7 @@ def _last_actions(snapshot: Snapshot, plan: DropFeaturePlan) -> list[Action]:
 
 def _refuse_new_traces(target: AlterTarget, plan: DropFeaturePlan, snapshot: Snapshot) -> None:
     found = [each.name for each in traces(target, plan, snapshot)]
+    found += [f"{key} is set" for key in plan.unset_first]
     found += [f"{key} is not {value}" for key, value in plan.set_properties.items()]
     if found:
         raise UnsupportedFeatureError(

@@ -81,8 +81,8 @@ def clean(target: AlterTarget, plan: DropFeaturePlan, snapshot: Snapshot) -> boo
     if PreDowngrade.WRITE_CLASSIC_CHECKPOINT in plan.actions:
         target.log.checkpoint()
     if plan.writes_tombstones:
-        _name_vectors(target)
-    return bool(needed or plan.set_properties)
+        _name_vectors(target, may_be_none=plan.protects_checkpoints)
+    return bool(needed or plan.unset_first or plan.set_properties)
 
 
 def is_protected(target: AlterTarget, snapshot: Snapshot) -> bool:
@@ -113,10 +113,15 @@ def _has_vectors(snapshot: Snapshot) -> bool:
 
 
 def _set(target: AlterTarget, snapshot: Snapshot, plan: DropFeaturePlan) -> None:
-    """Sets the properties that keep other writers from bringing the feature's traces back."""
-    if plan.set_properties:
-        configuration = {**without_keys(snapshot.metadata, tuple(plan.set_properties)), **plan.set_properties}
-        actions = altered(snapshot, replace(snapshot.metadata, configuration=configuration), snapshot.schema)
+    """Takes away or sets the properties that keep other writers from bringing the feature's traces back."""
+    gone = (*plan.unset_first, *plan.set_properties)
+    if not gone:
+        return
+    configuration = {**without_keys(snapshot.metadata, gone), **plan.set_properties}
+    actions = altered(snapshot, replace(snapshot.metadata, configuration=configuration), snapshot.schema)
+    if plan.unset_first:
+        target.commit(snapshot, "UNSET TBLPROPERTIES", {"properties": list(plan.unset_first), "ifExists": True}, actions)
+    else:
         target.commit(snapshot, "SET TBLPROPERTIES", {"properties": dict(plan.set_properties)}, actions)
 
 
@@ -155,12 +160,11 @@ def _remove_type_changes(target: AlterTarget) -> None:
     target.commit(snapshot, "DROP FEATURE", parameters, actions, reads_table=True)
 
 
-def _name_vectors(target: AlterTarget) -> None:
+def _name_vectors(target: AlterTarget, *, may_be_none: bool) -> None:
     """Names the files of old deletion vectors as removed, so that a VACUUM that knows no vectors keeps them for a while."""
     snapshot = target.snapshot()
-    named = vector_tombstones(snapshot, int(time.time() * 1000))
-    if named:
-        target.commit(snapshot, "Deletion Vector Tombstones", {}, named)
+    with target.begin(snapshot, "Deletion Vector Tombstones", {}) as transaction:
+        transaction.commit(vector_tombstones(snapshot, int(time.time() * 1000)), metrics={}, may_be_empty=may_be_none)
 
 
 _IS_NEEDED: Final[Mapping[PreDowngrade, Callable[[AlterTarget, Snapshot], bool]]] = {

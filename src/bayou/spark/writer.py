@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from bayou.errors import (
     TableExistsError,
     TableNotFoundError,
 )
+from bayou.log.create import creation_parameters
 from bayou.log.removed_files import RemovedFiles
 from bayou.log.transaction import Transaction, Unchanged
 from bayou.protocol.clustering import names_of
@@ -189,34 +189,24 @@ def _replaced(application: Application, frame: DataFrame, request: WriteRequest,
 
 
 def _transaction(application: Application, request: WriteRequest, log: DeltaLog, snapshot: Snapshot | None) -> Transaction:
-    columns = request.partition_by or (() if snapshot is None or request.replaces_table else snapshot.partition_columns)
-    parameters: dict[str, object] = {"mode": _MODE_NAMES[request.mode], "partitionBy": json.dumps(list(columns))}
-    clustering = json.dumps(names_of(request.cluster_by or ()))
+    parameters: dict[str, object] = {"mode": _MODE_NAMES[request.mode], "partitionBy": list(request.partition_by or ())}
     if request.cluster_by is not None:
-        parameters["clusterBy"] = clustering
+        parameters["clusterBy"] = names_of(request.cluster_by)
     if request.replace_where is not None:
         parameters["predicate"] = request.replace_where
     if request.replace_on is not None:
         parameters["replaceOnCond"] = request.replace_on
     if request.replace_using is not None:
         parameters["replaceUsingCols"] = ",".join(request.replace_using)
-    if request.dynamic_partitions and columns:
-        parameters["isDynamicPartitionOverwrite"] = "true"
+    if request.dynamic_partitions and (request.partition_by or (snapshot is not None and snapshot.partition_columns)):
+        parameters["isDynamicPartitionOverwrite"] = True
     operation = "WRITE"
     if request.stream is not None:
         operation = "STREAMING UPDATE"
         batch = request.stream
         parameters = {"outputMode": batch.output_mode, "queryId": batch.query_id, "epochId": str(batch.epoch)}
-    statement = request.statement
-    if statement is not None:
-        operation = statement.operation
-        parameters = {
-            "partitionBy": json.dumps(list(columns)),
-            "clusterBy": clustering,
-            "description": statement.comment,
-            "isManaged": "true" if statement.managed else "false",
-            "properties": json.dumps(dict(request.properties)),
-        }
+    if request.statement is not None:
+        operation = request.statement.operation
     transaction = Transaction(
         log,
         snapshot,
@@ -288,6 +278,9 @@ def _commit(
     transaction: Transaction, request: WriteRequest, target: WriteTarget, added: NewFiles, replaced: ReplacedRows | None
 ) -> WriteResult:
     """Commits new files; they are deleted again where it is certain that they are not in the log."""
+    if request.statement is not None:
+        managed = request.statement.managed
+        transaction.describe(creation_parameters(target.metadata, request.cluster_by, managed=managed))
     take_back = partial(delete_files, request, added.actions)
     with taking_back(take_back):
         gone = _files_to_remove(transaction, request, target, added, replaced)

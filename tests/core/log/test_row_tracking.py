@@ -43,7 +43,7 @@ def staged(*actions):
 def test_new_files_get_the_ids_above_the_highest_one():
     found = with_row_ids(staged(add("a", 3), add("b", 1), add("c", 5)), 9, 4, "t")
     assert ids(found.adds) == [(10, 4), (13, 4), (14, 4)]
-    assert found.domains == (DomainMetadata(DOMAIN, '{"rowIdHighWaterMark":18}'),)
+    assert found.domains == (DomainMetadata(DOMAIN, '{"rowIdHighWaterMark":18,"domainName":"delta.rowTracking"}'),)
 
 
 def test_the_first_row_of_a_table_has_the_id_nought():

@@ -17,6 +17,7 @@ from bayou.errors import (
     TransactionStateError,
     UnsupportedFeatureError,
 )
+from bayou.log.metadata_tags import metadata_tags
 from bayou.log.transaction import Committed, Transaction, Unchanged, Unknown
 from bayou.protocol import file_names
 from bayou.protocol.actions import AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
@@ -397,6 +398,48 @@ def test_enabling_in_commit_timestamps_notes_since_when_also_after_a_lost_race()
     assert after.properties["delta.inCommitTimestampEnablementTimestamp"] == str(info["inCommitTimestamp"])
     assert info["inCommitTimestamp"] > snapshot.timestamp
     assert after.timestamp == info["inCommitTimestamp"]
+
+
+def test_parameters_are_plain_values_or_json_text():
+    builder = table()
+    transaction = begin(builder)
+    given = {"mode": "ü", "flag": True, "number": 3, "none": None, "list": ["ü", "b"], "map": {"a": "b"}}
+    transaction.describe(given)
+    transaction.commit([FILE])
+    shown = {**given, "list": '["ü","b"]', "map": '{"a":"b"}'}
+    assert committed(builder, 1)[0]["commitInfo"]["operationParameters"] == shown
+
+
+def test_a_version_may_be_empty_where_that_is_asked_for():
+    builder = table()
+    assert begin(builder).commit() == Unchanged(0, "empty")
+    assert begin(builder).commit(may_be_empty=True) == Committed(1, 1)
+    (only,) = committed(builder, 1)
+    assert only["commitInfo"]["isolationLevel"] == "SnapshotIsolation"
+
+
+TRACKING = {"delta.enableRowTracking": "true", "delta.rowTracking.materializedRowIdColumnName": "_id"}
+IDENTITY = {"delta.identity.start": 1, "delta.identity.step": 1, "delta.identity.allowExplicitInsert": False}
+
+
+def identity(mark):
+    column = {"name": "k", "type": "long", "nullable": True, "metadata": {**IDENTITY, "delta.identity.highWaterMark": mark}}
+    return replace(Metadata("id", json.dumps({"type": "struct", "fields": [column]})), configuration={})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "tags"),
+    [
+        (Metadata("id", SCHEMA), Metadata("id", SCHEMA, configuration=TRACKING), {"rowTrackingEnablementOnly": "true"}),
+        (Metadata("id", SCHEMA), Metadata("id", SCHEMA, configuration={**TRACKING, "mine": "x"}), {}),
+        (Metadata("id", SCHEMA, configuration=TRACKING), Metadata("id", SCHEMA), {}),
+        (identity(1), identity(5), {"delta.identity.schemaUpdate": "true"}),
+        (identity(1), replace(identity(5), description="x"), {}),
+        (identity(1), identity(1), {}),
+    ],
+)
+def test_tags_say_how_little_a_commits_metadata_change(before, after, tags):
+    assert metadata_tags(before, after) == tags
 
 
 ICT_PROTOCOL = Protocol(1, 7, None, ("appendOnly", "invariants", "inCommitTimestamp"))

@@ -43,7 +43,7 @@ def test_a_feature_of_readers_is_dropped_behind_barriers_and_protected_checkpoin
         lists("appendOnly", "invariants", "deletionVectors"), "DELETIONVECTORS", metadata(delta__enableDeletionVectors="true")
     )
     assert found.feature == "deletionVectors"
-    assert found.set_properties == {"delta.enableDeletionVectors": "false"}
+    assert found.unset_first == ("delta.enableDeletionVectors",)
     assert found.actions == (PreDowngrade.PURGE_DELETION_VECTORS,)
     assert (found.barriers, found.protects_checkpoints, found.writes_tombstones) == (3, True, True)
     assert not found.truncates_history
@@ -68,6 +68,12 @@ def test_what_is_off_already_is_not_set():
     assert plan(lists("v2Checkpoint"), "v2Checkpoint").set_properties == {}
     with_policy = plan(lists("v2Checkpoint"), "v2Checkpoint", metadata(delta__checkpointPolicy="v2"))
     assert with_policy.set_properties == {"delta.checkpointPolicy": "classic"}
+    assert plan(lists("deletionVectors"), "deletionVectors", metadata(delta__enableDeletionVectors="false")).unset_first == ()
+
+
+def test_what_is_on_is_unset_first():
+    found = plan(lists("deletionVectors"), "deletionVectors", metadata(delta__enableDeletionVectors="true"))
+    assert (found.unset_first, found.set_properties) == (("delta.enableDeletionVectors",), {})
 
 
 def test_row_tracking_is_suspended_until_its_ids_are_gone():
@@ -87,7 +93,8 @@ def test_the_properties_of_timestamps_go_with_the_feature():
     table = metadata(delta__enableInCommitTimestamps="true", delta__inCommitTimestampEnablementVersion="4")
     found = plan(lists("inCommitTimestamp", reader=False), "inCommitTimestamp", table)
     assert found.actions == ()
-    assert found.unset_properties == ("delta.enableInCommitTimestamps", "delta.inCommitTimestampEnablementVersion")
+    assert found.unset_first == ("delta.inCommitTimestampEnablementVersion", "delta.enableInCommitTimestamps")
+    assert found.set_properties == {"delta.enableInCommitTimestamps": "false"}
 
 
 def test_a_legacy_feature_leaves_lists_behind():

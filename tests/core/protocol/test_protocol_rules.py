@@ -164,10 +164,10 @@ def test_metadata_ask_for_their_features(schema, configuration, expected):
         ({"min_writer": 4}, Protocol(1, 4)),
         ({"min_reader": 2, "min_writer": 5}, Protocol(2, 5)),
         ({"min_writer": 5}, Protocol(1, 4)),
-        ({"min_reader": 3, "min_writer": 7}, Protocol(1, 2)),
+        ({"min_reader": 3, "min_writer": 7}, Protocol(1, 1)),
         (
             {"min_reader": 3, "min_writer": 7, "features": ("deletionVectors",)},
-            lists(*DEFAULT, "deletionVectors", readers=("deletionVectors",)),
+            lists("deletionVectors", readers=("deletionVectors",)),
         ),
         (
             {"configuration": {"delta.columnMapping.mode": "id", "delta.enableDeletionVectors": "true"}},

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -153,7 +152,7 @@ class Change:
             self.target.log,
             self.snapshot,
             self.operation,
-            {"predicate": json.dumps(predicate)},
+            {"predicate": predicate},
             engine_info=self.target.application.engine_info,
             user_metadata=user_metadata_of(self.settings),
             txn=self.txn,

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -178,15 +177,15 @@ def _ended(request: MergeRequest, result: RowChangeResult) -> RowChangeResult:
 
 
 def _transaction(request: MergeRequest, merge: Merge) -> Transaction:
-    def clauses(kind: Kind) -> str:
+    def clauses(kind: Kind) -> list[dict[str, str]]:
         found = []
         for each in merge.resolution.of_kind(kind):
             when = {} if each.condition is None else {"predicate": each.condition.sql()}
             found.append({**when, "actionType": each.action.value})
-        return json.dumps(found)
+        return found
 
     parameters = {
-        "predicate": json.dumps([merge.resolution.condition.sql()]),
+        "predicate": [merge.resolution.condition.sql()],
         "matchedPredicates": clauses(Kind.MATCHED),
         "notMatchedPredicates": clauses(Kind.NOT_MATCHED),
         "notMatchedBySourcePredicates": clauses(Kind.NOT_MATCHED_BY_SOURCE),
