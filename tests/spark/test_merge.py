@@ -75,7 +75,7 @@ def test_rows_that_match_are_updated_and_others_inserted(spark, table_path, way,
     assert entry.operation == "MERGE"
     assert entry.operation_metrics["numSourceRows"] == "4"
     assert entry.operation_metrics["numTargetRowsCopied"] == ("0" if way is VECTORS else "3")
-    assert entry.operation_parameters["matchedPredicates"] == '[{"actionType": "update"}]'
+    assert entry.operation_parameters["matchedPredicates"] == '[{"actionType":"update"}]'
 
 
 def model(table, given, *, matched=(), inserted=(), orphaned=()):
