@@ -396,7 +396,7 @@ def test_the_comment_of_the_table_is_its_description(table):
     table.setComment("three rows")
     assert table.detail().collect()[0].description == "three rows"
     assert state(table).properties == {}
-    table.setComment(None)
+    table.unsetProperties("Comment")
     assert table.detail().collect()[0].description is None
     unchanged(table, lambda: table.setComment(None))
 

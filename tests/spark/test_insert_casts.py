@@ -68,7 +68,9 @@ def test_a_value_that_cannot_be_cast_is_refused_and_leaves_nothing(spark, table,
     [
         ("STRICT", "INSERT INTO {t} (id) VALUES ('7')", "INCOMPATIBLE_DATA_FOR_TABLE"),
         ("ANSI", "INSERT INTO {t} (d) VALUES (5)", "DATATYPE_MISMATCH"),
-        ("ANSI", "INSERT INTO {t} (id) VALUES (array(1))", "DATATYPE_MISMATCH"),
+        ("ANSI", "INSERT INTO {t} (id) VALUES (array(1))", "INCOMPATIBLE_DATA_FOR_TABLE"),
+        ("ANSI", "INSERT INTO {t} (s) VALUES (struct(1, struct(2, 3)))", "INCOMPATIBLE_DATA_FOR_TABLE"),
+        ("STRICT", "INSERT INTO {t} (s) VALUES (struct(1, array(2)))", "INCOMPATIBLE_DATA_FOR_TABLE"),
     ],
 )
 def test_a_cast_that_the_policy_forbids_is_refused(spark, table, policy, statement, error):
@@ -79,6 +81,21 @@ def test_a_cast_that_the_policy_forbids_is_refused(spark, table, policy, stateme
     finally:
         spark.conf.unset("spark.sql.storeAssignmentPolicy")
     assert str(caught.value).startswith(f"[{error}")
+
+
+def test_keys_of_a_map_that_become_one_are_refused(spark, table_path):
+    spark.sql(f"CREATE TABLE delta.`{table_path}` (m MAP<DATE, INT>) USING delta")
+    with pytest.raises(Exception, match=r"DUPLICATED_MAP_KEY|INCOMPATIBLE_DATA_FOR_TABLE"):
+        spark.sql(
+            f"INSERT INTO delta.`{table_path}` SELECT map(timestamp'2024-01-01 08:00', '1', timestamp'2024-01-01 09:00', '2')"
+        )
+    assert spark.read.format("delta").load(table_path).count() == 0
+
+
+def test_a_new_column_keeps_its_comment_beside_one_that_is_cast(spark, table):
+    rows = spark.sql("SELECT '7' AS id, 1 AS n").withMetadata("n", {"comment": "why"})
+    rows.writeTo(table).option("mergeSchema", "true").append()
+    assert spark.table(table).schema["n"].metadata == {"comment": "why"}
 
 
 def test_legacy_casts_make_null_of_what_cannot_be_cast(spark, table):

@@ -164,9 +164,9 @@ def _asked(
     """What the properties ask for, with the session's defaults, what a replaced table leaves, and further features."""
     given = {**session_defaults(settings, properties), **properties}
     free = settings.get(_ARBITRARY, "false").lower() == "true"
-    change = validated(given, table=table, creating=True, allow_arbitrary=free)
-    configuration = {**_kept(replaced), **change.configuration}
-    return replace(change, configuration=configuration, features=(*change.features, *features))
+    kept = _kept(replaced)
+    change = validated(given, table=table, current=kept, creating=True, allow_arbitrary=free)
+    return replace(change, configuration={**kept, **change.configuration}, features=(*change.features, *features))
 
 
 def _kept(replaced: Metadata | None) -> dict[str, str]:

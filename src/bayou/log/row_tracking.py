@@ -163,7 +163,7 @@ def with_materialised_columns(
     Args:
         configuration: the table's properties after the change.
         columns: the names of the table's columns, logical and physical, which the new ones must not have.
-        keep: whether names that are set stay; not so in a clone or a replaced table, whose files are others.
+        keep: whether names that are set stay, where no column has them; not so in a clone, whose files are others.
         tracks: whether there are to be names although the table only has the feature, as a new one has them.
     """
     found = dict(configuration)
@@ -171,7 +171,7 @@ def with_materialised_columns(
         return found
     taken = {name.lower() for name in columns}
     for key, prefix in _MATERIALISED:
-        if not (keep and found.get(key)):
+        if not keep or not found.get(key) or found[key].lower() in taken:
             found[key] = _free_name(prefix, taken)
     return found
 

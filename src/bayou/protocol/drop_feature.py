@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from bayou.errors import DeltaError, InvalidOptionError, UnsupportedFeatureError
 from bayou.protocol import properties
@@ -79,14 +79,16 @@ class _Undoing:
 
 
 _BARRIERS: Final = 3
-_TIMESTAMPS: Final = _Undoing(
-    {properties.ENABLE_IN_COMMIT_TIMESTAMPS.key: "false"},
-    unsets_first=(
-        properties.ICT_ENABLEMENT_TIMESTAMP.key,
-        properties.ICT_ENABLEMENT_VERSION.key,
-        properties.ENABLE_IN_COMMIT_TIMESTAMPS.key,
-    ),
-)
+_PREVIEW: Final = "-preview"
+
+
+def _timestamps(suffix: str = "") -> _Undoing:
+    """The properties of in-commit timestamps go, under the names of the feature or of its preview."""
+    enabled = properties.ENABLE_IN_COMMIT_TIMESTAMPS.key + suffix
+    since = (properties.ICT_ENABLEMENT_TIMESTAMP.key + suffix, properties.ICT_ENABLEMENT_VERSION.key + suffix)
+    return _Undoing({enabled: "false"}, unsets_first=(*since, enabled))
+
+
 _WIDENING: Final = _Undoing(actions=(PreDowngrade.REWRITE_WIDENED_FILES,), unsets_first=(properties.ENABLE_TYPE_WIDENING.key,))
 _UNDOING: Final[Mapping[str, _Undoing]] = {
     "checkConstraints": _Undoing(),
@@ -98,8 +100,8 @@ _UNDOING: Final[Mapping[str, _Undoing]] = {
         actions=(PreDowngrade.PURGE_DELETION_VECTORS,), unsets_first=(properties.ENABLE_DELETION_VECTORS.key,)
     ),
     "domainMetadata": _Undoing(actions=(PreDowngrade.REMOVE_DOMAINS,)),
-    "inCommitTimestamp": _TIMESTAMPS,
-    "inCommitTimestamp-preview": _TIMESTAMPS,
+    "inCommitTimestamp": _timestamps(),
+    "inCommitTimestamp-preview": _timestamps(_PREVIEW),
     "materializePartitionColumns": _Undoing(unsets=(properties.MATERIALIZE_PARTITION_COLUMNS.key,)),
     "rowTracking": _Undoing(
         {properties.ENABLE_ROW_TRACKING.key: "false", properties.ROW_TRACKING_SUSPENDED.key: "true"},
@@ -185,12 +187,18 @@ def drop_feature_plan(
 
 def _is_set(key: str, configuration: Mapping[str, str]) -> bool:
     """Whether a property says something else than its default."""
-    return bool(properties.PROPERTIES[key].read(configuration) != properties.PROPERTIES[key].read({}))
+    known = _property(key)
+    return bool(known.read(configuration) != known.read({}))
 
 
 def _differs(key: str, value: str, configuration: Mapping[str, str]) -> bool:
-    known = properties.PROPERTIES[key]
+    known = _property(key)
     return bool(known.read(configuration) != known.parse(value))
+
+
+def _property(key: str) -> properties.TableProperty[Any]:
+    """What is known of a property, which a preview may have under its own name."""
+    return replace(properties.PROPERTIES[key.removesuffix(_PREVIEW)], key=key)
 
 
 def wait_for_retention(plan: DropFeaturePlan, metadata: Metadata, *, table: str | None, version: int | None = None) -> DeltaError:

@@ -122,8 +122,9 @@ def canonical_key(key: str) -> str:
 
 
 def compared_key(key: str) -> str:
-    """A key as it is compared: case counts for a user's own keys, and for those of `delta.` it does not."""
-    return key.lower() if key.lower().startswith(_DELTA) else key
+    """A key as it is compared: case counts for a user's own keys; for those of `delta.`, and for the comment, it does not."""
+    lower = key.lower()
+    return lower if lower == _COMMENT or lower.startswith(_DELTA) else key
 
 
 def shown_key(key: str) -> str:

@@ -61,7 +61,7 @@ def set_properties(target: AlterTarget, given: Mapping[str, str]) -> None:
         return
     actions = _actions(target, snapshot, texts)
     tracks = _begins_row_tracking(snapshot, actions)
-    if tracks and (lacks_row_ids(snapshot) or FEATURE not in supported_features(snapshot.protocol)):
+    while tracks and (lacks_row_ids(snapshot) or FEATURE not in supported_features(snapshot.protocol)):
         give_row_ids(target, snapshot)
         snapshot = target.snapshot()
         actions = _actions(target, snapshot, texts)
@@ -91,7 +91,7 @@ def unset_properties(target: AlterTarget, keys: Sequence[str], *, if_exists: boo
     after = _without(snapshot.metadata.configuration, wanted)
     check_combinations(after, table=target.uri, version=snapshot.version, touched=dict.fromkeys(wanted, ""))
     _check_mapping(snapshot, after)
-    description = None if COMMENT in wanted else snapshot.metadata.description
+    description = None if COMMENT in map(compared_key, wanted) else snapshot.metadata.description
     metadata = replace(snapshot.metadata, configuration=after, description=description)
     parameters = {"properties": wanted, "ifExists": if_exists}
     target.commit(snapshot, "UNSET TBLPROPERTIES", parameters, altered(snapshot, metadata, snapshot.schema))

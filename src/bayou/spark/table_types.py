@@ -40,8 +40,12 @@ def with_table_types(jvm: Jvm, rows: DataFrame, table: StructType, name: str, *,
         pyspark.errors.AnalysisException: a type cannot be cast to the table's.
     """
     given, known = readable_schema(parse_schema(rows.schema.json())), readable_schema(table)
-    kept = _Casts(lambda one, other: one if is_widening(other, one, widening) else other, by_name=True)
-    wanted = StructType(tuple(replace(each, metadata={}) for each in kept.struct(given, known).fields))
+
+    def leaf(one: DataType, other: DataType) -> DataType:
+        return one if _widens(one, other, widening) else other
+
+    plain = StructType(tuple(replace(each, metadata={}) if known.field(each.name) else each for each in given.fields))
+    wanted = _Casts(leaf, by_name=True).struct(plain, known)
     if all(each.type == cast.type for each, cast in zip(given.fields, wanted.fields, strict=True)):
         return rows
     rows = with_bold_casts(jvm, rows, table, by_name=True, widening=widening, renames=False)
@@ -54,7 +58,8 @@ def with_bold_casts(
     """Rows of which values of another kind than the table's are cast, as text for a number; a value that cannot be is an error.
 
     Spark's own store assignment refuses such casts with the policy ANSI. Numbers for numbers are left to it: its error for one
-    that is too large names the column.
+    that is too large names the column. So are structs, arrays and maps for anything else, which it refuses, and keys of maps, of
+    which two may become one.
 
     Args:
         jvm: the bridge.
@@ -70,12 +75,14 @@ def with_bold_casts(
     """
     is_bold = settings_of(rows.sparkSession).get(_POLICY, "ANSI").upper() == "ANSI"
 
-    def leaf(given: str, known: str) -> str:
-        is_left = not is_bold or given in VOID_TYPES or (_is_number(given) and _is_number(known))
-        return given if is_left or is_widening(known, given, widening) else known
+    def leaf(given: DataType, known: DataType) -> DataType:
+        both = isinstance(given, str) and isinstance(known, str)
+        is_left = not both or not is_bold or given in VOID_TYPES or (_is_number(given) and _is_number(known))
+        return given if is_left or _widens(given, known, widening) else known
 
     given = as_nullable(readable_schema(parse_schema(rows.schema.json())))
-    wanted = as_nullable(_Casts(leaf, by_name=by_name, renames=renames).struct(given, readable_schema(table)))
+    casts = _Casts(leaf, by_name=by_name, renames=renames, keeps_keys=True)
+    wanted = as_nullable(casts.struct(given, readable_schema(table)))
     changed = [number for number, pair in enumerate(zip(given.fields, wanted.fields, strict=True)) if pair[0].type != pair[1].type]
     if not changed:
         return rows
@@ -87,8 +94,12 @@ def with_bold_casts(
     return numbered.select(*(column.alias(field.name) for column, field in zip(columns, given.fields, strict=True)))
 
 
-def _is_number(kind: str) -> bool:
-    return kind in (*INTEGER_BITS, "float", "double") or decimal_type(kind) is not None
+def _is_number(kind: DataType) -> bool:
+    return isinstance(kind, str) and (kind in (*INTEGER_BITS, "float", "double") or decimal_type(kind) is not None)
+
+
+def _widens(given: DataType, known: DataType, widening: Widening) -> bool:
+    return isinstance(given, str) and isinstance(known, str) and is_widening(known, given, widening)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +107,16 @@ class _Casts:
     """What types of rows become beside a table's: the fields that the rows have, and no others, all of them nullable.
 
     Attributes:
-        leaf: the type of a value that holds no others, of the type that the rows have and that of the table.
+        leaf: the type of a value, of the type that the rows have and that of the table, of which one at least holds no others.
         by_name: whether fields go by their names; else by their positions.
         renames: whether structs none of whose fields has the name of one of the table's get their names.
+        keeps_keys: whether the keys of maps stay as the rows have them.
     """
 
-    leaf: Callable[[str, str], DataType]
+    leaf: Callable[[DataType, DataType], DataType]
     by_name: bool
     renames: bool = False
+    keeps_keys: bool = False
 
     def struct(self, given: StructType, known: StructType) -> StructType:
         """The columns of rows beside those of a table."""
@@ -125,9 +138,9 @@ class _Casts:
         if isinstance(given, ArrayType) and isinstance(known, ArrayType):
             return ArrayType(self._type(given.element_type, known.element_type), contains_null=True)
         if isinstance(given, MapType) and isinstance(known, MapType):
-            key, value = self._type(given.key_type, known.key_type), self._type(given.value_type, known.value_type)
-            return MapType(key, value, value_contains_null=True)
-        return self.leaf(given, known) if isinstance(given, str) and isinstance(known, str) else known
+            key = given.key_type if self.keeps_keys else self._type(given.key_type, known.key_type)
+            return MapType(key, self._type(given.value_type, known.value_type), value_contains_null=True)
+        return self.leaf(given, known)
 
 
 def _under_names_of(known: StructType, given: StructType) -> StructType:

@@ -186,6 +186,9 @@ def test_a_table_that_keeps_ids_gets_names_for_its_hidden_columns():
     assert re.fullmatch(r"_row-id-col-[0-9a-f-]{36}", found[ROW_ID])
     assert re.fullmatch(r"_row-commit-version-col-[0-9a-f-]{36}", found[ROW_VERSION])
     assert with_materialised_columns(found) == found
+    taken = with_materialised_columns(found, [found[ROW_ID].upper()])  # a column of the user's has the name
+    assert found[ROW_ID] != taken[ROW_ID]
+    assert found[ROW_VERSION] == taken[ROW_VERSION]
     other = with_materialised_columns(found, keep=False)
     assert found[ROW_ID] != other[ROW_ID]
     assert found[ROW_VERSION] != other[ROW_VERSION]

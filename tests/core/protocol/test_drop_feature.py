@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bayou.errors import DeltaError, InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
@@ -89,12 +91,14 @@ def test_row_tracking_is_suspended_until_its_ids_are_gone():
     assert found.protocol == lists("domainMetadata", reader=False)
 
 
-def test_the_properties_of_timestamps_go_with_the_feature():
-    table = metadata(delta__enableInCommitTimestamps="true", delta__inCommitTimestampEnablementVersion="4")
-    found = plan(lists("inCommitTimestamp", reader=False), "inCommitTimestamp", table)
+@pytest.mark.parametrize("suffix", ["", "-preview"])
+def test_the_properties_of_timestamps_go_with_the_feature(suffix):
+    enabled, since = f"delta.enableInCommitTimestamps{suffix}", f"delta.inCommitTimestampEnablementVersion{suffix}"
+    table = replace(metadata(), configuration={enabled: "true", since: "4"})
+    found = plan(lists(f"inCommitTimestamp{suffix}", reader=False), f"inCommitTimestamp{suffix}", table)
     assert found.actions == ()
-    assert found.unset_first == ("delta.inCommitTimestampEnablementVersion", "delta.enableInCommitTimestamps")
-    assert found.set_properties == {"delta.enableInCommitTimestamps": "false"}
+    assert found.unset_first == (since, enabled)
+    assert found.set_properties == {enabled: "false"}
 
 
 def test_a_legacy_feature_leaves_lists_behind():
