@@ -69,8 +69,8 @@ def test_a_value_that_cannot_be_cast_is_refused_and_leaves_nothing(spark, table,
         ("STRICT", "INSERT INTO {t} (id) VALUES ('7')", "INCOMPATIBLE_DATA_FOR_TABLE"),
         ("ANSI", "INSERT INTO {t} (d) VALUES (5)", "DATATYPE_MISMATCH"),
         ("ANSI", "INSERT INTO {t} (id) VALUES (array(1))", "INCOMPATIBLE_DATA_FOR_TABLE"),
-        ("ANSI", "INSERT INTO {t} (s) VALUES (struct(1, struct(2, 3)))", "INCOMPATIBLE_DATA_FOR_TABLE"),
-        ("STRICT", "INSERT INTO {t} (s) VALUES (struct(1, array(2)))", "INCOMPATIBLE_DATA_FOR_TABLE"),
+        ("ANSI", "INSERT INTO {t} (s) SELECT struct(1, struct(2, 3))", "INCOMPATIBLE_DATA_FOR_TABLE"),
+        ("STRICT", "INSERT INTO {t} (s) SELECT struct(1, array(2))", "INCOMPATIBLE_DATA_FOR_TABLE"),
     ],
 )
 def test_a_cast_that_the_policy_forbids_is_refused(spark, table, policy, statement, error):
