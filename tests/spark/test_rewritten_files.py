@@ -99,7 +99,7 @@ def test_deletion_vectors_are_dropped_with_the_rows_that_they_delete(spark, tabl
         *["Empty Commit"] * 3,
         "Deletion Vector Tombstones",
         "REORG",
-        "SET TBLPROPERTIES",
+        "UNSET TBLPROPERTIES",
     ]
     row = table.history(6).collect()[-1]
     assert row.operationParameters == {"predicate": "[]", "applyPurge": "true"}
@@ -323,7 +323,7 @@ def test_type_widening_is_dropped_with_the_files_of_narrower_types(spark, table_
     assert "typeChanges" not in found.metadata.schema_string
     assert len({str(schema.remove_metadata()).replace(" not null", "") for schema in footers(table)}) == 1
     assert len(wide & set(found.files(["path"])["path"].to_pylist())) == 1
-    assert history(table, 7) == ["DROP FEATURE", *["Empty Commit"] * 3, "DROP FEATURE", "REORG", "SET TBLPROPERTIES"]
+    assert history(table, 7) == ["DROP FEATURE", *["Empty Commit"] * 3, "DROP FEATURE", "REORG", "UNSET TBLPROPERTIES"]
     row = table.history(6).collect()[-1]
     assert (row.operationMetrics["numRemovedFiles"], row.operationMetrics["numDeletionVectorsRemoved"]) == ("1", "0")
 

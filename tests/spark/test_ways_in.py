@@ -302,8 +302,9 @@ def test_is_delta_table_tells_tables_from_folders(spark, table_path, tmp_path):
     (tmp_path / "empty" / "_delta_log").mkdir(parents=True)
     partition = Path(table_path, "p=1")
     partition.mkdir()
-    for folder in (tmp_path / "nothing", tmp_path / "empty", partition):
+    for folder in (tmp_path / "nothing", tmp_path / "empty"):
         assert not bayou.DeltaTable.isDeltaTable(spark, str(folder))
+    assert bayou.DeltaTable.isDeltaTable(spark, str(partition))  # a folder of a table's, to delta-spark, too
 
 
 def test_a_path_with_odd_characters_is_read(spark, tmp_path):
