@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.spark import processes
 
-pytestmark = pytest.mark.oracle
+pytestmark = [pytest.mark.oracle, pytest.mark.soak]  # four processes, each with a metastore of its own to start
 
 KINDS = ("managed", "external", "saved", "partitioned")
 SCRIPT = str(Path(processes.__file__).with_name("hive_tables.py"))

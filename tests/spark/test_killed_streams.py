@@ -68,7 +68,7 @@ def test_a_stream_that_is_killed_loses_no_row_and_writes_none_twice(spark, tmp_p
 
 
 def test_a_stream_into_its_own_source_that_is_killed_loses_no_row_and_writes_none_twice(spark, tmp_path):
-    run_into_its_source(spark, tmp_path, kills=2, seed=5)
+    run_into_its_source(spark, tmp_path, kills=1, seed=5)
 
 
 @pytest.mark.soak
