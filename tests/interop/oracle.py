@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,10 @@ MARK = "ORACLE "
 STOPPED = "stopped by the test"
 
 
-def session(jars: str) -> SparkSession:
-    """A session as delta-spark's documentation asks for it, with the JARs of a folder."""
+def session(jars: str, settings: Mapping[str, str] | None = None) -> SparkSession:
+    """A session as delta-spark's documentation asks for it, with the JARs of a folder, and with further settings."""
     found = ",".join(str(jar) for jar in sorted(Path(jars).glob("*.jar")))
-    spark = (
+    builder = (
         SparkSession.builder.master("local[2]")
         .config("spark.jars", found)
         .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
@@ -39,8 +40,10 @@ def session(jars: str) -> SparkSession:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .getOrCreate()
     )
+    for name, value in (settings or {}).items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from tests.interop import oracle
 from tests.spark.processes import answer
 
 FOLDER, STEP, NAME, JARS = sys.argv[1:5]
@@ -18,32 +18,17 @@ KINDS = ("managed", "external", "saved", "partitioned")
 
 
 def start():
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .enableHiveSupport()
-        .config("spark.hadoop.javax.jdo.option.ConnectionURL", f"jdbc:derby:;databaseName={FOLDER}/metastore;create=true")
-        .config("spark.sql.warehouse.dir", f"{FOLDER}/warehouse")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.memory", "1g")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.ui.enabled", "false")
-    )
+    settings = {
+        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={FOLDER}/metastore;create=true",
+        "spark.sql.catalogImplementation": "hive",
+        "spark.sql.warehouse.dir": f"{FOLDER}/warehouse",
+    }
     if JARS:
-        builder = (
-            builder.config("spark.jars", ",".join(map(str, sorted(Path(JARS).glob("*.jar")))))
-            .config("spark.databricks.delta.snapshotPartitions", "2")
-            .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-            .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
-            .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
-        )
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    if not JARS:
-        import bayou  # delta-spark's Python need not have it
+        return oracle.session(JARS, settings)
+    import bayou  # delta-spark's Python need not have it
+    from bayou.testing.session import local_session
 
-        bayou.enable(spark)
-    return spark
+    return bayou.enable(local_session(settings))
 
 
 def table(kind):
