@@ -61,6 +61,7 @@ def set_properties(target: AlterTarget, given: Mapping[str, str]) -> None:
         return
     actions = _actions(target, snapshot, texts)
     tracks = _begins_row_tracking(snapshot, actions)
+    # Once is enough, unless another writer takes the ids or the feature away meanwhile.
     while tracks and (lacks_row_ids(snapshot) or FEATURE not in supported_features(snapshot.protocol)):
         give_row_ids(target, snapshot)
         snapshot = target.snapshot()
