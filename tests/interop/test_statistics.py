@@ -135,6 +135,8 @@ TABLES = {
     "as many columns as the table says": (FEW, ["p"], {"delta.dataSkippingNumIndexedCols": "3"}),
     "all columns": (MANY, [], {"delta.dataSkippingNumIndexedCols": "-1"}),
     "no columns": (FEW, [], {"delta.dataSkippingNumIndexedCols": "0"}),
+    "texts cut short": (TEXTS, [], {"delta.dataSkippingStringPrefixLength": "5"}),
+    "texts cut to nothing": (TEXTS, [], {"delta.dataSkippingStringPrefixLength": "0"}),
     "columns by name": (FEW, ["p"], {"delta.dataSkippingStatsColumns": "h,s.c,f"}),
 }
 

@@ -139,7 +139,7 @@ def _leaf(footer: pq.FileMetaData, leaf: IndexedLeaf, positions: Mapping[str, in
     nulls = sum(chunk.null_count for chunk in chunks) if all(chunk.has_null_count for chunk in chunks) else None
     bounds = _bounds(chunks, kind) if leaf.has_bounds and (kind not in _FLOATS or _counts_nan(footer)) else None
     low, high = bounds or (None, None)
-    return LeafStatistics(leaf.path, kind, low, high, nulls)
+    return LeafStatistics(leaf.path, kind, low, high, nulls, leaf.string_prefix)
 
 
 def _has_path(footer: pq.FileMetaData, path: tuple[str, ...]) -> bool:

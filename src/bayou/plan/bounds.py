@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from bayou.plan.comparisons import Constant, compare, constant
 from bayou.protocol.instants import INT64_MAX, MICROS_PER_MILLISECOND
-from bayou.protocol.stats import STRING_PREFIX_LENGTH
+from bayou.protocol.stats import DEFAULT_STRING_PREFIX_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,7 +129,7 @@ class ColumnBounds:
         return compare(op, self._low, against) if op in {"<", "<="} else self._everywhere()
 
     def _differs(self, against: Constant) -> pa.Array:
-        if pa.types.is_string(self._low.type) and len(against.value.as_py()) >= STRING_PREFIX_LENGTH:
+        if pa.types.is_string(self._low.type) and len(against.value.as_py()) >= DEFAULT_STRING_PREFIX_LENGTH:
             # Bounds of this length can be prefixes of longer strings.
             return self._everywhere()
         return pc.or_kleene(_bound("<", self._low, against), _bound(">", self._high, against))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidOptionError
-from bayou.protocol import instants, partition_values
+from bayou.protocol import instants, partition_values, properties
 from bayou.protocol.schema import StructField, leaves
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ STATS_COLUMNS = "delta.dataSkippingStatsColumns"
 
 # `delta.dataSkippingNumIndexedCols` where the table does not set it; -1 stands for all.
 DEFAULT_INDEXED_COLUMNS = 32
-# delta-spark's DATA_SKIPPING_STRING_PREFIX_LENGTH.
-STRING_PREFIX_LENGTH = 32
+# `delta.dataSkippingStringPrefixLength` where the table does not set it.
+DEFAULT_STRING_PREFIX_LENGTH = properties.STRING_PREFIX_LENGTH.default
 
 _ALL_COLUMNS = -1
 _BOUNDED_TYPES = frozenset({*partition_values.INTEGER_BITS, "float", "double", "date", "timestamp", "timestamp_ntz"})
@@ -52,12 +52,14 @@ class IndexedLeaf:
         path: the physical names, which key the statistics.
         field: the leaf itself.
         has_bounds: whether it gets a minimum and a maximum; each indexed leaf gets a null count.
+        string_prefix: how many code points of a string its bounds keep.
     """
 
     logical_path: tuple[str, ...]
     path: tuple[str, ...]
     field: StructField
     has_bounds: bool
+    string_prefix: int = DEFAULT_STRING_PREFIX_LENGTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ class LeafStatistics:
         min: the least value that is not NULL, as in `partition_values`; None where there is none or it is not known.
         max: the greatest one, with NaN above everything.
         null_count: the rows in which the leaf is NULL; None where that is not known.
+        string_prefix: how many code points of a string the bounds keep.
     """
 
     path: tuple[str, ...]
@@ -77,6 +80,7 @@ class LeafStatistics:
     min: Any = None
     max: Any = None
     null_count: int | None = None
+    string_prefix: int = DEFAULT_STRING_PREFIX_LENGTH
 
 
 def statistics_type(field: StructField) -> str | None:
@@ -113,32 +117,34 @@ def skipping_types(schema: StructType) -> dict[tuple[str, ...], DataType]:
 
 
 def indexed_leaves(
-    schema: StructType, properties: Mapping[str, str], partition_columns: Iterable[str] = ()
+    schema: StructType, configuration: Mapping[str, str], partition_columns: Iterable[str] = ()
 ) -> tuple[IndexedLeaf, ...]:
     """The leaf columns of a table that get statistics, in schema order.
 
     They are those that `delta.dataSkippingStatsColumns` names (a struct stands for all its leaves), else the first
-    `delta.dataSkippingNumIndexedCols`, 32 by default; partition columns never, and they do not count.
+    `delta.dataSkippingNumIndexedCols`, 32 by default; partition columns never, and they do not count. Bounds of strings
+    keep as many code points as `delta.dataSkippingStringPrefixLength` says, 32 by default.
 
     Args:
         schema: the table's schema.
-        properties: the table's properties.
+        configuration: the table's properties.
         partition_columns: their logical names.
 
     Raises:
-        InvalidOptionError: one of the two properties cannot be understood.
+        InvalidOptionError: one of the first two properties cannot be understood.
     """
     partitions = {name.lower() for name in partition_columns}
+    prefix = properties.STRING_PREFIX_LENGTH.read(configuration)
     candidates = [
-        IndexedLeaf(logical, physical, field, _gets_bounds(field))
+        IndexedLeaf(logical, physical, field, _gets_bounds(field), prefix)
         for logical, physical, field in leaves(schema)
         if logical[0].lower() not in partitions and field.type not in _NO_DATA_TYPES
     ]
-    named = properties.get(STATS_COLUMNS)
+    named = configuration.get(STATS_COLUMNS)
     if named is not None:
         chosen = [tuple(part.lower() for part in path) for path in parse_column_list(named)]
         return tuple(leaf for leaf in candidates if any(_is_under(leaf, path) for path in chosen))
-    limit = _indexed_limit(properties)
+    limit = _indexed_limit(configuration)
     return tuple(candidates if limit == _ALL_COLUMNS else candidates[:limit])
 
 
@@ -158,32 +164,36 @@ def parse_column_list(text: str) -> list[tuple[str, ...]]:
     return paths
 
 
-def truncate_minimum(text: str) -> str:
-    """The first 32 code points: never above the text."""
-    return text[:STRING_PREFIX_LENGTH]
+def truncate_minimum(text: str, length: int = DEFAULT_STRING_PREFIX_LENGTH) -> str:
+    """The first code points of a text, 32 by default: never above it."""
+    return text[:length]
 
 
-def truncate_maximum(text: str) -> str | None:
+def truncate_maximum(text: str, length: int = DEFAULT_STRING_PREFIX_LENGTH) -> str | None:
     """A prefix that ends in a tie-breaker and is never below the text, or None where no short one exists.
 
     U+10FFFF, the last code point, cannot be exceeded: the prefix grows over it, up to twice its length.
+
+    Args:
+        text: the text.
+        length: how many of its code points are kept.
     """
-    if len(text) <= STRING_PREFIX_LENGTH:
+    if len(text) <= length:
         return text
-    for length in range(STRING_PREFIX_LENGTH, 2 * STRING_PREFIX_LENGTH + 1):
-        if length >= len(text):
+    for end in range(length, 2 * length + 1):
+        if end >= len(text):
             return text
-        if text[length] < _ASCII_MAX:
-            return text[:length] + _ASCII_MAX
-        if text[length] < _UNICODE_MAX:
-            return text[:length] + _UNICODE_MAX
+        if text[end] < _ASCII_MAX:
+            return text[:end] + _ASCII_MAX
+        if text[end] < _UNICODE_MAX:
+            return text[:end] + _UNICODE_MAX
     return None
 
 
 def to_json(num_records: int, leaf_statistics: Iterable[LeafStatistics], *, tight_bounds: bool | None = None) -> str:
     """The statistics of a file as the log holds them.
 
-    Bounds are cut: strings at 32 code points, timestamps at milliseconds (a reader adds one to the maximum). What is
+    Bounds are cut: strings at their leaf's prefix, timestamps at milliseconds (a reader adds one to the maximum). What is
     not known is left out. Negative zero is written as zero, which equals it.
 
     Args:
@@ -196,8 +206,8 @@ def to_json(num_records: int, leaf_statistics: Iterable[LeafStatistics], *, tigh
     null_counts: dict[str, Any] = {}
     for leaf in leaf_statistics:
         if has_bounds(leaf.type):
-            _put(minimums, leaf.path, _bound(leaf.min, leaf.type, is_maximum=False))
-            _put(maximums, leaf.path, _bound(leaf.max, leaf.type, is_maximum=True))
+            _put(minimums, leaf.path, _bound(leaf.min, leaf, is_maximum=False))
+            _put(maximums, leaf.path, _bound(leaf.max, leaf, is_maximum=True))
         _put(null_counts, leaf.path, None if leaf.null_count is None else str(leaf.null_count))
     members = [
         f'"numRecords":{num_records}',
@@ -223,8 +233,8 @@ def _is_under(leaf: IndexedLeaf, path: Sequence[str]) -> bool:
     return tuple(part.lower() for part in leaf.logical_path[: len(path)]) == path
 
 
-def _indexed_limit(properties: Mapping[str, str]) -> int:
-    text = properties.get(NUM_INDEXED_COLUMNS)
+def _indexed_limit(configuration: Mapping[str, str]) -> int:
+    text = configuration.get(NUM_INDEXED_COLUMNS)
     if text is None:
         return DEFAULT_INDEXED_COLUMNS
     try:
@@ -281,12 +291,13 @@ def _quoted_name(text: str, position: int) -> tuple[str, int]:
         name, position = name + "`", end + 2
 
 
-def _bound(value: Any, data_type: str, *, is_maximum: bool) -> str | None:
+def _bound(value: Any, leaf: LeafStatistics, *, is_maximum: bool) -> str | None:
     """A bound as JSON text. Numbers are written digit by digit: a float would lose what a decimal or a long holds."""
     if value is None:
         return None
+    data_type = leaf.type
     if partition_values.is_string_type(data_type):
-        text = truncate_maximum(value) if is_maximum else truncate_minimum(value)
+        text = (truncate_maximum if is_maximum else truncate_minimum)(value, leaf.string_prefix)
         return None if text is None else json.dumps(text, ensure_ascii=False)
     if data_type in {"float", "double"}:
         return _float(value, data_type)

@@ -32,20 +32,27 @@ def check_stats_columns(
     text = configuration.get(STATS_COLUMNS)
     partitions = {name.lower() for name in partition_columns}
     for path in () if text is None else parse_column_list(text):
-        kind = type_at(schema, path, rules)
+        type_at(schema, path, rules)  # it is there
         if len(path) == 1 and path[0].lower() in partitions:
             raise _is_partition_column(path, rules)
-        for leaf, leaf_type in _leaves(kind, path):
+        for leaf, leaf_type in _leaves(schema, path, rules):
             if not (isinstance(leaf_type, str) and (has_bounds(leaf_type) or is_string_type(leaf_type))):
                 raise _has_no_bounds(leaf, leaf_type, path, rules)
 
 
-def _leaves(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], DataType]]:
-    if isinstance(kind, StructType):
-        for field in kind.fields:
-            yield from _leaves(field.type, (*path, field.name))
-    else:
+def _leaves(schema: StructType, path: Path, rules: TableRules) -> Iterator[tuple[Path, DataType]]:
+    """The leaves that a path stands for; the array or the map, where it goes into one."""
+    for end in range(1, len(path)):
+        outer = type_at(schema, path[:end], rules)
+        if not isinstance(outer, StructType):
+            yield path[:end], outer
+            return
+    kind = type_at(schema, path, rules)
+    if not isinstance(kind, StructType):
         yield path, kind
+        return
+    for field in kind.fields:
+        yield from _leaves(schema, (*path, field.name), rules)
 
 
 def _is_partition_column(path: Path, rules: TableRules) -> InvalidSchemaError:
@@ -58,6 +65,7 @@ def _is_partition_column(path: Path, rules: TableRules) -> InvalidSchemaError:
 def _has_no_bounds(leaf: Path, leaf_type: DataType, named: Path, rules: TableRules) -> InvalidSchemaError:
     shown = leaf_type if isinstance(leaf_type, str) else "an array or a map"
     message = f"Data skipping is not supported for column {dotted(leaf)!r} of type {shown}: it has no bounds."
-    step = f"leave it out of {STATS_COLUMNS}." if leaf == named else f"name the other fields of {dotted(named)} one by one."
+    others = f"name the other fields of {dotted(named)} one by one."
+    step = others if len(leaf) > len(named) else f"leave it out of {STATS_COLUMNS}."
     error_class = "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE"
     return rules.refusal(message, error_class, "0AKDC", next_step=step, column=dotted(leaf))

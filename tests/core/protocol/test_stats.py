@@ -27,6 +27,7 @@ from bayou.protocol.stats import (
 
 QUICK = settings(deadline=None, max_examples=200, derandomize=True)
 LAST = "\U0010ffff"
+PREFIX = "delta.dataSkippingStringPrefixLength"
 TEXTS = st.text(st.sampled_from(["a", "~", "\x7e", "\x7f", "é", "\uffff", "\U0001f600", LAST]), max_size=80)
 
 
@@ -44,14 +45,22 @@ def bounds(data_type, low, high):
 
 
 @QUICK
-@given(TEXTS)
-def test_cut_bounds_enclose_the_text_and_stay_short(text):
-    low, high = truncate_minimum(text), truncate_maximum(text)
+@given(TEXTS, st.sampled_from([32, 32, 0, 1, 8, 1_000]))
+def test_cut_bounds_enclose_the_text_and_stay_short(text, length):
+    low, high = truncate_minimum(text, length), truncate_maximum(text, length)
     assert low.encode() <= text.encode()
-    assert len(low) <= 32
+    assert len(low) <= length
     if high is not None:
         assert text.encode() <= high.encode()
-        assert len(high) <= 65
+        assert len(high) <= 2 * length + 1
+
+
+@pytest.mark.parametrize(("given", "low", "high"), [({}, "x" * 32, "x" * 32 + "\x7f"), ({PREFIX: "3"}, "xxx", "xxx\x7f")])
+def test_a_table_says_how_much_of_a_string_its_bounds_keep(given, low, high):
+    (leaf,) = indexed_leaves(struct(("c", "string")), given)
+    found = LeafStatistics(leaf.path, "string", "x" * 40, "x" * 40, 0, leaf.string_prefix)
+    document = json.loads(to_json(1, [found]))
+    assert (document["minValues"]["c"], document["maxValues"]["c"]) == (low, high)
 
 
 def test_a_text_of_32_code_points_is_its_own_maximum():

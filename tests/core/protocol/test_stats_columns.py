@@ -41,6 +41,7 @@ def test_columns_with_an_order_are_taken(named):
         ),
         ("flag", "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE", "leave it out of delta.dataSkippingStatsColumns."),
         ("l", "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE", "leave it out of delta.dataSkippingStatsColumns."),
+        ("l.element", "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE", "leave it out of delta.dataSkippingStatsColumns."),
         ("s", "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE", "name the other fields of s one by one."),
     ],
 )
