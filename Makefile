@@ -7,6 +7,8 @@ STAMP := $(VENV)/.installed
 SHARED ?= ../shared
 # Which environments `make matrix` runs; scripts/matrix.py knows more.
 SPARK ?= 3.5 4.0 4.2
+# How many processes share the tests, each with a Spark session of its own.
+export JOBS ?= 2
 # Further arguments for pytest: make test ARGS="-k history -x"
 ARGS ?=
 
@@ -15,6 +17,7 @@ WITH_JAVA := JAVA_HOME=$$($(BIN)/python scripts/java_home.py) && export JAVA_HOM
 # Runs what follows with Hadoop's test cluster, where its JAR is at hand or can be fetched.
 WITH_HDFS := BAYOU_MINICLUSTER_JAR=$${BAYOU_MINICLUSTER_JAR-$$($(BIN)/python scripts/minicluster_jar.py)} && export BAYOU_MINICLUSTER_JAR &&
 PYTEST := $(BIN)/python -m pytest
+SHARED_OUT := -n $(JOBS) --dist worksteal
 
 export PYSPARK_PYTHON := $(abspath $(BIN)/python)
 
@@ -29,13 +32,13 @@ demo: setup ## The flights of 2013 become a Delta table, are queried, travel in 
 	@$(WITH_JAVA) $(BIN)/python examples/demo.py
 
 test: setup ## All tests but the long ones, on the newest PySpark
-	@$(WITH_JAVA) $(WITH_HDFS) $(PYTEST) $(ARGS)
+	@$(WITH_JAVA) $(WITH_HDFS) $(PYTEST) $(SHARED_OUT) $(ARGS)
 
 test-core: setup ## The tests that need no JVM
-	@$(PYTEST) tests/core $(ARGS)
+	@$(PYTEST) $(SHARED_OUT) tests/core $(ARGS)
 
 test-spark: setup ## The tests on a Spark session
-	@$(WITH_JAVA) $(WITH_HDFS) $(PYTEST) tests/spark tests/hadoop $(ARGS)
+	@$(WITH_JAVA) $(WITH_HDFS) $(PYTEST) $(SHARED_OUT) tests/spark tests/hadoop $(ARGS)
 
 soak: setup ## Thousands of random sequences, hundreds of kills: takes long
 	@$(WITH_JAVA) $(WITH_HDFS) $(PYTEST) -m soak --hypothesis-profile=soak $(ARGS)

@@ -43,6 +43,8 @@ class Leg:
     has_oracle: bool = field(default=False)
 
 
+# As many processes share a suite as `make` says, each with a session of its own.
+SHARED_OUT = ("-n", os.environ.get("JOBS", "2"), "--dist", "worksteal")
 SMOKE = ("-m", "smoke", "tests/spark")
 
 LEGS = {
@@ -86,7 +88,7 @@ def _run_leg(name: str, leg: Leg) -> bool:
 def _run_suite(name: str, python: Path, suite: tuple[str, ...], environment: dict[str, str]) -> bool:
     started = time.monotonic()
     print(f"\n== matrix {name}: pytest {' '.join(suite)}", flush=True)
-    code = subprocess.run([python, "-m", "pytest", *suite], cwd=ROOT, env=environment, check=False).returncode
+    code = subprocess.run([python, "-m", "pytest", *SHARED_OUT, *suite], cwd=ROOT, env=environment, check=False).returncode
     print(f"== matrix {name}: {time.monotonic() - started:.0f} s", flush=True)
     if code == NO_TESTS:
         print(f"== matrix {name}: no test is there for `{' '.join(suite)}`", flush=True)

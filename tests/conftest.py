@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,17 +16,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parent.parent
-
-CONFIGURATION = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.memory": "2g",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.bayou.progress": "off",
-}
 
 # The same examples on every run: a change fails for what it changes. `make soak` draws new ones, and many.
 settings.register_profile(
@@ -64,15 +52,9 @@ def corpora(shared: Path) -> Path:
 @pytest.fixture(scope="session")
 def plain_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A stock local session: no JAR, no setting of Delta Lake. Never stopped before the end of the run."""
-    from pyspark.sql import SparkSession
+    from bayou.testing.session import local_session
 
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master("local[2]").appName("bayou-tests")
-    for name, value in CONFIGURATION.items():
-        builder = builder.config(name, value)
-    builder = builder.config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    session = local_session({"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))})
     yield session
     session.stop()
 
