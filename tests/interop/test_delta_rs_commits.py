@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.interop.delta_rs import by_query, deltalake, refusal, rows_of
+from tests.interop.sampled import sampled
 from tests.spark.tables import file_of, without_rows
 
 import bayou
@@ -138,7 +139,7 @@ def version_files(path, kind):
     return [action[kind]["path"] for action in map(json.loads, commit.read_text().splitlines()) if kind in action]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", sampled(KINDS, 3))
 def test_delta_rs_commits_to_our_tables_or_refuses_them_and_we_go_on(tmp_path, kind):
     path = str(tmp_path / "table")
     table_of(path, kind)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from tests.interop.delta_rs import outcomes
 from tests.interop.kinds_of_tables import KINDS, made_by_them, made_by_us
+from tests.interop.sampled import sampled
 
 pytestmark = pytest.mark.oracle
 
@@ -13,7 +14,7 @@ REFUSED = {"type widening"}
 """What delta-rs does not read, whoever made it."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", sampled(KINDS, 3))
 def test_delta_rs_takes_our_tables_as_delta_sparks(spark, delta_spark, tmp_path, kind):
     ours, theirs = str(tmp_path / "ours"), str(tmp_path / "theirs")
     made_by_us(spark, ours, KINDS[kind])

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from tests.interop.oracle import write_by_name
 
 import bayou
 from bayou.protocol.schema import parse_schema
@@ -37,6 +37,19 @@ VALUES = {
     "MAP<STRING, INT>": ("map('k', 1)", "map('k', 1L)"),
 }
 NAMES = ("a", "b", "c")
+MERGES = {"mergeSchema": "true"}
+OPTIONS = {
+    "append": [{}, {}, MERGES, {"dataChange": "false"}],
+    "overwrite": [
+        {},
+        {"overwriteSchema": "true"},
+        {"replaceWhere": "k >= 0"},
+        {"replaceWhere": "k >= 0", **MERGES},
+        {"partitionOverwriteMode": "dynamic"},
+        {"replaceUsing": "k"},
+    ],
+}
+VERBS = ("INSERT", "INSERT BY NAME", "insertInto", "append", "overwritePartitions", "saveAsTable")
 
 
 @dataclass(frozen=True)
@@ -66,11 +79,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Write:
-    """A write: a row's columns as SQL, the mode and the options."""
+    """A write: a row's columns as SQL, the mode and the options of `save`, or one of the verbs for tables with names."""
 
     columns: tuple[tuple[str, str], ...]
     mode: str
     options: dict[str, str] = field(default_factory=dict)
+    verb: str | None = None
 
     @property
     def query(self):
@@ -108,13 +122,10 @@ def writes(draw, table):
         given.append(("i", draw(st.sampled_from(["-4L", "100", "cast(null as bigint)"]))))
     if draw(st.booleans()):
         given.reverse()
-    mode = draw(st.sampled_from(["append", "append", "append", "overwrite"]))
-    options = draw(
-        st.sampled_from([{}, {}, {"mergeSchema": "true"}])
-        if mode == "append"
-        else st.sampled_from([{}, {"overwriteSchema": "true"}, {"replaceWhere": "k >= 0"}, {"partitionOverwriteMode": "dynamic"}])
-    )
-    return Write(tuple(given), mode, options)
+    if draw(st.booleans()):
+        return Write(tuple(given), "append", draw(st.sampled_from([{}, {}, MERGES])), draw(st.sampled_from(VERBS)))
+    mode = draw(st.sampled_from(list(OPTIONS)))
+    return Write(tuple(given), mode, draw(st.sampled_from(OPTIONS[mode])))
 
 
 @st.composite
@@ -125,8 +136,12 @@ def histories(draw):
 
 def written(spark, path, write):
     """The error of a write by bayou, or None."""
+    rows = spark.sql(write.query)
     try:
-        spark.sql(write.query).write.format("delta").mode(write.mode).options(**write.options).save(path)
+        if write.verb:
+            write_by_name(rows, write.verb, f"delta.`{path}`", write.options)
+        else:
+            rows.write.format("delta").mode(write.mode).options(**write.options).save(path)
     except Exception as error:  # noqa: BLE001  (compared with the other engine's)
         return f"{type(error).__name__}: {error}"
     return None
@@ -158,16 +173,21 @@ def columns_of(path):
     return [(f.name, str(f.type) if isinstance(f.type, str) else type(f.type).__name__, f.nullable) for f in schema.fields]
 
 
-@settings(
-    max_examples=int(os.environ.get("BAYOU_DIFFERENTIAL_EXAMPLES", "8")),
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@settings(max_examples=8)
 @given(history=histories())
 def test_both_engines_take_and_refuse_the_same_writes(delta_spark, spark, tmp_path_factory, history):
+    compare(delta_spark, spark, tmp_path_factory.mktemp("both"), history)
+
+
+@pytest.mark.soak
+@given(history=histories())
+def test_both_engines_take_and_refuse_the_same_writes_in_thousands_of_histories(delta_spark, spark, tmp_path_factory, history):
+    compare(delta_spark, spark, tmp_path_factory.mktemp("both"), history)
+
+
+def compare(delta_spark, spark, folder, history):
+    """Has both engines write the same, and compares the errors, the columns and the rows."""
     table, asked = history
-    folder = tmp_path_factory.mktemp("both")
     theirs, ours = str(folder / "theirs"), str(folder / "ours")
     delta_spark.sql(*table.statements(f"delta.`{theirs}`"), "select 1")
     for statement in table.statements(f"delta.`{ours}`"):
@@ -177,7 +197,10 @@ def test_both_engines_take_and_refuse_the_same_writes(delta_spark, spark, tmp_pa
         bayou.DeltaTable.forPath(spark, ours).addConstraint("c", table.check)
     assert columns_of(ours) == columns_of(theirs)
     for write in asked:
-        refused = delta_spark.write(write.query, theirs, write.mode, write.options, [])
+        if write.verb:
+            refused = delta_spark.write_by_name(write.query, write.verb, theirs, write.options)
+        else:
+            refused = delta_spark.write(write.query, theirs, write.mode, write.options, [])
         files = {each for each in Path(ours).rglob("*.parquet") if "_delta_log" not in each.parts}
         error = written(spark, ours, write)
         event(f"refused: {refused is not None}")

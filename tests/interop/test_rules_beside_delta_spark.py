@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.interop.sampled import sampled
 
 import bayou
 from bayou.errors import ConstraintViolationError, DeltaError
@@ -156,7 +157,7 @@ def texts(rows):
     return sorted([None if value is None else str(value) for value in row] for row in rows)
 
 
-@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("kind", sampled(TABLES, 3))
 def test_we_append_to_its_table_and_it_goes_on(delta_spark, spark, tmp_path, kind):
     case = TABLES[kind]
     path = str(tmp_path / "t")
@@ -204,7 +205,7 @@ NEW = {
 RANDOM = ("materializedRow", "delta.columnMapping.maxColumnId")
 
 
-@pytest.mark.parametrize("kind", NEW)
+@pytest.mark.parametrize("kind", sampled(NEW, 3))
 def test_a_new_table_has_the_protocol_and_the_properties_that_delta_spark_gives_it(delta_spark, spark, tmp_path, kind):
     theirs, ours = str(tmp_path / "theirs"), str(tmp_path / "ours")
     listed = ", ".join(f"'{key}' = '{value}'" for key, value in NEW[kind].items())

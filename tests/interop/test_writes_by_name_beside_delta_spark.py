@@ -105,13 +105,13 @@ def error_class(text):
     return found.group(1) if found else text[:200]
 
 
-@pytest.mark.parametrize("case", sampled(CASES, 8))
+@pytest.mark.parametrize("case", sampled(CASES, 11))
 def test_rows_are_cast_as_delta_spark_casts_them(spark, delta_spark, tmp_path, case):
     rows, verb, policy = case
     compare(spark, delta_spark, tmp_path, columns=COLUMNS, rows=ROWS[rows], verb=verb, policy=policy)
 
 
-@pytest.mark.parametrize("case", sampled(NESTED_CASES, 25))
+@pytest.mark.parametrize("case", sampled(NESTED_CASES, 41))
 def test_a_value_of_another_kind_is_cast_as_delta_spark_casts_it(spark, delta_spark, tmp_path, case):
     column, value, verb, policy = case
     columns = ", ".join(f"{name} {kind}" for name, kind in TYPES.items())
