@@ -23,7 +23,7 @@ from bayou.protocol.column_mapping import MappedColumns, mapped_columns
 from bayou.protocol.features import check_writable
 from bayou.protocol.identity_rules import check_definition
 from bayou.protocol.mapping_rules import mapping_mode
-from bayou.protocol.property_rules import PropertyChange, session_defaults, validated
+from bayou.protocol.property_rules import PropertyChange, allows_arbitrary, session_defaults, validated
 from bayou.protocol.protocol_rules import protocol_for_table, with_requirements
 from bayou.protocol.schema import StructType, parse_schema, schema_to_json
 from bayou.protocol.schema_check import check_schema
@@ -44,9 +44,6 @@ _KEPT: Final = frozenset(
     )
 )
 """The properties that a table keeps when another one takes its place without saying anything of them, as with delta-spark."""
-
-_ARBITRARY = "spark.databricks.delta.allowArbitraryProperties.enabled"
-"""The session's setting that lets a table have properties of `delta.` that nobody knows."""
 
 
 def create_table(
@@ -163,7 +160,7 @@ def _asked(
 ) -> PropertyChange:
     """What the properties ask for, with the session's defaults, what a replaced table leaves, and further features."""
     given = {**session_defaults(settings, properties), **properties}
-    free = settings.get(_ARBITRARY, "false").lower() == "true"
+    free = allows_arbitrary(settings)
     kept = _kept(replaced)
     change = validated(given, table=table, current=kept, creating=True, allow_arbitrary=free)
     return replace(change, configuration={**kept, **change.configuration}, features=(*change.features, *features))

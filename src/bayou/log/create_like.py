@@ -20,7 +20,7 @@ from bayou.protocol.column_mapping import mapped_columns, without_mapping
 from bayou.protocol.features import check_readable, check_writable
 from bayou.protocol.identity_columns import with_high_water_mark
 from bayou.protocol.mapping_rules import fields_by_path
-from bayou.protocol.property_rules import session_defaults, validated
+from bayou.protocol.property_rules import allows_arbitrary, session_defaults, validated
 from bayou.protocol.protocol_rules import merged, protocol_for_table
 from bayou.protocol.schema import StructType, schema_to_json
 from bayou.protocol.type_widening import without_type_changes
@@ -66,7 +66,7 @@ def like_actions(
         UnsupportedFeatureError: the table would need what bayou does not do.
     """
     check_readable(source.protocol, source.table_uri, source.version)
-    free = (settings or {}).get("spark.databricks.delta.allowArbitraryProperties.enabled", "false").lower() == "true"
+    free = allows_arbitrary(settings or {})
     copied = copied_properties(source)
     # The protocol is the other table's: a session's defaults of features and protocol versions are for tables without a model.
     defaults = session_defaults(settings or {}, {**copied, **properties, known.IGNORE_PROTOCOL_DEFAULTS.key: "true"})

@@ -21,6 +21,7 @@ from bayou.protocol.property_values import CHECKS, ENUM_SPELLINGS, InvalidValueE
 DEFAULTS_PREFIX: Final = "spark.databricks.delta.properties.defaults."
 """The prefix of the session settings that hold defaults for the properties of new tables."""
 
+_ALLOW_ARBITRARY: Final = "spark.databricks.delta.allowArbitraryProperties.enabled"
 _DELTA: Final = "delta."
 _FREE_PREFIXES: Final = ("delta.universalformat.config.",)
 _PROTOCOL_KEYS: Final = frozenset(
@@ -85,8 +86,7 @@ def validated(
         version: the table's version, for errors.
         current: the configuration that they are added to; empty for a new table.
         creating: whether the table is made with them.
-        allow_arbitrary: whether unknown keys of `delta.` are kept
-            (`spark.databricks.delta.allowArbitraryProperties.enabled`).
+        allow_arbitrary: whether unknown keys of `delta.` are kept, as `allows_arbitrary` says.
 
     Raises:
         InvalidOptionError: a key is unknown or no user's to set, a value is not of its key, or values exclude each other.
@@ -114,6 +114,15 @@ def validated(
     check_combinations({**(current or {}), **configuration}, table=table, version=version, touched=configuration)
     reader, writer = asked.get(properties.MIN_READER_VERSION.key), asked.get(properties.MIN_WRITER_VERSION.key)
     return PropertyChange(configuration, tuple(features), reader, writer, description)
+
+
+def allows_arbitrary(confs: Mapping[str, str]) -> bool:
+    """Whether a session lets tables have properties of `delta.` that nobody knows.
+
+    Args:
+        confs: the session's settings.
+    """
+    return confs.get(_ALLOW_ARBITRARY, "false").lower() == "true"
 
 
 def canonical_key(key: str) -> str:
@@ -233,7 +242,7 @@ class _Subject:
         self.refuse(why, error_class, sql_state)
 
     def refuse_unknown(self, key: str) -> NoReturn:
-        keep = "set spark.databricks.delta.allowArbitraryProperties.enabled to true to keep it as it is"
+        keep = f"set {_ALLOW_ARBITRARY} to true to keep it as it is"
         hint = _suggestion(key.lower(), _CANONICAL_KEYS)
         step = f"{hint} Or {keep}." if hint else f"Leave it out, or {keep}."
         self.refuse(f"Unknown configuration was specified: {key}", "DELTA_UNKNOWN_CONFIGURATION", "F0000", step, option=key)

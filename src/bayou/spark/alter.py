@@ -17,7 +17,7 @@ from bayou.protocol import properties
 from bayou.protocol.actions import Metadata
 from bayou.protocol.mapping_rules import mapping_mode, mode_change
 from bayou.protocol.property_combinations import check_combinations
-from bayou.protocol.property_rules import canonical_key, compared_key, shown_key, validated
+from bayou.protocol.property_rules import allows_arbitrary, canonical_key, compared_key, shown_key, validated
 from bayou.protocol.protocol_rules import supported_features
 from bayou.protocol.stats_columns import check_stats_columns
 from bayou.spark.alter_mapping import ALLOW_REMOVAL, remove_column_mapping
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 COMMENT: Final = "comment"
 """The key under which the table's comment is set like a property; it is kept as the metadata's description."""
 
-_ALLOW_ARBITRARY: Final = "spark.databricks.delta.allowArbitraryProperties.enabled"
 _BY_WRITERS_ONLY: Final = (
     properties.MAX_COLUMN_ID.key,
     properties.MATERIALIZED_ROW_ID.key,
@@ -109,7 +108,7 @@ def set_comment(target: AlterTarget, text: str | None) -> None:
 def _actions(target: AlterTarget, snapshot: Snapshot, texts: Mapping[str, str]) -> list[Action]:
     """What setting some properties changes, after every check of them."""
     before = snapshot.metadata.configuration
-    allowed = target.settings.get(_ALLOW_ARBITRARY, "false").lower() == "true"
+    allowed = allows_arbitrary(target.settings)
     change = validated(texts, table=target.uri, version=snapshot.version, current=before, allow_arbitrary=allowed)
     check_stats_columns(snapshot.schema, snapshot.partition_columns, change.configuration, table_rules(snapshot))
     after = {**_without(before, change.configuration), **change.configuration}

@@ -91,6 +91,8 @@ class WriteRequest:
         statement: the statement that makes the table with these rows; None for a write.
         cluster_by: the paths of the clustering columns; None where none were named.
         stream: the micro-batch of a streaming query that the rows are; None where they are none.
+        keeps_null_partitions: whether a dynamic overwrite leaves partitions with NULL among their values
+            (`useNullIntolerantEqualityWithDPO`).
     """
 
     path: str
