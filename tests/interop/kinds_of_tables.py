@@ -103,6 +103,8 @@ def made_by_us(spark, path, statements):
     for statement in statements:
         if statement.startswith("drop feature"):
             bayou.DeltaTable.forPath(spark, path).dropFeatureSupport(statement.split()[-1])
+        elif statement.endswith("sync identity"):
+            bayou.DeltaTable.forPath(spark, path).syncIdentity(statement.split()[-3])
         else:
             spark.sql(statement.format(t=f"delta.`{path}`"))
 

@@ -51,10 +51,10 @@ MORE_KINDS = {
         "create table {t} (id int, gone string) using delta partitioned by (gone)",
         "insert into {t} values (1, 'a')",
         (
-            "create or replace table {t} (id bigint, v string) using delta"
+            "create or replace table {t} using delta"
             " tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'true')"
+            " as select id, 'a' as v from range(1, 3, 1, 1)"
         ),
-        "insert into {t} values (1, 'a'), (2, 'b')",
         "alter table {t} drop column v",
         "alter table {t} add column (v string)",
     ],
