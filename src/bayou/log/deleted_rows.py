@@ -101,7 +101,7 @@ class DeletedRows:
     deletion_timestamp: int
     reads: ReadSet
     holds: Holds | None = None
-    storage_options: Mapping[str, str] | None = None
+    storage_options: Mapping[str, str] | None = field(default=None, repr=False)
 
     @property
     def is_empty(self) -> bool:

@@ -52,8 +52,8 @@ class AlterTarget:
     application: Application
     spark: SparkSession
     uri: str
-    options: Mapping[str, str]
-    settings: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(repr=False)
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, application: Application, spark: SparkSession, uri: str, options: Mapping[str, str]) -> AlterTarget:

@@ -39,7 +39,7 @@ class SplitFolders:
     """
 
     root: QualifiedPath
-    options: Mapping[str, str]
+    options: Mapping[str, str] = field(repr=False)
     column: str = field(default_factory=lambda: f"rows-{uuid.uuid4()}")
 
     def place(self, relatives: Sequence[str]) -> list[str]:

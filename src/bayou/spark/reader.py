@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
@@ -59,7 +59,7 @@ class TableRequest:
     path: str
     version: int | None
     timestamp: Any
-    storage_options: dict[str, str]
+    storage_options: dict[str, str] = field(repr=False)
     changes: ChangeBounds | None = None
 
     @classmethod

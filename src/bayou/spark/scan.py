@@ -107,7 +107,7 @@ class Scan:
     metadata: Sequence[str] | None = None
     positions: pa.Array | None = None
     hidden: Mapping[str, pa.Array] = field(default_factory=dict)
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
     stored: Mapping[str, StructField] | None = None
     source: FileSource | None = None
     streaming: bool = False

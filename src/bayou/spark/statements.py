@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bayou.errors import UnsupportedFeatureError
@@ -37,7 +37,7 @@ class InsertStatement:
     how: str
     condition: str
     columns: str
-    options: Mapping[str, str]
+    options: Mapping[str, str] = field(repr=False)
 
     @classmethod
     def read(cls, name: str, texts: Sequence[str]) -> InsertStatement:
@@ -73,7 +73,7 @@ class TableStatement:
     definition: TableDefinition
     kind: str
     writer: str
-    options: Mapping[str, str]
+    options: Mapping[str, str] = field(repr=False)
 
     @classmethod
     def read(cls, name: str, texts: Sequence[str]) -> TableStatement:

@@ -98,8 +98,8 @@ class WriteRequest:
     path: str
     mode: str
     partition_by: tuple[str, ...] | None = None
-    storage_options: Mapping[str, str] = field(default_factory=dict)
-    writer_options: Mapping[str, str] = field(default_factory=dict)
+    storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    writer_options: Mapping[str, str] = field(default_factory=dict, repr=False)
     properties: Mapping[str, str] = field(default_factory=dict)
     user_metadata: str | None = None
     txn: tuple[str, int] | None = None

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 
 from bayou.errors import DeltaError, InvalidCommitError, StorageError, redact_text
@@ -64,3 +67,26 @@ def test_values_that_hold_a_uri_show_it_without_its_secrets():
 def test_texts_without_secrets_stay_as_they_are(text):
     assert redact_text(text) == text
     assert DeltaError(text).message == text
+
+
+OPTIONS = {"options", "storage_options", "writer_options", "settings"}
+"""The attributes that hold what users gave for file systems, keys and tokens among them."""
+
+
+def attributes(tree):
+    """The annotated attributes of all classes."""
+    for each in ast.walk(tree):
+        if isinstance(each, ast.ClassDef):
+            yield from (found for found in each.body if isinstance(found, ast.AnnAssign) and isinstance(found.target, ast.Name))
+
+
+def test_no_values_text_shows_the_options_that_it_holds():
+    found, shown = 0, []
+    for file in sorted((Path(__file__).parents[3] / "src").rglob("*.py")):
+        for each in attributes(ast.parse(file.read_text(encoding="utf-8"))):
+            if each.target.id in OPTIONS and ast.unparse(each.annotation).startswith(("Mapping", "dict")):
+                found += 1
+                if each.value is None or "repr=False" not in ast.unparse(each.value):
+                    shown.append(f"{file.name}:{each.lineno}")
+    assert shown == []
+    assert found > 10

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -67,7 +67,7 @@ class Target:
     application: Application
     spark: SparkSession
     log: DeltaLog
-    storage_options: Mapping[str, str]
+    storage_options: Mapping[str, str] = field(repr=False)
 
     @classmethod
     def of(cls, application: Application, spark: SparkSession, path: str, storage_options: Mapping[str, str]) -> Target:
@@ -97,7 +97,7 @@ class Change:
     expressions: Expressions
     condition: RowCondition
     files: ChosenFiles
-    settings: Mapping[str, str]
+    settings: Mapping[str, str] = field(repr=False)
     txn: tuple[str, int] | None
     given_txn: tuple[str, int] | None = None
 

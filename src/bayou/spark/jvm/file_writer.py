@@ -11,7 +11,7 @@ import contextlib
 import json
 import tempfile
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +68,7 @@ class WriteJob:
 
     root: str
     partition_by: Sequence[str]
-    options: Mapping[str, str]
+    options: Mapping[str, str] = field(repr=False)
     hadoop: Mapping[str, str]
     observation: str = ""
     open_files: int | None = None

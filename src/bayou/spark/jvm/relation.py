@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql import DataFrame
@@ -96,7 +96,7 @@ class FileRelation:
     columns: str
     partitions: str
     size: int
-    options: dict[str, str]
+    options: dict[str, str] = field(repr=False)
     files: Callable[[Any, Any], JavaObject]
     streaming: bool = False
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
@@ -85,7 +85,7 @@ class BatchRequest:
 
     name: str
     metadata: StructField | None
-    options: Mapping[str, str]
+    options: Mapping[str, str] = field(repr=False)
 
 
 def rows_of(application: Application, session: JavaObject, files: StreamFiles | ChangeFeed, request: BatchRequest) -> JavaObject:

@@ -67,7 +67,7 @@ class MergeRequest:
     clauses: Sequence[Clause]
     evolves: bool = False
     txn: tuple[str, int] | None = None
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     node: JavaObject | None = None
     latest_by: str | Column | None = None
 
