@@ -283,14 +283,6 @@ def test_a_small_integer_goes_into_a_wider_column_and_others_do_not(spark, table
     assert read(spark, table_path).schema.simpleString() == "struct<i:int,l:bigint>"
 
 
-def test_variants_are_written_and_read(spark, table_path):
-    if tuple(map(int, spark.version.split(".")[:2])) < (4, 0):
-        pytest.skip("this Spark has no variants")
-    spark.sql("select parse_json('{\"a\": 1}') v, 1 i").write.format("delta").save(table_path)
-    append(spark.sql("select parse_json('{\"a\": 2}') v, 2 i"), table_path)
-    assert sorted(row.a for row in read(spark, table_path).selectExpr("variant_get(v, '$.a', 'int') a").collect()) == [1, 2]
-
-
 def test_properties_of_the_session_are_defaults_of_new_tables(spark, table_path):
     spark.conf.set("spark.databricks.delta.properties.defaults.enableChangeDataFeed", "true")
     try:

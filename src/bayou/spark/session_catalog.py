@@ -20,7 +20,7 @@ from bayou.spark.insert_columns import evolved_columns
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.relation import aligned_rows
 from bayou.spark.jvm.session import session_of, settings_of
-from bayou.spark.reader import PINNED_VERSION, TableRequest, is_table
+from bayou.spark.reader import PINNED_VERSION, TableRequest, check_types, is_table
 from bayou.spark.statements import InsertStatement, TableStatement
 from bayou.spark.table_properties import shown_properties
 from bayou.spark.table_types import with_bold_casts, with_table_types
@@ -76,6 +76,7 @@ class SessionCatalog:
         """What the catalog asks of a table: `columns`, `properties`, or by its path whether it `exists` and an `entry` for it."""
         if what == "columns":
             snapshot = self._snapshot(spark, text)
+            check_types(self._application, snapshot)
             return "\0".join([schema_to_json(catalog_schema(snapshot.schema)), *snapshot.partition_columns])
         if what == "properties":
             return "\0".join(each for pair in shown_properties(self._snapshot(spark, text)).items() for each in pair)

@@ -31,6 +31,7 @@ from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.new_files import delete_files, write_new_files
 from bayou.spark.overwrite import replaced_partitions, replaced_rows
 from bayou.spark.progress import operation, phase
+from bayou.spark.reader import check_types
 from bayou.spark.replace_on import evaluated_once, rows_replaced_on
 from bayou.spark.types import readable_schema
 from bayou.spark.write_settings import REPLAYED, spend_batch, with_settings
@@ -150,6 +151,8 @@ def _target(
     application: Application, frame: DataFrame, request: WriteRequest, snapshot: Snapshot | None, settings: Mapping[str, str]
 ) -> WriteTarget:
     log = application.logs.get(request.path, request.storage_options)
+    if snapshot is not None:
+        check_types(application, snapshot)
     given = readable_schema(parse_schema(frame.schema.json()))
     try:
         target = write_target(request, given, log, snapshot, settings)

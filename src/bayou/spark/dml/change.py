@@ -21,6 +21,7 @@ from bayou.spark.dml.condition import row_condition
 from bayou.spark.dml.files import choose_files
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.session import java_session, settings_of
+from bayou.spark.reader import check_types
 from bayou.spark.row_ids import RowIdColumns
 from bayou.spark.scan import EVERY_FILE, Scan
 from bayou.spark.types import incompatible, readable_schema
@@ -73,6 +74,16 @@ class Target:
     def of(cls, application: Application, spark: SparkSession, path: str, storage_options: Mapping[str, str]) -> Target:
         """The table at a URI."""
         return cls(application, spark, application.logs.get(path, storage_options), storage_options)
+
+    def latest(self) -> Snapshot:
+        """Its latest state.
+
+        Raises:
+            UnsupportedFeatureError: it has a type that this Spark has not got.
+        """
+        snapshot = self.log.update()
+        check_types(self.application, snapshot)
+        return snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def planned_delete(target: Target, alias: str | None, condition: Any, txn: tuple
         TypeError: the condition is neither.
     """
     _check_condition(condition)
-    snapshot = target.log.update()
+    snapshot = target.latest()
     columns = table_columns(snapshot)
     jvm = target.application.jvm
     resolved, statement = row_changes.delete_statement(jvm, target.spark, columns, alias, condition)
@@ -67,7 +67,7 @@ def planned_update(
     """
     _check_condition(condition)
     given = _checked_assignments(assignments)
-    snapshot = target.log.update()
+    snapshot = target.latest()
     columns = table_columns(snapshot)
     jvm = target.application.jvm
     resolved, statement, values = row_changes.update_statement(jvm, target.spark, columns, alias, condition, given)
@@ -136,7 +136,7 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
     spark = session_of(session)
     table = json.loads(row_changes.table_of(application.jvm, statement.table()) or "{}")
     target = Target.of(application, spark, table["path"], table["options"])
-    snapshot = target.log.update()
+    snapshot = target.latest()
     if OPERATIONS[statement.nodeName()] == "DELETE":
         plan_delete(change_of(target, "DELETE", statement, snapshot)).run()
     else:

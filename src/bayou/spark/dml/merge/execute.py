@@ -94,7 +94,7 @@ def planned(request: MergeRequest) -> PlannedChange:
     clauses = [each for each in request.clauses if not each.does_nothing]
     request = replace(request, clauses=clauses, settings=settings_of(request.target.spark))
     check_clauses(request.clauses, request.target.log.table_uri)
-    snapshot = request.target.log.update()
+    snapshot = request.target.latest()
     if _is_replay(request, snapshot):
         return PlannedChange(_empty_plan(snapshot), lambda: _ended(request, _nothing(request, snapshot.version, REPLAYED)))
     with operation("MERGE", request.target.spark, request.settings):
