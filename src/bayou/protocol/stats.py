@@ -180,6 +180,8 @@ def truncate_maximum(text: str, length: int = DEFAULT_STRING_PREFIX_LENGTH) -> s
     """
     if len(text) <= length:
         return text
+    if not length:
+        return None  # a tie-breaker alone says next to nothing
     for end in range(length, 2 * length + 1):
         if end >= len(text):
             return text
