@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from tests.interop.sampled import sampled
 
 pytestmark = pytest.mark.oracle
 
@@ -77,15 +78,19 @@ def compare(delta_spark, tables, ours, theirs, what):
     assert sorted(delta_spark.sql(read.format(tables["ours"]))) == sorted(delta_spark.sql(read.format(tables["theirs"]))), what
 
 
-@pytest.mark.parametrize("what", STATEMENTS)
+@pytest.mark.parametrize("what", sampled(STATEMENTS, 5))
 def test_statements_find_the_same_names(spark, delta_spark, tables, what):
     statement = STATEMENTS[what]
     ours = tried(lambda: spark.sql(statement.format(t=f"delta.`{tables['ours']}`")).collect())
     theirs = delta_spark.tried(statement.format(t=f"delta.`{tables['theirs']}`"))
+    if what == "insert by name" and spark.conf.get(CASE) == "true":
+        assert "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS" in ours  # docs/differences.md
+        assert theirs is None
+        return
     compare(delta_spark, tables, ours, theirs, what)
 
 
-@pytest.mark.parametrize("what", WRITES)
+@pytest.mark.parametrize("what", sampled(WRITES, 3))
 def test_rows_find_the_same_columns(spark, delta_spark, tables, what):
     query, mode, options = WRITES[what]
     ours = tried(lambda: spark.sql(query).write.format("delta").mode(mode).options(**options).save(tables["ours"]))
