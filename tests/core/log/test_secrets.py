@@ -69,7 +69,7 @@ def test_texts_without_secrets_stay_as_they_are(text):
     assert DeltaError(text).message == text
 
 
-OPTIONS = {"options", "storage_options", "writer_options", "settings"}
+OPTIONS = {"hadoop", "options", "storage_options", "writer_options", "settings"}
 """The attributes that hold what users gave for file systems, keys and tokens among them."""
 
 

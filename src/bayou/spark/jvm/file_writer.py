@@ -69,7 +69,7 @@ class WriteJob:
     root: str
     partition_by: Sequence[str]
     options: Mapping[str, str] = field(repr=False)
-    hadoop: Mapping[str, str]
+    hadoop: Mapping[str, str] = field(repr=False)
     observation: str = ""
     open_files: int | None = None
 
