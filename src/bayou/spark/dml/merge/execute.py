@@ -157,7 +157,7 @@ def _run(request: MergeRequest, merge: Merge) -> RowChangeResult:
             last = attempt == _ATTEMPTS - 1
             if last or not merge.source.is_kept or not any(text in str(error) for text in _LOST_BLOCK):
                 raise
-        merge = _merge(request, request.target.log.update())
+        merge = _merge(request, request.target.latest())
     raise AssertionError
 
 

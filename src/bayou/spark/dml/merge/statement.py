@@ -125,7 +125,7 @@ def _clauses(found: Sequence[catalyst.StatementClause]) -> list[Clause]:
 
 def _refuse_doubtful(target: Target, statement: JavaObject) -> None:
     """Refuses assignments of which Spark's resolution may not be what is meant."""
-    jvm, snapshot = target.application.jvm, target.log.update()
+    jvm, snapshot = target.application.jvm, target.latest()
     for clause in catalyst.clauses_of(jvm, statement):
         for key, _ in clause.pairs or ():
             if _is_doubtful(snapshot, str(key.name())):
