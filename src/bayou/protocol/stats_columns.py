@@ -35,24 +35,26 @@ def check_stats_columns(
         type_at(schema, path, rules)  # it is there
         if len(path) == 1 and path[0].lower() in partitions:
             raise _is_partition_column(path, rules)
-        for leaf, leaf_type in _leaves(schema, path, rules):
+        for leaf, leaf_type in _leaves(*_reached(schema, path, rules)):
             if not (isinstance(leaf_type, str) and (has_bounds(leaf_type) or is_string_type(leaf_type))):
                 raise _has_no_bounds(leaf, leaf_type, path, rules)
 
 
-def _leaves(schema: StructType, path: Path, rules: TableRules) -> Iterator[tuple[Path, DataType]]:
-    """The leaves that a path stands for; the array or the map, where it goes into one."""
+def _reached(schema: StructType, path: Path, rules: TableRules) -> tuple[DataType, Path]:
+    """What a path stands for, and its path: the array or the map, where it goes into one."""
     for end in range(1, len(path)):
         outer = type_at(schema, path[:end], rules)
         if not isinstance(outer, StructType):
-            yield path[:end], outer
-            return
-    kind = type_at(schema, path, rules)
-    if not isinstance(kind, StructType):
+            return outer, path[:end]
+    return type_at(schema, path, rules), path
+
+
+def _leaves(kind: DataType, path: Path) -> Iterator[tuple[Path, DataType]]:
+    if isinstance(kind, StructType):
+        for field in kind.fields:
+            yield from _leaves(field.type, (*path, field.name))
+    else:
         yield path, kind
-        return
-    for field in kind.fields:
-        yield from _leaves(schema, (*path, field.name), rules)
 
 
 def _is_partition_column(path: Path, rules: TableRules) -> InvalidSchemaError:
