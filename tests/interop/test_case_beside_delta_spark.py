@@ -51,11 +51,6 @@ def tried(run):
     return None
 
 
-def agree(ours, theirs):
-    """Whether both took it, or both refused it."""
-    return (ours is None) == (theirs is None)
-
-
 @pytest.fixture(params=["true", "false"], ids=["case matters", "case does not matter"])
 def tables(request, spark, delta_spark, tmp_path):
     """A table of either engine, in sessions of both that compare names in the same way."""
@@ -73,7 +68,7 @@ def tables(request, spark, delta_spark, tmp_path):
 
 
 def compare(delta_spark, tables, ours, theirs, what):
-    assert agree(ours, theirs), (what, ours, theirs)
+    assert (ours is None) == (theirs is None), (what, ours, theirs)
     read = "select to_json(struct(*)) from delta.`{}`"
     assert sorted(delta_spark.sql(read.format(tables["ours"]))) == sorted(delta_spark.sql(read.format(tables["theirs"]))), what
 

@@ -209,7 +209,7 @@ HOLD_NAN = {"double_nan", "double_nan_alone", "s.in.d", "c_float", "c_double"}
 NOT_IN_FOOTERS = {"of_2048", "of_4096_together"}
 
 
-def is_listed(name, mine, other, prefix=32):
+def is_listed(name, mine, other, prefix):
     """Whether docs/differences.md lists the difference; bounds of strings keep a prefix."""
     kind, _, column = name.partition(".")
     if column in NOT_IN_FOOTERS or (kind == "nullCount" and column in NO_NULL_COUNT):
