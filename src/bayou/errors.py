@@ -236,6 +236,13 @@ class InvalidSchemaError(DeltaError, ValueError):
     sql_state = "KD008"
 
 
+class SqlSyntaxError(InvalidSchemaError):
+    """The SQL text of a column or a type is none."""
+
+    error_class = "PARSE_SYNTAX_ERROR"
+    sql_state = "42601"
+
+
 class SchemaMismatchError(DeltaError, ValueError):
     """The rows to write do not have the table's schema."""
 
@@ -344,6 +351,19 @@ class ConstraintViolationError(DeltaError, ValueError):
 
     error_class = "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
     sql_state = "23001"
+
+
+class CastOverflowError(DeltaError, ArithmeticError):
+    """A new value in an UPDATE or a MERGE is one that the column's type cannot hold.
+
+    Attributes:
+        column: the column, quoted.
+        source_type: the type of the value, as SQL.
+        target_type: the column's type, as SQL.
+    """
+
+    error_class = "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"
+    sql_state = "22003"
 
 
 class MultipleMatchesError(DeltaError, ValueError):

@@ -23,11 +23,6 @@ import bayou
 SAME = [
     # Spark resolves the names of a statement before bayou sees it.
     {"UNRESOLVED_COLUMN", "DELTA_MERGE_UNRESOLVED_EXPRESSION"},
-    # What a column cannot hold is Spark's own error, and names no column.
-    {"NUMERIC_VALUE_OUT_OF_RANGE", "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"},
-    {"CAST_OVERFLOW", "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"},
-    # delta-spark takes whatever fails while a value is made for a value that does not fit.
-    {"DIVIDE_BY_ZERO", "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"},
     # A source with an alias that is a column's name too, and without the field that is asked for.
     {"AMBIGUOUS_REFERENCE", "DELTA_MERGE_UNRESOLVED_EXPRESSION"},
     # A struct that lacks a field of the column: Spark looks for a cast first.
@@ -183,7 +178,9 @@ def _agreed(pair: Pair, operations: Any, theirs: list[Step], ours: list[Step]) -
 def _on_purpose(pair: Pair, merge: Merge, mine: Step, refusal: str, version: int) -> bool:
     """Whether it is on purpose that bayou takes a MERGE that delta-spark refuses, or finds something else wrong with its rows."""
     if MULTIPLE in refusal:
-        return "NUMERIC_VALUE_OUT_OF_RANGE" in (mine.refused or "") or (mine.refused is None and unambiguous(pair, merge, version))
+        return "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE" in (mine.refused or "") or (
+            mine.refused is None and unambiguous(pair, merge, version)
+        )
     has_star = any(each.sets is None and each.action != "delete" for each in merge.clauses)
     lacks_generated = pair.story.table.generated is not None and not merge.source_has("g")
     return "DELTA_MERGE_UNRESOLVED_EXPRESSION" in refusal and has_star and lacks_generated

@@ -69,8 +69,22 @@ facts["history"] = [row["operation"] for row in table.history().select("operatio
 facts["is table"] = [DeltaTable.isDeltaTable(spark, str(folder / name)) for name in ("helper", "nothing")]
 facts["vacuum"] = error_of(lambda: table.vacuum(0))
 facts["sql"] = error_of(lambda: spark.sql(f"VACUUM delta.`{folder}/helper`"))
-facts["sql of history"] = error_of(lambda: spark.sql(f"DESCRIBE HISTORY delta.`{folder}/helper`").collect())
-facts["sql of rows"] = error_of(lambda: spark.sql(f"DELETE FROM delta.`{folder}/helper` WHERE id = 1").collect())
+facts["sql of history"] = [
+    [row["version"] for row in spark.sql(f"DESCRIBE HISTORY {name}").collect()]
+    for name in (f"delta.`{folder}/helper`", f"'{folder}/helper' LIMIT 1")
+]
+facts["sql of detail"] = spark.sql(f"-- what\ndesc detail delta.`{folder}/helper`;").first()["numFiles"] > 0
+facts["sql of nothing"] = error_of(lambda: spark.sql("describe detail nothing"))
+facts["sql of rows"] = [
+    [row.asDict() for row in spark.sql(statement.format(f"delta.`{folder}/helper`")).collect()]
+    for statement in (
+        "DELETE FROM {} WHERE id = 1",
+        "UPDATE {} SET id = 7 WHERE id = 2",
+        """MERGE INTO {} t USING (SELECT explode(array(7L, 8L)) id) s ON t.id = s.id
+        WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *""",
+        "SELECT count(*) rows FROM {}",
+    )
+]
 facts["other sql"] = error_of(lambda: spark.sql("VACUUMS x"))
 facts["versions"] = [importlib.metadata.version("delta-spark"), delta.__version__]
 facts["exceptions"] = issubclass(ConcurrentAppendException, DeltaConcurrentModificationException)

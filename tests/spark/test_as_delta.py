@@ -63,9 +63,22 @@ def test_the_table_class_is_there_under_the_names_and_keywords_of_delta_spark(fa
 def test_what_is_not_there_yet_says_so_in_python_and_in_sql(facts):
     assert facts["vacuum"] == [*NOT_YET, ["VACUUM"]]
     assert facts["sql"] == [*NOT_YET, ["VACUUM"]]
-    assert facts["sql of history"] == [*NOT_YET, ["DESCRIBE HISTORY"]]
-    assert facts["sql of rows"] in (None, [*NOT_YET, ["DELETE"]])
     assert facts["other sql"][0] == "ParseException"
+
+
+def test_history_and_detail_as_sql_give_what_the_methods_give(facts):
+    assert facts["sql of history"] == [[1, 0], [1]]
+    assert facts["sql of detail"] is True
+    assert facts["sql of nothing"][1] == "DELTA_MISSING_DELTA_TABLE"
+
+
+def test_statements_that_change_rows_give_the_row_of_counts_that_delta_spark_gives(facts):
+    assert facts["sql of rows"] == [
+        [{"num_affected_rows": 2}],
+        [{"num_affected_rows": 1}],
+        [{"num_affected_rows": 2, "num_updated_rows": 0, "num_deleted_rows": 1, "num_inserted_rows": 1}],
+        [{"rows": 3}],
+    ]
 
 
 def test_versions_and_exceptions_are_those_of_delta_spark(facts):

@@ -232,6 +232,15 @@ def test_a_result_prints_as_a_table_and_converts_to_one_row(spark, table_path):
     assert [row.num_affected_rows for row in frame.collect()] == [1]
 
 
+def test_a_result_can_be_used_like_the_dataframe_that_delta_spark_gives(spark, table_path):
+    result = make(spark, table_path, HUNDRED, **FILES).delete("id < 3")
+    assert (result.count(), result.columns, result.first()["num_affected_rows"]) == (1, ["num_affected_rows"], 3)
+    assert result.select(result["num_affected_rows"]).collect() == [(3,)]
+    assert spark.range(3, 4).subtract(result).count() == 0
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = result.nothing
+
+
 def test_rows_that_nobody_counted_are_minus_one(spark, table_path):
     table = make(spark, table_path, HUNDRED, partition_by=["p"], **FILES)
     log = Path(table_path, "_delta_log", f"{0:020}.json")

@@ -16,6 +16,7 @@ import bayou
 from bayou import DeltaTable
 from bayou.errors import (
     AppendOnlyError,
+    CastOverflowError,
     ConcurrentModificationError,
     ConstraintViolationError,
     InvalidCommitError,
@@ -430,7 +431,7 @@ def test_values_are_cast_to_the_columns_types_and_must_fit(spark, table_path, wa
     new = source(spark, "select 1L id, 5 v union all select 2L, 6")
     table.merge(new, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
     assert rows(table) == [(1, "5"), (2, "6")]
-    with pytest.raises(Exception, match="OVERFLOW"):
+    with pytest.raises(CastOverflowError, match="DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"):
         table.merge(source(spark, "select 70000 id"), "t.id = s.id").whenNotMatchedInsert(values={"id": "s.id"}).execute()
     assert bayou.open(table_path).version() == 1
 

@@ -61,7 +61,8 @@ def test_the_number_of_calls_is_the_same_for_few_files_and_for_many(spark, tmp_p
         KINDS[kind](str(tmp_path / str(count)), count)
     for count in (FEW, MANY):  # what is looked up once, for the JVM or for a snapshot, is not to be counted
         calls_of(spark, str(tmp_path / str(count)), action)
-    few, many = (calls_of(spark, str(tmp_path / str(count)), action) for count in (FEW, MANY))
+    # The least of several: what the session does from time to time may fall into one.
+    few, many = (min(calls_of(spark, str(tmp_path / str(count)), action) for _ in range(3)) for count in (FEW, MANY))
     assert few == many
 
 

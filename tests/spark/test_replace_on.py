@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import uuid
+
 import pytest
+from pyspark.sql import functions as F  # noqa: N812
 
 import bayou
-from bayou.errors import InvalidOptionError
+from bayou.errors import InvalidOptionError, UnsupportedFeatureError
 from bayou.spark import replace_on
 
 
@@ -101,3 +104,71 @@ def test_a_source_that_may_be_another_one_in_each_job_is_evaluated_once(spark, t
     monkeypatch.setattr("bayou.spark.writer.rows_replaced_on", meanwhile)
     rows.write.format("delta").mode("overwrite").option("replaceUsing", "id").save(table_path)
     assert sorted(map(tuple, spark.read.format("delta").load(table_path).collect())) == [(1, 10), (3, 0)]
+
+
+TABLE = [(1, 0, "a"), (2, 0, "b")]
+
+
+@pytest.fixture
+def name(spark):
+    text = f"replaced_{uuid.uuid4().hex[:8]}"
+    spark.sql(f"create table {text} (k int, n int, s string) using delta")
+    spark.createDataFrame(TABLE, "k int, n int, s string").coalesce(1).write.insertInto(text)
+    yield text
+    spark.sql(f"drop table {text}")
+
+
+def rows_for(spark, columns, *values):
+    first, second, third = columns
+    return spark.createDataFrame(list(values), f"{first} int, {second} int, {third} string")
+
+
+@pytest.mark.parametrize("mode", ["static", "dynamic"])
+@pytest.mark.parametrize("columns", ["kns", "Kxy"])
+def test_rows_by_position_replace_those_with_the_same_values(spark, name, columns, mode):
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", mode)
+    try:
+        rows = rows_for(spark, columns, (1, 5, "x"), (7, 7, "y"))
+        rows.write.format("delta").mode("overwrite").option("replaceUsing", "K").insertInto(name)
+    finally:
+        spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    assert sorted(map(tuple, spark.table(name).collect())) == [(1, 5, "x"), (2, 0, "b"), (7, 7, "y")]
+
+
+REFUSED = {
+    "another place": (
+        lambda rows, name: (
+            rows("nks", (5, 1, "x")).write.format("delta").mode("overwrite").option("replaceUsing", "k").insertInto(name)
+        ),
+        "INSERT_REPLACE_USING_DISALLOW_MISALIGNED_COLUMNS",
+    ),
+    "another name": (
+        lambda rows, name: (
+            rows("xns", (1, 5, "x")).write.format("delta").mode("overwrite").option("replaceUsing", "k").insertInto(name)
+        ),
+        "UNRESOLVED_INSERT_REPLACE_USING_COLUMN",
+    ),
+    "a condition": (
+        lambda rows, name: (
+            rows("kns", (1, 5, "x")).write.format("delta").mode("overwrite").option("replaceOn", "true").insertInto(name)
+        ),
+        None,
+    ),
+    "by a filter": (
+        lambda rows, name: rows("kns", (1, 5, "x")).writeTo(name).option("replaceUsing", "k").overwrite(F.col("k") == 1),
+        "DELTA_OVERWRITE_BY_FILTER_INCOMPATIBLE_REPLACE_ON_OR_USING",
+    ),
+    "by partitions": (
+        lambda rows, name: rows("kns", (1, 5, "x")).writeTo(name).option("replaceOn", "true").overwritePartitions(),
+        "DELTA_DYNAMIC_PARTITION_OVERWRITE_INCOMPATIBLE_REPLACE_ON_OR_USING",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_would_replace_other_rows_than_those_is_refused(spark, name, case):
+    write, error_class = REFUSED[case]
+    with pytest.raises((InvalidOptionError, UnsupportedFeatureError), match="replace") as caught:
+        write(lambda *given: rows_for(spark, *given), name)
+    assert caught.value.error_class == error_class
+    assert sorted(map(tuple, spark.table(name).collect())) == TABLE

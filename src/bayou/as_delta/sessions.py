@@ -17,13 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import pyspark
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
 from bayou.as_delta.settings import overrides, submit_arguments, without_delta
-from bayou.as_delta.statements import refusal
+from bayou.as_delta.statements import described, may_change_rows, refusal
+from bayou.errors import DeltaError
+from bayou.spark.dml.result import row_of_counts
 from bayou.spark.errors import as_pyspark
 from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.row_changes import counts_of_statement
 from bayou.spark.jvm.system_properties import change_spark_properties
 from bayou.spark.session import enable
 
@@ -39,7 +42,7 @@ def wrap_pyspark() -> None:
     _wrap(SparkContext, "__init__", _clean_configuration)
     _wrap(SparkContext, "_ensure_initialized", _clean_launch)
     _wrap(SparkSession, "__init__", _enable_made)
-    _wrap(SparkSession, "sql", _name_what_is_missing)
+    _wrap(SparkSession, "sql", _as_deltas_statements)
     _wrap(SparkSession.Builder, "getOrCreate", _clean_builder)
 
 
@@ -163,16 +166,24 @@ def _enable(spark: Any) -> None:
             _enabling.now = False
 
 
-def _name_what_is_missing(original: Callable[..., Any]) -> Callable[..., Any]:
-    """`SparkSession.sql`: a statement that only Delta's parser knows is refused by its name."""
+def _as_deltas_statements(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`SparkSession.sql` with the rows that delta-spark gives for statements that only its parser knows, or that change rows.
+
+    What bayou does not do yet is refused by its name.
+    """
 
     def sql(self: SparkSession, sqlQuery: str, *arguments: Any, **options: Any) -> Any:  # noqa: N803  (PySpark's name)
         try:
-            return original(self, sqlQuery, *arguments, **options)
-        except PySparkException as error:
+            frame = original(self, sqlQuery, *arguments, **options)
+        except (AnalysisException, ParseException) as error:
+            description = None if isinstance(error, DeltaError) else described(self, sqlQuery)
+            if description is not None:
+                return description
             missing = refusal(sqlQuery, error)
             if missing is None:
                 raise
             raise as_pyspark(missing) from error
+        counts = counts_of_statement(frame) if may_change_rows(sqlQuery) else None
+        return frame if counts is None else row_of_counts(self, counts)
 
     return sql

@@ -2,23 +2,21 @@
 """Writes the deletion vectors of one commit, many into each file, and takes them back where the commit does not land.
 
 Sources: PROTOCOL.md, "Deletion Vectors" and "Deletion Vector File Storage Format"; delta-spark's
-`DMLWithDeletionVectorsHelper` for how vectors are packed, and `Utils.getRandomPrefixLength` for folders.
+`DMLWithDeletionVectorsHelper` for how vectors are packed.
 """
 
 from __future__ import annotations
 
 import contextlib
-import random
-import string
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import StorageError
-from bayou.protocol import properties, z85
+from bayou.protocol import z85
 from bayou.protocol.deletion_vector import FRAME_BYTES, Bitmap, DeletionVectorDescriptor, encode, frame_file
-from bayou.protocol.mapping_rules import mapping_mode
+from bayou.protocol.file_prefixes import vector_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +27,6 @@ TARGET_BYTES: Final = 2 * 1024 * 1024
 """How large a file becomes before another is begun. Source: delta-spark, `deletionVectors.packing.targetSize`."""
 
 _WRITERS: Final = 16
-_PREFIX_CHARACTERS: Final = string.ascii_letters + string.digits
 
 
 class VectorFiles:
@@ -64,7 +61,7 @@ class VectorFiles:
         self.table_uri = table_uri
         self.paths: set[str] = set()
         self._store = store
-        self._prefix_length = _prefix_length(configuration)
+        self._configuration = configuration
         self._target_bytes = target_bytes
         self._inline_bytes = inline_bytes
 
@@ -105,8 +102,8 @@ class VectorFiles:
                 self.paths.discard(path)
 
     def _write_file(self, group: Sequence[tuple[int, bytes, int]]) -> list[DeletionVectorDescriptor]:
-        prefix = "".join(random.choices(_PREFIX_CHARACTERS, k=self._prefix_length))  # noqa: S311  (a folder is no secret)
-        data, descriptors = frame_file([(body, count) for _, body, count in group], uuid.uuid4(), prefix=prefix)
+        bodies = [(body, count) for _, body, count in group]
+        data, descriptors = frame_file(bodies, uuid.uuid4(), prefix=vector_prefix(self._configuration))
         path = descriptors[0].relative_path or ""
         # Before the put: one that fails may have written all the same.
         self.paths.add(path)
@@ -128,10 +125,3 @@ def _packed(vectors: Iterable[tuple[int, bytes, int]], target_bytes: int) -> Ite
         size += added
     if group:
         yield group
-
-
-def _prefix_length(configuration: Mapping[str, str]) -> int:
-    randomised = properties.RANDOMIZE_FILE_PREFIXES.read(configuration)
-    if not randomised and mapping_mode(configuration) == "none":
-        return 0
-    return properties.RANDOM_PREFIX_LENGTH.read(configuration)

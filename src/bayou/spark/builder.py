@@ -47,18 +47,22 @@ class DeltaTableBuilder:
         self._mode = mode
         self._definition = TableDefinition()
 
+    @raised_as_pyspark
     def tableName(self, identifier: str) -> DeltaTableBuilder:  # noqa: N802  (delta-spark's name)
         """Names the table: a name for the catalog, or ``delta.`/a/path` ``."""
         return self._with(name=_text(identifier, "Identifier"))
 
+    @raised_as_pyspark
     def location(self, location: str) -> DeltaTableBuilder:
         """Puts the table's files into a folder."""
         return self._with(location=_text(location, "Location"))
 
+    @raised_as_pyspark
     def comment(self, comment: str) -> DeltaTableBuilder:
         """Describes the table."""
         return self._with(comment=_text(comment, "Table comment"))
 
+    @raised_as_pyspark
     def addColumn(  # noqa: N802  (delta-spark's signature)
         self,
         colName: str,  # noqa: N803
@@ -93,6 +97,7 @@ class DeltaTableBuilder:
             metadata |= _identity(generatedByDefaultAs, "generatedByDefaultAs", explicit=True)
         return self._add([replace(field, metadata=metadata)])
 
+    @raised_as_pyspark
     def addColumns(self, cols: SparkStruct | list[SparkField]) -> DeltaTableBuilder:  # noqa: N802  (delta-spark's name)
         """Adds the columns of a schema."""
         fields: Any = list(cols.fields) if isinstance(cols, SparkStruct) else cols
@@ -100,14 +105,17 @@ class DeltaTableBuilder:
             raise TypeError("Schema must be StructType or a list of StructField.")
         return self._add(given_schema(self._spark, fields).fields)
 
+    @raised_as_pyspark
     def partitionedBy(self, *cols: Any) -> DeltaTableBuilder:  # noqa: N802  (delta-spark's name)
         """Partitions the table by columns."""
         return self._with(partition_by=_names(cols, "Partitioning column must be str."))
 
+    @raised_as_pyspark
     def clusterBy(self, *cols: Any) -> DeltaTableBuilder:  # noqa: N802  (delta-spark's name)
         """Clusters the table by columns."""
         return self._with(cluster_by=_names(cols, "Clustering column must be str."))
 
+    @raised_as_pyspark
     def property(self, key: str, value: str) -> DeltaTableBuilder:
         """Sets a property."""
         given: tuple[Any, ...] = (key, value)

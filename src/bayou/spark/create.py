@@ -149,7 +149,7 @@ def create(application: Application, spark: SparkSession, definition: TableDefin
         raise _exists(place, snapshot)
     if mode == "replace" and (snapshot is None or (place.name is not None and not place.is_registered)):
         raise TableNotFoundError(
-            f"Table {definition.name or place.uri} cannot be replaced as it does not exist.",
+            f"The table {definition.name or place.uri} cannot be found, and so cannot be replaced: it does not exist.",
             table=place.uri,
             error_class="DELTA_CANNOT_REPLACE_MISSING_TABLE",
             sql_state="42P01",

@@ -31,8 +31,10 @@ _CAUSES = 12
 _PARTNERS: dict[type[errors.DeltaError], type[PySparkException]] = {
     errors.InvalidOptionError: IllegalArgumentException,
     errors.DataFileNotFoundError: captured.SparkRuntimeException,
+    errors.CastOverflowError: captured.ArithmeticException,
     errors.ConstraintViolationError: captured.SparkRuntimeException,
     errors.DeletionVectorError: captured.SparkRuntimeException,
+    errors.SqlSyntaxError: captured.ParseException,
     errors.SessionError: PySparkException,
     errors.StorageError: PySparkException,
     errors.UnsupportedFeatureError: captured.UnsupportedOperationException,
@@ -114,7 +116,7 @@ def extend_conversion(data_file_missing: Callable[[str], errors.DeltaError | Non
 
 
 def _carried(java_exception: Any, data_file_missing: Callable[[str], errors.DeltaError | None]) -> BaseException | None:
-    for cause in _causes(java_exception):
+    for cause in causes(java_exception):
         name = cause.getClass().getName()
         text = cause.getMessage() or ""
         key = cause.key() if name == "bayou.DeltaError" else _key_in(text)
@@ -132,7 +134,8 @@ def _carried(java_exception: Any, data_file_missing: Callable[[str], errors.Delt
     return None
 
 
-def _causes(java_exception: Any) -> Iterator[Any]:
+def causes(java_exception: Any) -> Iterator[Any]:
+    """A Java exception and its causes, outermost first, as deep as an error of bayou's is looked for; none for None."""
     for _ in range(_CAUSES):
         if java_exception is None:
             return

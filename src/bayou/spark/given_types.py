@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import types as spark_types
 
-from bayou.errors import InvalidOptionError, InvalidSchemaError
+from bayou.errors import InvalidOptionError, InvalidSchemaError, SqlSyntaxError
 from bayou.protocol.mapping_rules import fields_by_path, shown_path
 from bayou.protocol.schema import FIELD_ID, PHYSICAL_NAME, StructField, StructType, parse_schema
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
@@ -112,11 +112,9 @@ def _parsed(spark: SparkSession, text: str, method: str, table: str | None) -> s
     try:
         found: str = getattr(parser, method)(text).json()
     except FAILED_CALL as error:
-        raise InvalidSchemaError(
+        raise SqlSyntaxError(
             f"{text!r} cannot be read: {reason_of(error)}",
             table=table,
-            error_class="PARSE_SYNTAX_ERROR",
-            sql_state="42601",
             next_step="give SQL such as 'a int, b string' for columns, and 'bigint' for a type.",
         ) from None
     return found

@@ -14,6 +14,7 @@ from bayou.log.footers import facts_of
 from bayou.protocol import paths, properties
 from bayou.protocol.actions import AddCDCFile, AddFile, Metadata
 from bayou.protocol.file_names import CHANGES_FOLDER
+from bayou.protocol.file_prefixes import data_prefix
 from bayou.protocol.identity_columns import identity_columns, raised_high_water_mark, with_high_water_marks
 from bayou.protocol.schema import schema_to_json
 from bayou.protocol.sql_text import quoted_name
@@ -105,7 +106,7 @@ def write_new_files(
     phase("writing")
     root = qualify(request.path)
     rows = Projection(application.jvm, frame, target, replaced, beside).rows()
-    split = SplitFolders(root, request.storage_options) if rows.has_changes else None
+    split = SplitFolders(root, request.storage_options, data_prefix(target.properties)) if rows.has_changes else None
     written = _run(application.jvm, rows, request, target, split)
     relatives = [_relative(file, root.uri) for file in written.files]
     places: list[str] = []
@@ -139,7 +140,8 @@ def _run(jvm: Jvm, rows: ProjectedRows, request: WriteRequest, target: WriteTarg
     observation = OBSERVATION if rows.observed else ""
     job = WriteJob(qualify(request.path).uri, partitions, _writer_options(request, target), request.storage_options, observation)
     if split is None:
-        return write_files(jvm, frame, job)
+        prefix = data_prefix(target.properties)
+        return write_files(jvm, frame, replace(job, root=f"{job.root}/{prefix}") if prefix else job)
     # Rows that are not sorted for the table's partitions are not sorted for this one either.
     job = replace(job, partition_by=(split.column, *partitions), open_files=None if partitions else 2)
     return write_files(jvm, frame.withColumnRenamed(IS_CHANGE, split.column), job)
@@ -155,8 +157,7 @@ def _with_folder_names(frame: DataFrame, target: WriteTarget) -> DataFrame:
 
 
 def _change_file(target: WriteTarget, file: WrittenFile, relative: str) -> AddCDCFile:
-    folders = relative.removeprefix(f"{CHANGES_FOLDER}/").rpartition("/")[0]
-    values = values_of(folders, target.physical_partitions)
+    values = values_of(relative.rpartition("/")[0], target.physical_partitions)
     return AddCDCFile(paths.encode(relative), values, file.size)
 
 

@@ -50,10 +50,10 @@ def values_of(folders: str, columns: Sequence[str]) -> dict[str, str | None]:
     """The partition values of a file from the folders that the job wrote for it.
 
     Args:
-        folders: the file's folders under the table's root, decoded from the URI: `a=1/b=x%2Fy`.
+        folders: the file's folders under the table's root, decoded from the URI: `a=1/b=x%2Fy`; others may be before them.
         columns: the partition columns, in the order of the folders.
     """
-    parts = folders.split("/") if columns else []
+    parts = folders.split("/")[-len(columns) :] if columns else []
     texts = [unquote(part.partition("=")[2]) for part in parts]
     return {column: value_of(text) for column, text in zip(columns, texts, strict=True)}
 

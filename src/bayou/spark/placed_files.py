@@ -35,11 +35,13 @@ class SplitFolders:
     Attributes:
         root: the table's folder.
         options: options for the file system.
+        prefix: the folder of the data files under the root; empty for none.
         column: the name of the partition column that is true for change rows.
     """
 
     root: QualifiedPath
     options: Mapping[str, str] = field(repr=False)
+    prefix: str = ""
     column: str = field(default_factory=lambda: f"rows-{uuid.uuid4()}")
 
     def place(self, relatives: Sequence[str]) -> list[str]:
@@ -80,7 +82,7 @@ class SplitFolders:
     def _place(self, relative: str) -> str:
         folder, _, rest = relative.partition("/")
         if folder != f"{self.column}={_CHANGES}":
-            return rest
+            return f"{self.prefix}/{rest}" if self.prefix else rest
         folders, _, name = rest.rpartition("/")
         return "/".join(each for each in (CHANGES_FOLDER, folders, f"cdc-{name.removeprefix('part-')}") if each)
 

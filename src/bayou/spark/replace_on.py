@@ -81,17 +81,51 @@ def rows_replaced_on(application: Application, frame: DataFrame, request: WriteR
     return ReplacedRows(positions, predicate, kept.union(gone), None, beside)
 
 
+def check_using_places(request: WriteRequest, given: Sequence[str], snapshot: Snapshot) -> None:
+    """Refuses rows by position whose names say that a column of `replaceUsing` is another one than the position does.
+
+    Args:
+        request: the write.
+        given: the names of the rows' columns.
+        snapshot: the table's state.
+
+    Raises:
+        InvalidOptionError: such a column is at another place in the rows than in the table, or not among them.
+    """
+    known, found = [each.lower() for each in snapshot.schema.names], [each.lower() for each in given]
+    columns = [each for each in request.replace_using or () if each.lower() in known]
+    for name in columns:
+        if name.lower() not in found:
+            raise _unresolved(name, snapshot)
+    wrong = [each for each in columns if known.index(each.lower()) != found.index(each.lower())]
+    if wrong:
+        raise InvalidOptionError(
+            f"INSERT REPLACE USING has misaligned columns: {', '.join(map(quoted_name, wrong))}. "
+            "The columns of replaceUsing must be at the same place in the table and in the rows.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="INSERT_REPLACE_USING_DISALLOW_MISALIGNED_COLUMNS",
+            sql_state="42802",
+            option="replaceUsing",
+            next_step="select the columns in the table's order, or save the rows by name: df.write.save(path).",
+        )
+
+
+def _unresolved(name: str, snapshot: Snapshot) -> InvalidOptionError:
+    return InvalidOptionError(
+        f"The column {name!r} of replaceUsing must be one of the table and of the rows.",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        error_class="UNRESOLVED_INSERT_REPLACE_USING_COLUMN",
+        sql_state="42703",
+        option="replaceUsing",
+    )
+
+
 def _equal(names: Sequence[str], given: Sequence[str], known: Sequence[str], snapshot: Snapshot) -> Column:
     there = {each.lower() for each in given} & {each.lower() for each in known}
     for name in names:
         if name.lower() not in there:
-            raise InvalidOptionError(
-                f"The column {name!r} of replaceUsing must be one of the table and of the rows.",
-                table=snapshot.table_uri,
-                version=snapshot.version,
-                error_class="UNRESOLVED_INSERT_REPLACE_USING_COLUMN",
-                sql_state="42703",
-                option="replaceUsing",
-            )
+            raise _unresolved(name, snapshot)
     equal = (f"{_TABLE}.{quoted_name(name)} = {_ROWS}.{quoted_name(name)}" for name in names)
     return F.expr(" and ".join(equal))

@@ -21,6 +21,7 @@ from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.relation import aligned_rows
 from bayou.spark.jvm.session import session_of, settings_of
 from bayou.spark.reader import PINNED_VERSION, TableRequest, check_types, is_table
+from bayou.spark.replace_on import check_using_places
 from bayou.spark.statements import InsertStatement, TableStatement
 from bayou.spark.table_properties import shown_properties
 from bayou.spark.table_types import with_bold_casts, with_table_types
@@ -126,6 +127,8 @@ class SessionCatalog:
         def as_the_table_has_them(given: DataFrame, snapshot: Snapshot | None) -> DataFrame:
             if snapshot is None or request.overwrite_schema:
                 return given
+            if statement.columns == "position":
+                check_using_places(request, given.columns, snapshot)
             if statement.columns != "frame":
                 return self._aligned(given, statement, snapshot, evolves=evolves)
             widening = merge_widening(snapshot) if evolves else Widening.NEVER

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from bayou.protocol.partition_values import INTEGER_BITS, decimal_type
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, parse_schema, schema_to_json
 from bayou.protocol.schema_check import VOID_TYPES
+from bayou.protocol.sql_text import quoted_name
 from bayou.protocol.type_widening import Widening, is_widening
 from bayou.spark.jvm.relation import aligned_rows
 from bayou.spark.jvm.row_changes import ansi_cast
@@ -90,7 +91,7 @@ def with_bold_casts(
     columns = [numbered[str(number)] for number in range(len(given.fields))]
     for number in changed:
         kind = schema_to_json(StructType((replace(wanted.fields[number], name="value", metadata={}),)))
-        columns[number] = ansi_cast(jvm, columns[number], rows.sparkSession, kind)
+        columns[number] = ansi_cast(jvm, columns[number], rows.sparkSession, kind, quoted_name(given.fields[number].name))
     return numbered.select(*(column.alias(field.name) for column, field in zip(columns, given.fields, strict=True)))
 
 

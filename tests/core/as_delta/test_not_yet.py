@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import pytest
-from pyspark.errors import AnalysisException, ParseException, PySparkException, UnsupportedOperationException
+from pyspark.errors import ParseException, PySparkException, UnsupportedOperationException
 
 from bayou.as_delta.statements import refusal, statement_of_delta
 from bayou.errors import InvalidOptionError, TableNotFoundError, UnsupportedFeatureError
@@ -76,8 +76,6 @@ def test_arguments_are_checked_first_as_delta_spark_checks_them(table, call, err
     [
         ("VACUUM t RETAIN 0 HOURS", "VACUUM"),
         ("  -- a comment\n optimize delta.`/t` zorder by (a)", "OPTIMIZE"),
-        ("describe history t", "DESCRIBE HISTORY"),
-        ("DESC DETAIL '/t'", "DESCRIBE DETAIL"),
         ("CREATE OR REPLACE TABLE a SHALLOW CLONE b", "CLONE"),
         ("/* x */ restore table t to version as of 1", "RESTORE"),
         ("ALTER TABLE t\nSYNC IDENTITY", "ALTER TABLE ... SYNC IDENTITY"),
@@ -95,7 +93,6 @@ def test_statements_of_delta_are_told_by_their_first_words(text, command):
     ("text", "error", "features"),
     [
         ("vacuum t", ParseException("x"), ["VACUUM"]),
-        ("describe history t", AnalysisException("x"), ["DESCRIBE HISTORY"]),
         ("select x", ParseException("x"), None),
         ("vacuum t", PySparkException("x"), None),
         ("optimize t", as_pyspark(TableNotFoundError("x")), None),

@@ -143,7 +143,8 @@ class NewValues:
         key = tuple(name.lower() for name in path)
         found = self._by_path.get(key)
         if found is not None:
-            return self._stored(row_changes.column(self._bridge, found.value), found.type, field, path)
+            value = row_changes.with_named_overflow(self._bridge, found.value, column_sql(path))
+            return self._stored(row_changes.column(self._bridge, value), found.type, field, path)
         is_inside = any(each[: len(key)] == key for each in self._by_path)
         if not is_inside or not isinstance(field.type, StructType):
             return self._existing(path)
@@ -174,7 +175,7 @@ class NewValues:
         plain = StructField("value", wanted)
         if not self._is_ansi:
             return value.cast(spark_data_type(plain))
-        return row_changes.ansi_cast(self._bridge, value, self._spark, schema_to_json(StructType((plain,))))
+        return row_changes.ansi_cast(self._bridge, value, self._spark, schema_to_json(StructType((plain,))), column_sql(path))
 
     def _struct(self, value: Column, given: StructType, wanted: StructType, path: tuple[str, ...]) -> Column:
         names = {field.name.lower() for field in given.fields}

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame
 
 from bayou.plan.row_changes import RowChangePlan, aligned_text
+from bayou.spark.cast_overflow import naming_overflow
 from bayou.spark.errors import raised_as_pyspark
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 UNKNOWN_ROWS = -1
 """The number of affected rows where whole files went and the log does not say how many rows they had, as in delta-spark."""
@@ -53,12 +57,28 @@ class RowChangeResult:
         """The rows that were written again as they were."""
         return self.metrics.get("numTargetRowsCopied" if self.operation == "MERGE" else "numCopiedRows", 0)
 
+    @property
+    def counts_text(self) -> str:
+        """How many rows were affected, and after a MERGE how many of them in which way, as JSON by delta-spark's names."""
+        names = ["num_affected_rows"]
+        names += ["num_updated_rows", "num_deleted_rows", "num_inserted_rows"] if self.operation == "MERGE" else []
+        return json.dumps({name: getattr(self, name) for name in names})
+
     def toDF(self) -> DataFrame:  # noqa: N802  (PySpark's name)
         """The one row that delta-spark gives: how many rows were affected, and after a MERGE how many of them in which way."""
         assert self.spark is not None  # noqa: S101  (whoever executes an operation has one)
-        names = ["num_affected_rows"]
-        names += ["num_updated_rows", "num_deleted_rows", "num_inserted_rows"] if self.operation == "MERGE" else []
-        return self.spark.range(1).selectExpr(*(f"cast({getattr(self, name)} as bigint) as {name}" for name in names))
+        return row_of_counts(self.spark, self.counts_text)
+
+    def __getattr__(self, name: str) -> Any:
+        """What a DataFrame has, of the row that `toDF` gives: delta-spark's `execute` gives that row."""
+        # PySpark asks a DataFrame that another one is joined with for its `_jdf`.
+        if name != "_jdf" and (name.startswith("_") or not hasattr(DataFrame, name)):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.toDF(), name)
+
+    def __getitem__(self, column: str) -> Any:
+        """A column of the row that `toDF` gives."""
+        return self.toDF()[column]
 
     def __str__(self) -> str:
         what = f"made version {self.version}" if self.committed else f"nothing was committed ({self.reason})"
@@ -67,16 +87,32 @@ class RowChangeResult:
         return f"{self.operation}: {what}\n{aligned_text([*rows, *((name, str(value)) for name, value in self.metrics.items())])}"
 
 
+def row_of_counts(spark: SparkSession, counts: str) -> DataFrame:
+    """A DataFrame with one row of counts.
+
+    Args:
+        spark: the session.
+        counts: the counts by their names, as JSON.
+    """
+    return spark.range(1).selectExpr(*(f"cast({count} as bigint) as {name}" for name, count in json.loads(counts).items()))
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
     """A DELETE, an UPDATE or a MERGE that was planned and not run.
 
     Attributes:
         plan: which files it reads, which it passes over and why, and which it may rewrite.
+        work: does it.
     """
 
     plan: RowChangePlan
-    run: Callable[[], RowChangeResult] = field(repr=False)
+    work: Callable[[], RowChangeResult] = field(repr=False)
+
+    def run(self) -> RowChangeResult:
+        """Runs it, with errors that are not PySpark's; else as `execute`."""
+        with naming_overflow(self.plan.table, self.plan.version):
+            return self.work()
 
     @raised_as_pyspark
     def execute(self) -> RowChangeResult:
@@ -86,6 +122,7 @@ class PlannedChange:
             MultipleMatchesError: a row of the table would be changed by several rows of the source of a MERGE.
             ConcurrentModificationError: another commit excludes this one.
             ConstraintViolationError: new values break a rule of the table.
+            CastOverflowError: a column's type cannot hold a new value.
         """
         return self.run()
 

@@ -65,6 +65,8 @@ def planned_update(
     Raises:
         TypeError, ValueError: an argument is not what it should be.
     """
+    if assignments is None:
+        raise ValueError("'set' cannot be None.")
     _check_condition(condition)
     given = _checked_assignments(assignments)
     snapshot = target.latest()
@@ -83,8 +85,6 @@ def _check_condition(condition: Any) -> None:
 
 
 def _checked_assignments(assignments: Any) -> Mapping[str, Any]:
-    if assignments is None:
-        raise ValueError("'set' cannot be None.")
     if not isinstance(assignments, dict):
         raise TypeError(f"'set' must be a dict, found to be {type(assignments)}.")
     for name, value in assignments.items():
@@ -132,13 +132,14 @@ def command_of(application: Application, statement: JavaObject) -> JavaObject:
     return row_changes.command(jvm, BiFunction(jvm, lambda node, session: _run(application, node, session)), statement, text)
 
 
-def _run(application: Application, statement: JavaObject, session: JavaObject) -> None:
+def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:
     spark = session_of(session)
     table = json.loads(row_changes.table_of(application.jvm, statement.table()) or "{}")
     target = Target.of(application, spark, table["path"], table["options"])
     snapshot = target.latest()
     if OPERATIONS[statement.nodeName()] == "DELETE":
-        plan_delete(change_of(target, "DELETE", statement, snapshot)).run()
+        plan = plan_delete(change_of(target, "DELETE", statement, snapshot))
     else:
         values = values_in_sql(target, statement, snapshot)
-        plan_update(change_of(target, "UPDATE", statement, snapshot, values=values)).run()
+        plan = plan_update(change_of(target, "UPDATE", statement, snapshot, values=values))
+    return plan.run().counts_text

@@ -23,9 +23,12 @@ public class RowChange extends ExternalCommandExecutor {
 
   public SEQ run(org.apache.spark.sql.SparkSession session) {
     Runner runner = (Runner) runner();
-    runner.body.apply(runner.statement, session);
+    runner.counts = (String) runner.body.apply(runner.statement, session);
     return NOTHING;
   }
+
+  // What the body gave; null until the command is executed.
+  public String counts() { return ((Runner) runner()).counts; }
 
   public String nodeName() { return "RowChange"; }
 
@@ -35,6 +38,7 @@ public class RowChange extends ExternalCommandExecutor {
     final BiFunction body;
     final Object statement;
     final String text;
+    volatile String counts;
 
     Runner(BiFunction body, Object statement, String text) {
       this.body = body;

@@ -274,18 +274,36 @@ def constant(condition: JavaObject) -> bool | None:
     return bool(condition.value())
 
 
-def ansi_cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str) -> Column:
-    """A column cast to a type; a value that the type cannot hold is an error, whatever the session says.
+def ansi_cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str, name: str) -> Column:
+    """A column cast to a type; a value that the type cannot hold is an error that names the column, whatever the session says.
 
     Args:
         jvm: the bridge.
         value: the column.
         spark: the session.
         kind: JSON of a schema with one column of the type.
+        name: the column that the value is for.
     """
     wanted = struct_type(jvm, kind).apply(0).dataType()
     mode = jvm.module(f"{_EXPRESSIONS}.EvalMode").ANSI()
-    return column(jvm, jvm.static(f"{_EXPRESSIONS}.Cast")(expression(jvm, spark, value), wanted, jvm.none, mode))
+    cast = jvm.static(f"{_EXPRESSIONS}.Cast")(expression(jvm, spark, value), wanted, jvm.none, mode)
+    return column(jvm, jvm.static(f"{_EXPRESSIONS}.CheckOverflowInTableInsert")(cast, name))
+
+
+def with_named_overflow(jvm: Jvm, value: JavaObject, name: str) -> JavaObject:
+    """A value that Spark cast for a column, with an error that names the column; any other value as it is.
+
+    Args:
+        jvm: the bridge.
+        value: the value, resolved.
+        name: the column that the value is for.
+    """
+    if value.getClass().getSimpleName() != "Cast":
+        return value
+    by_assignment = jvm.module(f"{_EXPRESSIONS}.Cast").BY_TABLE_INSERTION()
+    if value.getTagValue(by_assignment).isEmpty():
+        return value
+    return jvm.static(f"{_EXPRESSIONS}.CheckOverflowInTableInsert")(value, name)
 
 
 def type_of(found: JavaObject) -> str:
@@ -344,8 +362,24 @@ def command(jvm: Jvm, body: Any, statement: JavaObject, text: str) -> JavaObject
 
     Args:
         jvm: the bridge.
-        body: called with the statement and the JVM session when it is executed, a `BiFunction`.
+        body: called with the statement and the JVM session when it is executed, a `BiFunction`; gives a text.
         statement: the statement.
         text: what EXPLAIN shows.
     """
     return jvm.static("bayou.RowChange").of(body, statement, text)
+
+
+def counts_of_statement(frame: DataFrame) -> str | None:
+    """What the body of the command gave that a statement's DataFrame is of; None where it is of anything else.
+
+    Args:
+        frame: what `SparkSession.sql` gave.
+    """
+    executed = frame._jdf.queryExecution().commandExecuted()  # noqa: SLF001  (the bridge)
+    if executed.nodeName() != "CommandResult":
+        return None
+    plan = executed.commandPhysicalPlan()
+    if plan.getClass().getSimpleName() != "ExecutedCommandExec" or plan.cmd().nodeName() != "RowChange":
+        return None
+    counts: str = plan.cmd().counts()
+    return counts

@@ -72,7 +72,7 @@ def merge_command(application: Application, statement: JavaObject) -> JavaObject
     return row_changes.command(jvm, BiFunction(jvm, lambda node, session: _run(application, node, session)), statement, text)
 
 
-def _run(application: Application, statement: JavaObject, session: JavaObject) -> None:
+def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:
     spark = session_of(session)
     table = json.loads(row_changes.table_of(application.jvm, statement.targetTable()) or "{}")
     target = Target.of(application, spark, table["path"], table["options"])
@@ -84,10 +84,9 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
             if not _is_unresolved(error):
                 raise
         else:
-            plan.run()
-            return
+            return plan.run().counts_text
     _refuse_doubtful(target, statement)
-    planned(_as_resolved(target, statement)).run()
+    return planned(_as_resolved(target, statement)).run().counts_text
 
 
 def _is_unresolved(error: AnalysisException | DeltaError) -> bool:
