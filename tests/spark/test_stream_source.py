@@ -18,6 +18,7 @@ from bayou import DeltaTable
 from bayou.errors import SchemaChangedError
 from bayou.log.delta_log import open_log
 from bayou.protocol.actions import Protocol
+from bayou.spark.jvm.session import settings_of
 from bayou.spark.streaming.stream_reader import StreamReader
 from bayou.testing.table_builder import TableBuilder, remove
 
@@ -37,6 +38,12 @@ def test_a_stream_reads_the_table_and_then_what_is_appended(spark, table_path, c
     assert ids(read(spark, out)) == [1, 2, 3, 4, 5]
     table_id = open_log(table_path).snapshot().metadata.id
     assert all(each["reservoirId"] == table_id and each["sourceVersion"] == 1 for each in offsets(checkpoint))
+
+
+def test_a_stream_needs_no_time_zone_among_the_settings_of_its_session(spark, table_path, checkpoint, out):
+    assert "spark.sql.session.timeZone" not in settings_of(spark)
+    numbers_table(table_path, [1])
+    assert batches(run(stream(spark, table_path, startingTimestamp="2001-01-01"), checkpoint, out)) == [1]
 
 
 def test_the_snapshot_is_split_over_batches_in_the_order_of_its_files(spark, table_path, checkpoint, out):

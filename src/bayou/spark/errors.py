@@ -16,6 +16,7 @@ from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkE
 from pyspark.errors.exceptions import captured
 
 from bayou import errors
+from bayou.spark.error_partners import PYSPARK_EXCEPTIONS
 from bayou.spark.jvm.callbacks import ERRORS
 
 if TYPE_CHECKING:
@@ -45,18 +46,20 @@ _PARTNERS: dict[type[errors.DeltaError], type[PySparkException]] = {
 }
 
 
-_PAIRS: dict[type[errors.DeltaError], type[errors.DeltaError]] = {}
+_PAIRS: dict[tuple[type[errors.DeltaError], type[PySparkException] | None], type[errors.DeltaError]] = {}
 
 
-def _paired(cls: type[errors.DeltaError]) -> type[errors.DeltaError]:
-    if cls not in _PAIRS:
+def _paired(cls: type[errors.DeltaError], also: type[PySparkException] | None = None) -> type[errors.DeltaError]:
+    key = (cls, also)
+    if key not in _PAIRS:
         partner = next(_PARTNERS[base] for base in cls.__mro__ if base in _PARTNERS)
         # The PySpark classes under `captured` want a Java exception to be made from; their documented bases do not.
         base = next(b for b in partner.__mro__ if b.__module__ == "pyspark.errors.exceptions.base")
-        # A program that catches the pair of the general conflict catches the pairs of all conflicts.
+        # A program that catches the pair of the general conflict catches the pairs of all conflicts, and so for every class.
         general = [_paired(b) for b in cls.__bases__ if issubclass(b, errors.ConcurrentModificationError)]
-        _PAIRS[cls] = type(cls.__name__, (cls, *general, base), {"__doc__": cls.__doc__, "__module__": cls.__module__})
-    return _PAIRS[cls]
+        bases = (cls, *general, base) if also is None else (_paired(cls), also)
+        _PAIRS[key] = type(cls.__name__, bases, {"__doc__": cls.__doc__, "__module__": cls.__module__})
+    return _PAIRS[key]
 
 
 def pyspark_class(cls: type[errors.DeltaError]) -> type[errors.DeltaError]:
@@ -65,10 +68,16 @@ def pyspark_class(cls: type[errors.DeltaError]) -> type[errors.DeltaError]:
 
 
 def as_pyspark(error: errors.DeltaError) -> errors.DeltaError:
-    """The same error as one that is also an instance of the PySpark exception that delta-spark raises."""
+    """The same error as one that is also an instance of the PySpark exception that delta-spark raises.
+
+    Its error class says which one that is; where it does not, the class of the error does.
+    """
     if isinstance(error, PySparkException):
         return error
     paired = _paired(type(error))
+    also = PYSPARK_EXCEPTIONS.get(error.error_class or "")
+    if also is not None and not issubclass(paired, also):
+        paired = _paired(type(error), also)
     made: errors.DeltaError = paired.__new__(paired)
     Exception.__init__(made, *error.args)
     made.__dict__.update(error.__dict__)

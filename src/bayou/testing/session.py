@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 # Tests run much code a few times: compiling it well costs more processor time than it saves, as does a collector that runs
 # beside the program. The room for compiled code is the one that Java has otherwise; without it hot code is thrown away.
-_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseParallelGC"
+# The time zone is the JVM's and no setting of the session's, as it is for most users.
+_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseParallelGC -Duser.timezone=UTC"
 _SETTINGS = {
     "spark.driver.extraJavaOptions": _JAVA_OPTIONS,
     "spark.driver.memory": "2g",
@@ -24,7 +25,6 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.bayou.progress": "off",
     "spark.sql.shuffle.partitions": "2",
-    "spark.sql.session.timeZone": "UTC",
 }
 
 

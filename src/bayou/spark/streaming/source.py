@@ -94,7 +94,7 @@ def _opened(
     check_types(application, snapshot)
     settings = settings_of(session_of(session))
     log = application.logs.get(path, storage_options)
-    zone = settings[_TIME_ZONE]
+    zone = session.conf().get(_TIME_ZONE)  # settings without a value of the session's own are not among them
     source = StreamingSource(log, snapshot, wanted, time_zone=zone, settings=settings, source_path=checkpoint)
     return source, wanted, storage_options
 
