@@ -22,7 +22,7 @@ SHARED_OUT := -n $(JOBS) --dist worksteal
 export PYSPARK_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-core test-spark soak soak-oracle matrix oracle lint format bench clean
+.PHONY: help setup demo test test-core test-spark soak soak-oracle matrix oracle clients lint format bench clean
 
 help: ## List the targets
 	@echo "make TARGET, with TARGET one of:"
@@ -42,6 +42,9 @@ test-spark: setup ## The tests on a Spark session
 
 soak: setup ## Thousands of random sequences, hundreds of kills: takes long
 	@$(WITH_JAVA) $(WITH_HDFS) $(PYTEST) -m soak --hypothesis-profile=soak $(ARGS)
+
+clients: setup ## The suites of released programs that were written for delta-spark, on bayou
+	@$(WITH_JAVA) $(BIN)/python scripts/clients.py
 
 soak-oracle: setup ## All comparisons with delta-spark and delta-rs, the long ones too: takes hours
 	@$(WITH_JAVA) $(BIN)/python scripts/matrix.py oracle-soak

@@ -354,7 +354,7 @@ class ConstraintViolationError(DeltaError, ValueError):
 
 
 class CastOverflowError(DeltaError, ArithmeticError):
-    """A new value in an UPDATE or a MERGE is one that the column's type cannot hold.
+    """A new value in an UPDATE or a MERGE is one that the column's type cannot hold, or its computation failed within the cast.
 
     Attributes:
         column: the column, quoted.

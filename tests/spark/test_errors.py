@@ -97,7 +97,7 @@ def test_options_that_make_no_sense_are_illegal_arguments(spark, table_path, opt
 def test_a_version_in_the_path_and_another_one_in_an_option_are_told(spark, table_path):
     numbers_table(table_path, [1])
     for options in ({"versionAsOf": 0}, {"timestampAsOf": "2026-01-01"}):
-        with pytest.raises(IllegalArgumentException) as caught:
+        with pytest.raises(AnalysisException) as caught:
             spark.read.format("delta").options(**options).load(f"{table_path}@v1")
         assert caught.value.getErrorClass() == "DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS"
 

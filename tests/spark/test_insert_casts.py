@@ -40,6 +40,13 @@ def test_text_becomes_what_the_table_has_at_every_depth(spark, table, statement)
     assert rows(spark, table) == [ROW]
 
 
+@pytest.mark.parametrize("how", ["SELECT timestamp'2024-01-01' x", "BY NAME SELECT timestamp'2024-01-01' B"])
+def test_a_value_that_does_not_fit_is_told_with_the_tables_column(spark, table_path, how):
+    spark.sql(f"CREATE TABLE delta.`{table_path}` (b TINYINT) USING delta")
+    with pytest.raises(Exception, match=r"CAST_OVERFLOW_IN_TABLE_INSERT[^`]*`b`"):
+        spark.sql(f"INSERT INTO delta.`{table_path}` {how}")
+
+
 def test_a_query_may_have_a_name_twice(spark, table):
     spark.sql(
         f"INSERT INTO {table} SELECT v, '2024-02-03' d, named_struct('v', v, 'w', v) v, array(v) v, map(v, v) v FROM (SELECT '1' v)"

@@ -7,7 +7,7 @@ import itertools
 from pathlib import Path
 
 import pytest
-from pyspark.errors import AnalysisException, IllegalArgumentException, UnsupportedOperationException
+from pyspark.errors import AnalysisException, UnsupportedOperationException
 from pyspark.sql import functions as F  # noqa: N812
 from tests.spark.counting import jobs
 from tests.spark.ways import FILES, VECTORS
@@ -335,7 +335,7 @@ def test_only_the_last_clause_of_a_kind_may_have_no_condition(spark, table_path)
         (begun.whenNotMatchedInsertAll().whenNotMatchedInsertAll("s.id = 1"), "NOT_MATCHED"),
         (begun.whenNotMatchedBySourceDelete().whenNotMatchedBySourceDelete("t.id = 1"), "NOT_MATCHED_BY_SOURCE"),
     ):
-        with pytest.raises(IllegalArgumentException) as error:
+        with pytest.raises(AnalysisException) as error:
             builder.execute()
         assert error.value.getErrorClass() == f"DELTA_NON_LAST_{name}_CLAUSE_OMIT_CONDITION"
 

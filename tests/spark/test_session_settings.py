@@ -117,7 +117,7 @@ def test_files_lie_in_a_folder_of_a_random_name_where_the_table_says_so(spark, t
     inner = r"p=[^/]+/" if partitions else ""
     shape = re.compile(rf"[a-zA-Z0-9]{{{length}}}/{inner}part-[^/]+")
     assert all(shape.fullmatch(each) for each in paths(table_path))
-    assert len({each.split("/")[0] for each in paths(table_path)}) == 2
+    assert len({each.split("/")[0] for each in paths(table_path)}) in (1, 2)  # two of few letters may be the same
     table = bayou.DeltaTable.forPath(spark, table_path)
     table.update("id = 4", {"id": "40"})
     assert all(shape.fullmatch(each) for each in paths(table_path))

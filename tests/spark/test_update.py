@@ -164,6 +164,26 @@ def test_values_are_cast_as_spark_casts_what_is_stored(spark, table_path, way):
     assert bayou.open(table_path).version() == 1
 
 
+@pytest.mark.parametrize(
+    ("assignments", "column"),
+    [
+        ({"s.b": "big"}, "`s`.`b`"),
+        ({"s": "named_struct('a', id, 'b', big)"}, "`s`.`b`"),
+        ({"l": "array(big)"}, "`l`.`element`"),
+        ({"m": "map('k', big)"}, "`m`.`value`"),
+        ({"odd``name": "big"}, "`odd``name`"),
+        ({"t": "big / (id - id)"}, "`t`"),
+    ],
+)
+def test_a_value_in_a_struct_an_array_or_a_map_is_named_by_its_path(spark, table_path, assignments, column):
+    query = """select id, 100000 * id big, named_struct('a', id, 'b', cast(id as smallint)) s, array(cast(id as smallint)) l,
+        map('k', cast(id as smallint)) m, cast(id as smallint) `odd``name`, cast(id as smallint) t from range(3)"""
+    table = make(spark, table_path, query, **{"delta.columnMapping.mode": "name"})
+    with pytest.raises(CastOverflowError) as caught:
+        table.update("id > 0", {f"`{name}`" if "``" in name else name: value for name, value in assignments.items()})
+    assert caught.value.column == column
+
+
 @pytest.mark.parametrize("statement", [True, False])
 def test_a_value_that_the_column_cannot_hold_is_named_with_its_column(spark, table_path, way, statement):
     table = make(spark, table_path, "select id, cast(id as smallint) s, 100000 * id big from range(3)", **way)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """PySpark's sessions made so that programs written for delta-spark find `delta` on each of them.
 
-Four methods of PySpark are wrapped, once, and only by `install_as_delta`: a context that starts a JVM, a builder, a session
-that is made, and `SparkSession.sql`. A program may therefore name Delta's classes and packages anywhere.
+Five methods of PySpark are wrapped, once, and only by `install_as_delta`: a context and how it starts a JVM, a builder, a
+session that is made, and `SparkSession.sql`. A program may therefore name Delta's classes and packages anywhere.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 
 from bayou.as_delta.settings import overrides, submit_arguments, without_delta
-from bayou.as_delta.statements import described, may_change_rows, refusal
+from bayou.as_delta.statements import Description, may_change_rows, refusal
 from bayou.errors import DeltaError
 from bayou.spark.dml.result import row_of_counts
 from bayou.spark.errors import as_pyspark
@@ -176,9 +176,9 @@ def _as_deltas_statements(original: Callable[..., Any]) -> Callable[..., Any]:
         try:
             frame = original(self, sqlQuery, *arguments, **options)
         except (AnalysisException, ParseException) as error:
-            description = None if isinstance(error, DeltaError) else described(self, sqlQuery)
+            description = None if isinstance(error, DeltaError) else Description.read(sqlQuery)
             if description is not None:
-                return description
+                return description.rows(self)
             missing = refusal(sqlQuery, error)
             if missing is None:
                 raise

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
     from bayou.errors import UnsupportedFeatureError
 
-_COMMENTS: Final = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENTS: Final = re.compile(r"""(?P<quoted>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:``|[^`])*`)|--[^\n]*|/\*.*?\*/""", re.DOTALL)
+"""Comments, and what is quoted, in which there are none."""
 _STATEMENTS: Final = {
     command: re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for command, pattern in {
@@ -34,8 +36,9 @@ _STATEMENTS: Final = {
     }.items()
 }
 _DESCRIPTION: Final = re.compile(
-    r"""desc(?:ribe)?\s+(?P<what>history|detail)\s+(?:(?P<quote>['"])(?P<path>.+?)(?P=quote)|(?P<name>.+?))"""
-    r"(?:\s+limit\s+(?P<limit>\d+))?\s*;?",
+    r"""desc(?:ribe)?\s+(?:(?P<history>history)|detail)\s+"""
+    r"""(?:(?P<quote>['"])(?P<path>.+?)(?P=quote)|(?P<name>(?:\w+|`(?:``|[^`])+`)(?:\s*\.\s*(?:\w+|`(?:``|[^`])+`))*))"""
+    r"(?(history)(?:\s+limit\s+(?P<limit>\d+))?)[\s;]*",
     re.IGNORECASE | re.DOTALL,
 )
 _ROW_CHANGES: Final = re.compile(r"\b(delete|update|merge)\b", re.IGNORECASE)
@@ -46,31 +49,47 @@ _METHODS: Final = {
 
 def statement_of_delta(text: str) -> str | None:
     """The command that a statement is, where only delta-spark knows it; else None."""
-    plain = _COMMENTS.sub(" ", text).strip()
+    plain = _without_comments(text)
     return next((command for command, pattern in _STATEMENTS.items() if pattern.match(plain)), None)
 
 
-def described(spark: SparkSession, text: str) -> DataFrame | None:
-    """What DESCRIBE HISTORY and DESCRIBE DETAIL give, of which Spark's parser makes columns of tables with these names.
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a DESCRIBE HISTORY or DESCRIBE DETAIL asks for.
 
-    Args:
-        spark: the session.
-        text: the statement.
-
-    Returns:
-        The rows; None where the statement is another one.
-
-    Raises:
-        TableNotFoundError: there is no Delta table of that name, or at that path.
+    Attributes:
+        of: history or detail.
+        path: the table's path; None where it is named.
+        name: the table's name, as SQL has it; None where it is a path.
+        limit: how many commits; None for all.
     """
-    found = _DESCRIPTION.fullmatch(_COMMENTS.sub(" ", text).strip())
-    if found is None:
-        return None
-    path, name = found["path"], found["name"]
-    table = DeltaTable.forPath(spark, path) if path is not None else DeltaTable.forName(spark, name)
-    if found["what"].lower() == "detail":
-        return table.detail()
-    return table.history(None if found["limit"] is None else int(found["limit"]))
+
+    of: str
+    path: str | None
+    name: str | None
+    limit: int | None
+
+    @classmethod
+    def read(cls, text: str) -> Description | None:
+        """A statement's description; None where it is another statement."""
+        found = _DESCRIPTION.fullmatch(_without_comments(text))
+        if found is None:
+            return None
+        limit = None if found["limit"] is None else int(found["limit"])
+        return cls("detail" if found["history"] is None else "history", found["path"], found["name"], limit)
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """What the statement gives.
+
+        Raises:
+            TableNotFoundError: there is no Delta table of that name, or at that path.
+        """
+        table = DeltaTable.forName(spark, self.name or "") if self.path is None else DeltaTable.forPath(spark, self.path)
+        return table.detail() if self.of == "detail" else table.history(self.limit)
+
+
+def _without_comments(text: str) -> str:
+    return _COMMENTS.sub(lambda found: found["quoted"] or " ", text).strip()
 
 
 def may_change_rows(text: str) -> bool:

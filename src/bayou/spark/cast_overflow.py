@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _OVERFLOW: Final = re.compile(
-    r'\[CAST_OVERFLOW_IN_TABLE_INSERT\][^"]*"(?P<given>[^"]+)"[^"]*"(?P<wanted>[^"]+)"[^`]*(?P<column>`[^`]+`(\.`[^`]+`)*)'
+    r'\[CAST_OVERFLOW_IN_TABLE_INSERT\][^"]*"(?P<given>[^"]+)"[^"]*"(?P<wanted>[^"]+)"[^`]*(?P<column>`(?:[^`]|``)+`(\.`(?:[^`]|``)+`)*)'
 )
 """Spark's message; it has the types and the column in this order since 3.3."""
 
@@ -43,7 +43,7 @@ def naming_overflow(table: str, version: int) -> Iterator[None]:
             raise
         raise CastOverflowError(
             f'Failed to write a value of "{found["given"]}" type into the "{found["wanted"]}" type column {found["column"]} '
-            "due to an overflow.",
+            "due to an overflow, or because what it is computed from failed.",
             table=table,
             version=version,
             next_step="use try_cast on the value to store NULL instead, or set spark.sql.storeAssignmentPolicy to LEGACY.",

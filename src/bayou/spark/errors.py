@@ -46,25 +46,28 @@ _PARTNERS: dict[type[errors.DeltaError], type[PySparkException]] = {
 }
 
 
-_PAIRS: dict[tuple[type[errors.DeltaError], type[PySparkException] | None], type[errors.DeltaError]] = {}
+_PAIRS: dict[tuple[type[errors.DeltaError], type[PySparkException]], type[errors.DeltaError]] = {}
 
 
-def _paired(cls: type[errors.DeltaError], also: type[PySparkException] | None = None) -> type[errors.DeltaError]:
-    key = (cls, also)
+def _partner(cls: type[errors.DeltaError]) -> type[PySparkException]:
+    """What a class of errors is for PySpark, where its error class does not say it."""
+    captured_class = next(_PARTNERS[base] for base in cls.__mro__ if base in _PARTNERS)
+    # The PySpark classes under `captured` want a Java exception to be made from; their documented bases do not.
+    return next(b for b in captured_class.__mro__ if b.__module__ == "pyspark.errors.exceptions.base")
+
+
+def _paired(cls: type[errors.DeltaError], partner: type[PySparkException]) -> type[errors.DeltaError]:
+    key = (cls, partner)
     if key not in _PAIRS:
-        partner = next(_PARTNERS[base] for base in cls.__mro__ if base in _PARTNERS)
-        # The PySpark classes under `captured` want a Java exception to be made from; their documented bases do not.
-        base = next(b for b in partner.__mro__ if b.__module__ == "pyspark.errors.exceptions.base")
-        # A program that catches the pair of the general conflict catches the pairs of all conflicts, and so for every class.
-        general = [_paired(b) for b in cls.__bases__ if issubclass(b, errors.ConcurrentModificationError)]
-        bases = (cls, *general, base) if also is None else (_paired(cls), also)
-        _PAIRS[key] = type(cls.__name__, bases, {"__doc__": cls.__doc__, "__module__": cls.__module__})
+        # A program that catches the pair of the general conflict catches the pairs of all conflicts.
+        general = [pyspark_class(b) for b in cls.__bases__ if issubclass(b, errors.ConcurrentModificationError)]
+        _PAIRS[key] = type(cls.__name__, (cls, *general, partner), {"__doc__": cls.__doc__, "__module__": cls.__module__})
     return _PAIRS[key]
 
 
 def pyspark_class(cls: type[errors.DeltaError]) -> type[errors.DeltaError]:
     """The class that the Spark layer raises for a class of bayou's errors: it is a PySpark exception too."""
-    return _paired(cls)
+    return _paired(cls, _partner(cls))
 
 
 def as_pyspark(error: errors.DeltaError) -> errors.DeltaError:
@@ -74,10 +77,7 @@ def as_pyspark(error: errors.DeltaError) -> errors.DeltaError:
     """
     if isinstance(error, PySparkException):
         return error
-    paired = _paired(type(error))
-    also = PYSPARK_EXCEPTIONS.get(error.error_class or "")
-    if also is not None and not issubclass(paired, also):
-        paired = _paired(type(error), also)
+    paired = _paired(type(error), PYSPARK_EXCEPTIONS.get(error.error_class or "") or _partner(type(error)))
     made: errors.DeltaError = paired.__new__(paired)
     Exception.__init__(made, *error.args)
     made.__dict__.update(error.__dict__)

@@ -65,8 +65,9 @@ class InsertStatement:
                 table=self.name,
                 error_class=error_class,
                 sql_state="42613",
-                option="replaceOn",
-                next_step="leave the option out, or overwrite by mode('overwrite') and insertInto or save.",
+                option="replaceOn" if "replaceon" in asked else "replaceUsing",
+                next_step="leave the option out, or overwrite by mode('overwrite') and save, with "
+                "spark.sql.sources.partitionOverwriteMode=static for insertInto into a partitioned table.",
             )
         if self.how == "overwrite" and "replaceon" in asked:
             raise UnsupportedFeatureError(

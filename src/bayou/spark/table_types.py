@@ -91,8 +91,15 @@ def with_bold_casts(
     columns = [numbered[str(number)] for number in range(len(given.fields))]
     for number in changed:
         kind = schema_to_json(StructType((replace(wanted.fields[number], name="value", metadata={}),)))
-        columns[number] = ansi_cast(jvm, columns[number], rows.sparkSession, kind, quoted_name(given.fields[number].name))
+        columns[number] = ansi_cast(jvm, columns[number], rows.sparkSession, kind, _name_of(number, given, table, by_name=by_name))
     return numbered.select(*(column.alias(field.name) for column, field in zip(columns, given.fields, strict=True)))
+
+
+def _name_of(number: int, given: StructType, table: StructType, *, by_name: bool) -> str:
+    """The table's name of the column that a column of rows is for."""
+    name = given.fields[number].name
+    known = table.field(name) if by_name else table.fields[number]
+    return quoted_name(name if known is None else known.name)
 
 
 def _is_number(kind: DataType) -> bool:

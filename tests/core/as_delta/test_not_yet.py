@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import pytest
-from pyspark.errors import ParseException, PySparkException, UnsupportedOperationException
+from pyspark.errors import AnalysisException, ParseException, PySparkException
 
-from bayou.as_delta.statements import refusal, statement_of_delta
+from bayou.as_delta.statements import Description, refusal, statement_of_delta
 from bayou.errors import InvalidOptionError, TableNotFoundError, UnsupportedFeatureError
 from bayou.spark.errors import as_pyspark
 from bayou.spark.not_yet import DeltaOptimizeBuilder
@@ -40,7 +40,7 @@ def test_a_command_that_is_not_there_yet_is_one_error_that_names_it(table, call,
     assert caught.value.features == [command]
     assert caught.value.error_class == "DELTA_OPERATION_NOT_ALLOWED"
     assert caught.value.next_step
-    assert isinstance(caught.value, UnsupportedOperationException)
+    assert isinstance(caught.value, AnalysisException)
 
 
 @pytest.mark.parametrize(
@@ -101,3 +101,23 @@ def test_statements_of_delta_are_told_by_their_first_words(text, command):
 def test_only_a_statement_of_delta_that_spark_does_not_know_is_refused(text, error, features):
     found = refusal(text, error)
     assert (found and found.features) == features
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("describe history t", Description("history", None, "t", None)),
+        ("DESC HISTORY a.b LIMIT 5 ;; ", Description("history", None, "a.b", 5)),
+        ("desc detail delta.`/tmp/a--b/*x*/t`", Description("detail", None, "delta.`/tmp/a--b/*x*/t`", None)),
+        ("describe detail '/tmp/a--b /* c */'", Description("detail", "/tmp/a--b /* c */", None, None)),
+        ('-- why\ndescribe /* so */ history "/t" limit 1', Description("history", "/t", None, 1)),
+        ("describe detail `a``b` . c", Description("detail", None, "`a``b` . c", None)),
+        ("describe detail t limit 3", None),
+        ("describe history as json", None),
+        ("describe detail partition (p = 1)", None),
+        ("describe table history", None),
+        ("describe history", None),
+    ],
+)
+def test_descriptions_are_read_from_their_text(text, wanted):
+    assert Description.read(text) == wanted

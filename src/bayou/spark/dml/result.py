@@ -45,6 +45,7 @@ class RowChangeResult:
     metrics: Mapping[str, int] = field(default_factory=dict)
     reason: str = ""
     spark: SparkSession | None = field(default=None, repr=False, compare=False)
+    _frames: list[DataFrame] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def num_affected_rows(self) -> int:
@@ -72,13 +73,19 @@ class RowChangeResult:
     def __getattr__(self, name: str) -> Any:
         """What a DataFrame has, of the row that `toDF` gives: delta-spark's `execute` gives that row."""
         # PySpark asks a DataFrame that another one is joined with for its `_jdf`.
-        if name != "_jdf" and (name.startswith("_") or not hasattr(DataFrame, name)):
+        if self.spark is None or (name != "_jdf" and (name.startswith("_") or not hasattr(DataFrame, name))):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.toDF(), name)
+        return getattr(self._frame(), name)
+
+    def _frame(self) -> DataFrame:
+        """The same DataFrame each time: a column of one is none of another one."""
+        if not self._frames:
+            self._frames.append(self.toDF())
+        return self._frames[0]
 
     def __getitem__(self, column: str) -> Any:
         """A column of the row that `toDF` gives."""
-        return self.toDF()[column]
+        return self._frame()[column]
 
     def __str__(self) -> str:
         what = f"made version {self.version}" if self.committed else f"nothing was committed ({self.reason})"

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Environments for runs of tests.
+
+They live in BAYOU_CACHE (by default the user's cache folder) under a name made of what they hold, so that a run makes only
+those that are not there yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from cache_folder import cache
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def dependencies() -> tuple[str, ...]:
+    """What bayou and its tests depend on, but PySpark, out of pyproject.toml."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["cli"], *extras["test"]]
+    return tuple(requirement for requirement in wanted if not requirement.startswith("bayou["))
+
+
+def environment(requirements: tuple[str, ...], without_dependencies: tuple[str, ...] = ()) -> Path:
+    """The Python of an environment that holds these; made when it is not in the cache, whole or not at all.
+
+    Args:
+        requirements: what pip installs.
+        without_dependencies: what pip installs without what it depends on.
+    """
+    base = getattr(sys, "_base_executable", sys.executable)
+    described = "\n".join([sys.version, base, *requirements, *without_dependencies])
+    folder = cache() / "environments" / hashlib.sha256(described.encode()).hexdigest()[:16]
+    python = folder / "bin" / "python"
+    complete = folder / ".complete"
+    if complete.exists():
+        return python
+    print(f"\n== making an environment with {', '.join((*requirements, *without_dependencies))}", flush=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run([base, "-m", "venv", folder], check=True)
+    pip = [python, "-m", "pip", "install", "-q"]
+    subprocess.run([*pip, *requirements], check=True)
+    if without_dependencies:
+        subprocess.run([*pip, "--no-deps", *without_dependencies], check=True)
+    complete.touch()
+    return python
