@@ -152,7 +152,7 @@ REFUSED = {
         lambda rows, name: (
             rows("kns", (1, 5, "x")).write.format("delta").mode("overwrite").option("replaceOn", "true").insertInto(name)
         ),
-        None,
+        "DELTA_OPERATION_NOT_ALLOWED",
     ),
     "by a filter": (
         lambda rows, name: rows("kns", (1, 5, "x")).writeTo(name).option("replaceUsing", "k").overwrite(F.col("k") == 1),

@@ -73,6 +73,8 @@ class InsertStatement:
             raise UnsupportedFeatureError(
                 "The condition of 'replaceOn' needs the alias of the rows, and Spark does not pass it on with insertInto.",
                 table=self.name,
+                error_class="DELTA_OPERATION_NOT_ALLOWED",
+                sql_state="0AKDC",
                 features=["replaceOn with insertInto"],
                 next_step="write the rows with save, or saveAsTable; replaceUsing works here, too.",
             )
