@@ -98,7 +98,7 @@ def _sources(release: str, python: Path) -> Path:
     folder = cache() / "clients" / release
     complete = folder / ".complete"
     if not complete.exists():
-        fetch = [python, "-m", "pip", "download", "-q", "--no-deps", "--no-build-isolation", "--no-binary", ":all:", "-d", folder]
+        fetch = [python, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", folder]
         subprocess.run([*fetch, release], check=True)
         for archive in folder.glob("*.tar.gz"):
             with tarfile.open(archive) as opened:

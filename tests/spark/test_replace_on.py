@@ -69,8 +69,11 @@ def test_rows_that_are_others_each_time_are_evaluated_once(spark, table_path):
     ("options", "error_class"),
     [
         ({"replaceUsing": "k", "replaceOn": "t.k = s.k"}, "DELTA_INCOMPATIBLE_DATAFRAME_OPTIONS"),
-        ({"replaceUsing": "k", "replaceWhere": "k > 0"}, "DELTA_INCOMPATIBLE_DATAFRAME_OPTIONS"),
-        ({"replaceUsing": "k", "partitionOverwriteMode": "dynamic"}, "DELTA_INCOMPATIBLE_DATAFRAME_OPTIONS"),
+        ({"replaceUsing": "k", "replaceWhere": "k > 0"}, "DELTA_OVERWRITE_BY_FILTER_INCOMPATIBLE_REPLACE_ON_OR_USING"),
+        (
+            {"replaceUsing": "k", "partitionOverwriteMode": "dynamic"},
+            "DELTA_DYNAMIC_PARTITION_OVERWRITE_INCOMPATIBLE_REPLACE_ON_OR_USING",
+        ),
         ({"replaceUsing": "k", "overwriteSchema": "true"}, "DELTA_INCOMPATIBLE_DATAFRAME_OPTIONS"),
         ({"replaceUsing": "k", "dataChange": "false"}, "DELTA_INCOMPATIBLE_DATAFRAME_OPTIONS"),
         ({"replaceUsing": "nobody"}, "UNRESOLVED_INSERT_REPLACE_USING_COLUMN"),

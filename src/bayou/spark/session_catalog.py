@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from bayou.errors import InvalidOptionError, SchemaMismatchError, SessionError, TableNotFoundError
+from bayou.errors import InvalidOptionError, SchemaMismatchError, SessionError, TableNotFoundError, UnsupportedFeatureError
 from bayou.protocol.schema import parse_schema, schema_to_json
 from bayou.protocol.type_widening import Widening
 from bayou.spark import alter_statement
@@ -122,6 +122,15 @@ class SessionCatalog:
             )
         mode = "append" if statement.how == "append" else "overwrite"
         request = WriteRequest.from_options(statement.writer_options(self._location(spark, statement.name)), mode)
+        if statement.columns == "position" and request.replace_on is not None:
+            raise UnsupportedFeatureError(
+                "The condition of 'replaceOn' needs the alias of the rows, and Spark does not pass it on with insertInto.",
+                table=statement.name,
+                error_class="DELTA_OPERATION_NOT_ALLOWED",
+                sql_state="0AKDC",
+                features=["replaceOn with insertInto"],
+                next_step="write the rows with save, or saveAsTable; replaceUsing works here, too.",
+            )
         evolves = bool(with_settings(request, settings_of(spark)).merge_schema)
 
         def as_the_table_has_them(given: DataFrame, snapshot: Snapshot | None) -> DataFrame:

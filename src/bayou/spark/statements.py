@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.clustering import names_of
 from bayou.protocol.schema import parse_schema
 from bayou.spark.catalog_columns import schema_of_statement
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 _RESERVED = ("provider", "location", "comment", "owner", "external", "is_managed_location", "collation", "table_type")
 """Properties by which Spark passes the clauses of a statement on (`TableCatalog.RESERVED_PROPERTIES`)."""
 _OPTION = "option."
-_BESIDE_REPLACE_ON = {
-    "replace": ("An overwrite by filter", "DELTA_OVERWRITE_BY_FILTER_INCOMPATIBLE_REPLACE_ON_OR_USING"),
-    "dynamic": ("An overwrite of partitions", "DELTA_DYNAMIC_PARTITION_OVERWRITE_INCOMPATIBLE_REPLACE_ON_OR_USING"),
-}
 _BETWEEN_TRANSFORMS, _BETWEEN_COLUMNS, _BETWEEN_PARTS = "\3", "\1", "\2"
 
 
@@ -50,34 +46,8 @@ class InsertStatement:
         return cls(name, how, condition, columns, _pairs(pairs, "o"))
 
     def writer_options(self, location: str) -> dict[str, str]:
-        """The options of the write that this is, to the table at a location.
-
-        Raises:
-            InvalidOptionError: an option and the statement each say what is replaced.
-            UnsupportedFeatureError: the option is `replaceOn`, whose condition needs the rows' alias.
-        """
-        asked = {name.lower() for name in self.options}
-        by_match = not {"replaceon", "replaceusing"}.isdisjoint(asked)
-        if by_match and self.how in _BESIDE_REPLACE_ON:
-            verb, error_class = _BESIDE_REPLACE_ON[self.how]
-            raise InvalidOptionError(
-                f"{verb} is incompatible with the options 'replaceOn' and 'replaceUsing'.",
-                table=self.name,
-                error_class=error_class,
-                sql_state="42613",
-                option="replaceOn" if "replaceon" in asked else "replaceUsing",
-                next_step="leave the option out, or overwrite by mode('overwrite') and save, with "
-                "spark.sql.sources.partitionOverwriteMode=static for insertInto into a partitioned table.",
-            )
-        if self.how == "overwrite" and "replaceon" in asked:
-            raise UnsupportedFeatureError(
-                "The condition of 'replaceOn' needs the alias of the rows, and Spark does not pass it on with insertInto.",
-                table=self.name,
-                error_class="DELTA_OPERATION_NOT_ALLOWED",
-                sql_state="0AKDC",
-                features=["replaceOn with insertInto"],
-                next_step="write the rows with save, or saveAsTable; replaceUsing works here, too.",
-            )
+        """The options of the write that this is, to the table at a location."""
+        by_match = not {"replaceon", "replaceusing"}.isdisjoint(name.lower() for name in self.options)
         match self.how:
             case "overwrite":
                 static = {} if by_match else {"partitionOverwriteMode": "static"}

@@ -27,6 +27,11 @@ _WRITER_OPTIONS = ("compression", "maxrecordsperfile", "parquet.", "parquetoutpu
 _CLUSTERING_COLUMNS_OPTION = "__clustering_columns"
 """Where Spark 4's `DataFrameWriter` puts the columns of `clusterBy`, as a JSON array of their names."""
 _CLUSTER_BY_OPTION = "clusterby"
+_BESIDE_REPLACE_ON = {
+    "replaceWhere": "DELTA_OVERWRITE_BY_FILTER_INCOMPATIBLE_REPLACE_ON_OR_USING",
+    "partitionOverwriteMode": "DELTA_DYNAMIC_PARTITION_OVERWRITE_INCOMPATIBLE_REPLACE_ON_OR_USING",
+}
+"""The error classes of options beside `replaceOn` and `replaceUsing` that have one of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +240,7 @@ class _Options:
         if asked and (others or len(asked) > 1):
             first, second = [*others, *asked][:2]
             message = f"The options '{first}' and '{second}' cannot both be set."
-            raise self._excluded(message, "DELTA_INCOMPATIBLE_DATAFRAME_OPTIONS", "42613", first)
+            raise self._excluded(message, _BESIDE_REPLACE_ON.get(first, "DELTA_INCOMPATIBLE_DATAFRAME_OPTIONS"), "42613", first)
 
     def _illegal(self, name: str, text: str, why: str) -> InvalidOptionError:
         return InvalidOptionError(
