@@ -48,6 +48,19 @@ def py4j_calls(spark: SparkSession) -> Iterator[Count]:
         del client.send_command
 
 
+@contextlib.contextmanager
+def sorted_joins(spark: SparkSession) -> Iterator[Count]:
+    """Counts the queries of the block that shuffle and sort both sides of a join, as their plans are when they have run."""
+    store = spark._jsparkSession.sharedState().statusStore()
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    before = store.executionsCount()
+    count = Count()
+    yield count
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    ran = store.executionsList(before, store.executionsCount() - before)
+    count.value = sum("SortMergeJoin" in ran.apply(each).physicalPlanDescription() for each in range(ran.size()))
+
+
 def plan_of(frame: Any) -> str:
     """The physical plan as text, as it was after the query ran."""
     return frame._jdf.queryExecution().executedPlan().toString()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.errors import AnalysisException, UnsupportedOperationException
 from pyspark.sql import functions as F  # noqa: N812
-from tests.spark.counting import jobs
+from tests.spark.counting import jobs, sorted_joins
 from tests.spark.ways import FILES, VECTORS
 
 import bayou
@@ -28,6 +28,7 @@ from bayou.errors import (
 )
 from bayou.log.transaction import Transaction
 from bayou.spark.dml.merge import execute
+from bayou.spark.dml.merge import source as source_rows
 
 TEN = "select id, id % 2 p, if(id % 5 = 0, null, id) v from range(0, 10, 1, 2)"
 
@@ -739,6 +740,22 @@ def test_an_upsert_takes_three_jobs_beside_the_look_at_its_source(spark, table_p
     with jobs(spark) as started:
         plan.execute()
     assert started.value <= 5  # the search, the write, and a broadcast of the source for each
+
+
+@pytest.mark.parametrize(("table_rows", "sorts"), [(30_000, False), (3_000, True)])
+def test_a_table_of_far_more_rows_than_the_source_stays_where_it_is(spark, tmp_path, monkeypatch, table_rows, sorts):
+    wide = ", ".join(f"'constant' c{number}" for number in range(10))
+    table = make(spark, str(tmp_path / "table"), f"select id, {wide} from range({table_rows})", **FILES)
+    bayou.write(spark.sql(f"select id * {table_rows} div 900 id, {wide} from range(1000)"), str(tmp_path / "source"))
+    news = bayou.read(spark, str(tmp_path / "source")).alias("s")
+    monkeypatch.setattr(source_rows, "_FEW_ROWS", 10)
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "20KB")
+    try:
+        with sorted_joins(spark) as found:
+            table.merge(news, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    finally:
+        spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+    assert (found.value > 0) == sorts
 
 
 def test_the_latest_of_several_source_rows_is_taken_where_that_is_asked_for(spark, table_path):

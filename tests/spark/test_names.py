@@ -13,7 +13,15 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from tests.spark.tables import ids
 
 import bayou
-from bayou.errors import ConstraintViolationError, DeltaError, SchemaMismatchError, UnsupportedFeatureError
+from bayou.errors import (
+    ConstraintViolationError,
+    DeltaError,
+    InvalidOptionError,
+    SchemaMismatchError,
+    TableExistsError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+)
 
 
 @pytest.fixture
@@ -479,3 +487,20 @@ def test_mapped_columns_of_a_replaced_table_keep_their_ids_where_they_fit(spark,
     assert [number for number, _ in kept] == [1, 4, 5]
     assert after.properties["delta.columnMapping.maxColumnId"] == "5"
     assert spark.table(name).count() == (0 if way == "builder" else 1)
+
+
+def test_a_folder_is_to_hold_the_table_whose_columns_nobody_says(spark, name, table_path):
+    spark.range(2).write.parquet(table_path)
+    with pytest.raises(TableNotFoundError) as caught:
+        spark.sql(f"CREATE TABLE {name} USING delta LOCATION '{table_path}'")
+    assert caught.value.error_class == "DELTA_CREATE_EXTERNAL_TABLE_WITHOUT_TXN_LOG"
+    with pytest.raises(TableExistsError) as caught:
+        spark.sql(f"CREATE TABLE {name} (id BIGINT) USING delta LOCATION '{table_path}'")
+    assert caught.value.error_class == "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
+    assert not spark.catalog.tableExists(name)
+
+
+def test_a_statement_that_names_two_folders_is_refused(spark, table_path):
+    with pytest.raises(InvalidOptionError) as caught:
+        spark.sql(f"CREATE TABLE delta.`{table_path}` (id BIGINT) USING delta LOCATION '{table_path}x'")
+    assert caught.value.error_class == "DELTA_AMBIGUOUS_PATHS_IN_CREATE_TABLE"

@@ -10,7 +10,7 @@ from bayou.cli.output import utc
 from bayou.log.clustering import clustering_columns
 from bayou.log.columns import JSON_NAMES, VECTOR_JSON_NAMES
 from bayou.protocol.features import reader_features, writer_features
-from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -125,5 +125,7 @@ def simple_type(kind: DataType) -> str:
             return f"array<{simple_type(element)}>"
         case MapType(key, value, _):
             return f"map<{simple_type(key)},{simple_type(value)}>"
+        case UserDefinedType(name):
+            return name.rpartition(".")[2]
         case _:
             return kind

@@ -20,7 +20,7 @@ from bayou.log.footers import bounds_of, columns_of, facts_of
 from bayou.protocol import paths as encoded_paths
 from bayou.protocol.actions import AddFile, Metadata
 from bayou.protocol.partition_values import INTEGER_BITS, decimal_type, is_string_type, parse, serialise
-from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType, parse_schema
+from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType, parse_schema
 from bayou.protocol.stats import indexed_leaves
 
 if TYPE_CHECKING:
@@ -219,6 +219,8 @@ def _type_differences(wanted: DataType, found: pa.DataType, name: str) -> Iterat
         case MapType(key, value, _) if pa.types.is_map(found):
             yield from _type_differences(key, found.key_type, f"{name}.key")
             yield from _type_differences(value, found.item_type, f"{name}.value")
+        case UserDefinedType(stored=stored):
+            yield from _type_differences(stored, found, name)
         case str() if _is_of(wanted, found):
             return
         case _:

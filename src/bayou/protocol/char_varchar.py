@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidSchemaError
 from bayou.protocol.partition_values import is_string_type
-from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,6 +92,8 @@ def type_text(kind: DataType) -> str:
             return f"array<{type_text(element)}>"
         case MapType(key, value, _):
             return f"map<{type_text(key)},{type_text(value)}>"
+        case UserDefinedType(stored=stored):
+            return type_text(stored)
         case str():
             return _SQL_NAMES.get(kind, kind)
 
@@ -123,6 +125,8 @@ def _without_lengths(kind: DataType) -> DataType:
             return ArrayType(_without_lengths(element), contains_null)
         case MapType(key, value, contains_null):
             return MapType(_without_lengths(key), _without_lengths(value), contains_null)
+        case UserDefinedType():
+            return kind
         case str():
             return kind if bounded_length(kind) is None else "string"
 

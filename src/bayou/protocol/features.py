@@ -14,7 +14,7 @@ from typing import Final
 from bayou.errors import UnsupportedFeatureError, UnsupportedProtocolError
 from bayou.protocol import properties
 from bayou.protocol.actions import Metadata, Protocol
-from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType, parse_schema
+from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType, parse_schema
 
 MAX_READER_VERSION: Final = 3
 MAX_WRITER_VERSION: Final = 7
@@ -393,3 +393,5 @@ def _all_types(data_type: DataType) -> Iterator[str]:
         case MapType(key, value, _):
             yield from _all_types(key)
             yield from _all_types(value)
+        case UserDefinedType(stored=stored):
+            yield from _all_types(stored)

@@ -77,7 +77,24 @@ class MapType:
     value_contains_null: bool = True
 
 
-DataType: TypeAlias = str | StructType | ArrayType | MapType
+@dataclass(frozen=True, slots=True)
+class UserDefinedType:
+    """A type of some program's own, such as a vector of Spark's machine learning. Values are stored as those of another type.
+
+    It is one column, whatever it is stored as, and its description is handed on as it is.
+
+    Attributes:
+        name: the class that knows what the values mean, by its full name in the JVM, or in Python where there is none.
+        stored: the type that its values are stored as.
+        description: Spark's JSON of it.
+    """
+
+    name: str
+    stored: DataType
+    description: str = field(compare=False)
+
+
+DataType: TypeAlias = str | StructType | ArrayType | MapType | UserDefinedType
 
 
 def parse_schema(json_text: str) -> StructType:
@@ -156,9 +173,17 @@ def _parse_type(document: object) -> DataType:
                 _flag(document, "valueContainsNull"),
             )
         case "udt":
-            return _parse_type(document.get("sqlType"))
+            return _user_defined(document)
         case other:
             raise _invalid(f"{other!r} is no nested type")
+
+
+def _user_defined(document: Mapping[str, Any]) -> UserDefinedType:
+    name = document.get("class") or document.get("pyClass")
+    if not isinstance(name, str):
+        raise _invalid(f"a type of a program's own names no class: {document!r}")
+    description = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+    return UserDefinedType(name, _parse_type(document.get("sqlType")), description)
 
 
 def _parse_field(document: object) -> StructField:
@@ -187,6 +212,8 @@ def _type_to_json(data_type: DataType) -> Any:
         case MapType(key, value, contains_null):
             key_json, value_json = _type_to_json(key), _type_to_json(value)
             return {"type": "map", "keyType": key_json, "valueType": value_json, "valueContainsNull": contains_null}
+        case UserDefinedType(description=description):
+            return json.loads(description)
         case _:
             return data_type
 

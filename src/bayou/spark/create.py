@@ -40,6 +40,11 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.catalog import TableName
 
 _EMPTY_SCHEMA = "spark.databricks.delta.createEmptySchemaTable.enabled"
+_TWO_PLACES = {
+    False: ("DELTA_CREATE_TABLE_IDENTIFIER_LOCATION_MISMATCH", "0AKDC"),
+    True: ("DELTA_AMBIGUOUS_PATHS_IN_CREATE_TABLE", "42613"),
+}
+"""The error class and the state for a path as the name and another one as the location: given to a builder, or in SQL."""
 MODES = ("create", "createIfNotExists", "replace", "createOrReplace")
 _OPERATIONS = {
     "create": "CREATE TABLE",
@@ -62,6 +67,7 @@ class TableDefinition:
         properties: its properties.
         comment: what it is.
         like: the table that it is made like; None for a table of its own.
+        in_sql: whether a statement describes it.
     """
 
     name: str | None = None
@@ -72,6 +78,12 @@ class TableDefinition:
     properties: Mapping[str, str] = field(default_factory=dict)
     comment: str | None = None
     like: Snapshot | None = None
+    in_sql: bool = False
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether it is taken to be there already: a statement that names a folder and no columns."""
+        return self.in_sql and self.location is not None and not self.schema.fields
 
     def first_actions(
         self, table: str, settings: Mapping[str, str], *, may_be_empty: bool, replaced: Metadata | None = None
@@ -156,7 +168,7 @@ def create(application: Application, spark: SparkSession, definition: TableDefin
             next_step="use createOrReplace.",
         )
     if snapshot is None:
-        refuse_other_files(log)
+        refuse_other_files(log, is_expected=definition.is_expected)
         _commit(application, spark, definition, (mode, place.managed), log, None)
     elif mode in ("replace", "createOrReplace"):
         _commit(application, spark, definition, (mode, place.managed), log, snapshot)
@@ -193,9 +205,10 @@ def place_of(catalog: Catalog, definition: TableDefinition) -> Place:
             raise InvalidOptionError(
                 f"Creating path-based Delta table with a different location isn't supported. Identifier: {uri}, Location: {given}.",
                 table=uri,
-                error_class="DELTA_CREATE_TABLE_IDENTIFIER_LOCATION_MISMATCH",
-                sql_state="0AKDC",
+                error_class=_TWO_PLACES[definition.in_sql][0],
+                sql_state=_TWO_PLACES[definition.in_sql][1],
                 option="location",
+                next_step="leave the location out.",
             )
         return Place(uri, None, is_registered=False, managed=False)
     entry = catalog.entry(name)
@@ -254,24 +267,39 @@ def _check_generated(application: Application, spark: SparkSession, schema: Stru
         check_type(column, parse_schema(found).fields[0].type, table=table)
 
 
-def refuse_other_files(log: DeltaLog) -> None:
+def refuse_other_files(log: DeltaLog, *, is_expected: bool = False) -> None:
     """Refuses to make a table in a folder that has files and no log.
+
+    Args:
+        log: the table's log.
+        is_expected: whether the table is to be there already.
 
     Raises:
         TableExistsError: there are some.
+        TableNotFoundError: the same, and a table was to be there.
     """
     try:
         found = next(iter(log.store.list_from("")), None)
     except FileNotFoundError:
         found = None
-    if found is not None:
-        raise TableExistsError(
-            f"Cannot create table at {log.table_uri}: the location is not empty and also not a Delta table.",
+    if found is None:
+        return
+    if is_expected:
+        raise TableNotFoundError(
+            f"You are trying to create an external table from {log.table_uri} using Delta, but there is no transaction log present "
+            "at the location, and it is not empty.",
             table=log.table_uri,
-            error_class="DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION",
-            sql_state="42601",
-            next_step="choose an empty folder, or convert the files that are there.",
+            error_class="DELTA_CREATE_EXTERNAL_TABLE_WITHOUT_TXN_LOG",
+            sql_state="42K03",
+            next_step="check the path; or convert the files that are there.",
         )
+    raise TableExistsError(
+        f"Cannot create table at {log.table_uri}: the location is not empty and also not a Delta table.",
+        table=log.table_uri,
+        error_class="DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION",
+        sql_state="42601",
+        next_step="choose an empty folder, or convert the files that are there.",
+    )
 
 
 def _check_same(definition: TableDefinition, snapshot: Snapshot) -> None:

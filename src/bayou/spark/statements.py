@@ -100,6 +100,7 @@ class TableStatement:
             cluster_by=clustering or None,
             properties=properties,
             comment=given.get("comment"),
+            in_sql=True,
         )
         return cls(definition, kind, writer, _pairs(pairs, "o"))
 

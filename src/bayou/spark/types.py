@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.column_defaults import DEFAULT_KEYS
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, schema_to_json
+from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, UserDefinedType, schema_to_json
 from bayou.protocol.sql_text import quoted_name
 
 if TYPE_CHECKING:
@@ -125,6 +125,8 @@ def sql_type(kind: DataType) -> str:
         return f"array<{sql_type(kind.element_type)}>"
     if isinstance(kind, MapType):
         return f"map<{sql_type(kind.key_type)}, {sql_type(kind.value_type)}>"
+    if isinstance(kind, UserDefinedType):  # SQL has no name for it
+        return sql_type(kind.stored)
     return _SQL_NAMES.get(kind, kind)
 
 
@@ -138,6 +140,8 @@ def kinds(kind: DataType) -> Iterator[str]:
     elif isinstance(kind, MapType):
         yield from kinds(kind.key_type)
         yield from kinds(kind.value_type)
+    elif isinstance(kind, UserDefinedType):
+        yield from kinds(kind.stored)
     else:
         yield kind
 

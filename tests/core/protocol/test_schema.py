@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayou.cli.facts import simple_type
 from bayou.errors import InvalidSchemaError
+from bayou.protocol.char_varchar import type_text
 from bayou.protocol.schema import (
     ArrayType,
     DataType,
@@ -54,9 +56,27 @@ def test_the_json_is_spelled_as_spark_spells_it():
     assert schema_to_json(parse_schema(text)) == text
 
 
-def test_a_user_defined_type_is_read_as_its_sql_type():
-    text = '{"type":"struct","fields":[{"name":"a","type":{"type":"udt","class":"x","sqlType":"long"},"nullable":true}]}'
-    assert parse_schema(text).fields[0].type == "long"
+VECTOR = (
+    '{"type":"udt","class":"org.example.Vector","pyClass":"example.Vector","sqlType":{"type":"struct","fields":'
+    '[{"name":"size","type":"integer","nullable":false,"metadata":{}}]}}'
+)
+
+
+def test_a_user_defined_type_is_one_column_and_keeps_its_description():
+    text = f'{{"type":"struct","fields":[{{"name":"v","type":{VECTOR},"nullable":true,"metadata":{{}}}}]}}'
+    schema = parse_schema(text)
+    kind = schema.fields[0].type
+    assert schema_to_json(schema) == text
+    assert [logical for logical, _, _ in leaves(schema)] == [("v",)]
+    assert kind.name == "org.example.Vector"
+    assert kind.stored == StructType((StructField("size", "integer", nullable=False),))
+    assert type_text(kind) == "struct<size:int>"
+    assert simple_type(kind) == "Vector"
+
+
+def test_a_user_defined_type_without_a_class_is_refused():
+    with pytest.raises(InvalidSchemaError, match="class"):
+        parse_schema('{"type":"struct","fields":[{"name":"a","type":{"type":"udt","sqlType":"long"},"nullable":true}]}')
 
 
 @pytest.mark.parametrize(

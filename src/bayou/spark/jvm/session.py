@@ -50,6 +50,13 @@ def settings_of(spark: SparkSession) -> dict[str, str]:
     return dict(each.split(" -> ", 1) for each in text.split("\0") if " -> " in each)
 
 
+def memory_bytes(spark: SparkSession) -> int:
+    """The heap that each JVM of an application may have, in bytes: the driver's or that of an executor, whichever is less."""
+    context = spark.sparkContext._jsc.sc()  # noqa: SLF001  (the bridge)
+    driver = int(Jvm.of(spark).static("java.lang.Runtime").getRuntime().maxMemory())
+    return driver if context.isLocal() else min(driver, int(context.executorMemory()) << 20)
+
+
 def copy_of(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
     """A session with everything that this one has, and some settings of its own."""
     copy = SparkSession(spark.sparkContext, Adapters.clone_of(Jvm.of(spark), java_session(spark)))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
@@ -14,6 +14,7 @@ from bayou.spark.expressions import by_logical_name, from_catalyst, path_of
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.adapters import described
+from bayou.spark.jvm.session import memory_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +32,12 @@ _MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
 _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 _FEW_ROWS: Final = 50_000
 _COMPRESSED: Final = 8
+_FAR_MORE: Final = 20
+"""How many times the source's rows the table's are where shuffling them costs more than any broadcast that has room."""
+_LARGE: Final = 4
+"""How many times the rows of another broadcast such a one may have."""
+_OF_MEMORY: Final = 16
+"""The part of a JVM's memory that they may take, by Spark's guess of their width."""
 _UNITS = {"b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30}
 
 
@@ -43,7 +50,8 @@ class Source:
         columns: these columns.
         keys: those of them that the condition looks at.
         rows: how many rows there are.
-        is_small: whether all of them fit into a broadcast.
+        is_small: whether all of them are broadcast.
+        has_room: whether they may be, if that saves much.
         is_kept: whether the rows were evaluated once, and are kept until `close`.
         predicates: what a row of the table satisfies that matches one of them.
     """
@@ -53,8 +61,13 @@ class Source:
     keys: Sequence[JavaObject]
     rows: int
     is_small: bool
+    has_room: bool
     is_kept: bool
     predicates: tuple[Predicate, ...]
+
+    def beside(self, rows: int) -> Source:
+        """The source beside that many rows of the table: small where these are far more, and would all be shuffled and sorted."""
+        return replace(self, is_small=self.is_small or (self.has_room and rows >= _FAR_MORE * self.rows))
 
     def marked(self) -> DataFrame:
         """The rows with a column that says that a row is of the source."""
@@ -97,7 +110,10 @@ def source_of(
     texts = [text for key, each in zip(found, values, strict=True) if (text := condition_of(key[0], each)) is not None]
     resolve = by_logical_name(snapshot.schema)
     predicates = tuple(from_catalyst([text], resolve) for text in texts)
-    return Source(frame, columns, keys, rows, _is_small(frame, rows, settings), is_kept, predicates)
+    size, limit = rows * catalyst.row_width_of(frame), _bytes(settings.get(_THRESHOLD, "10485760"))
+    is_small = (rows <= _FEW_ROWS and size <= limit) or _fits(frame, size, limit)
+    has_room = is_small or (size * _OF_MEMORY <= memory_bytes(given.sparkSession) and _fits(frame, size, _LARGE * limit))
+    return Source(frame, columns, keys, rows, is_small, has_room, is_kept, predicates)
 
 
 def _used(application: Application, values: Sequence[JavaObject], ids: frozenset[int]) -> list[JavaObject]:
@@ -176,15 +192,13 @@ def _listed(rows: DataFrame, keys: Sequence[tuple[Key, Column]], values: Sequenc
     return [KeyValues(each.least, each.greatest, each.has_null, told or None) for each, told in zip(values, found, strict=True)]
 
 
-def _is_small(frame: DataFrame, rows: int, settings: Mapping[str, str]) -> bool:
-    """Whether the rows fit into a broadcast: Spark takes them to, or there are few of them.
+def _fits(frame: DataFrame, size: int, limit: int) -> bool:
+    """Whether rows fit into a broadcast.
 
     Their number is known, and their width is Spark's guess, which takes long strings for short ones; Spark's own estimate of
     the size is that of compressed files.
     """
-    limit = _bytes(settings.get(_THRESHOLD, "10485760"))
-    size = rows * catalyst.row_width_of(frame)
-    return (rows <= _FEW_ROWS and size <= limit) or (size <= _COMPRESSED * limit and catalyst.size_bytes_of(frame) <= limit)
+    return size <= _COMPRESSED * limit and catalyst.size_bytes_of(frame) <= limit
 
 
 def _bytes(text: str) -> int:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.plan.predicate import And, Predicate, columns
 from bayou.protocol.schema import parse_schema
@@ -22,17 +24,15 @@ from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.adapters import described
-from bayou.spark.jvm.relation import dataset
 from bayou.spark.jvm.row_changes import Expressions
-from bayou.spark.jvm.session import java_session
 from bayou.spark.overwrite import matching_partitions
 from bayou.spark.skipped_files import choose
-from bayou.spark.types import readable_schema, sql_type
+from bayou.spark.types import readable_schema, spark_data_type, sql_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from bayou.log.snapshot import Snapshot
     from bayou.protocol.schema import StructField
@@ -79,20 +79,21 @@ class Merge:
         if self.resolution.schema != snapshot.schema:
             wanted = parse_schema(self.resolution.sides.target.schema().json())
             known = {field.name: (name, field) for field, name in zip(stored, names, strict=True)}
-            columns = [*(_brought(each, known) for each in wanted.fields), *map(quoted_name, found.others)]
-            made = dataset(jvm, java_session(spark), plan).selectExpr(jvm.array(jvm.static("java.lang.String"), columns))
-            plan, names = made.queryExecution().analyzed(), wanted.names
+            columns = [*(_brought(each, known) for each in wanted.fields), *(F.col(quoted_name(each)) for each in found.others)]
+            plan, names = catalyst.plan_of(catalyst.frame_of(jvm, spark, plan).select(*columns)), wanted.names
         return found.known(row_changes.statement_rows(jvm, spark, output, plan, names, found.others))
 
 
-def _brought(wanted: StructField, known: Mapping[str, tuple[str, StructField]]) -> str:
+def _brought(wanted: StructField, known: Mapping[str, tuple[str, StructField]]) -> Column:
     """A column of the table as it is after the MERGE, from what its files hold."""
     if wanted.name not in known:
-        return f"cast(null as {sql_type(wanted.type)}) as {quoted_name(wanted.name)}"
+        return F.lit(None).cast(spark_data_type(wanted)).alias(wanted.name)
     name, stored = known[wanted.name]
+    if stored.type == wanted.type:
+        return F.col(quoted_name(name)).cast(spark_data_type(stored)).alias(wanted.name)
     # Fields of structs have other names in the files where columns are mapped.
     source = quoted_name(name) if isinstance(stored.type, str) else f"cast({quoted_name(name)} as {sql_type(stored.type)})"
-    return f"{aligned(source, stored.type, wanted.type)} as {quoted_name(wanted.name)}"
+    return F.expr(aligned(source, stored.type, wanted.type)).alias(wanted.name)
 
 
 def merge_of(
@@ -144,6 +145,8 @@ def merge_of(
         chosen = choose(snapshot, predicate)
         candidates = in_partitions if chosen is None else common(in_partitions, chosen)
         candidates = _without_false(predicates, candidates)
+    if source.has_room and not source.is_small:
+        source = source.beside(pc.sum(snapshot.statistics({}).num_records.take(candidates)).as_py() or 0)
     condition = RowCondition(resolution.condition, False, text, predicate, parts)
     files = ChosenFiles(total, in_partitions, candidates, every.slice(0, 0))
     expressions = Expressions(resolution.sides.target, resolution.sides.target.output(), resolution.condition)

@@ -234,7 +234,7 @@ class Writer:
         same: Column = F.lit(True)
         for column, name in zip(columns, names, strict=True):
             same = same & column.eqNullSafe(F.col(name))
-        return rows.join(known, same, "left_anti")
+        return rows.join(F.broadcast(known), same, "left_anti")  # no more of them than rows of the source, and these fit
 
     @property
     def _condition(self) -> Column:
