@@ -29,5 +29,5 @@ def test_vectors_go_from_one_engine_to_the_other(spark, delta_spark, tmp_path):
         found = bayou.read(spark, path)
         assert found.schema["features"].dataType == VectorUDT()
         assert sorted(map(tuple, found.collect())) == [(1, ONE), (5, TWO)]
-    bayou.DeltaTable.forPath(spark, theirs).addColumns(spark.sql("select 1 more").schema)
+    bayou.DeltaTable.forPath(spark, theirs).addColumns(spark.sql("select cast(null as int) more").schema)
     assert delta_spark.sql(f"SELECT id, more, typeof(features) FROM delta.`{theirs}` WHERE id = 5") == [["5", None, "vector"]]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
@@ -27,7 +27,7 @@ FATE: Final = "__bayou_fate"
 IS_CHANGE: Final = "__bayou_is_change"
 """The column that says whether a row is for the change data feed, and not for the table."""
 _IMAGE: Final = "__bayou_image"
-_IS_THERE: Final = "__bayou_is_there"
+_IMAGE_NAME: Final = "__bayou_image_name"
 
 
 class Fate(IntEnum):
@@ -40,13 +40,30 @@ class Fate(IntEnum):
     INSERTED = 3
 
 
-_DATA, _OLD, _NEW = "__bayou_data", "__bayou_old", "__bayou_new"
-# The images of a row, and for the rows of which fates there is one; for the feed's, what it says of them.
-_IMAGES: Final[Mapping[str, Mapping[Fate, str | None]]] = {
-    _DATA: {Fate.KEPT: None, Fate.UPDATED: None, Fate.INSERTED: None},
-    _OLD: {Fate.UPDATED: "update_preimage", Fate.DELETED: "delete"},
-    _NEW: {Fate.UPDATED: "update_postimage", Fate.INSERTED: "insert"},
+class _Image(IntEnum):
+    """What a row that is written shows."""
+
+    DATA = 0
+    PREIMAGE = 1
+    DELETE = 2
+    POSTIMAGE = 3
+    INSERT = 4
+
+
+_TOLD: Final[Mapping[_Image, str]] = {
+    _Image.PREIMAGE: "update_preimage",
+    _Image.DELETE: "delete",
+    _Image.POSTIMAGE: "update_postimage",
+    _Image.INSERT: "insert",
 }
+"""What the feed says of its images."""
+_HAS_OLD_VALUES: Final = (_Image.PREIMAGE, _Image.DELETE)
+# A row has one image of each of these at most: the table's, the feed's of what it was, and the feed's of what it is.
+_IMAGES: Final[tuple[Mapping[Fate, _Image], ...]] = (
+    {Fate.KEPT: _Image.DATA, Fate.UPDATED: _Image.DATA, Fate.INSERTED: _Image.DATA},
+    {Fate.UPDATED: _Image.PREIMAGE, Fate.DELETED: _Image.DELETE},
+    {Fate.UPDATED: _Image.POSTIMAGE, Fate.INSERTED: _Image.INSERT},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,24 +103,30 @@ def with_changes(rows: DataFrame, columns: Iterable[str], beside: BesideColumns)
         Rows with `columns`, those that are hidden, which the feed's rows do not have, `CHANGE_TYPE`, which is NULL for rows
         of the table, and `IS_CHANGE`.
     """
-    flags = [F.col(FATE).isin(*map(int, fates)).alias(image) for image, fates in _IMAGES.items()]
+    images = {f"{_IMAGE}{number}": _chosen(F.col(FATE), each) for number, each in enumerate(_IMAGES)}
     kept: list[Column | str] = [quoted_name(name) for name in rows.columns]
-    images = rows.select(*kept, *flags).unpivot(kept, [*_IMAGES], _IMAGE, _IS_THERE).where(F.col(_IS_THERE))
+    marked = rows.select(*kept, *(column.alias(name) for name, column in images.items()))
+    found = marked.unpivot(kept, [*images], _IMAGE_NAME, _IMAGE).where(F.col(_IMAGE).isNotNull())
     image = F.col(_IMAGE)
+    is_old = image.isin(*map(int, _HAS_OLD_VALUES))
     old = {name.lower(): F.col(quoted_name(column)) for name, column in beside.before.items()}
-    kind = F.lit(None).cast("string")
-    for each, fates in _IMAGES.items():
-        for fate, name in fates.items():
-            if name is not None:
-                kind = F.when((image == each) & (F.col(FATE) == int(fate)), name).otherwise(kind)
-    return images.select(
-        *(_either(name, old.get(name.lower())) for name in columns),
-        *(F.when(image == _DATA, F.col(quoted_name(name))).alias(name) for name in beside.hidden),
-        kind.alias(CHANGE_TYPE),
-        (image != _DATA).alias(IS_CHANGE),
+    return found.select(
+        *(_either(name, old.get(name.lower()), is_old) for name in columns),
+        *(F.when(image == int(_Image.DATA), F.col(quoted_name(name))).alias(name) for name in beside.hidden),
+        _chosen(image, _TOLD).alias(CHANGE_TYPE),
+        (image != int(_Image.DATA)).alias(IS_CHANGE),
     )
 
 
-def _either(name: str, old: Column | None) -> Column:
+def _chosen(of: Column, values: Mapping[Any, str | int]) -> Column:
+    """The value for what a column is; NULL where there is none."""
+    (first, value), *others = ((int(each), value if isinstance(value, str) else int(value)) for each, value in values.items())
+    found = F.when(of == first, value)
+    for each, further in others:
+        found = found.when(of == each, further)
+    return found
+
+
+def _either(name: str, old: Column | None, is_old: Column) -> Column:
     new = F.col(quoted_name(name))
-    return new if old is None else F.when(F.col(_IMAGE) == _OLD, old).otherwise(new).alias(name)
+    return new if old is None else F.when(is_old, old).otherwise(new).alias(name)

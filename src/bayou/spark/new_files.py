@@ -80,6 +80,8 @@ class NewFiles:
 
 NO_FILES: Final = NewFiles([], 0, 0)
 """What was written where nothing was."""
+_MORE_THAN_TWO_FILES: Final = 3
+"""Spark's writer sorts what is left of the rows as soon as it has as many files open as it may have."""
 
 
 def write_new_files(
@@ -143,7 +145,7 @@ def _run(jvm: Jvm, rows: ProjectedRows, request: WriteRequest, target: WriteTarg
         prefix = data_prefix(target.properties)
         return write_files(jvm, frame, replace(job, root=f"{job.root}/{prefix}") if prefix else job)
     # Rows that are not sorted for the table's partitions are not sorted for this one either.
-    job = replace(job, partition_by=(split.column, *partitions), open_files=None if partitions else 2)
+    job = replace(job, partition_by=(split.column, *partitions), open_files=None if partitions else _MORE_THAN_TWO_FILES)
     return write_files(jvm, frame.withColumnRenamed(IS_CHANGE, split.column), job)
 
 

@@ -62,8 +62,8 @@ class WriteJob:
         options: the Parquet writer's options.
         hadoop: settings of the file system.
         observation: the name of an observation in the rows whose values are wanted; empty for none.
-        open_files: how many files a task may write at a time, by the first partition columns that it meets; else it sorts its
-            rows by them. The session decides where None.
+        open_files: a task that has so many files open, one for each value of the partition columns that it met, sorts the
+            rest of its rows by them. The session decides where None.
     """
 
     root: str
