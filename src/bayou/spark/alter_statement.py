@@ -57,6 +57,17 @@ class Change:
         return {"name": self.path[-1], "type": json.loads(self.facts["dataType"]), "nullable": nullable, "metadata": metadata}
 
 
+def new_location(text: str) -> str | None:
+    """The folder that a statement lets the name stand for; None where it is about something else.
+
+    Args:
+        text: its changes, in the words of `bayou.Changes`.
+    """
+    changes = [Change(each) for each in text.split(_BETWEEN_CHANGES)] if text else []
+    places = [each.facts["value"] for each in changes if each.kind == "SetProperty" and each.facts["property"] == "location"]
+    return places[0] if len(places) == len(changes) == 1 else None
+
+
 def run(target: AlterTarget, text: str) -> None:
     """Carries a statement out.
 

@@ -15,14 +15,16 @@ from bayou.protocol.type_widening import Widening
 from bayou.spark import alter_statement
 from bayou.spark.alter_target import AlterTarget
 from bayou.spark.catalog_columns import catalog_schema, insert_schema, without_filled
-from bayou.spark.create import create, place_of, refuse_other_files
+from bayou.spark.create import create
 from bayou.spark.insert_columns import evolved_columns
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.relation import aligned_rows
 from bayou.spark.jvm.session import session_of, settings_of
 from bayou.spark.reader import PINNED_VERSION, TableRequest, check_types, is_table
 from bayou.spark.replace_on import check_using_places
+from bayou.spark.set_location import set_location
 from bayou.spark.statements import InsertStatement, TableStatement
+from bayou.spark.table_place import place_of, refuse_other_files
 from bayou.spark.table_properties import shown_properties
 from bayou.spark.table_types import with_bold_casts, with_table_types
 from bayou.spark.truncate import truncate
@@ -64,14 +66,22 @@ class SessionCatalog:
         if what == "make":
             return self._make(spark, TableStatement.read(name, texts), rows)
         if what == "alter":
-            alter_statement.run(AlterTarget.of(self._application, spark, qualify(self._location(spark, name)).uri, {}), texts[0])
-            return self._refresh(spark, name)
+            return self._alter(spark, name, texts[0])
         if what == "truncate":
             truncate(AlterTarget.of(self._application, spark, qualify(self._location(spark, name)).uri, {}))
             return self._refresh(spark, name)
         if what == "travel":
             return self._travelled(spark, name, *texts)
         return self._told(what, spark, name)
+
+    def _alter(self, spark: SparkSession, name: str, text: str) -> None:
+        place = alter_statement.new_location(text)
+        if place is None:
+            target = AlterTarget.of(self._application, spark, qualify(self._location(spark, name)).uri, {})
+            alter_statement.run(target, text)
+        else:
+            set_location(self._application, spark, name, place)
+        self._refresh(spark, name)
 
     def _told(self, what: str, spark: SparkSession, text: str) -> Any:
         """What the catalog asks of a table: `columns`, `properties`, or by its path whether it `exists` and an `entry` for it."""

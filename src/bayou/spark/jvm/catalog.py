@@ -186,6 +186,20 @@ class Catalog:
             jvm.some("delta"),
         )
 
+    def move(self, name: TableName, location: str) -> None:
+        """Lets the entry of a table name another folder.
+
+        Args:
+            name: the table's name.
+            location: the URI of the folder, not percent-encoded.
+        """
+        catalog = self._state.catalog()
+        found = catalog.getTableMetadata(name.identifier)
+        parameters = range(2, self._parameters(found, "withNewStorage") + 1)
+        uri = self._jvm.static("org.apache.hadoop.fs.Path")(location).toUri()
+        tail = [getattr(found, f"withNewStorage$default${number}")() for number in parameters]
+        catalog.alterTable(found.withNewStorage(self._jvm.some(uri), *tail))
+
     def refresh(self, name: TableName) -> None:
         """Forgets what Spark keeps of a table."""
         self._state.catalog().refreshTable(name.identifier)
