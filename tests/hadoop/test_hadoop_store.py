@@ -71,6 +71,20 @@ def test_a_put_that_fails_raises_and_leaves_nothing_but_the_file(store, hdfs, fo
     assert hdfs.names(f"{folder}/_delta_log") == (["00000000000000000000.json", "first"] if landed else ["first"])
 
 
+def test_a_read_that_fails_once_is_made_again(store):
+    store.put("_delta_log/_last_checkpoint", b"replaced while it was read")
+    store._files = Failing(store._files, "read", afterwards=False, times=1)
+    assert store.read("_delta_log/_last_checkpoint") == b"replaced while it was read"
+
+
+def test_a_read_is_given_up_when_it_fails_twice_on_the_same_file(store):
+    store.put("_delta_log/_last_checkpoint", b"x")
+    store._files = Failing(store._files, "read", afterwards=False)
+    with pytest.raises(StorageError, match="ConnectException: no answer came"):
+        store.read("_delta_log/_last_checkpoint")
+    assert store._files._times == 98
+
+
 def test_a_rename_that_failed_and_can_take_place_no_more_has_lost_to_the_file_that_is_there(store, hdfs, folder):
     slow = HadoopStore(folder, Failing(store._files, "rename", afterwards=False))
     slow._is_there = _first_not(slow._is_there)

@@ -78,9 +78,17 @@ class HadoopStore:
         return iter([FileStatus(prefix + file.name, file.size, file.modification_time) for file in found])
 
     def read(self, path: str) -> bytes:
-        """See LogStore."""
+        """See LogStore. HDFS takes the blocks of a replaced file from under its readers; such a read is made again."""
+        failed_on = None
         with self._failing(path):
-            return self._files.read(self._at(path))
+            while True:
+                try:
+                    return self._files.read(self._at(path))
+                except HadoopError:
+                    file = self._files.status(self._at(path))
+                    if file == failed_on:
+                        raise
+                    failed_on = file
 
     def read_all(self, paths: Sequence[str]) -> list[bytes | Exception]:
         """Whole files in one call; for one that cannot be read the exception that `read` would raise."""

@@ -55,10 +55,11 @@ public class HadoopFiles {
     } catch (Throwable error) { return sent(failed(error)); }
   }
 
-  public String size(String file) {
+  // The size of a file and its modification time.
+  public String status(String file) {
     try {
       FileStatus found = system.getFileStatus(new Path(file));
-      return sent(found.isDirectory() ? NONE : done(String.valueOf(found.getLen())));
+      return sent(found.isDirectory() ? NONE : done(found.getLen() + "\0" + found.getModificationTime()));
     } catch (Throwable error) { return sent(failed(error)); }
   }
 

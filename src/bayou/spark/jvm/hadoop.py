@@ -150,9 +150,14 @@ class HadoopFiles:
             if name >= start
         ]
 
+    def status(self, uri: str) -> Listed:
+        """A file as a listing has it."""
+        size, _, time = self._text(uri, lambda: self._files.status(uri)).partition("\0")
+        return Listed(uri.rpartition("/")[2], int(size), int(time))
+
     def size(self, uri: str) -> int:
         """The size of a file in bytes."""
-        return int(self._text(uri, lambda: self._files.size(uri)))
+        return self.status(uri).size
 
     def write(self, uri: str, data: bytes) -> None:
         """Creates a file with its folders; once it returns, the servers that keep the file have it on their disks.
