@@ -122,3 +122,103 @@ def test_a_table_with_a_name_has_it(spark, name):
     spark.createDataFrame([(3, TWO)], SCHEMA).write.format("delta").mode("append").saveAsTable(name)
     assert spark.table(name).schema["features"].dataType == VectorUDT()
     assert {row.features for row in spark.table(name).collect()} == {ONE, TWO}
+
+
+def merge(spark, path):
+    table = bayou.DeltaTable.forPath(spark, path).alias("t")
+    return table.merge(spark.sql("select 1L id, 5 more union all select 9, 6").alias("s"), "t.id = s.id")
+
+
+def columns(spark, path):
+    """The table's columns in another order, as a reader has them."""
+    return StructType(list(reversed(bayou.read(spark, path).schema.fields)))
+
+
+def streamed(spark, path):
+    target = f"{path}_{uuid.uuid4().hex}"
+    writer = spark.readStream.format("delta").load(path).writeStream.format("delta")
+    query = writer.option("checkpointLocation", f"{target}_checkpoint").trigger(availableNow=True).start(target)
+    query.awaitTermination()
+    bayou.read(spark, target).collect()
+
+
+def table_at(spark, path):
+    return bayou.DeltaTable.forPath(spark, path)
+
+
+WHAT_LOOKS_AT_TYPES = {
+    "read": lambda spark, path: bayou.read(spark, path).collect(),
+    "filter": lambda spark, path: spark.read.format("delta").load(path).where("features is not null and id = 1").collect(),
+    "version": lambda spark, path: bayou.read(spark, path, version=0).collect(),
+    "update": lambda spark, path: table_at(spark, path).update("id = 1", {"id": "id + 10"}),
+    "delete": lambda spark, path: table_at(spark, path).delete("id = 1"),
+    "append": lambda spark, path: bayou.write(spark.range(5, 7), path, mode="append"),
+    "insert": lambda spark, path: spark.sql(f"insert into delta.`{path}` (id) values (8)"),
+    "replaceWhere": lambda spark, path: bayou.write(spark.range(1, 2), path, mode="overwrite", replaceWhere="id < 2"),
+    "replaceUsing": lambda spark, path: bayou.write(spark.range(1, 2), path, mode="overwrite", replaceUsing="id"),
+    "merge": lambda spark, path: (
+        merge(spark, path).whenMatchedUpdate(set={"id": "s.id"}).whenNotMatchedInsert(values={"id": "s.id"}).execute()
+    ),
+    "evolving merge": lambda spark, path: (
+        merge(spark, path).withSchemaEvolution().whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    ),
+    "changes": lambda spark, path: bayou.read(spark, path, changes=(0, None)).collect(),
+    "constraint": lambda spark, path: table_at(spark, path).addConstraint("c", "id > -100"),
+    "new column": lambda spark, path: table_at(spark, path).addColumns([StructField("added", IntegerType())]),
+    "columns": lambda spark, path: table_at(spark, path).replaceColumns(columns(spark, path)),
+    "description": lambda spark, path: spark.sql(f"describe delta.`{path}`").collect(),
+    "stream": streamed,
+}
+
+
+@pytest.mark.parametrize("mapping", ["none", "name"])
+@pytest.mark.parametrize("what", WHAT_LOOKS_AT_TYPES)
+def test_everything_works_beside_it(spark, table_path, what, mapping):
+    make(spark, table_path, **{"delta.columnMapping.mode": mapping, "delta.enableChangeDataFeed": "true"})
+    described = stored_type(table_path)
+    WHAT_LOOKS_AT_TYPES[what](spark, table_path)
+    assert stored_type(table_path) == described
+    assert bayou.read(spark, table_path).schema["features"].dataType == VectorUDT()
+    assert {row.features for row in bayou.read(spark, table_path).collect()} >= {TWO}
+
+
+FOREIGN = {"type": "udt", "class": "nowhere.JavaType", "pyClass": "bayou_test_foreign.Type", "serializedClass": "gAWVAAAAAAA="}
+
+
+@pytest.fixture
+def foreign(spark, table_path, tmp_path, monkeypatch):
+    """A table with a type whose Python module leaves a mark when it is imported, and the mark's path."""
+    rows = spark.sql("select 1L id, named_struct('x', 1) features union all select 2, named_struct('x', 2)")
+    bayou.write(rows, table_path, **{"delta.enableChangeDataFeed": "true"})
+    described = {
+        **FOREIGN,
+        "sqlType": {"type": "struct", "fields": [{"name": "x", "type": "integer", "nullable": True, "metadata": {}}]},
+    }
+    commit = Path(table_path, "_delta_log", "00000000000000000000.json")
+    lines = [json.loads(line) for line in commit.read_text().splitlines()]
+    for action in lines:
+        if "metaData" in action:
+            schema = json.loads(action["metaData"]["schemaString"])
+            schema["fields"][1]["type"] = described
+            action["metaData"]["schemaString"] = json.dumps(schema)
+    commit.write_text("".join(f"{json.dumps(action)}\n" for action in lines))
+    for checksum in commit.parent.glob("*.crc"):
+        checksum.unlink()
+    mark = tmp_path / "imported"
+    module = tmp_path / "modules" / "bayou_test_foreign.py"
+    module.parent.mkdir()
+    module.write_text(f"open({str(mark)!r}, 'w').close()\n")
+    monkeypatch.syspath_prepend(str(module.parent))
+    return table_path, mark
+
+
+@pytest.mark.parametrize("what", WHAT_LOOKS_AT_TYPES)
+def test_a_type_that_the_program_does_not_know_is_what_it_is_stored_as_and_no_code_of_the_log_runs(spark, foreign, what):
+    path, mark = foreign
+    described = stored_type(path)
+    WHAT_LOOKS_AT_TYPES[what](spark, path)
+    found = bayou.read(spark, path)
+    assert found.schema["features"].dataType == StructType([StructField("x", IntegerType())])
+    assert {row.features.x for row in found.collect() if row.features} >= {2}
+    assert stored_type(path) == described
+    assert not mark.exists()

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from bayou.protocol.char_varchar import bounded_length, type_text
 from bayou.protocol.partition_values import decimal_type
-from bayou.protocol.schema import DataType, StructField, StructType
+from bayou.protocol.schema import DataType, StructField, StructType, UserDefinedType
 from bayou.protocol.schema_check import VOID_TYPES, check_names, walk
 from bayou.protocol.schema_paths import Path, TableRules, dotted
 from bayou.protocol.type_widening import is_widening, record_type_changes
@@ -21,6 +21,8 @@ def is_same_type(old: DataType, new: DataType) -> bool:
     """Whether two types differ in nullability, metadata, case and the spaces of a decimal at most."""
     if isinstance(old, str) and isinstance(new, str) and decimal_type(old):
         return decimal_type(old) == decimal_type(new)
+    if isinstance(old, UserDefinedType) or isinstance(new, UserDefinedType):
+        return old == new
     return type_text(old).lower() == type_text(new).lower()
 
 

@@ -85,8 +85,9 @@ class UserDefinedType:
 
     Attributes:
         name: the class that knows what the values mean, by its full name in the JVM, or in Python where there is none.
-        stored: the type that its values are stored as.
-        description: Spark's JSON of it.
+        stored: the type that its values are stored as, with everything in it nullable.
+        description: Spark's JSON of it. Whoever wrote the table has chosen the classes and the code in it: it is for the log, and
+            never for Spark.
     """
 
     name: str
@@ -139,6 +140,19 @@ def to_physical(schema: StructType) -> StructType:
     return physical
 
 
+def as_nullable(data_type: DataType) -> DataType:
+    """A type with everything in it nullable."""
+    match data_type:
+        case StructType(fields):
+            return StructType(tuple(replace(each, type=as_nullable(each.type), nullable=True) for each in fields))
+        case ArrayType(element, _):
+            return ArrayType(as_nullable(element))
+        case MapType(key, value, _):
+            return MapType(as_nullable(key), as_nullable(value))
+        case _:
+            return data_type
+
+
 def _physical_type(data_type: DataType) -> DataType:
     match data_type:
         case StructType(fields):
@@ -183,7 +197,7 @@ def _user_defined(document: Mapping[str, Any]) -> UserDefinedType:
     if not isinstance(name, str):
         raise _invalid(f"a type of a program's own names no class: {document!r}")
     description = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
-    return UserDefinedType(name, _parse_type(document.get("sqlType")), description)
+    return UserDefinedType(name, as_nullable(_parse_type(document.get("sqlType"))), description)
 
 
 def _parse_field(document: object) -> StructField:

@@ -10,7 +10,7 @@ from bayou.errors import InvalidSchemaError
 from bayou.protocol.alter_rules import check_new_names, has_not_null, is_same_type, may_become, recorded, refuse_dropped_layout
 from bayou.protocol.char_varchar import from_stored, to_stored, type_text
 from bayou.protocol.column_defaults import refuse_added_default
-from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
 from bayou.protocol.schema_changes import COMMENT, IDENTITY
 from bayou.protocol.schema_check import check_types
 from bayou.protocol.schema_paths import Path, TableRules, dotted
@@ -79,6 +79,8 @@ def _replaced_type(old: DataType, new: DataType, path: tuple[str, ...], rules: T
             return MapType(new_key, _replaced_type(value, other_value, (*path, "value"), rules), contains_null)
         case str(), _ if is_same_type(old, new) or may_become(old, new, rules):
             return new
+        case UserDefinedType(), _ if old == new:
+            return old
         case _:
             raise _bad_replacement(f"changing data type from {type_text(old)} to {type_text(new)}", path, rules)
 

@@ -4,15 +4,23 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from bayou.protocol.schema import ArrayType, MapType, StructType
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
 from bayou.protocol.sql_text import quoted_name
-from bayou.spark.types import sql_type
+from bayou.spark.types import contains_user_defined, spark_data_type, sql_type
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import DataFrame
+
     from bayou.protocol.schema import DataType
 
+AlignedColumn: TypeAlias = tuple[str, str, "DataType | None"]
+"""The SQL of a column, its name, and the type that it shall have; None where it has it anyway."""
 # What ends a string, and what may escape in one.
 _SPECIAL: Final = re.compile(r"(['\\])")
 
@@ -21,7 +29,7 @@ def aligned(source: str, given: DataType, wanted: DataType, depth: int = 0) -> s
     """A SQL expression that gives a value the table's type; the source itself where it has that type already.
 
     Fields of structs match by name, whatever the case; one that is missing is NULL, one that the table lacks is left out.
-    Nullability is no difference.
+    Nullability is no difference. A NULL for a type of some program's own, which SQL cannot name, is of no type: see `selected`.
 
     Args:
         source: a SQL expression for the value.
@@ -36,7 +44,7 @@ def aligned(source: str, given: DataType, wanted: DataType, depth: int = 0) -> s
         for field in wanted.fields:
             found = given.field(field.name)
             value = (
-                _null(field.type)
+                cast_sql("null", field.type)
                 if found is None
                 else aligned(f"{source}.{quoted_name(found.name)}", found.type, field.type, depth)
             )
@@ -47,7 +55,26 @@ def aligned(source: str, given: DataType, wanted: DataType, depth: int = 0) -> s
         return f"transform({source}, {each} -> {aligned(each, given.element_type, wanted.element_type, depth + 1)})"
     if isinstance(given, MapType) and isinstance(wanted, MapType):
         return _aligned_map(source, given, wanted, depth)
-    return f"cast({source} as {sql_type(wanted)})"
+    return cast_sql(source, wanted)
+
+
+def cast_sql(source: str, wanted: DataType) -> str:
+    """The SQL of a value cast to a type; the value itself where SQL cannot name the type."""
+    return source if contains_user_defined(wanted) else f"cast({source} as {sql_type(wanted)})"
+
+
+def selected(frame: DataFrame, columns: Iterable[AlignedColumn]) -> DataFrame:
+    """Columns of a DataFrame by their SQL. Those whose types SQL cannot name get them by PySpark."""
+    found = tuple(columns)
+    if not any(kind is not None and contains_user_defined(kind) for _, _, kind in found):
+        return frame.selectExpr(*(f"{text} as {quoted_name(name)}" for text, name, _ in found))
+    made = []
+    for text, name, kind in found:
+        column = F.expr(text)
+        if kind is not None and contains_user_defined(kind):
+            column = column.cast(spark_data_type(StructField(name, kind)))
+        made.append(column.alias(name))
+    return frame.select(*made)
 
 
 def _aligned_map(source: str, given: MapType, wanted: MapType, depth: int) -> str:
@@ -73,10 +100,6 @@ def same_names_and_types(one: DataType, other: DataType) -> bool:
         keys = same_names_and_types(one.key_type, other.key_type)
         return keys and same_names_and_types(one.value_type, other.value_type)
     return one == other
-
-
-def _null(kind: DataType) -> str:
-    return f"cast(null as {sql_type(kind)})"
 
 
 def _text(name: str) -> str:

@@ -25,6 +25,7 @@ from bayou.protocol.type_widening import TYPE_CHANGES
 from bayou.spark.alter_target import AlterTarget, altered, table_rules
 from bayou.spark.column_references import refuse_referenced
 from bayou.spark.given_types import given_schema, given_type, plain_columns, plain_type
+from bayou.spark.types import as_table_has
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
@@ -173,7 +174,7 @@ def replace_columns(target: AlterTarget, columns: Any) -> None:
         InvalidSchemaError: the change is not possible, or an expression of the table uses a column that goes or changes.
     """
     snapshot = target.snapshot()
-    given, rules = given_columns(target, columns), table_rules(snapshot)
+    given, rules = as_table_has(given_columns(target, columns), snapshot.schema), table_rules(snapshot)
     schema = replaced_columns(snapshot.schema, given, rules)
     gone = [(each.name,) for each in snapshot.schema.fields if schema.field(each.name) is None]
     for field in snapshot.schema.fields:

@@ -13,7 +13,7 @@ from bayou.protocol.expression_functions import ExpressionKind
 from bayou.protocol.generated_columns import columns_to_compute, generation_expression
 from bayou.protocol.identity_columns import generation_sql, identity_columns, row_number_sql
 from bayou.protocol.sql_text import column_sql, parenthesised, quoted_name
-from bayou.spark.alignment import aligned, same_names_and_types
+from bayou.spark.alignment import AlignedColumn, aligned, cast_sql, same_names_and_types, selected
 from bayou.spark.change_rows import FATE, BesideColumns, Fate, with_changes
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.relation import evaluated
@@ -115,18 +115,17 @@ class Projection:
         more = [F.lit(None).cast("bigint").alias(name) for name in beside.hidden]
         more += [F.lit(int(Fate.INSERTED)).alias(FATE)] if beside.feeds else []
         frame = frame.select("*", *more) if more else frame
-        return frame.union(replaced.rows.selectExpr(*map(self._as_after, frame.columns))), beside
+        return frame.union(selected(replaced.rows, map(self._as_after, frame.columns))), beside
 
-    def _as_after(self, name: str) -> str:
-        """The SQL of a column of rows that the table has, as it is after the write."""
+    def _as_after(self, name: str) -> AlignedColumn:
+        """A column of rows that the table has, as it is after the write."""
         snapshot = self._target.snapshot
         wanted = self._stored(name)
         if wanted is None or snapshot is None:
-            return quoted_name(name)
+            return quoted_name(name), name, None
         known = readable_schema(snapshot.schema).field(name)
-        if known is None:
-            return f"cast(null as {sql_type(wanted.type)}) as {quoted_name(name)}"
-        return f"{aligned(quoted_name(known.name), known.type, wanted.type)} as {quoted_name(name)}"
+        text = cast_sql("null", wanted.type) if known is None else aligned(quoted_name(known.name), known.type, wanted.type)
+        return text, name, wanted.type
 
     def _rules(self) -> tuple[RowRule, ...]:
         rules = [] if self._replaced is None or self._replaced.rule is None else [self._replaced.rule]
@@ -159,11 +158,11 @@ class Projection:
             frame, partitions = evaluated(frame)
             frame = frame.selectExpr("*", f"{row_number_sql(partitions)} as __bayou_row_number")
         base = [
-            f"{identities.get(field.name) or self._value(field)} as {quoted_name(field.name)}"
+            (identities.get(field.name) or self._value(field), field.name, field.type)
             for field in kept
             if field.name not in computed
         ]
-        frame = frame.selectExpr(*base, *self._aligned_beside())
+        frame = selected(frame, [*base, *self._aligned_beside()])
         if not computed:
             return frame
         for each in computed.values():
@@ -171,15 +170,15 @@ class Projection:
         columns = (_generated(field) if field.name in computed else quoted_name(field.name) for field in kept)
         return frame.selectExpr(*columns, *map(quoted_name, self._beside.given))
 
-    def _aligned_beside(self) -> Iterator[str]:
-        """The SQL of what the rows have beside the table's columns; old values get the table's types as new ones do."""
+    def _aligned_beside(self) -> Iterator[AlignedColumn]:
+        """What the rows have beside the table's columns; old values get the table's types as new ones do."""
         before = {column: name for name, column in self._beside.before.items()}
         for name in self._beside.given:
             found, wanted = self._target.given.field(before.get(name, "")), self._stored(before.get(name, ""))
             if found is None or wanted is None:
-                yield quoted_name(name)
+                yield quoted_name(name), name, None
             else:
-                yield f"{aligned(quoted_name(name), found.type, wanted.type)} as {quoted_name(name)}"
+                yield aligned(quoted_name(name), found.type, wanted.type), name, wanted.type
 
     def _stored(self, name: str) -> StructField | None:
         """A column of the table as its files hold it; None for any other column."""
@@ -199,9 +198,9 @@ class Projection:
             return aligned(quoted_name(found.name), found.type, field.type)
         default = field.metadata.get(CURRENT_DEFAULT)
         if not isinstance(default, str):
-            return f"cast(null as {sql_type(field.type)})"
+            return cast_sql("null", field.type)
         self._checked(default, ExpressionKind.COLUMN_DEFAULT, f"the default of column {field.name!r}")
-        return f"cast({parenthesised(default)} as {sql_type(field.type)})"
+        return cast_sql(parenthesised(default), field.type)
 
     def _physical(self, frame: DataFrame, beside: BesideColumns) -> DataFrame:
         """The rows under the names that the files have, with field ids, partition values as texts."""

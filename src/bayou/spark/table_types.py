@@ -74,11 +74,13 @@ def with_bold_casts(
     Raises:
         pyspark.errors.AnalysisException: a type cannot be cast to the table's.
     """
-    is_bold = settings_of(rows.sparkSession).get(_POLICY, "ANSI").upper() == "ANSI"
+    policy = settings_of(rows.sparkSession).get(_POLICY, "ANSI").upper()
 
     def leaf(given: DataType, known: DataType) -> DataType:
+        if given in VOID_TYPES:  # NULL fits every type, which Spark's strict policy does not see
+            return known if policy == "STRICT" else given
         both = isinstance(given, str) and isinstance(known, str)
-        is_left = not both or not is_bold or given in VOID_TYPES or (_is_number(given) and _is_number(known))
+        is_left = not both or policy != "ANSI" or (_is_number(given) and _is_number(known))
         return given if is_left or _widens(given, known, widening) else known
 
     given = as_nullable(readable_schema(parse_schema(rows.schema.json())))

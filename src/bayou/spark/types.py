@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.column_defaults import DEFAULT_KEYS
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, UserDefinedType, schema_to_json
+from bayou.protocol.schema import as_nullable as nullable_type
 from bayou.protocol.sql_text import quoted_name
+from bayou.spark.jvm.user_defined import for_spark, known_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -72,6 +74,8 @@ def _reads_as(table: DataType, wanted: DataType) -> bool:
         return _reads_as(table.element_type, wanted.element_type)
     if isinstance(table, MapType) and isinstance(wanted, MapType):
         return _reads_as(table.key_type, wanted.key_type) and _reads_as(table.value_type, wanted.value_type)
+    if isinstance(table, UserDefinedType) and not isinstance(wanted, UserDefinedType):  # one that this program does not know
+        return _reads_as(table.stored, wanted)
     # Spark reads a variant of which only some fields are used as a struct of those.
     return table == wanted or (table == "variant" and isinstance(wanted, StructType))
 
@@ -85,7 +89,42 @@ def spark_schema(columns: Iterable[StructField]) -> Any:
     """Columns as PySpark's `StructType`."""
     from pyspark.sql.types import StructType as SparkStructType  # noqa: PLC0415  (named as ours)
 
-    return SparkStructType.fromJson(json.loads(schema_to_json(StructType(tuple(columns)))))
+    return SparkStructType.fromJson(json.loads(for_spark(schema_to_json(StructType(tuple(columns))))))
+
+
+def as_table_has(given: StructType, table: StructType) -> StructType:
+    """Columns with the table's types where these are of some other program's own, and the columns as values are stored for them."""
+    return cast("StructType", _as_table_has(given, table))
+
+
+def _as_table_has(given: DataType, table: DataType) -> DataType:
+    match given, table:
+        case StructType(fields), StructType():
+            pairs = ((field, table.field(field.name)) for field in fields)
+            return StructType(
+                tuple(
+                    field if known is None else replace(field, type=_as_table_has(field.type, known.type)) for field, known in pairs
+                )
+            )
+        case ArrayType(element, _), ArrayType(other, _):
+            return replace(given, element_type=_as_table_has(element, other))
+        case MapType(key, value, _), MapType(other_key, other_value, _):
+            return replace(given, key_type=_as_table_has(key, other_key), value_type=_as_table_has(value, other_value))
+        case _, UserDefinedType(stored=stored) if nullable_type(given) == stored == known_type(table):
+            return table
+        case _:
+            return given
+
+
+def contains_user_defined(kind: DataType) -> bool:
+    """Whether a type is one of some program's own somewhere: SQL has no name for it, and no cast to it but from NULL."""
+    if isinstance(kind, StructType):
+        return any(contains_user_defined(field.type) for field in kind.fields)
+    if isinstance(kind, ArrayType):
+        return contains_user_defined(kind.element_type)
+    if isinstance(kind, MapType):
+        return contains_user_defined(kind.key_type) or contains_user_defined(kind.value_type)
+    return isinstance(kind, UserDefinedType)
 
 
 def contains_void(kind: DataType) -> bool:
@@ -118,14 +157,14 @@ _SQL_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "
 
 
 def sql_type(kind: DataType) -> str:
-    """A type as SQL."""
+    """A type as SQL; one of some program's own as what it is stored as."""
     if isinstance(kind, StructType):
         return f"struct<{', '.join(f'{quoted_name(f.name)}: {sql_type(f.type)}' for f in kind.fields)}>"
     if isinstance(kind, ArrayType):
         return f"array<{sql_type(kind.element_type)}>"
     if isinstance(kind, MapType):
         return f"map<{sql_type(kind.key_type)}, {sql_type(kind.value_type)}>"
-    if isinstance(kind, UserDefinedType):  # SQL has no name for it
+    if isinstance(kind, UserDefinedType):
         return sql_type(kind.stored)
     return _SQL_NAMES.get(kind, kind)
 
@@ -148,25 +187,17 @@ def kinds(kind: DataType) -> Iterator[str]:
 
 def as_nullable(schema: StructType) -> StructType:
     """The schema with everything in it nullable, as a table has it that is made from a DataFrame."""
-    return StructType(tuple(replace(f, type=_as_nullable(f.type), nullable=True) for f in schema.fields))
-
-
-def _as_nullable(kind: DataType) -> DataType:
-    if isinstance(kind, StructType):
-        return as_nullable(kind)
-    if isinstance(kind, ArrayType):
-        return replace(kind, element_type=_as_nullable(kind.element_type), contains_null=True)
-    if isinstance(kind, MapType):
-        value = _as_nullable(kind.value_type)
-        return replace(kind, key_type=_as_nullable(kind.key_type), value_type=value, value_contains_null=True)
-    return kind
+    return cast("StructType", nullable_type(schema))
 
 
 _INTERNAL = ("delta.", *DEFAULT_KEYS, FIELD_ID)
 
 
 def readable_schema(schema: StructType) -> StructType:
-    """The schema as a reader sees it: without what the log keeps in a column's metadata for writers and for the files."""
+    """The schema as a reader sees it: without what the log keeps in a column's metadata for writers and for the files.
+
+    Types of some program's own are what this program has for them, else what they are stored as: see `known_type`.
+    """
     return StructType(tuple(_readable(field) for field in schema.fields))
 
 
@@ -182,4 +213,4 @@ def _readable_type(kind: DataType) -> DataType:
         return replace(kind, element_type=_readable_type(kind.element_type))
     if isinstance(kind, MapType):
         return replace(kind, key_type=_readable_type(kind.key_type), value_type=_readable_type(kind.value_type))
-    return kind
+    return known_type(kind) if isinstance(kind, UserDefinedType) else kind

@@ -33,7 +33,7 @@ from bayou.spark.overwrite import replaced_partitions, replaced_rows
 from bayou.spark.progress import operation, phase
 from bayou.spark.reader import check_types
 from bayou.spark.replace_on import evaluated_once, rows_replaced_on
-from bayou.spark.types import readable_schema
+from bayou.spark.types import as_table_has, readable_schema
 from bayou.spark.write_settings import REPLAYED, spend_batch, with_settings
 from bayou.spark.write_target import write_target
 
@@ -154,6 +154,7 @@ def _target(
     if snapshot is not None:
         check_types(application, snapshot)
     given = readable_schema(parse_schema(frame.schema.json()))
+    given = given if snapshot is None else as_table_has(given, snapshot.schema)
     try:
         target = write_target(request, given, log, snapshot, settings)
     except SchemaMismatchError as mismatch:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bayou.errors import InvalidOptionError, TableNotFoundError
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
+from bayou.spark.jvm.parser import table_name
 from bayou.spark.jvm.relation import struct_type
 
 if TYPE_CHECKING:
@@ -77,20 +78,24 @@ class Catalog:
 
     def __init__(self, jvm: Jvm, spark: SparkSession) -> None:
         self._jvm = jvm
-        self._state = spark._jsparkSession.sessionState()  # noqa: SLF001  (the bridge)
+        self._session = spark._jsparkSession  # noqa: SLF001  (the bridge)
+        self._state = self._session.sessionState()
 
     def name(self, text: str) -> TableName:
-        """A name as SQL has it.
+        """A name as SQL has it, with the name of the session's own catalog before it or without.
 
         Raises:
-            InvalidOptionError: it is no name.
+            InvalidOptionError: it is no name, or that of a table in another catalog.
         """
+        parser = self._state.sqlParser()
         try:
-            identifier = self._state.sqlParser().parseTableIdentifier(text)
-        except FAILED_CALL as error:
-            message = f"{text!r} is no name of a table: {reason_of(error)}"
-            raise InvalidOptionError(message, option="tableName") from None
-        return TableName.of(identifier)
+            return TableName.of(parser.parseTableIdentifier(text))
+        except FAILED_CALL as error:  # it takes two parts at most
+            parts = table_name(self._jvm, self._session, text)
+            if parts is None:
+                message = f"{text!r} is no name of a table in the session's catalog: {reason_of(error)}"
+                raise InvalidOptionError(message, option="tableName") from None
+        return TableName.of(parser.parseTableIdentifier(".".join(map(quoted_name, parts))))
 
     def entry(self, name: TableName) -> CatalogEntry | None:
         """The entry of a name; None where there is none."""

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import InvalidSchemaError
 from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.callbacks import FAILED_CALL, BiFunction, reason_of
+from bayou.spark.jvm.user_defined import for_spark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,7 +74,7 @@ class FileIndexProxy:
 
 def struct_type(jvm: Jvm, json_text: str) -> JavaObject:
     """Spark's `StructType` of a schema's JSON."""
-    return jvm.static("org.apache.spark.sql.types.DataType").fromJson(json_text)
+    return jvm.static("org.apache.spark.sql.types.DataType").fromJson(for_spark(json_text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,8 @@ def logical_relation(jvm: Jvm, session: JavaObject, relation: FileRelation, *, n
     if native:
         options = "\0".join(text for option in relation.options.items() for text in option)
         tables = jvm.static("bayou.Tables")
-        texts = (relation.key, relation.root, relation.partitions, relation.columns, str(relation.size), options)
+        schemas = (for_spark(relation.partitions), for_spark(relation.columns))
+        texts = (relation.key, relation.root, *schemas, str(relation.size), options)
         return tables.files(*texts, files, session, relation.streaming)
     partitions = struct_type(jvm, relation.partitions)
     roots = jvm.seq([jvm.static("org.apache.hadoop.fs.Path")(relation.root)])

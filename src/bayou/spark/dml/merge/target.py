@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.plan.predicate import And, Predicate, columns
 from bayou.protocol.schema import parse_schema
 from bayou.protocol.sql_text import quoted_name
-from bayou.spark.alignment import aligned
+from bayou.spark.alignment import AlignedColumn, aligned, cast_sql, selected
 from bayou.spark.dml.change import Change
 from bayou.spark.dml.condition import RowCondition
 from bayou.spark.dml.files import ChosenFiles, common
@@ -27,7 +27,7 @@ from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.row_changes import Expressions
 from bayou.spark.overwrite import matching_partitions
 from bayou.spark.skipped_files import choose
-from bayou.spark.types import readable_schema, spark_data_type, sql_type
+from bayou.spark.types import readable_schema, spark_data_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,22 +78,28 @@ class Merge:
         plan, names = found.plan, found.names
         if self.resolution.schema != snapshot.schema:
             wanted = parse_schema(self.resolution.sides.target.schema().json())
-            known = {field.name: (name, field) for field, name in zip(stored, names, strict=True)}
-            columns = [*(_brought(each, known) for each in wanted.fields), *(F.col(quoted_name(each)) for each in found.others)]
-            plan, names = catalyst.plan_of(catalyst.frame_of(jvm, spark, plan).select(*columns)), wanted.names
+            frame = catalyst.frame_of(jvm, spark, plan)
+            read = [_named(*pair) for pair in zip(stored, names, strict=True)]
+            known = {field.name: field for field in stored}
+            after = [
+                *(_brought(each, known.get(each.name)) for each in wanted.fields),
+                *((quoted_name(n), n, None) for n in found.others),
+            ]
+            others = [F.col(quoted_name(each)) for each in found.others]
+            plan, names = catalyst.plan_of(selected(frame.select(*read, *others), after)), wanted.names
         return found.known(row_changes.statement_rows(jvm, spark, output, plan, names, found.others))
 
 
-def _brought(wanted: StructField, known: Mapping[str, tuple[str, StructField]]) -> Column:
-    """A column of the table as it is after the MERGE, from what its files hold."""
-    if wanted.name not in known:
-        return F.lit(None).cast(spark_data_type(wanted)).alias(wanted.name)
-    name, stored = known[wanted.name]
-    if stored.type == wanted.type:
-        return F.col(quoted_name(name)).cast(spark_data_type(stored)).alias(wanted.name)
-    # Fields of structs have other names in the files where columns are mapped.
-    source = quoted_name(name) if isinstance(stored.type, str) else f"cast({quoted_name(name)} as {sql_type(stored.type)})"
-    return F.expr(aligned(source, stored.type, wanted.type)).alias(wanted.name)
+def _named(field: StructField, name: str) -> Column:
+    """A column under the table's name for it. Fields of structs have other names in the files where columns are mapped."""
+    found = F.col(quoted_name(name))
+    return (found if isinstance(field.type, str) else found.cast(spark_data_type(field))).alias(field.name)
+
+
+def _brought(wanted: StructField, known: StructField | None) -> AlignedColumn:
+    """A column of the table as it is after the MERGE, from what it is before."""
+    text = cast_sql("null", wanted.type) if known is None else aligned(quoted_name(known.name), known.type, wanted.type)
+    return text, wanted.name, wanted.type
 
 
 def merge_of(

@@ -156,7 +156,7 @@ class WrittenColumns:
         if not isinstance(default, str):
             return F.lit(None).cast(spark_data_type(field))
         self._check(default, ExpressionKind.COLUMN_DEFAULT, f"the default of column {field.name!r}")
-        return F.expr(f"cast({parenthesised(default)} as {sql_type(field.type)})")
+        return F.expr(parenthesised(default)).cast(spark_data_type(field))
 
     def _computing(self, field: StructField) -> list[int]:
         """The clauses after which a generated column is computed: those that do not set it."""

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Types of programs' own: which of those that a log names Spark is told of.
+
+Spark makes an object of the class that a schema names, in the JVM and in Python, and older PySparks unpickle what is written beside
+it. A log may be anybody's, so Spark never gets what stands there: a type that this program has is described by the program itself,
+any other is what its values are stored as.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql.types import UserDefinedType as SparkUserDefinedType
+
+from bayou.protocol.schema import (
+    ArrayType,
+    MapType,
+    StructField,
+    StructType,
+    UserDefinedType,
+    parse_schema,
+    schema_to_json,
+)
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from bayou.protocol.schema import DataType
+
+_OF_SPARK: Final = ("pyspark.ml.linalg", "pyspark.mllib.linalg")
+"""The modules of PySpark that have such types. They are loaded when they are needed, any others never."""
+
+
+def known_type(kind: UserDefinedType) -> DataType:
+    """What Spark is told of a type in a log: the type that this program has by that name, or the type of the stored values.
+
+    The program has it where the module that the log names is loaded, or is PySpark's, its class is there, and stores values as
+    those of the table are.
+    """
+    name = json.loads(kind.description).get("pyClass")
+    found = _class_of(name) if isinstance(name, str) else None
+    if found is None:
+        return kind.stored
+    own = parse_schema(json.dumps({"type": "struct", "fields": [{"name": "own", "type": found().jsonValue()}]})).fields[0].type
+    return own if isinstance(own, UserDefinedType) and own == kind else kind.stored
+
+
+def for_spark(json_text: str) -> str:
+    """A schema's JSON with no types but those that Spark may be told of."""
+    if '"udt"' not in json_text:  # as nearly always
+        return json_text
+    return schema_to_json(StructType(tuple(map(_known_field, parse_schema(json_text).fields))))
+
+
+def _known_field(field: StructField) -> StructField:
+    return StructField(field.name, _known(field.type), field.nullable, field.metadata)
+
+
+def _known(kind: DataType) -> DataType:
+    match kind:
+        case StructType(fields):
+            return StructType(tuple(map(_known_field, fields)))
+        case ArrayType(element, contains_null):
+            return ArrayType(_known(element), contains_null)
+        case MapType(key, value, contains_null):
+            return MapType(_known(key), _known(value), contains_null)
+        case UserDefinedType():
+            return known_type(kind)
+        case _:
+            return kind
+
+
+def _class_of(name: str) -> type[SparkUserDefinedType] | None:
+    module, _, attribute = name.rpartition(".")
+    found = getattr(_module(module), attribute, None)
+    is_type = isinstance(found, type) and issubclass(found, SparkUserDefinedType) and found is not SparkUserDefinedType
+    return found if is_type else None
+
+
+def _module(name: str) -> ModuleType | None:
+    if name in _OF_SPARK:
+        try:
+            return importlib.import_module(name)
+        except ImportError:  # it wants NumPy
+            return None
+    return sys.modules.get(name)
