@@ -157,7 +157,10 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
             TableNotFoundError: there is no such Delta table.
         """
         enable(sparkSession)
-        return cls.forPath(sparkSession, Catalog(Jvm.of(sparkSession), sparkSession).delta_location(tableOrViewName))
+        entry = Catalog(Jvm.of(sparkSession), sparkSession).delta_entry(tableOrViewName)
+        table = cls.forPath(sparkSession, entry.location)
+        table._name = entry.name or None  # noqa: SLF001  (of this class)
+        return table
 
     @staticmethod
     def create(sparkSession: SparkSession | None = None) -> DeltaTableBuilder:  # noqa: N803  (delta-spark's name)
@@ -264,4 +267,4 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
     @raised_as_pyspark
     def detail(self) -> DataFrame:
         """One row of facts, with the columns of DESCRIBE DETAIL. Runs no Spark job."""
-        return detail_frame(Application.of(self._spark), self._spark, self._log().update())
+        return detail_frame(Application.of(self._spark), self._spark, self._log().update(), self._name)

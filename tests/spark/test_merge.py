@@ -742,13 +742,16 @@ def test_an_upsert_takes_three_jobs_beside_the_look_at_its_source(spark, table_p
     assert started.value <= 5  # the search, the write, and a broadcast of the source for each
 
 
-@pytest.mark.parametrize(("table_rows", "sorts"), [(30_000, False), (3_000, True)])
-def test_a_table_of_far_more_rows_than_the_source_stays_where_it_is(spark, tmp_path, monkeypatch, table_rows, sorts):
-    wide = ", ".join(f"'constant' c{number}" for number in range(10))
+@pytest.mark.parametrize(
+    ("table_rows", "text", "sorts"), [(30_000, "short", False), (3_000, "short", True), (30_000, "long" * 50, True)]
+)
+def test_a_table_of_far_more_rows_than_the_source_stays_where_it_is(spark, tmp_path, monkeypatch, table_rows, text, sorts):
+    wide = ", ".join(f"'{text}' c{number}" for number in range(10))
     table = make(spark, str(tmp_path / "table"), f"select id, {wide} from range({table_rows})", **FILES)
     bayou.write(spark.sql(f"select id * {table_rows} div 900 id, {wide} from range(1000)"), str(tmp_path / "source"))
     news = bayou.read(spark, str(tmp_path / "source")).alias("s")
     monkeypatch.setattr(source_rows, "_FEW_ROWS", 10)
+    monkeypatch.setattr(source_rows, "memory_bytes", lambda _: 16 * 300_000)  # there is room for the short texts alone
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "20KB")
     try:
         with sorted_joins(spark) as found:

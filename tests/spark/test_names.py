@@ -50,6 +50,55 @@ def people(spark, *rows):
 
 
 @pytest.mark.smoke
+def test_a_name_may_have_the_catalog_before_it(spark, name):
+    full = f"spark_catalog.default.{name}"
+    made = bayou.DeltaTable.create(spark).tableName(full).addColumn("id", "long").comment("first").execute()
+    assert made.toDF().count() == 0
+    spark.range(1).write.format("delta").mode("append").saveAsTable(full)
+    spark.range(1, 2).write.insertInto(full)
+    spark.range(2, 3).writeTo(full).append()
+    spark.sql(f"INSERT INTO {full} VALUES (3)")
+    spark.sql(f"DELETE FROM {full} WHERE id = 0")
+    table = bayou.DeltaTable.forName(spark, full)
+    table.update("id = 3", {"id": "30"})
+    assert ids(spark.table(full)) == ids(table.toDF()) == [1, 2, 30]
+    assert table.detail().first().name == bayou.DeltaTable.forName(spark, name).alias("t").detail().first().name == full
+    for other in (f"elsewhere.default.{name}", f"spark_catalog.a.b.{name}"):
+        with pytest.raises(InvalidOptionError, match="no name of a table in the session's catalog"):
+            bayou.DeltaTable.forName(spark, other)
+
+
+def test_the_comment_is_what_the_log_says_last(spark, name):
+    spark.sql(f"CREATE TABLE {name} (id LONG, p INT) USING delta PARTITIONED BY (p) COMMENT 'first'")
+    for text in ("first", "second"):
+        if text == "second":
+            spark.sql(f"COMMENT ON TABLE {name} IS '{text}'")
+        assert spark.catalog.getTable(name).description == text
+        assert [each.description for each in spark.catalog.listTables() if each.name == name] == [text]
+        assert entry_of(spark, name)["Comment"] == text
+        assert "comment" not in {row.key for row in spark.sql(f"SHOW TBLPROPERTIES {name}").collect()}
+    spark.sql(f"ALTER TABLE {name} UNSET TBLPROPERTIES ('comment')")
+    assert spark.catalog.getTable(name).description is None
+    assert "Comment" not in entry_of(spark, name)
+
+
+def test_a_description_is_of_the_table_and_of_a_query_of_the_query(spark, name):
+    spark.sql(f"CREATE TABLE {name} (id LONG COMMENT 'a number', p INT) USING delta PARTITIONED BY (p) TBLPROPERTIES ('a' = 'b')")
+    shown = [(row.col_name, row.data_type) for row in spark.sql(f"DESC FORMATTED {name}").collect()]
+    assert shown[:2] == [("id", "bigint"), ("p", "int")]
+    facts = dict(shown)
+    assert facts["Provider"] == "delta"
+    assert facts["Type"] == "MANAGED"
+    assert facts["Location"] == log_of(spark, name).table_uri.replace("file:///", "file:/")
+    assert "a=b" in facts["Table Properties"]
+    assert "Owner" not in facts
+    assert [row.col_name for row in spark.sql(f"DESCRIBE {name}").collect()][:2] == ["id", "p"]
+    assert "a number" in str(spark.sql(f"DESCRIBE {name} id").collect())
+    for text in (f"SELECT id FROM {name}", f"QUERY SELECT id FROM {name}", f"FROM {name} SELECT id", f"QUERY TABLE {name}"):
+        assert spark.sql(f"DESCRIBE {text}").first().col_name == "id"
+
+
+@pytest.mark.smoke
 def test_a_table_is_saved_appended_to_and_overwritten_by_name_and_keeps_its_history(spark, name):
     people(spark, (1, "a")).write.format("delta").saveAsTable(name)
     table_id = log_of(spark, name).snapshot().metadata.id

@@ -91,13 +91,20 @@ def history_frame(application: Application, spark: SparkSession, entries: Sequen
     return _frame(application, spark, pa.Table.from_pylist(rows, schema=_HISTORY))
 
 
-def detail_frame(application: Application, spark: SparkSession, snapshot: Snapshot) -> DataFrame:
-    """A table's facts as one row; the columns are those of DESCRIBE DETAIL."""
+def detail_frame(application: Application, spark: SparkSession, snapshot: Snapshot, name: str | None = None) -> DataFrame:
+    """A table's facts as one row; the columns are those of DESCRIBE DETAIL.
+
+    Args:
+        application: the application.
+        spark: the session.
+        snapshot: the table.
+        name: its name in the catalog, where it was asked for by that.
+    """
     metadata, protocol = snapshot.metadata, snapshot.protocol
     row = {
         "format": "delta",
         "id": metadata.id,
-        "name": metadata.name,
+        "name": name or metadata.name,
         "description": metadata.description,
         "location": snapshot.table_uri.replace("file:///", "file:/"),
         "createdAt": None if metadata.created_time is None else metadata.created_time * 1000,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError, TableNotFoundError
 from bayou.protocol.char_varchar import type_text
-from bayou.spark.alignment import same_names_and_types
+from bayou.protocol.column_mapping import without_mapping
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.session import settings_of
 from bayou.storage import qualify
@@ -68,7 +68,9 @@ def _there(application: Application, uri: str) -> Snapshot:
 
 
 def _check_same(here: Snapshot, there: Snapshot) -> None:
-    if same_names_and_types(here.schema, there.schema) and here.partition_columns == there.partition_columns:
+    # What a column's metadata says besides, such as how it is generated, is as much of a table as its type.
+    is_same = without_mapping(here.schema) == without_mapping(there.schema)
+    if is_same and here.partition_columns == there.partition_columns:
         return
     raise InvalidSchemaError(
         "The schema of the new Delta location is different than the current table schema.\n"

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
 
 class TableHandle:
-    """A table at a path, on a session."""
+    """A table at a path, on a session; it may have been asked for by its name in the catalog."""
 
     def __init__(self, spark: SparkSession, path: str, options: Mapping[str, str]) -> None:
         self._spark = spark
         self._path = path
         self._options = dict(options)
         self._alias: str | None = None
+        self._name: str | None = None
 
     @property
     def _uri(self) -> str:

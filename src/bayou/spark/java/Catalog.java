@@ -38,8 +38,14 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   private static final Pattern ALTER = Pattern.compile("(?is)" + BEFORE + "(?:alter|truncate)" + GAP + "++table\\b");
   private static final Pattern TRUNCATE_PARTITION = Pattern.compile("(?is)" + BEFORE + "truncate" + GAP + "++table\\b" + GAP + "*+" + PART + "(?:" + GAP + "*+\\." + GAP + "*+" + PART + ")*+" + GAP + "*+partition" + GAP + "*+\\(");
 
+  // Of a table, not of the columns of a query.
+  private static final Pattern DESCRIBE = Pattern.compile("(?is)" + GAP + "*+desc(?:ribe)?+" + GAP + "++(?:table" + GAP + "++)?+(?:(?:extended|formatted)" + GAP + "++)?+(?!(?:query|select|with|from|values|table|map|reduce)\\b|\\().*");
+
   // Reads take Spark's way over an entry and the data source. Rows that are written, ALTER TABLE and TRUNCATE TABLE come to a table of ours.
-  public Table loadTable(Identifier name) throws Exception { return load(name, isWriter() || isAlter(CurrentOrigin.get())); }
+  public Table loadTable(Identifier name) throws Exception {
+    Table found = load(name, isWriter() || isAlter(CurrentOrigin.get()));
+    return found instanceof NamedTable && isDescribe(CurrentOrigin.get()) ? new DescribedTable((NamedTable) found) : found;
+  }
 
   // From Spark 3.5.3 on. A MERGE that only inserts asks for the privileges of an INSERT, and reads as well.
   public Table loadTable(Identifier name, Set privileges) throws Exception {
@@ -130,6 +136,8 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
     String text = (String) origin.sqlText().get();
     return ALTER.matcher(text).lookingAt() && !TRUNCATE_PARTITION.matcher(text).lookingAt();
   }
+
+  private static boolean isDescribe(Origin origin) { return origin.sqlText().isDefined() && DESCRIBE.matcher((String) origin.sqlText().get()).matches(); }
 
   static boolean isInsert(Origin origin) { return origin.sqlText().isDefined() && INSERT.matcher((String) origin.sqlText().get()).find(); }
 

@@ -66,11 +66,13 @@ class CatalogEntry:
         provider: its provider, in lower case; empty for none.
         location: its URI; empty for none.
         is_view: whether it is a view.
+        name: its name with those of its database and its catalog, as users see it.
     """
 
     provider: str
     location: str
     is_view: bool
+    name: str = ""
 
 
 class Catalog:
@@ -109,7 +111,8 @@ class Catalog:
         location = found.storage().locationUri()
         is_view = str(found.tableType().name()) == "VIEW"
         uri = "" if location.isEmpty() else self._jvm.static("org.apache.hadoop.fs.Path")(location.get()).toString()
-        return CatalogEntry("" if provider.isEmpty() else provider.get().lower(), uri, is_view)
+        shown = str(found.identifier().unquotedString())
+        return CatalogEntry("" if provider.isEmpty() else provider.get().lower(), uri, is_view, shown)
 
     def delta_location(self, text: str) -> str:
         """Where the Delta table of a name lies, as SQL has the name: its path, or the URI that the catalog knows.
@@ -117,14 +120,22 @@ class Catalog:
         Raises:
             TableNotFoundError: there is no such Delta table. Views are no tables.
         """
+        return self.delta_entry(text).location
+
+    def delta_entry(self, text: str) -> CatalogEntry:
+        """The entry of a Delta table by its name, as SQL has it; that of a path has no name.
+
+        Raises:
+            TableNotFoundError: there is no such Delta table. Views are no tables.
+        """
         name = self.name(text)
         if name.path is not None:
-            return name.path
+            return CatalogEntry("delta", name.path, is_view=False)
         entry = self.entry(name)
         if entry is None or entry.is_view or entry.provider != "delta":
             message = f"{text} is not a Delta table."
             raise TableNotFoundError(message, table=text, error_class="DELTA_MISSING_DELTA_TABLE", sql_state="42P01")
-        return entry.location
+        return entry
 
     def is_delta(self, text: str) -> bool:
         """Whether a name, as SQL has it, is that of a Delta table in the catalog, or of a path."""

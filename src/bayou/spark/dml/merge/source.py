@@ -37,7 +37,8 @@ _FAR_MORE: Final = 20
 _LARGE: Final = 4
 """How many times the rows of another broadcast such a one may have."""
 _OF_MEMORY: Final = 16
-"""The part of a JVM's memory that they may take, by Spark's guess of their width."""
+"""The part of a JVM's memory that they may take."""
+_FIXED: Final = ("boolean", "byte", "short", "integer", "long", "float", "double", "date", "timestamp", "timestamp_ntz")
 _UNITS = {"b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30}
 
 
@@ -51,7 +52,7 @@ class Source:
         keys: those of them that the condition looks at.
         rows: how many rows there are.
         is_small: whether all of them are broadcast.
-        has_room: whether they may be, if that saves much.
+        room: how many bytes of them may be, if that saves much.
         is_kept: whether the rows were evaluated once, and are kept until `close`.
         predicates: what a row of the table satisfies that matches one of them.
     """
@@ -61,13 +62,18 @@ class Source:
     keys: Sequence[JavaObject]
     rows: int
     is_small: bool
-    has_room: bool
+    room: int
     is_kept: bool
     predicates: tuple[Predicate, ...]
 
     def beside(self, rows: int) -> Source:
-        """The source beside that many rows of the table: small where these are far more, and would all be shuffled and sorted."""
-        return replace(self, is_small=self.is_small or (self.has_room and rows >= _FAR_MORE * self.rows))
+        """The source beside that many rows of the table: small where these are far more, and would all be shuffled and sorted.
+
+        Where it may be small by that, its texts are measured, in one job.
+        """
+        if self.is_small or rows < _FAR_MORE * self.rows or not self.room:
+            return self
+        return replace(self, is_small=_size_of(self.frame, self.rows, self.room) <= self.room)
 
     def marked(self) -> DataFrame:
         """The rows with a column that says that a row is of the source."""
@@ -112,8 +118,8 @@ def source_of(
     predicates = tuple(from_catalyst([text], resolve) for text in texts)
     size, limit = rows * catalyst.row_width_of(frame), _bytes(settings.get(_THRESHOLD, "10485760"))
     is_small = (rows <= _FEW_ROWS and size <= limit) or _fits(frame, size, limit)
-    has_room = is_small or (size * _OF_MEMORY <= memory_bytes(given.sparkSession) and _fits(frame, size, _LARGE * limit))
-    return Source(frame, columns, keys, rows, is_small, has_room, is_kept, predicates)
+    room = memory_bytes(given.sparkSession) // _OF_MEMORY if _fits(frame, size, _LARGE * limit) else 0
+    return Source(frame, columns, keys, rows, is_small, room, is_kept, predicates)
 
 
 def _used(application: Application, values: Sequence[JavaObject], ids: frozenset[int]) -> list[JavaObject]:
@@ -199,6 +205,21 @@ def _fits(frame: DataFrame, size: int, limit: int) -> bool:
     the size is that of compressed files.
     """
     return size <= _COMPRESSED * limit and catalyst.size_bytes_of(frame) <= limit
+
+
+def _size_of(frame: DataFrame, rows: int, enough: int) -> int:
+    """What rows take in memory, in bytes: texts are measured, where there are any; more than enough where that says too little."""
+    size, texts = rows * catalyst.row_width_of(frame), []
+    for number, field in enumerate(frame.schema.fields):  # a source may have a name twice
+        kind = field.dataType.typeName()
+        if kind in ("string", "binary"):
+            texts.append(f"sum(octet_length(c{number}))")
+        elif kind not in _FIXED and not kind.startswith("decimal"):
+            return enough + 1
+    if size > enough or not texts:
+        return size
+    sums = frame.toDF(*(f"c{number}" for number in range(len(frame.columns)))).selectExpr(*texts).collect()[0]
+    return size + sum(each or 0 for each in sums)
 
 
 def _bytes(text: str) -> int:

@@ -151,7 +151,7 @@ def merge_of(
         chosen = choose(snapshot, predicate)
         candidates = in_partitions if chosen is None else common(in_partitions, chosen)
         candidates = _without_false(predicates, candidates)
-    if source.has_room and not source.is_small:
+    if source.room and not source.is_small:
         source = source.beside(pc.sum(snapshot.statistics({}).num_records.take(candidates)).as_py() or 0)
     condition = RowCondition(resolution.condition, False, text, predicate, parts)
     files = ChosenFiles(total, in_partitions, candidates, every.slice(0, 0))

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from bayou.spark.dml.merge.target import Merge
     from bayou.spark.write_request import WriteRequest
 
+_ADAPTIVE = "spark.sql.adaptive.enabled"
 _MATCH = "__bayou_match"
 _REPARTITION = "spark.databricks.delta.merge.repartitionBeforeWrite.enabled"
 
@@ -234,7 +235,10 @@ class Writer:
         same: Column = F.lit(True)
         for column, name in zip(columns, names, strict=True):
             same = same & column.eqNullSafe(F.col(name))
-        return rows.join(F.broadcast(known), same, "left_anti")  # no more of them than rows of the source, and these fit
+        # There are no more of them than rows of the source, and these fit. Finding them reads the table: a broadcast would have
+        # to be done in `spark.sql.broadcastTimeout` with that, where it is not a stage of its own.
+        known = F.broadcast(known) if merge.change.settings.get(_ADAPTIVE, "true").lower() == "true" else known
+        return rows.join(known, same, "left_anti")
 
     @property
     def _condition(self) -> Column:
