@@ -104,18 +104,18 @@ def test_bounds_of_long_and_odd_strings_hold_the_value(spark, table_path, value,
     assert bayou.read(spark, table_path).where(f"v >= repeat('{value[0]}', 2)" if value[0] != "q" else "v like 'q%'").count() == 1
 
 
-def test_nested_columns_have_statistics_and_arrays_and_maps_no_null_count(spark, table_path):
+def test_nested_columns_have_statistics_and_arrays_and_maps_a_null_count_where_nothing_in_them_is_null(spark, table_path):
     rows = spark.sql(
         """select 1 as a, struct(2 as b, struct('x' as d) as c) as s, array(1, null) as l, map('k', cast(null as int)) as m,
-        array(struct(1 as e)) as ls, cast(null as struct<f: int>) as n, cast(null as array<int>) as nl"""
+        array(struct(1 as e)) as ls, cast(null as struct<f: int>) as n, cast(null as array<int>) as nl, cast(array() as array<int>) as el,
+        array(array(1), array(2, 3)) as ll, cast(map() as map<int, int>) as em"""
     )
     bayou.write(rows.coalesce(1), table_path)
     (stats,) = stats_of(table_path)
     assert stats["minValues"] == stats["maxValues"] == {"a": 1, "s": {"b": 2, "c": {"d": "x"}}}
-    assert stats["nullCount"]["a"] == 0
-    assert stats["nullCount"]["s"] == {"b": 0, "c": {"d": 0}}
-    assert stats["nullCount"]["n"] == {"f": 1}
-    assert not {"l", "m", "ls", "nl"} & set(stats["nullCount"])
+    assert stats["nullCount"] == {"a": 0, "s": {"b": 0, "c": {"d": 0}}, "m": 0, "ls": 0, "n": {"f": 1}, "ll": 0}
+    assert bayou.read(spark, table_path).where("ll is not null and em is not null and nl is null").count() == 1
+    assert bayou.read(spark, table_path).where("ll is null or m is null").count() == 0
 
 
 PROPERTIES = {

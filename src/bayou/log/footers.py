@@ -6,6 +6,8 @@ from __future__ import annotations
 import decimal
 import math
 import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +18,9 @@ from bayou.protocol.partition_values import is_string_type
 from bayou.protocol.stats import IndexedLeaf, LeafStatistics, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
+
+    from typing_extensions import Self
 
 _FLOATS: Final = ("float", "double")
 # What the files of parquet-mr say of their writer: it compares as Java does, and a maximum of NaN drops both bounds.
@@ -62,8 +66,8 @@ def facts_of(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> FileFact
         footer: the footer.
         leaves: the columns that get statistics, by their physical names.
     """
-    positions = _positions(footer)
-    found = [_leaf(footer, leaf, positions) for leaf in leaves]
+    places = _Places.of(footer)
+    found = [_leaf(footer, leaf, places) for leaf in leaves]
     return FileFacts(footer.num_rows, to_json(footer.num_rows, found))
 
 
@@ -87,10 +91,10 @@ def bounds_of(footer: pq.FileMetaData, name: str, kind: str) -> tuple[Any, Any] 
         name: the column's name in the file.
         kind: its type, as in the schema's JSON.
     """
-    position = _positions(footer).get(name)
+    position = _Places.of(footer).columns.get(name)
     if position is None:
         return None
-    chunks = [footer.row_group(i).column(position).statistics for i in range(footer.num_row_groups)]
+    chunks = _chunks(footer, position)
     return None if any(chunk is None for chunk in chunks) else _bounds(chunks, kind)
 
 
@@ -115,36 +119,74 @@ def _stored_type(kind: pa.DataType, physical: Iterator[str]) -> pa.DataType:
     return pa.date32() if pa.types.is_date64(kind) else kind
 
 
-def _positions(footer: pq.FileMetaData) -> dict[str, int | None]:
-    """Where each column is, by its dotted path; None where two columns have the same one."""
-    positions: dict[str, int | None] = {}
-    for position in range(footer.num_columns):
-        path = footer.schema.column(position).path
-        positions[path] = None if path in positions else position
-    return positions
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where a file's columns are.
+
+    Attributes:
+        columns: the place of each by its dotted path; None where two columns have the same one.
+        under: the places of all columns below a dotted path.
+        is_plain: whether no name has a dot in it, so that a path leads to one column.
+    """
+
+    columns: Mapping[str, int | None]
+    under: Mapping[str, Sequence[int]]
+    is_plain: bool
+
+    @classmethod
+    def of(cls, footer: pq.FileMetaData) -> Self:
+        columns: dict[str, int | None] = {}
+        under: defaultdict[str, list[int]] = defaultdict(list)
+        for position in range(footer.num_columns):
+            path = footer.schema.column(position).path
+            columns[path] = None if path in columns else position
+            end = path.rfind(".")
+            while end >= 0:
+                under[path[:end]].append(position)
+                end = path.rfind(".", 0, end)
+        return cls(columns, under, not under or not any(map(_has_dot, footer.schema.to_arrow_schema())))
 
 
-def _leaf(footer: pq.FileMetaData, leaf: IndexedLeaf, positions: Mapping[str, int | None]) -> LeafStatistics:
+def _has_dot(field: pa.Field) -> bool:
+    return "." in field.name or any(_has_dot(field.type.field(number)) for number in range(field.type.num_fields))
+
+
+def _leaf(footer: pq.FileMetaData, leaf: IndexedLeaf, places: _Places) -> LeafStatistics:
     kind = leaf.field.type if isinstance(leaf.field.type, str) else "nested"
     dotted = ".".join(leaf.path)
-    position = positions.get(dotted)
-    if position is None:
-        # A column that the rows do not have is NULL in all of them; one that is nested deeper has other leaves than rows.
-        # A path that two columns share tells nothing of either.
-        absent = isinstance(leaf.field.type, str) and dotted not in positions and not _has_path(footer, leaf.path)
-        return LeafStatistics(leaf.path, kind, null_count=footer.num_rows if absent else None)
-    chunks = [footer.row_group(i).column(position).statistics for i in range(footer.num_row_groups)]
+    position = places.columns.get(dotted)
+    if position is None or kind == "nested":
+        return LeafStatistics(leaf.path, kind, null_count=_nulls_of_none(footer, dotted, kind, places))
+    chunks = _chunks(footer, position)
     if not chunks or any(chunk is None for chunk in chunks):
         return LeafStatistics(leaf.path, kind, null_count=0 if not chunks else None)
-    nulls = sum(chunk.null_count for chunk in chunks) if all(chunk.has_null_count for chunk in chunks) else None
     bounds = _bounds(chunks, kind) if leaf.has_bounds and (kind not in _FLOATS or _counts_nan(footer)) else None
     low, high = bounds or (None, None)
-    return LeafStatistics(leaf.path, kind, low, high, nulls, leaf.string_prefix)
+    return LeafStatistics(leaf.path, kind, low, high, _nulls(chunks), leaf.string_prefix)
 
 
-def _has_path(footer: pq.FileMetaData, path: tuple[str, ...]) -> bool:
-    prefix = ".".join(path)
-    return any(footer.schema.column(i).path.startswith(f"{prefix}.") for i in range(footer.num_columns))
+def _nulls_of_none(footer: pq.FileMetaData, dotted: str, kind: str, places: _Places) -> int | None:
+    """In how many rows a column is NULL that is not one column of the file; None where that is not known.
+
+    One that the rows do not have is NULL in all of them. One that holds others, such as an array, is NULL in none if no value of
+    a column below it is: NULL there are empty arrays, too. A path that two columns share tells nothing of either.
+    """
+    if kind != "nested":
+        return None if dotted in places.columns or dotted in places.under else footer.num_rows
+    if not places.is_plain:
+        return None
+    position = places.columns.get(dotted)  # an old kind of array
+    found = places.under.get(dotted, () if position is None else (position,))
+    below = (_chunks(footer, each) for each in found)
+    return 0 if any(all(chunk is not None for chunk in chunks) and _nulls(chunks) == 0 for chunks in below) else None
+
+
+def _chunks(footer: pq.FileMetaData, position: int) -> list[pq.Statistics | None]:
+    return [footer.row_group(i).column(position).statistics for i in range(footer.num_row_groups)]
+
+
+def _nulls(chunks: Sequence[pq.Statistics]) -> int | None:
+    return sum(chunk.null_count for chunk in chunks) if all(chunk.has_null_count for chunk in chunks) else None
 
 
 def _bounds(chunks: Iterable[pq.Statistics], kind: str) -> tuple[Any, Any] | None:

@@ -17,7 +17,7 @@ import bayou
 from bayou.errors import ConcurrentAppendException
 from bayou.log.footers import bounds_of, columns_of, facts_of
 from bayou.protocol.actions import SetTransaction
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
 from bayou.protocol.stats import indexed_leaves
 
 UTC = dt.timezone.utc
@@ -92,6 +92,35 @@ def test_two_columns_of_one_dotted_path_tell_nothing_of_each_other():
     pq.write_table(pa.table({"a.b": [1, 2], "a": [{"b": 3}, {"b": None}]}), target)
     found = json.loads(facts_of(pq.read_metadata(io.BytesIO(target.getvalue())), leaves).stats)
     assert (found["numRecords"], found["nullCount"], found["minValues"]) == (2, {}, {})
+
+
+LISTS = st.lists(st.none() | st.lists(st.none() | st.integers(0, 9), max_size=3), min_size=1, max_size=4)
+
+
+@given(
+    LISTS,
+    st.lists(st.none() | st.dictionaries(st.integers(0, 9), st.none() | st.integers(0, 9), max_size=2), min_size=1, max_size=4),
+)
+def test_a_null_count_of_what_holds_values_is_the_true_one_where_it_is_told(lists, maps):
+    for values, kind, ours in (
+        (lists, pa.list_(pa.int64()), ArrayType("long")),
+        (maps, pa.map_(pa.int64(), pa.int64()), MapType("long", "long")),
+    ):
+        found = stats(pa.array([list(each.items()) if isinstance(each, dict) else each for each in values], kind), ours)
+        assert found["nullCount"].get("c", 0) == 0
+        if "c" in found["nullCount"]:
+            assert None not in values
+        elif all(values):  # nothing is NULL or empty
+            assert isinstance(ours, ArrayType)
+            assert any(None in each for each in values)
+
+
+def test_an_array_beside_a_column_whose_name_begins_as_its_path_has_no_null_count():
+    schema = StructType((StructField("a", ArrayType("long")), StructField("a.b", ArrayType("long"))))
+    target = io.BytesIO()
+    pq.write_table(pa.table({"a": pa.array([None], pa.list_(pa.int64())), "a.b": [[1]]}), target)
+    found = json.loads(facts_of(pq.read_metadata(io.BytesIO(target.getvalue())), indexed_leaves(schema, {})).stats)
+    assert found["nullCount"] == {}
 
 
 def test_columns_have_the_types_that_parquet_holds():
