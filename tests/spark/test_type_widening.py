@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from tests.spark.tables import file_of, without_rows
 
 import bayou
+from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.actions import Protocol
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
 from bayou.testing.table_builder import TableBuilder
@@ -112,3 +115,31 @@ def test_nested_fields_that_were_widened_are_read(spark, table_path):
         builder.commit(file_of(table_path, f"{name}.parquet", rows))
     found = bayou.read(spark, table_path).selectExpr("s.x", "a[0].x", "m['k'].x", "s is null").collect()
     assert sorted(map(tuple, found), key=str) == sorted([(1, 2, 3, False), (None, None, None, True)] * 2, key=str)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "note"),
+    [
+        ("string", "long", {"fromType": "string", "toType": "long"}),
+        ("long", "integer", {"fromType": "long", "toType": "integer"}),
+        ("integer", "decimal(5,1)", {"fromType": "integer", "toType": "decimal(5,1)"}),
+        ("long", "integer", "no note"),
+    ],
+)
+def test_a_change_that_is_no_widening_is_refused_by_name_whatever_is_done(spark, table_path, source, target, note):
+    widened_table(table_path, [1], [2], source, target)
+    commit = Path(table_path, "_delta_log", "00000000000000000000.json")
+    quoted = json.dumps(json.dumps([{"fromType": source, "toType": target}], separators=(",", ":")))[1:-1]
+    text = commit.read_text().replace(quoted, json.dumps(json.dumps([note], separators=(",", ":")))[1:-1])
+    commit.write_text(text)
+    for call in (
+        lambda: bayou.read(spark, table_path).collect(),
+        lambda: bayou.DeltaTable.forPath(spark, table_path).delete("id = 1"),
+        lambda: bayou.write(spark.range(1), table_path, mode="append"),
+    ):
+        with pytest.raises(
+            UnsupportedFeatureError, match=r"unsupported type change was applied. Field v was changed from"
+        ) as caught:
+            call()
+        assert caught.value.error_class == "DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA"
+    assert bayou.open(table_path).version() == 2

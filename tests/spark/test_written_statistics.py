@@ -107,8 +107,8 @@ def test_bounds_of_long_and_odd_strings_hold_the_value(spark, table_path, value,
 def test_nested_columns_have_statistics_and_arrays_and_maps_a_null_count_where_nothing_in_them_is_null(spark, table_path):
     rows = spark.sql(
         """select 1 as a, struct(2 as b, struct('x' as d) as c) as s, array(1, null) as l, map('k', cast(null as int)) as m,
-        array(struct(1 as e)) as ls, cast(null as struct<f: int>) as n, cast(null as array<int>) as nl, cast(array() as array<int>) as el,
-        array(array(1), array(2, 3)) as ll, cast(map() as map<int, int>) as em"""
+        array(struct(1 as e)) as ls, cast(null as struct<f: int>) as n, cast(null as array<int>) as nl,
+        cast(array() as array<int>) as el, array(array(1), array(2, 3)) as ll, cast(map() as map<int, int>) as em"""
     )
     bayou.write(rows.coalesce(1), table_path)
     (stats,) = stats_of(table_path)

@@ -81,6 +81,43 @@ def record_type_changes(schema: StructType, previous: StructType) -> StructType:
     return StructType(tuple(_recorded(field, before.get(field.name.lower())) for field in schema.fields))
 
 
+def unsupported_changes(schema: StructType, protocol: Protocol) -> Iterator[tuple[str, str, str]]:
+    """The changes of types that a schema notes and that are none of type widening's: dotted path, old and new type of each.
+
+    Values of older files cannot be read as the column's type then. Source: delta-spark's `TypeWidening.assertTableReadable`.
+    """
+    if {_FEATURE, _PREVIEW} & writer_features(protocol):
+        yield from _unsupported(schema, ())
+
+
+def _holds_all(integer: str, decimal: str) -> bool:
+    """Whether a decimal of fewer digits than type widening asks for has all numbers of an integer type: such tables can be read."""
+    bits, digits = INTEGER_BITS.get(integer), decimal_type(decimal)
+    return bits is not None and digits is not None and 10 ** (digits[0] - digits[1]) > 1 << (bits - 1)
+
+
+def _unsupported(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+    match kind:
+        case StructType(fields):
+            for field in fields:
+                notes = field.metadata.get(TYPE_CHANGES) or ()
+                for note in notes if isinstance(notes, (list, tuple)) else (notes,):
+                    known: dict[str, Any] = note if isinstance(note, dict) else {}
+                    old, new = str(known.get("fromType")), str(known.get("toType"))
+                    is_known = isinstance(note, dict) and (old == new or is_widening(old, new) or _holds_all(old, new))
+                    if not is_known:
+                        inner = (str(known["fieldPath"]),) if known.get("fieldPath") else ()
+                        yield ".".join((*path, field.name, *inner)), old, new
+                yield from _unsupported(field.type, (*path, field.name))
+        case ArrayType(element, _):
+            yield from _unsupported(element, (*path, "element"))
+        case MapType(key, value, _):
+            yield from _unsupported(key, (*path, "key"))
+            yield from _unsupported(value, (*path, "value"))
+        case _:
+            return
+
+
 def notes_versions(protocol: Protocol) -> bool:
     """Whether a table's changes of types are noted with the version that made them.
 

@@ -19,6 +19,7 @@ from bayou.protocol.column_defaults import defaults
 from bayou.protocol.features import check_readable
 from bayou.protocol.schema import StructField, StructType, schema_to_json
 from bayou.protocol.sql_text import quoted_name
+from bayou.protocol.type_widening import unsupported_changes
 from bayou.spark.catalog_columns import catalog_schema
 from bayou.spark.change_request import bounds_of
 from bayou.spark.change_scan import FEED_NAMES, pin
@@ -156,11 +157,22 @@ def resolve(application: Application, session: JavaObject, request: TableRequest
 
 
 def check_types(application: Application, snapshot: Snapshot) -> None:
-    """Refuses a table with a type that this Spark has not got.
+    """Refuses a table with a type that this Spark has not got, or with files of a type that is not the column's nor narrower.
 
     Raises:
         UnsupportedFeatureError: it has one.
     """
+    for column, old, new in unsupported_changes(snapshot.schema, snapshot.protocol):
+        raise UnsupportedFeatureError(
+            "Unable to operate on this table because an unsupported type change was applied. "
+            f"Field {column} was changed from {old} to {new}.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            features=["typeWidening"],
+            error_class="DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA",
+            sql_state="0AKDC",
+            next_step="read a version before the change, or use what changed the type.",
+        )
     if application.jvm.spark_version < _FIRST_SPARK_WITH_VARIANT and "variant" in set(kinds(snapshot.schema)):
         raise UnsupportedFeatureError(
             f"Spark {'.'.join(map(str, application.jvm.spark_version))} has no variant type.",

@@ -69,7 +69,7 @@ def test_a_user_defined_type_is_one_column_and_keeps_its_description():
     assert schema_to_json(schema) == text
     assert [logical for logical, _, _ in leaves(schema)] == [("v",)]
     assert kind.name == "org.example.Vector"
-    assert kind.stored == StructType((StructField("size", "integer", nullable=False),))
+    assert kind.stored == StructType((StructField("size", "integer"),))
     assert type_text(kind) == "struct<size:int>"
     assert simple_type(kind) == "Vector"
 
