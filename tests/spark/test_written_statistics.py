@@ -118,6 +118,13 @@ def test_nested_columns_have_statistics_and_arrays_and_maps_a_null_count_where_n
     assert bayou.read(spark, table_path).where("ll is null or m is null").count() == 0
 
 
+@pytest.mark.parametrize("vectors", ["true", "false"])
+def test_files_that_may_get_vectors_say_that_their_bounds_are_tight(spark, table_path, vectors):
+    bayou.write(spark.range(3).coalesce(1), table_path, **{"delta.enableDeletionVectors": vectors})
+    (stats,) = stats_of(table_path)
+    assert stats.get("tightBounds") == (True if vectors == "true" else None)
+
+
 PROPERTIES = {
     "the first two": ({"delta.dataSkippingNumIndexedCols": "2"}, {"a", "b"}),
     "none": ({"delta.dataSkippingNumIndexedCols": "0"}, set()),

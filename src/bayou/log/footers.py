@@ -49,26 +49,17 @@ class FileFacts:
     stats: str
 
 
-def read_facts(path: str, leaves: Sequence[IndexedLeaf]) -> FileFacts:
-    """The facts of one file on the local disk.
-
-    Args:
-        path: the file.
-        leaves: the columns that get statistics.
-    """
-    return facts_of(pq.read_metadata(path), leaves)
-
-
-def facts_of(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> FileFacts:
+def facts_of(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf], *, tight_bounds: bool | None = None) -> FileFacts:
     """The facts that a footer holds.
 
     Args:
         footer: the footer.
         leaves: the columns that get statistics, by their physical names.
+        tight_bounds: whether to say that they are those of all rows; None leaves it open, as it is without deletion vectors.
     """
     places = _Places.of(footer)
     found = [_leaf(footer, leaf, places) for leaf in leaves]
-    return FileFacts(footer.num_rows, to_json(footer.num_rows, found))
+    return FileFacts(footer.num_rows, to_json(footer.num_rows, found, tight_bounds=tight_bounds))
 
 
 def columns_of(footer: pq.FileMetaData) -> pa.Schema:

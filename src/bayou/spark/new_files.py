@@ -172,7 +172,7 @@ def _described(
     files, empty, count = [], [], 0
     marks: dict[str, list[int | None]] = {column.physical_name: [] for column in identities}
     for file, relative, footer in written:
-        facts = facts_of(footer, leaves)
+        facts = facts_of(footer, leaves, tight_bounds=target.takes_vectors or None)
         if facts.num_records == 0:
             empty.append(relative)
             continue

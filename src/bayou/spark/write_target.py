@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bayou.errors import InvalidSchemaError, SchemaMismatchError
 from bayou.log.clustering import logical_clustering, replaced_clustering
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 HeadAction: TypeAlias = Protocol | Metadata | DomainMetadata
 """An action that says what a table is, and not what is in it."""
+_VECTORS: Final = "deletionVectors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,11 @@ class WriteTarget:
     def properties(self) -> Mapping[str, str]:
         """Its properties after the write."""
         return self.metadata.configuration
+
+    @property
+    def takes_vectors(self) -> bool:
+        """Whether its files may get deletion vectors, so that their statistics say whether they are those of all rows."""
+        return _VECTORS in writer_features(self.protocol)
 
     @property
     def maps_columns(self) -> bool:
