@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,14 +52,20 @@ def py4j_calls(spark: SparkSession) -> Iterator[Count]:
 @contextlib.contextmanager
 def sorted_joins(spark: SparkSession) -> Iterator[Count]:
     """Counts the queries of the block that shuffle and sort both sides of a join, as their plans are when they have run."""
-    store = spark._jsparkSession.sharedState().statusStore()
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
-    before = store.executionsCount()
+    before = next((each.executionId() for each in _newest_queries(spark)), -1)
     count = Count()
     yield count
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
-    ran = store.executionsList(before, store.executionsCount() - before)
-    count.value = sum("SortMergeJoin" in ran.apply(each).physicalPlanDescription() for each in range(ran.size()))
+    ran = itertools.takewhile(lambda each: each.executionId() > before, _newest_queries(spark))
+    count.value = sum("SortMergeJoin" in each.physicalPlanDescription() for each in ran)
+
+
+def _newest_queries(spark: SparkSession) -> Iterator[Any]:
+    """What Spark keeps of the queries that ran, the last one first. It forgets old ones, so that their number says nothing."""
+    store = spark._jsparkSession.sharedState().statusStore()
+    for place in reversed(range(store.executionsCount())):
+        yield store.executionsList(place, 1).apply(0)
 
 
 def plan_of(frame: Any) -> str:

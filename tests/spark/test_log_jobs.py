@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pyarrow.parquet as pq
 import pytest
 
@@ -63,6 +66,22 @@ def test_a_filtered_read_gives_the_same_rows(spark, many, jobs, condition, rows)
     frame = spark.read.format("delta").load(many).where(condition)
     assert frame.count() == rows
     assert jobs.runs >= 1
+
+
+def test_the_names_of_classes_in_a_checkpoint_are_not_believed(spark, many, jobs, tmp_path, monkeypatch):
+    mark, module = tmp_path / "imported", tmp_path / "modules" / "bayou_test_checkpoint.py"
+    module.parent.mkdir()
+    module.write_text(f"open({str(mark)!r}, 'w').close()\n")
+    monkeypatch.syspath_prepend(str(module.parent))
+    named = {"type": "udt", "class": "nowhere.Type", "pyClass": "bayou_test_checkpoint.Type", "sqlType": "string"}
+    schema = {"type": "struct", "fields": [{"name": "add", "type": named, "nullable": True, "metadata": {}}]}
+    for file in Path(many, "_delta_log").rglob("*.parquet"):
+        table = pq.read_table(file)
+        pq.write_table(table.replace_schema_metadata({"org.apache.spark.sql.parquet.row.metadata": json.dumps(schema)}), file)
+    bayou.spark.application.Application.of(spark).logs.clear()
+    assert spark.read.format("delta").load(many).where("id = 1234").count() == 1
+    assert jobs.runs >= 1
+    assert not mark.exists()
 
 
 @pytest.mark.smoke

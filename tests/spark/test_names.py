@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import uuid
 from pathlib import Path
@@ -94,6 +95,8 @@ def test_a_description_is_of_the_table_and_of_a_query_of_the_query(spark, name):
     assert "Owner" not in facts
     assert [row.col_name for row in spark.sql(f"DESCRIBE {name}").collect()][:2] == ["id", "p"]
     assert "a number" in str(spark.sql(f"DESCRIBE {name} id").collect())
+    if spark.version >= "4":
+        assert json.loads(spark.sql(f"DESC EXTENDED {name} AS JSON").first()[0])["provider"] == "delta"
     for text in (f"SELECT id FROM {name}", f"QUERY SELECT id FROM {name}", f"FROM {name} SELECT id", f"QUERY TABLE {name}"):
         assert spark.sql(f"DESCRIBE {text}").first().col_name == "id"
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -135,3 +136,26 @@ def test_a_write_that_moves_rows_is_none_of_the_changes_of_a_table(spark, table_
     bayou.write(spark.range(8, 9), table_path, mode="append")
     changes = bayou.read(spark, table_path, changes=(1, 2)).select("id", "_change_type", "_commit_version").collect()
     assert [tuple(each) for each in changes] == [(8, "insert", 2)]
+
+
+def test_texts_in_statistics_are_as_long_as_the_table_says_else_the_session(spark, tmp_path):
+    name = "spark.databricks.io.skipping.stringPrefixLength"
+    rows = spark.sql("select 1L id, repeat('x', 50) v")
+
+    def lengths(path, **properties):
+        bayou.write(rows, path, **properties)
+        bayou.DeltaTable.forPath(spark, path).update("id = 1", {"id": "2"})
+        files = bayou.open(path).snapshot().files(["stats"])["stats"].to_pylist()
+        return {len(json.loads(each)["minValues"]["v"]) for each in files}
+
+    spark.conf.set(name, "7")
+    try:
+        assert lengths(str(tmp_path / "session")) == {7}
+        assert lengths(str(tmp_path / "table"), **{"delta.dataSkippingStringPrefixLength": "9"}) == {9}
+        spark.conf.set(name, "-1")
+        with pytest.raises(InvalidOptionError, match="stringPrefixLength is '-1'"):
+            bayou.write(rows, str(tmp_path / "refused"))
+    finally:
+        spark.conf.unset(name)
+    assert lengths(str(tmp_path / "neither")) == {32}
+    assert not (tmp_path / "refused").exists()

@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import json
+import sys
 import uuid
 from pathlib import Path
 
 import pytest
 from pyspark.ml.linalg import DenseVector, SparseVector, VectorUDT
-from pyspark.sql.types import ArrayType, IntegerType, LongType, StructField, StructType
+from pyspark.sql.types import ArrayType, IntegerType, LongType, StructField, StructType, UserDefinedType
 from tests.spark.ways import FILES, VECTORS
 
 import bayou
-from bayou.errors import SchemaMismatchError
+from bayou.errors import ConstraintViolationError, SchemaMismatchError
 
 SCHEMA = StructType([StructField("id", LongType()), StructField("features", VectorUDT())])
 ONE, TWO = DenseVector([1.0, 2.0]), SparseVector(3, {1: 4.0})
@@ -185,25 +186,32 @@ def test_everything_works_beside_it(spark, table_path, what, mapping):
 FOREIGN = {"type": "udt", "class": "nowhere.JavaType", "pyClass": "bayou_test_foreign.Type", "serializedClass": "gAWVAAAAAAA="}
 
 
+def described(name, kind="integer"):
+    """A type that the log describes; values are structs."""
+    field = {"name": "x", "type": kind, "nullable": True, "metadata": {}}
+    return {**FOREIGN, "pyClass": name, "sqlType": {"type": "struct", "fields": [field]}}
+
+
+def say(path, kind):
+    """Has a table's log say another type of its column."""
+    commit = Path(path, "_delta_log", "00000000000000000000.json")
+    actions = [json.loads(line) for line in commit.read_text().splitlines()]
+    for action in actions:
+        if "metaData" in action:
+            schema = json.loads(action["metaData"]["schemaString"])
+            schema["fields"][1]["type"] = kind
+            action["metaData"]["schemaString"] = json.dumps(schema)
+    commit.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
+    for checksum in commit.parent.glob("*.crc"):
+        checksum.unlink()
+
+
 @pytest.fixture
 def foreign(spark, table_path, tmp_path, monkeypatch):
     """A table with a type whose Python module leaves a mark when it is imported, and the mark's path."""
     rows = spark.sql("select 1L id, named_struct('x', 1) features union all select 2, named_struct('x', 2)")
     bayou.write(rows, table_path, **{"delta.enableChangeDataFeed": "true"})
-    described = {
-        **FOREIGN,
-        "sqlType": {"type": "struct", "fields": [{"name": "x", "type": "integer", "nullable": True, "metadata": {}}]},
-    }
-    commit = Path(table_path, "_delta_log", "00000000000000000000.json")
-    lines = [json.loads(line) for line in commit.read_text().splitlines()]
-    for action in lines:
-        if "metaData" in action:
-            schema = json.loads(action["metaData"]["schemaString"])
-            schema["fields"][1]["type"] = described
-            action["metaData"]["schemaString"] = json.dumps(schema)
-    commit.write_text("".join(f"{json.dumps(action)}\n" for action in lines))
-    for checksum in commit.parent.glob("*.crc"):
-        checksum.unlink()
+    say(table_path, described("bayou_test_foreign.Type"))
     mark = tmp_path / "imported"
     module = tmp_path / "modules" / "bayou_test_foreign.py"
     module.parent.mkdir()
@@ -215,10 +223,63 @@ def foreign(spark, table_path, tmp_path, monkeypatch):
 @pytest.mark.parametrize("what", WHAT_LOOKS_AT_TYPES)
 def test_a_type_that_the_program_does_not_know_is_what_it_is_stored_as_and_no_code_of_the_log_runs(spark, foreign, what):
     path, mark = foreign
-    described = stored_type(path)
+    before = stored_type(path)
     WHAT_LOOKS_AT_TYPES[what](spark, path)
     found = bayou.read(spark, path)
     assert found.schema["features"].dataType == StructType([StructField("x", IntegerType())])
     assert {row.features.x for row in found.collect() if row.features} >= {2}
-    assert stored_type(path) == described
+    assert stored_type(path) == before
     assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "pyspark.sql.types.UserDefinedType",
+        "pyspark.sql.types.PythonOnlyUDT",
+        "pyspark.sql.functions.col",
+        "tests.spark.test_user_defined_types.WantsArguments",
+        "numpy.f2py.Type",
+        "numpy.f2py",
+    ],
+)
+def test_a_class_that_is_no_such_type_is_not_used(spark, foreign, name):
+    path, _ = foreign
+    say(path, described(name))
+    sys.modules.pop("numpy.f2py", None)
+    assert {row.features.x for row in bayou.read(spark, path).collect()} == {1, 2}
+    assert "numpy.f2py" not in sys.modules
+
+
+class WantsArguments(UserDefinedType):
+    def __init__(self, argument):
+        self.argument = argument
+
+
+def test_a_type_within_a_type_is_what_it_is_stored_as(spark, foreign):
+    path, mark = foreign
+    inner = {**described("bayou_test_foreign.Type"), "sqlType": {**described("bayou_test_foreign.Type"), "sqlType": "integer"}}
+    say(path, described("bayou_test_foreign.Type", inner))
+    assert {row.features.x for row in spark.read.format("delta").load(path).collect()} == {1, 2}
+    assert spark.sql(f"describe delta.`{path}`").count() == 2
+    streamed(spark, path)
+    assert not mark.exists()
+
+
+def test_an_overwrite_of_the_schema_takes_the_type_of_the_rows(spark, foreign):
+    path, _ = foreign
+    rows = spark.sql("select 5L id, named_struct('x', 5) features")
+    bayou.write(rows, path, mode="overwrite", overwriteSchema=True)
+    assert stored_type(path)["type"] == "struct"
+
+
+@pytest.mark.parametrize("mapping", ["none", "name"])
+def test_a_field_beside_it_may_not_be_null(spark, table_path, mapping):
+    inner = StructType([StructField("x", IntegerType(), nullable=False), StructField("v", VectorUDT())])
+    table = bayou.DeltaTable.create(spark).location(table_path).property("delta.columnMapping.mode", mapping)
+    table.addColumn("s", inner).addColumn("b", "int").execute()
+    free = StructType([StructField("x", IntegerType()), StructField("v", VectorUDT())])
+    bayou.write(spark.createDataFrame([((1, ONE),)], StructType([StructField("s", free)])), table_path, mode="append")
+    assert bayou.read(spark, table_path).first()["s"] == (1, ONE)
+    with pytest.raises(ConstraintViolationError):
+        bayou.write(spark.createDataFrame([((None, ONE),)], StructType([StructField("s", free)])), table_path, mode="append")

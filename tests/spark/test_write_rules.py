@@ -94,6 +94,17 @@ def test_not_null_holds_for_columns_and_for_fields_of_structs(spark, table_path)
     assert missing.getErrorClass() == "DELTA_MISSING_NOT_NULL_COLUMN_VALUE"
 
 
+@pytest.mark.parametrize("mapping", ["none", "name"])
+def test_not_null_within_a_struct_is_looked_at_whatever_the_rows_columns_say(spark, table_path, mapping):
+    made = bayou.DeltaTable.create(spark).location(table_path).property("delta.columnMapping.mode", mapping)
+    made.addColumn("id", "int").addColumn("s", "struct<x: int not null, y: int>").execute()
+    bayou.write(spark.sql("select 1 id, from_json('{\"x\": 1}', 'x int, y int') s"), table_path, mode="append")
+    for broken in ("from_json('{\"y\": 1}', 'x int, y int')", "cast(null as struct<x: int, y: int>)"):
+        with pytest.raises(ConstraintViolationError, match=r"NOT NULL constraint violated for column: s\.x"):
+            bayou.write(spark.sql(f"select 2 id, {broken} s"), table_path, mode="append")
+    assert bayou.read(spark, table_path).select("id", "s.x").collect() == [(1, 1)]
+
+
 def test_invariants_in_a_fields_metadata_hold(spark, table_path):
     create(table_path, StructField("id", "long", True, {"delta.invariants": '{"expression":{"expression":"id < 3"}}'}))
     append(spark.range(3), table_path)

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _FLOATS: Final = ("float", "double")
-# What the files of parquet-mr say of their writer: it compares as Java does, and a maximum of NaN drops both bounds.
-_COUNTING_NAN: Final = "parquet-mr version "
+# What the files of parquet-mr, Spark's writer, say of it. It compares as Java does, and a maximum of NaN drops both bounds; and
+# its null counts have what is NULL or empty further out, which others leave out.
+_SPARKS_WRITER: Final = "parquet-mr version "
 _UNIT: Final = re.compile(r'"timeUnit": ?"(milliseconds|microseconds|nanoseconds)"')
 _LISTS: Final = (pa.ListType, pa.LargeListType, pa.FixedSizeListType)
 _INT64: Final = 1 << 63
@@ -151,7 +152,7 @@ def _leaf(footer: pq.FileMetaData, leaf: IndexedLeaf, places: _Places) -> LeafSt
     chunks = _chunks(footer, position)
     if not chunks or any(chunk is None for chunk in chunks):
         return LeafStatistics(leaf.path, kind, null_count=0 if not chunks else None)
-    bounds = _bounds(chunks, kind) if leaf.has_bounds and (kind not in _FLOATS or _counts_nan(footer)) else None
+    bounds = _bounds(chunks, kind) if leaf.has_bounds and (kind not in _FLOATS or _is_sparks(footer)) else None
     low, high = bounds or (None, None)
     return LeafStatistics(leaf.path, kind, low, high, _nulls(chunks), leaf.string_prefix)
 
@@ -164,7 +165,7 @@ def _nulls_of_none(footer: pq.FileMetaData, dotted: str, kind: str, places: _Pla
     """
     if kind != "nested":
         return None if dotted in places.columns or dotted in places.under else footer.num_rows
-    if not places.is_plain:
+    if not (places.is_plain and _is_sparks(footer)):
         return None
     position = places.columns.get(dotted)  # an old kind of array
     found = places.under.get(dotted, () if position is None else (position,))
@@ -225,6 +226,6 @@ def _microseconds(chunk: pq.Statistics, raw: Any, *, is_maximum: bool) -> int | 
     return moment if -_INT64 <= moment < _INT64 else None
 
 
-def _counts_nan(footer: pq.FileMetaData) -> bool:
-    """Whether a NaN shows in the writer's bounds. By its rules NaN is above everything; most writers pass over it instead."""
-    return (footer.created_by or "").startswith(_COUNTING_NAN)
+def _is_sparks(footer: pq.FileMetaData) -> bool:
+    """Whether Spark's writer made the file: a NaN shows in its bounds, and a NULL array in its null counts, as with few others."""
+    return (footer.created_by or "").startswith(_SPARKS_WRITER)

@@ -85,7 +85,7 @@ class UserDefinedType:
 
     Attributes:
         name: the class that knows what the values mean, by its full name in the JVM, or in Python where there is none.
-        stored: the type that its values are stored as, with everything in it nullable.
+        stored: the type that its values are stored as, with everything in it nullable and no such type in it.
         description: Spark's JSON of it. Whoever wrote the table has chosen the classes and the code in it: it is for the log, and
             never for Spark.
     """
@@ -197,7 +197,21 @@ def _user_defined(document: Mapping[str, Any]) -> UserDefinedType:
     if not isinstance(name, str):
         raise _invalid(f"a type of a program's own names no class: {document!r}")
     description = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
-    return UserDefinedType(name, as_nullable(_parse_type(document.get("sqlType"))), description)
+    return UserDefinedType(name, _as_stored(as_nullable(_parse_type(document.get("sqlType")))), description)
+
+
+def _as_stored(data_type: DataType) -> DataType:
+    match data_type:
+        case StructType(fields):
+            return StructType(tuple(replace(each, type=_as_stored(each.type)) for each in fields))
+        case ArrayType(element, contains_null):
+            return ArrayType(_as_stored(element), contains_null)
+        case MapType(key, value, contains_null):
+            return MapType(_as_stored(key), _as_stored(value), contains_null)
+        case UserDefinedType(stored=stored):
+            return stored
+        case _:
+            return data_type
 
 
 def _parse_field(document: object) -> StructField:

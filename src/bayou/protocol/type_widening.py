@@ -6,12 +6,16 @@ Sources: PROTOCOL.md, "Type Widening"; delta-spark's `TypeWidening`, `TypeWideni
 
 from __future__ import annotations
 
+import contextlib
+import re
 from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
+from bayou.errors import InvalidSchemaError
+from bayou.protocol.char_varchar import parse_type_text
 from bayou.protocol.features import writer_features
-from bayou.protocol.partition_values import INTEGER_BITS, decimal_type
+from bayou.protocol.partition_values import INTEGER_BITS, decimal_type, is_string_type
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
 
 if TYPE_CHECKING:
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 TYPE_CHANGES: Final = "delta.typeChanges"
 """The key of a field's metadata that lists the changes of its type."""
 
+_ONE_DIGIT_NUMBER: Final = re.compile(r"decimal\((\d+)\)")
 _VERSION: Final = "tableVersion"
 _FEATURE: Final = "typeWidening"
 _PREVIEW: Final = "typeWidening-preview"
@@ -90,6 +95,17 @@ def unsupported_changes(schema: StructType, protocol: Protocol) -> Iterator[tupl
         yield from _unsupported(schema, ())
 
 
+def _plain(text: str) -> str:
+    """A type in the words of the log, whatever its lengths are: a note may be in those of SQL."""
+    with contextlib.suppress(InvalidSchemaError):
+        kind = parse_type_text(text.lower())
+        text = kind if isinstance(kind, str) else text
+    digits = decimal_type(_ONE_DIGIT_NUMBER.sub(r"decimal(\1,0)", text.replace(" ", "")))
+    if digits is not None:
+        return f"decimal({digits[0]},{digits[1]})"
+    return "string" if is_string_type(text) else text
+
+
 def _holds_all(integer: str, decimal: str) -> bool:
     """Whether a decimal of fewer digits than type widening asks for has all numbers of an integer type: such tables can be read."""
     bits, digits = INTEGER_BITS.get(integer), decimal_type(decimal)
@@ -103,7 +119,7 @@ def _unsupported(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[str, s
                 notes = field.metadata.get(TYPE_CHANGES) or ()
                 for note in notes if isinstance(notes, (list, tuple)) else (notes,):
                     known: dict[str, Any] = note if isinstance(note, dict) else {}
-                    old, new = str(known.get("fromType")), str(known.get("toType"))
+                    old, new = _plain(str(known.get("fromType"))), _plain(str(known.get("toType")))
                     is_known = isinstance(note, dict) and (old == new or is_widening(old, new) or _holds_all(old, new))
                     if not is_known:
                         inner = (str(known["fieldPath"]),) if known.get("fieldPath") else ()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
+from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, as_nullable
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.types import contains_user_defined, spark_data_type, sql_type
 
@@ -72,7 +72,7 @@ def selected(frame: DataFrame, columns: Iterable[AlignedColumn]) -> DataFrame:
     for text, name, kind in found:
         column = F.expr(text)
         if kind is not None and contains_user_defined(kind):
-            column = column.cast(spark_data_type(StructField(name, kind)))
+            column = column.cast(spark_data_type(StructField(name, as_nullable(kind))))
         made.append(column.alias(name))
     return frame.select(*made)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
@@ -15,6 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from bayou.log.checkpoint_columns import spark_schema
+from bayou.log.footers import columns_of
 from bayou.log.log_jobs import MIN_FILES, LogJobError
 from bayou.spark.jvm.session import copy_of
 from bayou.storage import qualify
@@ -33,6 +35,7 @@ _SETTINGS = {
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.caseSensitive": "true",
 }
+_FILE_ACTIONS = ("add", "remove")
 # A path of a log is one file, whatever characters of a pattern are in it. The name is Spark's own.
 _NO_PATTERNS = {"__globPaths__": "false"}
 
@@ -59,10 +62,10 @@ class SparkLogJobs:
         if active is None:
             raise LogJobError("there is no active Spark session")
         try:
-            frame = _frame(active, [f"{qualify(source.table_uri).uri}/{file}" for file in files])
+            frame = _frame(active, [f"{qualify(source.table_uri).uri}/{file}" for file in files], _columns(source, files[0]))
             result = frame.mapInArrow(_function(work), StructType.fromJson(spark_schema(schema)))
             return _streamed(result, schema) if stream else [_collected(result, schema)]
-        except (PySparkException, Py4JError, ImportError) as error:
+        except (PySparkException, Py4JError, ImportError, OSError) as error:
             if isinstance(error, ImportError) or "ModuleNotFoundError" in str(error):
                 self.min_files = sys.maxsize  # the workers have no bayou, or Spark 3.5 no pandas: it would fail each time
             raise LogJobError(str(error).split("\n", 1)[0]) from error
@@ -77,10 +80,18 @@ def _function(work: Work) -> Any:
     return run
 
 
-def _frame(active: SparkSession, uris: list[str]) -> DataFrame:
-    spark = copy_of(active, _SETTINGS)
-    frame = spark.read.options(**_NO_PATTERNS).parquet(*uris)
-    return frame.select(*(name for name in ("add", "remove") if name in frame.columns))
+def _columns(source: SnapshotSource, file: str) -> StructType:
+    """The columns with actions of files. Spark is told of them: by itself it would believe the names of classes in the file."""
+    with source.store.open(file) as opened:
+        found = columns_of(pq.read_metadata(opened))
+    try:
+        return StructType.fromJson(spark_schema(each for each in found if each.name in _FILE_ACTIONS))
+    except KeyError as error:
+        raise LogJobError(f"{file} has a column of the type {error}") from None
+
+
+def _frame(active: SparkSession, uris: list[str], columns: StructType) -> DataFrame:
+    return copy_of(active, _SETTINGS).read.options(**_NO_PATTERNS).schema(columns).parquet(*uris)
 
 
 def _collected(frame: DataFrame, schema: pa.Schema) -> pa.Table:

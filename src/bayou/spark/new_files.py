@@ -167,7 +167,7 @@ def _described(
     request: WriteRequest, target: WriteTarget, rows: ProjectedRows, written: Sequence[tuple[WrittenFile, str, pq.FileMetaData]]
 ) -> NewFiles:
     """The actions of files, by their footers; files without rows are deleted."""
-    leaves = list(indexed_leaves(target.schema, target.properties, target.partition_by))
+    leaves = list(indexed_leaves(target.schema, _statistics_properties(request, target), target.partition_by))
     identities = [column for column in identity_columns(target.schema) if column.name in rows.generated_identities]
     files, empty, count = [], [], 0
     marks: dict[str, list[int | None]] = {column.physical_name: [] for column in identities}
@@ -222,6 +222,12 @@ def _writer_options(request: WriteRequest, target: WriteTarget) -> Mapping[str, 
     if properties.PARQUET_FORMAT_VERSION.read(target.properties).startswith("2") and "parquet.writer.version" not in given:
         found["parquet.writer.version"] = "v2"
     return found
+
+
+def _statistics_properties(request: WriteRequest, target: WriteTarget) -> Mapping[str, str]:
+    """The table's properties, with what the session says of statistics where they say nothing."""
+    prefix = request.string_prefix
+    return target.properties if prefix is None else {properties.STRING_PREFIX_LENGTH.key: str(prefix), **target.properties}
 
 
 def _furthest(footer: pq.FileMetaData, column: str, *, falling: bool) -> int | None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
@@ -12,6 +12,7 @@ from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.expression_functions import ExpressionKind
 from bayou.protocol.generated_columns import columns_to_compute, generation_expression
 from bayou.protocol.identity_columns import generation_sql, identity_columns, row_number_sql
+from bayou.protocol.schema import as_nullable
 from bayou.protocol.sql_text import column_sql, parenthesised, quoted_name
 from bayou.spark.alignment import AlignedColumn, aligned, cast_sql, same_names_and_types, selected
 from bayou.spark.change_rows import FATE, BesideColumns, Fate, with_changes
@@ -231,8 +232,8 @@ def _mapped(frame: DataFrame, fields: Sequence[StructField], partitioned: set[st
         physical = physical_field(field, field, by_id=True)
         metadata = dict(physical.metadata)
         column = F.col(quoted_name(field.name))
-        if not isinstance(field.type, str):
-            column = column.cast(spark_data_type(physical))
+        if not isinstance(field.type, str):  # what may be NULL in the rows is looked at by the table's rules, not by the cast
+            column = column.cast(spark_data_type(replace(physical, type=as_nullable(physical.type))))
         columns.append(column.alias(physical.name, metadata=metadata) if metadata else column.alias(physical.name))
     return frame.select(*columns, *map(F.expr, others))
 

@@ -156,13 +156,18 @@ def resolve(application: Application, session: JavaObject, request: TableRequest
     return replace(request, version=version, timestamp=None), snapshot
 
 
-def check_types(application: Application, snapshot: Snapshot) -> None:
+def check_types(application: Application, snapshot: Snapshot, *, is_read: bool = True) -> None:
     """Refuses a table with a type that this Spark has not got, or with files of a type that is not the column's nor narrower.
+
+    Args:
+        application: the application.
+        snapshot: the table.
+        is_read: whether its columns stay, so that its files have to be read as them.
 
     Raises:
         UnsupportedFeatureError: it has one.
     """
-    for column, old, new in unsupported_changes(snapshot.schema, snapshot.protocol):
+    for column, old, new in unsupported_changes(snapshot.schema, snapshot.protocol) if is_read else ():
         raise UnsupportedFeatureError(
             "Unable to operate on this table because an unsupported type change was applied. "
             f"Field {column} was changed from {old} to {new}.",

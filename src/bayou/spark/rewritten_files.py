@@ -20,6 +20,7 @@ from bayou.spark.progress import operation
 from bayou.spark.stored_rows import beside_stored_rows, stored_rows
 from bayou.spark.types import readable_schema
 from bayou.spark.write_request import WriteRequest
+from bayou.spark.write_settings import string_prefix_of
 from bayou.spark.write_target import WriteTarget
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ def rewrite_files(target: AlterTarget, snapshot: Snapshot, positions: pa.Array, 
         else:
             transaction.read_whole_table()
         request = WriteRequest(snapshot.table_uri, "append", storage_options=target.options, data_change=False)
+        request = replace(request, string_prefix=string_prefix_of(target.settings, snapshot.table_uri))
         frame = stored_rows(target.application, target.spark, snapshot, positions, options=target.options)
         beside = replace(beside_stored_rows(snapshot), feeds=False)  # no row changes
         added = write_new_files(target.application, frame, request, after, beside=beside)

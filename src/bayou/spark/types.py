@@ -118,24 +118,27 @@ def _as_table_has(given: DataType, table: DataType) -> DataType:
 
 def contains_user_defined(kind: DataType) -> bool:
     """Whether a type is one of some program's own somewhere: SQL has no name for it, and no cast to it but from NULL."""
-    if isinstance(kind, StructType):
-        return any(contains_user_defined(field.type) for field in kind.fields)
-    if isinstance(kind, ArrayType):
-        return contains_user_defined(kind.element_type)
-    if isinstance(kind, MapType):
-        return contains_user_defined(kind.key_type) or contains_user_defined(kind.value_type)
-    return isinstance(kind, UserDefinedType)
+    return any(isinstance(each, UserDefinedType) for each in _innermost(kind))
 
 
 def contains_void(kind: DataType) -> bool:
     """Whether a type is void somewhere: such a column is in no file."""
-    if isinstance(kind, StructType):
-        return any(contains_void(field.type) for field in kind.fields)
-    if isinstance(kind, ArrayType):
-        return contains_void(kind.element_type)
-    if isinstance(kind, MapType):
-        return contains_void(kind.key_type) or contains_void(kind.value_type)
-    return kind in ("void", "null")
+    return any(each in ("void", "null") for each in _innermost(kind))
+
+
+def _innermost(kind: DataType) -> Iterator[str | UserDefinedType]:
+    """The types in a type that hold no others."""
+    match kind:
+        case StructType(fields):
+            for field in fields:
+                yield from _innermost(field.type)
+        case ArrayType(element, _):
+            yield from _innermost(element)
+        case MapType(key, value, _):
+            yield from _innermost(key)
+            yield from _innermost(value)
+        case _:
+            yield kind
 
 
 def stored_type(kind: DataType) -> DataType | None:
@@ -171,18 +174,11 @@ def sql_type(kind: DataType) -> str:
 
 def kinds(kind: DataType) -> Iterator[str]:
     """The names of all primitive types in a type."""
-    if isinstance(kind, StructType):
-        for field in kind.fields:
-            yield from kinds(field.type)
-    elif isinstance(kind, ArrayType):
-        yield from kinds(kind.element_type)
-    elif isinstance(kind, MapType):
-        yield from kinds(kind.key_type)
-        yield from kinds(kind.value_type)
-    elif isinstance(kind, UserDefinedType):
-        yield from kinds(kind.stored)
-    else:
-        yield kind
+    for each in _innermost(kind):
+        if isinstance(each, UserDefinedType):
+            yield from kinds(each.stored)
+        else:
+            yield each
 
 
 def as_nullable(schema: StructType) -> StructType:

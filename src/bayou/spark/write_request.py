@@ -96,6 +96,7 @@ class WriteRequest:
         statement: the statement that makes the table with these rows; None for a write.
         cluster_by: the paths of the clustering columns; None where none were named.
         stream: the micro-batch of a streaming query that the rows are; None where they are none.
+        string_prefix: how many characters of a text statistics keep, where the table does not say; None for the usual 32.
         keeps_null_partitions: whether a dynamic overwrite leaves partitions with NULL among their values
             (`useNullIntolerantEqualityWithDPO`).
     """
@@ -120,6 +121,7 @@ class WriteRequest:
     target_alias: str | None = None
     cluster_by: ClusteringColumns | None = None
     stream: StreamBatch | None = None
+    string_prefix: int | None = None
     keeps_null_partitions: bool = False
 
     @property

@@ -22,6 +22,7 @@ _TXN_AUTO_RESET: Final = "spark.databricks.delta.write.txnVersion.autoReset.enab
 _AUTO_MERGE: Final = "spark.databricks.delta.schema.autoMerge.enabled"
 _USER_METADATA: Final = "spark.databricks.delta.commitInfo.userMetadata"
 _OPTIMIZE_WRITE: Final = "spark.databricks.delta.optimizeWrite.enabled"
+_STRING_PREFIX: Final = "spark.databricks.io.skipping.stringPrefixLength"
 _PARTITION_MODE: Final = "spark.sql.sources.partitionOverwriteMode"
 
 REPLAYED: Final = "replayed"
@@ -85,6 +86,23 @@ def optimizes_writes(settings: Mapping[str, str]) -> bool | None:
     return _is_on(settings, _OPTIMIZE_WRITE) if _OPTIMIZE_WRITE in settings else None
 
 
+def string_prefix_of(settings: Mapping[str, str], table: str) -> int | None:
+    """How many characters of a text statistics keep, where the table does not say; None where the session does not either.
+
+    Raises:
+        InvalidOptionError: it is no number from 0 on.
+    """
+    text = settings.get(_STRING_PREFIX)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit()):
+        message = f"The session's setting {_STRING_PREFIX} is {text!r}, which is no number of characters."
+        raise InvalidOptionError(
+            message, table=table, option=_STRING_PREFIX, value=text, next_step="set it to a number, or unset it."
+        )
+    return int(text)
+
+
 def with_settings(request: WriteRequest, settings: Mapping[str, str]) -> WriteRequest:
     """The request with what the session's settings say of what it leaves open.
 
@@ -103,6 +121,7 @@ def with_settings(request: WriteRequest, settings: Mapping[str, str]) -> WriteRe
         user_metadata=request.user_metadata or user_metadata_of(settings),
         dynamic_partitions=dynamic,
         optimize_write=optimizes_writes(settings) if request.optimize_write is None else request.optimize_write,
+        string_prefix=string_prefix_of(settings, request.path),
     )
 
 

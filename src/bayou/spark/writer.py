@@ -151,10 +151,11 @@ def _target(
     application: Application, frame: DataFrame, request: WriteRequest, snapshot: Snapshot | None, settings: Mapping[str, str]
 ) -> WriteTarget:
     log = application.logs.get(request.path, request.storage_options)
-    if snapshot is not None:
-        check_types(application, snapshot)
     given = readable_schema(parse_schema(frame.schema.json()))
-    given = given if snapshot is None else as_table_has(given, snapshot.schema)
+    if snapshot is not None:
+        has_new_columns = request.overwrite_schema or request.replaces_table
+        check_types(application, snapshot, is_read=not has_new_columns)
+        given = given if has_new_columns else as_table_has(given, snapshot.schema)
     try:
         target = write_target(request, given, log, snapshot, settings)
     except SchemaMismatchError as mismatch:

@@ -19,7 +19,7 @@ from bayou.spark.jvm.session import refresh_caches
 from bayou.spark.new_files import NO_FILES, delete_files
 from bayou.spark.progress import operation
 from bayou.spark.write_request import WriteRequest
-from bayou.spark.write_settings import REPLAYED, optimizes_writes, spend_batch
+from bayou.spark.write_settings import REPLAYED, optimizes_writes, spend_batch, string_prefix_of
 
 if TYPE_CHECKING:
     from bayou.log.deleted_rows import DeletedRows
@@ -66,8 +66,9 @@ class Outcome:
 
 def write_request(change: Change) -> WriteRequest:
     """The request of a write of new files for the operation."""
-    optimizes, options = optimizes_writes(change.settings), change.target.storage_options
-    return WriteRequest(change.snapshot.table_uri, "append", storage_options=options, optimize_write=optimizes)
+    uri, options = change.snapshot.table_uri, change.target.storage_options
+    optimizes, prefix = optimizes_writes(change.settings), string_prefix_of(change.settings, uri)
+    return WriteRequest(uri, "append", storage_options=options, optimize_write=optimizes, string_prefix=prefix)
 
 
 def commit(change: Change, transaction: Transaction, outcome: Outcome, watch: Stopwatch) -> RowChangeResult:

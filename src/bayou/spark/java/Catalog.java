@@ -39,7 +39,7 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   private static final Pattern TRUNCATE_PARTITION = Pattern.compile("(?is)" + BEFORE + "truncate" + GAP + "++table\\b" + GAP + "*+" + PART + "(?:" + GAP + "*+\\." + GAP + "*+" + PART + ")*+" + GAP + "*+partition" + GAP + "*+\\(");
 
   // Of a table, not of the columns of a query.
-  private static final Pattern DESCRIBE = Pattern.compile("(?is)" + GAP + "*+desc(?:ribe)?+" + GAP + "++(?:table" + GAP + "++)?+(?:(?:extended|formatted)" + GAP + "++)?+(?!(?:query|select|with|from|values|table|map|reduce)\\b|\\().*");
+  private static final Pattern DESCRIBE = Pattern.compile("(?is)" + GAP + "*+desc(?:ribe)?+" + GAP + "++(?:table" + GAP + "++)?+(?:(?:extended|formatted)" + GAP + "++)?+(?!.*\\bas" + GAP + "++json\\b)(?!(?:query|select|with|from|values|table|map|reduce)\\b|\\().*");
 
   // Reads take Spark's way over an entry and the data source. Rows that are written, ALTER TABLE and TRUNCATE TABLE come to a table of ours.
   public Table loadTable(Identifier name) throws Exception {

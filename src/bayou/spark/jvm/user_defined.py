@@ -42,10 +42,17 @@ def known_type(kind: UserDefinedType) -> DataType:
     """
     name = json.loads(kind.description).get("pyClass")
     found = _class_of(name) if isinstance(name, str) else None
-    if found is None:
-        return kind.stored
-    own = parse_schema(json.dumps({"type": "struct", "fields": [{"name": "own", "type": found().jsonValue()}]})).fields[0].type
-    return own if isinstance(own, UserDefinedType) and own == kind else kind.stored
+    own = None if found is None else _described(found)
+    return kind.stored if own is None or own != kind else own
+
+
+def _described(found: type[SparkUserDefinedType]) -> DataType | None:
+    """A type of this program's in its own words; None of a class that has none, such as one that others are made of."""
+    try:
+        described = json.dumps({"type": "struct", "fields": [{"name": "own", "type": found().jsonValue()}]})
+    except Exception:  # noqa: BLE001  (it is the program's code, which the log had no business to ask)
+        return None
+    return parse_schema(described).fields[0].type
 
 
 def for_spark(json_text: str) -> str:
@@ -75,7 +82,8 @@ def _known(kind: DataType) -> DataType:
 
 def _class_of(name: str) -> type[SparkUserDefinedType] | None:
     module, _, attribute = name.rpartition(".")
-    found = getattr(_module(module), attribute, None)
+    loaded = _module(module)
+    found = None if loaded is None else vars(loaded).get(attribute)  # a module may import what it is asked for
     is_type = isinstance(found, type) and issubclass(found, SparkUserDefinedType) and found is not SparkUserDefinedType
     return found if is_type else None
 
