@@ -225,7 +225,9 @@ def test_constraints_are_not_taken_with_what_they_cannot_be(spark, table, table_
     assert constraints(table_path) == {}
 
 
-def test_a_name_whose_first_part_is_a_catalog_is_none_of_the_sessions_tables(spark):
+@pytest.mark.parametrize("active", [True, False])
+def test_a_name_whose_first_part_is_a_catalog_is_none_of_the_sessions_tables(spark, active):
+    (spark if active else spark.newSession()).createDataFrame([(1,)], "id int")  # makes its session the active one
     settings = {
         "spark.sql.catalog.elsewhere": "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
         "spark.sql.catalog.elsewhere.url": "jdbc:derby:memory:other;create=true",
@@ -241,6 +243,7 @@ def test_a_name_whose_first_part_is_a_catalog_is_none_of_the_sessions_tables(spa
     finally:
         for name in settings:
             spark.conf.unset(name)
+        spark.createDataFrame([(1,)], "id int")
 
 
 @pytest.fixture
