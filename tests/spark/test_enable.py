@@ -101,7 +101,6 @@ def test_no_sql_verb_reads_a_table_on_a_session_without_the_rule(session_without
     [
         "delete from delta.`{path}` where id = 1",
         "update delta.`{path}` set id = 2",
-        "merge into delta.`{path}` t using (select 1 id) s on t.id = s.id when matched then delete",
     ],
     ids=lambda statement: statement.split()[0],
 )
@@ -121,13 +120,23 @@ def test_no_sql_verb_changes_a_table_past_its_log_on_a_session_without_the_rule(
         session_without_rule.sql(f"drop table {name}")
 
 
-def test_a_truncation_goes_through_the_log_on_a_session_without_the_rule_too(session_without_rule, table_path, tmp_path):
+@pytest.mark.parametrize(
+    ("statement", "operation"),
+    [
+        ("truncate table {name}", "TRUNCATE"),
+        ("merge into {name} t using (select explode(array(1L, 2L)) id) s on t.id = s.id when matched then delete", "MERGE"),
+    ],
+    ids=["truncate", "merge"],
+)
+def test_these_go_through_the_log_on_a_session_without_the_rule_too(
+    session_without_rule, table_path, tmp_path, statement, operation
+):
     numbers_table(table_path, [1, 2])
-    name = "emptied_" + tmp_path.name.replace("-", "_")
+    name = f"emptied_{operation.lower()}_{tmp_path.name.replace('-', '_')}"
     session_without_rule.sql(f"create table {name} using delta location '{table_path}'")
     try:
-        session_without_rule.sql(f"truncate table {name}")
-        assert next(iter(bayou.open(table_path).history())).operation == "TRUNCATE"
+        session_without_rule.sql(statement.format(name=name))
+        assert next(iter(bayou.open(table_path).history())).operation == operation
         assert ids(bayou.read(enable(session_without_rule), table_path)) == []
     finally:
         session_without_rule.sql(f"drop table {name}")

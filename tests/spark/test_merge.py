@@ -751,7 +751,9 @@ def test_a_table_of_far_more_rows_than_the_source_stays_where_it_is(spark, tmp_p
     bayou.write(spark.sql(f"select id * {table_rows} div 900 id, {wide} from range(1000)"), str(tmp_path / "source"))
     news = bayou.read(spark, str(tmp_path / "source")).alias("s")
     monkeypatch.setattr(source_rows, "_FEW_ROWS", 10)
-    monkeypatch.setattr(source_rows, "memory_bytes", lambda _: 16 * 300_000)  # there is room for the short texts alone
+    monkeypatch.setattr(
+        source_rows, "memory_bytes", lambda _: source_rows._OF_MEMORY * 300_000
+    )  # there is room for the short texts alone
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "20KB")
     try:
         with sorted_joins(spark) as found:

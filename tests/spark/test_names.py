@@ -110,8 +110,10 @@ def test_a_table_is_saved_appended_to_and_overwritten_by_name_and_keeps_its_hist
     assert ids(spark.table(name)) == [1, 2, 3]
     people(spark, (4, "d")).write.format("delta").mode("overwrite").saveAsTable(name)
     assert ids(spark.table(name)) == [4]
-    assert operations(spark, name) == ["CREATE TABLE AS SELECT", "WRITE", "WRITE", "WRITE"]
+    assert operations(spark, name) == ["CREATE TABLE AS SELECT", "WRITE", "WRITE", "CREATE OR REPLACE TABLE AS SELECT"]
     assert log_of(spark, name).snapshot().metadata.id == table_id
+    parameters = log_of(spark, name).history(1)[0].operation_parameters
+    assert (parameters["isV1SaveAsTableOverwrite"], parameters["isManaged"]) == ("true", "true")
     assert ids(bayou.read(spark, log_of(spark, name).table_uri, version=2)) == [1, 2, 3]
 
 

@@ -37,7 +37,7 @@ def test_rows_with_the_same_values_are_replaced_and_files_without_one_stay(spark
     after = set(bayou.open(table_path).snapshot().files(["path"])["path"].to_pylist())
     assert len(before & after) == 1
     entry = bayou.open(table_path).history(1)[0]
-    assert (entry.operation, entry.operation_parameters["replaceUsingCols"]) == ("WRITE", "k")
+    assert (entry.operation, entry.operation_parameters["replaceUsingCols"]) == ("WRITE", "(k)")
 
 
 @pytest.mark.smoke
@@ -45,6 +45,15 @@ def test_a_condition_on_both_sides_says_what_is_replaced(spark, table_path):
     saved(spark, table_path, (1, "a"), (5, "b"), (8, "c"))
     overwriting(spark, (4, "x"), (6, "y"), replaceOn="t.k > s.k and t.k < s.k + 3", targetAlias="t").save(table_path)
     assert rows_of(spark, table_path) == [(1, "a"), (4, "x"), (6, "y")]
+
+
+def test_columns_that_both_sides_have_need_aliases(spark, table_path):
+    saved(spark, table_path, (1, "a"))
+    for condition in ("k = k", "t.k = k"):
+        with pytest.raises(InvalidOptionError, match="targetAlias") as caught:
+            overwriting(spark, (1, "x"), replaceOn=condition, targetAlias="t").save(table_path)
+        assert caught.value.error_class == "DELTA_INSERT_REPLACE_ON_AMBIGUOUS_COLUMNS_IN_CONDITION"
+    assert rows_of(spark, table_path) == [(1, "a")]
 
 
 def test_null_matches_nothing_and_no_rows_replace_nothing(spark, table_path):

@@ -99,8 +99,8 @@ class ConstraintStatements:
     def __init__(self, application: Application) -> None:
         self._application = application
 
-    def __call__(self, text: str, _nothing: object) -> JavaObject | None:
-        """The command for a statement that Spark's parser refused, called by `bayou.Parser`; None leaves it refused."""
+    def of_text(self, text: str) -> JavaObject | None:
+        """The command for a statement that Spark's parser refused; None leaves it refused."""
         jvm = self._application.jvm
         statement = ConstraintStatement.read(words(jvm, text))
         if statement is None:

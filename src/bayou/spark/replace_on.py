@@ -6,13 +6,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidOptionError
 from bayou.log.file_statistics import to_predicate
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.change_rows import FATE, Fate
-from bayou.spark.jvm.merge import is_stable
+from bayou.spark.jvm.merge import error_class_of, is_stable
 from bayou.spark.jvm.relation import alias_of
 from bayou.spark.overwrite import ReplacedRows
 from bayou.spark.stored_rows import beside_stored_rows, stored_rows
@@ -66,7 +67,12 @@ def rows_replaced_on(application: Application, frame: DataFrame, request: WriteR
             named = _equal(request.replace_using, frame.columns, schema.names, snapshot)
             return rows.alias(_TABLE).join(frame.alias(_ROWS), named, how)
         aliased = rows if request.target_alias is None else rows.alias(request.target_alias)
-        return aliased.join(frame, F.expr(request.replace_on or "true"), how)
+        try:
+            return aliased.join(frame, F.expr(request.replace_on or "true"), how)
+        except AnalysisException as error:
+            if error_class_of(error) != "AMBIGUOUS_REFERENCE":
+                raise
+            raise _ambiguous(error, snapshot) from error
 
     touched = [row[0] for row in matching(every, "left_semi").select(_FILE).distinct().collect()] if len(every) else []
     positions, predicate = pa.array(sorted(touched), pa.int64()), to_predicate([], snapshot.schema)
@@ -119,6 +125,19 @@ def _unresolved(name: str, snapshot: Snapshot) -> InvalidOptionError:
         error_class="UNRESOLVED_INSERT_REPLACE_USING_COLUMN",
         sql_state="42703",
         option="replaceUsing",
+    )
+
+
+def _ambiguous(error: AnalysisException, snapshot: Snapshot) -> InvalidOptionError:
+    return InvalidOptionError(
+        "Columns of replaceOn are ambiguous: the table and the rows have them both. "
+        f"Spark says: {str(error).partition('SQLSTATE')[0].strip()}",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        error_class="DELTA_INSERT_REPLACE_ON_AMBIGUOUS_COLUMNS_IN_CONDITION",
+        sql_state="42702",
+        option="replaceOn",
+        next_step="give the rows an alias (df.alias), the table one by targetAlias, and put them before the columns.",
     )
 
 

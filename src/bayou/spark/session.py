@@ -8,11 +8,11 @@ import warnings
 from typing import TYPE_CHECKING
 
 from bayou.spark.application import Application
-from bayou.spark.constraint_statements import ConstraintStatements
 from bayou.spark.errors import raised_as_pyspark
 from bayou.spark.jvm.adapters import Adapters, has_delta_spark
 from bayou.spark.jvm.callbacks import BiConsumer, BiFunction
 from bayou.spark.jvm.session import install_catalog, install_rule, java_session
+from bayou.spark.parsed_statements import ParsedStatements
 from bayou.spark.provider import Provider
 from bayou.spark.rule import RuleBody
 from bayou.spark.session_catalog import SessionCatalog
@@ -29,7 +29,7 @@ def enable(spark: SparkSession) -> SparkSession:
 
     Afterwards `spark.read.format("delta")`, `df.write.format("delta")`, SQL by path and catalog tables that use `delta` work on
     it, from any language. Tables with names come to bayou by one setting, `spark.sql.catalog.spark_catalog`, unless it names a
-    catalog already. Before Spark 4.1 statements about constraints do by a parser that is asked what Spark's refuses. Nothing of
+    catalog already. Statements that Spark refuses do by a parser behind its own; see `jvm.session`. Nothing of
     PySpark is replaced. Costs below a second, once.
 
     Where delta-spark's JAR is on the session, `format("delta")` stays delta-spark's; bayou's own functions work beside it.
@@ -52,7 +52,7 @@ def enable(spark: SparkSession) -> SparkSession:
         provider = Provider(application)
         adapters.set_static("delta.DefaultSource", "body", BiFunction(application.jvm, provider))
         adapters.set_static("bayou.Catalog", "body", BiFunction(application.jvm, SessionCatalog(application)))
-        adapters.set_static("bayou.Parser", "body", BiFunction(application.jvm, ConstraintStatements(application)))
+        adapters.set_static("bayou.Parser", "body", BiFunction(application.jvm, ParsedStatements(application)))
         adapters.set_static("bayou.DeltaTable", "inserter", BiConsumer(application.jvm, provider.insert))
         application.provided = True
         if has_delta_spark(application.jvm):

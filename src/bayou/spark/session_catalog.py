@@ -201,10 +201,12 @@ class SessionCatalog:
         properties = {name: value for name, value in definition.properties.items() if name not in given}
         request = replace(request, properties={**request.properties, **properties})
         # An overwrite by saveAsTable keeps the table: replaceWhere, dynamic partitions and overwriteSchema are as for a path.
-        if not (statement.writer == "saveAsTable" and statement.kind == "createOrReplace" and place.is_registered):
-            made = Statement(statement.operation, definition.comment, place.managed, statement.kind != "create")
+        overwrites = statement.writer == "saveAsTable" and statement.kind == "createOrReplace"
+        if not (overwrites and request.replaces_a_part):
+            replaces = statement.kind != "create" and not (overwrites and place.is_registered)
+            made = Statement(statement.operation, definition.comment, place.managed, replaces, overwrites)
             request = replace(request, statement=made)
-            if made.replaces and statement.writer != "saveAsTable":
+            if replaces and not overwrites:
                 request = _whole(request, given)
         write(self._application, rows, request)
         if place.name is not None and not place.is_registered:

@@ -74,7 +74,7 @@ def place_of(catalog: Catalog, definition: TableDefinition) -> Place:
     if entry.is_view or entry.provider != "delta":
         message = f"{definition.name} is not a Delta table. Please drop this table first if you would like to recreate it."
         raise TableExistsError(message, table=definition.name, error_class="DELTA_NOT_A_DELTA_TABLE", sql_state="0AKDD")
-    return Place(qualify(entry.location).uri, name, is_registered=True, managed=False)
+    return Place(qualify(entry.location).uri, name, is_registered=True, managed=entry.managed)
 
 
 def refuse_other_files(log: DeltaLog, *, is_expected: bool = False) -> None:

@@ -43,12 +43,14 @@ class Statement:
         comment: what the table is.
         managed: whether the catalog chose the table's folder.
         replaces: whether the table takes the place of the one that is there, with its schema, its properties and its id.
+        overwrites: whether it is an overwrite by `saveAsTable`, which the history shows as a statement.
     """
 
     operation: str
     comment: str | None
     managed: bool
     replaces: bool
+    overwrites: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,11 @@ class WriteRequest:
     def replaces_table(self) -> bool:
         """Whether the table is another one afterwards."""
         return self.statement is not None and self.statement.replaces
+
+    @property
+    def replaces_a_part(self) -> bool:
+        """Whether an overwrite says by a condition, or by columns, which rows it replaces."""
+        return any(each is not None for each in (self.replace_where, self.replace_on, self.replace_using))
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], mode: str, partition_by: str | Sequence[str] | None = None) -> WriteRequest:

@@ -193,6 +193,19 @@ def _replaced(application: Application, frame: DataFrame, request: WriteRequest,
     return replaced_rows(application, frame.sparkSession, request, snapshot)
 
 
+def _how(request: WriteRequest) -> dict[str, object]:
+    """What the history shows of how a write changes a table that may be there."""
+    if request.mode == "error":
+        return {}
+    facts = {
+        "isV1SaveAsTableOverwrite": request.statement is not None and request.statement.overwrites,
+        "isDynamicPartitionOverwrite": request.dynamic_partitions,
+        "canOverwriteSchema": request.overwrite_schema,
+        "canMergeSchema": request.merge_schema,
+    }
+    return {name: True for name, is_so in facts.items() if is_so}
+
+
 def _transaction(application: Application, request: WriteRequest, log: DeltaLog, snapshot: Snapshot | None) -> Transaction:
     parameters: dict[str, object] = {"mode": _MODE_NAMES[request.mode], "partitionBy": list(request.partition_by or ())}
     if request.cluster_by is not None:
@@ -202,9 +215,8 @@ def _transaction(application: Application, request: WriteRequest, log: DeltaLog,
     if request.replace_on is not None:
         parameters["replaceOnCond"] = request.replace_on
     if request.replace_using is not None:
-        parameters["replaceUsingCols"] = ",".join(request.replace_using)
-    if request.dynamic_partitions and (request.partition_by or (snapshot is not None and snapshot.partition_columns)):
-        parameters["isDynamicPartitionOverwrite"] = True
+        parameters["replaceUsingCols"] = f"({', '.join(request.replace_using)})"
+    parameters |= _how(request)
     operation = "WRITE"
     if request.stream is not None:
         operation = "STREAMING UPDATE"
@@ -222,9 +234,13 @@ def _transaction(application: Application, request: WriteRequest, log: DeltaLog,
         txn=request.txn,
         replaces_table=snapshot is not None and request.replaces_table,
     )
-    if request.stream is not None and request.stream.reads_itself:
+    if (request.stream is not None and request.stream.reads_itself) or (snapshot is None and _replaces_all(request)):
         transaction.read_whole_table()
     return transaction
+
+
+def _replaces_all(request: WriteRequest) -> bool:
+    return request.mode == "overwrite" and not request.replaces_a_part
 
 
 def _lost_creation(request: WriteRequest, target: WriteTarget, error: DeltaError) -> bool:
@@ -285,7 +301,8 @@ def _commit(
     """Commits new files; they are deleted again where it is certain that they are not in the log."""
     if request.statement is not None:
         managed = request.statement.managed
-        transaction.describe(creation_parameters(target.metadata, request.cluster_by, managed=managed))
+        parameters = creation_parameters(target.metadata, request.cluster_by, managed=managed)
+        transaction.describe(parameters | _how(request))
     take_back = partial(delete_files, request, added.actions)
     with taking_back(take_back):
         gone = _files_to_remove(transaction, request, target, added, replaced)

@@ -16,7 +16,7 @@ from bayou.protocol.sql_text import column_sql
 from bayou.spark.alignment import same_names_and_types
 from bayou.spark.expressions import path_of
 from bayou.spark.jvm import row_changes
-from bayou.spark.types import spark_data_type
+from bayou.spark.types import spark_data_type, sql_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -122,6 +122,10 @@ def _refuse_conflicts(found: Sequence[Assignment], snapshot: Snapshot) -> None:
                 )
 
 
+def _schema_of(kind: DataType) -> str:
+    return schema_to_json(StructType((StructField("value", kind),)))
+
+
 class NewValues:
     """The new values of an UPDATE's columns."""
 
@@ -132,7 +136,7 @@ class NewValues:
         self._spark = spark
         self._snapshot = snapshot
         self._by_path = {tuple(name.lower() for name in each.path): each for each in assignments}
-        self._is_ansi = settings.get(_STORE_POLICY, "ANSI").upper() != "LEGACY"
+        self._policy = settings.get(_STORE_POLICY, "ANSI").upper()
         self.names = frozenset(path[0] for path in self._by_path)
 
     def of(self, field: StructField) -> Column:
@@ -173,9 +177,25 @@ class NewValues:
                 value = F.transform_values(value, lambda _, v: self._stored(v, given.value_type, values, (*path, "value")))
             return value
         plain = StructField("value", wanted)
-        if not self._is_ansi:
+        if self._policy == "STRICT":
+            self._check_up_cast(given, wanted, path)
+        if self._policy != "ANSI":
             return value.cast(spark_data_type(plain))
         return row_changes.ansi_cast(self._bridge, value, self._spark, schema_to_json(StructType((plain,))), column_sql(path))
+
+    def _check_up_cast(self, given: DataType, wanted: DataType, path: tuple[str, ...]) -> None:
+        """Refuses a cast that may lose something, where the session's policy is STRICT."""
+        if row_changes.can_up_cast(self._bridge, *map(_schema_of, (given, wanted))):
+            return
+        raise SchemaMismatchError(
+            f'Cannot up cast the value for {column_sql(path)} from "{sql_type(given).upper()}" to "{sql_type(wanted).upper()}".',
+            table=self._snapshot.table_uri,
+            version=self._snapshot.version,
+            error_class="CANNOT_UP_CAST_DATATYPE",
+            sql_state="42846",
+            next_step="cast the value yourself, or set spark.sql.storeAssignmentPolicy to ANSI.",
+            problems=(column_sql(path),),
+        )
 
     def _struct(self, value: Column, given: StructType, wanted: StructType, path: tuple[str, ...]) -> Column:
         names = {field.name.lower() for field in given.fields}

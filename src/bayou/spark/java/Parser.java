@@ -2,37 +2,51 @@
 package bayou;
 
 import java.lang.reflect.Field;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.util.Locale;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.SparkSessionExtensions;
-import org.apache.spark.sql.catalyst.FunctionIdentifier;
-import org.apache.spark.sql.catalyst.TableIdentifier;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.execution.SparkSqlParser;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
+import org.apache.spark.sql.execution.command.ExplainCommand;
 
-// The session's own parser, and behind it Python, which is asked for a statement that the session's parser refuses.
-public class Parser extends SparkSqlParser {
+// The session's own parser, and behind it Python, which is asked for a statement about a constraint that the session's parser
+// refuses, and for each MERGE: Spark's analyzer refuses columns that the table is to get, and structs in arrays by name.
+public class Parser implements InvocationHandler {
   public static BiFunction body;
   private final ParserInterface session;
 
   public Parser(ParserInterface session) { this.session = session; }
 
-  public LogicalPlan parsePlan(String text) throws ParseException {
+  public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
+    boolean isPlan = method.getName().startsWith("parsePlan");  // from Spark 4.1 on with parameters, too
     try {
-      return session.parsePlan(text);
-    } catch (ParseException unknown) {
-      Object found = text.toLowerCase(Locale.ROOT).contains("constraint") ? asked(text, unknown) : null;
+      Object plan = method.invoke(session, arguments);
+      Object found = isPlan ? ours(arguments[0], plan) : null;
+      return found == null ? plan : found;
+    } catch (InvocationTargetException failed) {
+      Throwable unknown = failed.getCause();
+      boolean isOurs = isPlan && unknown instanceof ParseException && ((String) arguments[0]).toLowerCase(Locale.ROOT).contains("constraint");
+      Object found = isOurs ? asked((String) arguments[0], unknown) : null;
       if (found == null) throw unknown;
-      return (LogicalPlan) found;
+      return found;
     }
   }
 
-  private static Object asked(String text, ParseException unknown) {
+  private static Object ours(Object text, Object plan) {
+    if (plan instanceof MergeIntoTable) return body.apply(text, plan);
+    if (!(plan instanceof ExplainCommand)) return null;
+    ExplainCommand explain = (ExplainCommand) plan;
+    Object found = ours(text, explain.logicalPlan());
+    return found == null ? null : new ExplainCommand((LogicalPlan) found, explain.mode());
+  }
+
+  private static Object asked(String text, Throwable unknown) {
     try {
       return body.apply(text, null);
     } catch (RuntimeException failed) {
@@ -41,32 +55,27 @@ public class Parser extends SparkSqlParser {
     }
   }
 
-  public LogicalPlan parseQuery(String text) throws ParseException { return session.parseQuery(text); }
+  private static ParserInterface over(ParserInterface there) {
+    if (isOn(there)) return there;
+    return (ParserInterface) Proxy.newProxyInstance(Parser.class.getClassLoader(), new Class[] {ParserInterface.class}, new Parser(there));
+  }
 
-  public Expression parseExpression(String text) throws ParseException { return session.parseExpression(text); }
-
-  public TableIdentifier parseTableIdentifier(String text) throws ParseException { return session.parseTableIdentifier(text); }
-
-  public FunctionIdentifier parseFunctionIdentifier(String text) throws ParseException { return session.parseFunctionIdentifier(text); }
-
-  public SEQ parseMultipartIdentifier(String text) throws ParseException { return session.parseMultipartIdentifier(text); }
-
-  public StructType parseTableSchema(String text) throws ParseException { return session.parseTableSchema(text); }
-
-  public DataType parseDataType(String text) throws ParseException { return session.parseDataType(text); }
+  private static boolean isOn(ParserInterface there) {
+    return Proxy.isProxyClass(there.getClass()) && Proxy.getInvocationHandler(there) instanceof Parser;
+  }
 
   // A session that runs keeps its parser for good; those that will be made of it ask their extensions for one.
   public static void install(SESSION session) throws Exception {
     ParserInterface there = session.sessionState().sqlParser();
-    if (there instanceof Parser) return;
+    if (isOn(there)) return;
     Field field = org.apache.spark.sql.internal.SessionState.class.getDeclaredField("sqlParser");
     field.setAccessible(true);
-    field.set(session.sessionState(), new Parser(there));
+    field.set(session.sessionState(), over(there));
     SparkSessionExtensions extensions = (SparkSessionExtensions) session.getClass().getMethod("extensions", new Class[0]).invoke(session, new Object[0]);  // not public in Scala
     extensions.injectParser(new Made());
   }
 
   public static class Made extends scala.runtime.AbstractFunction2 {
-    public Object apply(Object session, Object parser) { return parser instanceof Parser ? parser : new Parser((ParserInterface) parser); }
+    public Object apply(Object session, Object parser) { return over((ParserInterface) parser); }
   }
 }

@@ -67,12 +67,14 @@ class CatalogEntry:
         location: its URI; empty for none.
         is_view: whether it is a view.
         name: its name with those of its database and its catalog, as users see it.
+        managed: whether the catalog chose its folder.
     """
 
     provider: str
     location: str
     is_view: bool
     name: str = ""
+    managed: bool = False
 
 
 class Catalog:
@@ -109,10 +111,10 @@ class Catalog:
         found = catalog.getTableMetadata(name.identifier)
         provider = found.provider()
         location = found.storage().locationUri()
-        is_view = str(found.tableType().name()) == "VIEW"
+        kind = str(found.tableType().name())
         uri = "" if location.isEmpty() else self._jvm.static("org.apache.hadoop.fs.Path")(location.get()).toString()
         shown = str(found.identifier().unquotedString())
-        return CatalogEntry("" if provider.isEmpty() else provider.get().lower(), uri, is_view, shown)
+        return CatalogEntry("" if provider.isEmpty() else provider.get().lower(), uri, kind == "VIEW", shown, kind == "MANAGED")
 
     def delta_location(self, text: str) -> str:
         """Where the Delta table of a name lies, as SQL has the name: its path, or the URI that the catalog knows.

@@ -269,8 +269,20 @@ def parsed_statement(spark: SparkSession, statement: JavaObject) -> JavaObject |
         if children.size() != 1:
             return None
         parsed = children.head()
+    return None if has_parameters(parsed) else parsed
+
+
+def has_parameters(parsed: JavaObject) -> bool:
+    """Whether a parsed statement has parameters in it."""
     shown = parsed.toString()
-    return None if "namedparameter(" in shown or "posparameter(" in shown else parsed
+    return "namedparameter(" in shown or "posparameter(" in shown
+
+
+def table_name_of(jvm: Jvm, parsed: JavaObject) -> list[str] | None:
+    """The parts of the name of the table that a parsed relation is; None where it is something else, or a table as it was."""
+    while parsed.nodeName() in ("SubqueryAlias", "UnresolvedSubqueryColumnAliases"):
+        parsed = parsed.child()
+    return [str(each) for each in jvm.list_of(parsed.multipartIdentifier())] if parsed.nodeName() == "UnresolvedRelation" else None
 
 
 def name_of(jvm: Jvm, parsed: JavaObject) -> str | None:

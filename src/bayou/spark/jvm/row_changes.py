@@ -290,6 +290,18 @@ def ansi_cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str, name: str
     return column(jvm, jvm.static(f"{_EXPRESSIONS}.CheckOverflowInTableInsert")(cast, name))
 
 
+def can_up_cast(jvm: Jvm, given: str, wanted: str) -> bool:
+    """Whether each value of a type is one of another.
+
+    Args:
+        jvm: the bridge.
+        given: JSON of a schema with one column of the type.
+        wanted: the same for the other type.
+    """
+    types = (struct_type(jvm, each).apply(0).dataType() for each in (given, wanted))
+    return bool(jvm.module(f"{_EXPRESSIONS}.Cast").canUpCast(*types))
+
+
 def with_named_overflow(jvm: Jvm, value: JavaObject, name: str) -> JavaObject:
     """A value that Spark cast for a column, with an error that names the column; any other value as it is.
 

@@ -68,7 +68,7 @@ def copy_of(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
 def install_rule(jvm: Jvm, session: JavaObject, body: Callable[[], Callable[..., Any]]) -> None:
     """Puts bayou's optimizer rule on a session, behind the rules that are there, and on those that will be made of it; once.
 
-    With it goes the parser for statements that Spark's own does not know.
+    With it goes the parser for statements that Spark's own does not know, or that its analyzer would refuse.
 
     Args:
         jvm: the bridge.
@@ -79,27 +79,23 @@ def install_rule(jvm: Jvm, session: JavaObject, body: Callable[[], Callable[...,
     sessions = adapters.static("bayou.NewSessions")
     if not sessions.isOn(session):
         sessions.install(session, adapters.new(_RULE, BiFunction(jvm, body())))
-        if not (_knows_constraints(jvm) or has_delta_spark(jvm)):
+        if not has_delta_spark(jvm):
             _install_parser(jvm, session)
 
 
 def _install_parser(jvm: Jvm, session: JavaObject) -> None:
-    """Lets bayou read the statements about constraints, on a session whose parser does not know them, and on those made of it.
+    """Lets bayou read what Spark's parser does not know, and what its analyzer would refuse, on a session and on those made of it.
 
-    The parser that is there stays, and is asked first. Spark knows the statements from 4.1 on.
+    That is statements about constraints before Spark 4.1, and each MERGE. The parser that
+    is there stays, and is asked first.
     """
     try:
         Adapters.of(jvm).static("bayou.Parser").install(session)
     except Py4JJavaError as error:  # a JVM that lets nobody at Spark's own fields
-        _logger.warning("ADD CONSTRAINT and DROP CONSTRAINT stay unknown to SQL: %s", error.java_exception.toString())
-
-
-def _knows_constraints(jvm: Jvm) -> bool:
-    try:
-        jvm.java_class("org.apache.spark.sql.catalyst.plans.logical.AddConstraint")
-    except LookupError:
-        return False
-    return True
+        _logger.warning(
+            "ADD CONSTRAINT and DROP CONSTRAINT before Spark 4.1 stay unknown to SQL, and MERGE is what Spark resolves: %s",
+            error.java_exception.toString(),
+        )
 
 
 def install_catalog(spark: SparkSession, adapters: Adapters) -> None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
     Pairs = list[tuple[Any, Any]]
+
+
+_NO_EXPRESSIONS: Final = "Aggregate, window and generator functions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,10 +268,12 @@ class Resolver:
         try:
             return catalyst.resolved(self._bridge, self._spark, plan, values)
         except catalyst.NotAnExpressionError:
-            what = "Aggregate, window and generator functions"
-            raise self._unsupported(what, "DELTA_AGGREGATION_NOT_SUPPORTED", "42903") from None
+            raise self._unsupported(_NO_EXPRESSIONS, "DELTA_AGGREGATION_NOT_SUPPORTED", "42903") from None
         except AnalysisException as error:
-            if catalyst.error_class_of(error).startswith("UNRESOLVED_COLUMN"):
+            name = catalyst.error_class_of(error)
+            if name.startswith(("MISSING_GROUP_BY", "MISSING_AGGREGATION")):  # columns beside an aggregate
+                raise self._unsupported(_NO_EXPRESSIONS, "DELTA_AGGREGATION_NOT_SUPPORTED", "42903") from error
+            if name.startswith("UNRESOLVED_COLUMN"):
                 raise self._unresolved(str(error).split("\n", 1)[0], tuple(plan.schema().fieldNames())) from error
             raise
 

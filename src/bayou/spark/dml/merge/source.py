@@ -36,8 +36,8 @@ _FAR_MORE: Final = 20
 """How many times the source's rows the table's are where shuffling them costs more than any broadcast that has room."""
 _LARGE: Final = 4
 """How many times the rows of another broadcast such a one may have."""
-_OF_MEMORY: Final = 16
-"""The part of a JVM's memory that they may take."""
+_OF_MEMORY: Final = 8
+"""The part of a JVM's memory that they may take: what Spark makes of a broadcast takes up to four times as much for a moment."""
 _FIXED: Final = ("boolean", "byte", "short", "integer", "long", "float", "double", "date", "timestamp", "timestamp_ntz")
 _UNITS = {"b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30}
 

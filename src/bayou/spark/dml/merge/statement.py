@@ -13,16 +13,20 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
-from bayou.errors import DeltaError, UnsupportedFeatureError, redact_uri
+from bayou.errors import DeltaError, UnsupportedFeatureError, redact_text, redact_uri
 from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.schema import ArrayType, MapType, StructType
+from bayou.protocol.sql_text import column_sql
 from bayou.spark.dml.change import Target
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind
 from bayou.spark.dml.merge.execute import MergeRequest, planned
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.callbacks import BiFunction
-from bayou.spark.jvm.session import session_of
+from bayou.spark.jvm.catalog import Catalog
+from bayou.spark.jvm.parser import table_name
+from bayou.spark.jvm.session import active_session, java_session, session_of
+from bayou.storage import qualify
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,6 +76,39 @@ def merge_command(application: Application, statement: JavaObject) -> JavaObject
     return row_changes.command(jvm, BiFunction(jvm, lambda node, session: _run(application, node, session)), statement, text)
 
 
+def command_of_parsed(application: Application, parsed: JavaObject) -> JavaObject | None:
+    """The command that stands for a MERGE that is parsed and not resolved yet; None where Spark is to resolve it.
+
+    Spark would refuse columns that the table has not got yet, `*` where the source lacks one of the table's, and structs within
+    arrays and maps whose fields come in another order. It resolves what is about a view, what begins with WITH, and what has
+    parameters in it; `merge_command` takes these.
+
+    Args:
+        application: the Spark application.
+        parsed: the MergeIntoTable.
+    """
+    jvm = application.jvm
+    parts = catalyst.table_name_of(jvm, parsed.targetTable())
+    if parts is None or catalyst.has_parameters(parsed):
+        return None
+    spark = active_session(jvm)
+    table = table_name(jvm, java_session(spark), column_sql(parts))
+    if table is None or not Catalog(jvm, spark).is_delta(column_sql(table)):
+        return None
+    name = column_sql(table)
+    text = f"MERGE {redact_text(name)} ON {redact_text(str(parsed.mergeCondition().sql()))}"
+    return row_changes.command(
+        jvm, BiFunction(jvm, lambda node, session: _run_parsed(application, name, node, session)), parsed, text
+    )
+
+
+def _run_parsed(application: Application, name: str, parsed: JavaObject, session: JavaObject) -> str:
+    spark = session_of(session)
+    location = Catalog(application.jvm, spark).delta_location(name)
+    target = Target.of(application, spark, qualify(location).uri, {})
+    return planned(_as_written(target, parsed.sourceTable(), parsed)).run().counts_text
+
+
 def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:
     spark = session_of(session)
     table = json.loads(row_changes.table_of(application.jvm, statement.targetTable()) or "{}")
@@ -79,7 +116,7 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
     parsed = catalyst.parsed_statement(spark, statement)
     if parsed is not None:
         try:
-            plan = planned(_as_written(target, statement, parsed))
+            plan = planned(_as_written(target, statement.sourceTable(), parsed))
         except (AnalysisException, DeltaError) as error:
             if not _is_unresolved(error):
                 raise
@@ -94,10 +131,9 @@ def _is_unresolved(error: AnalysisException | DeltaError) -> bool:
     return str(name or "").startswith(("UNRESOLVED", "DELTA_MERGE_UNRESOLVED"))
 
 
-def _as_written(target: Target, statement: JavaObject, parsed: JavaObject) -> MergeRequest:
-    """The request as the statement's text has it."""
+def _as_written(target: Target, source: JavaObject, parsed: JavaObject) -> MergeRequest:
+    """The request as the statement's text has it, with the plan of its source."""
     jvm = target.application.jvm
-    source = statement.sourceTable()
     name = catalyst.name_of(jvm, parsed.sourceTable())
     frame = catalyst.frame_of(jvm, target.spark, source if name is None else catalyst.with_name(jvm, source, name))
     return MergeRequest(

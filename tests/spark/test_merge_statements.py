@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MERGE INTO as SQL means what its text says, also where Spark's own analyzer would refuse it."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+
+import pyspark
+import pytest
+from pyspark.errors import AnalysisException
+
+import bayou
+from bayou.errors import SchemaMismatchError
+
+AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
+SAYS_SO = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 0)
+
+
+@contextlib.contextmanager
+def setting(spark, name, value):
+    spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        spark.conf.unset(name)
+
+
+@pytest.fixture
+def people(spark):
+    """The name of a table of people in the catalog."""
+    name = f"people_{uuid.uuid4().hex[:8]}"
+    spark.sql(f"create table {name} (id bigint, name string) using delta")
+    spark.sql(f"insert into {name} values (1, 'a'), (2, 'b')")
+    yield name
+    spark.sql(f"drop table {name}")
+
+
+def rows(spark, name):
+    return sorted(map(tuple, spark.table(name).collect()), key=repr)
+
+
+BOTH = "when matched then update set * when not matched then insert *"
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize(
+    "says_so", [pytest.param(True, marks=pytest.mark.skipif(not SAYS_SO, reason="Spark 4 has the words")), False]
+)
+def test_a_statement_adds_columns_and_leaves_those_that_the_source_lacks(spark, people, says_so):
+    words = "with schema evolution " if says_so else ""
+    with contextlib.nullcontext() if says_so else setting(spark, AUTO_MERGE, "true"):
+        spark.sql(f"merge {words}into {people} t using (select explode(array(2L, 3L)) id, 7 age) s on t.id = s.id {BOTH}")
+        spark.sql(f"merge {words}into {people} using (select 4L id) s on {people}.id = s.id when not matched then insert *")
+        assert spark.table(people).columns == ["id", "name", "age"]
+        assert rows(spark, people) == [(1, "a", None), (2, "b", 7), (3, None, 7), (4, None, None)]
+        one = "using (select 1L id, 1.5D w, 9 u) s on t.id = s.id when matched then update set w = s.w"
+        spark.sql(f"merge {words}into {people} t {one}")
+    assert spark.table(people).columns == ["id", "name", "age", "w"]
+    assert rows(spark, people)[0] == (1, "a", None, 1.5)
+
+
+def test_without_evolution_the_source_of_a_star_has_all_columns(spark, people):
+    with pytest.raises(AnalysisException):
+        spark.sql(f"merge into {people} t using (select 4L id) s on t.id = s.id when not matched then insert *")
+    with pytest.raises(AnalysisException):
+        spark.sql(f"merge into {people} t using (select 1L id, 2 w) s on t.id = s.id when matched then update set w = s.w")
+    assert rows(spark, people) == [(1, "a"), (2, "b")]
+
+
+@pytest.mark.smoke
+def test_fields_of_structs_in_arrays_and_maps_go_by_their_names(spark, table_path):
+    target = f"delta.`{table_path}`"
+    spark.sql(
+        f"create table {target} (id int, l array<struct<a: int, b: string>>, m map<string, struct<a: int, b: string>>) using delta"
+    )
+    spark.sql(f"insert into {target} values (1, null, null)")
+    values = "array(named_struct('b', 'x', 'a', 5L)) l, map('k', named_struct('b', 'y', 'a', 6L)) m"
+    spark.sql(f"merge into {target} t using (select explode(array(1, 2)) id, {values}) s on t.id = s.id {BOTH}")
+    found = spark.sql(f"select id, l[0].a, l[0].b, m['k'].a, m['k'].b from {target} order by id").collect()
+    assert list(map(tuple, found)) == [(1, 5, "x", 6, "y"), (2, 5, "x", 6, "y")]
+
+
+@pytest.mark.parametrize(
+    ("clauses", "error_class"),
+    [
+        ("and max(s.id) > 1 when matched then delete", "DELTA_AGGREGATION_NOT_SUPPORTED"),
+        ("when matched and rand() > 2 then delete", "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED"),
+    ],
+)
+def test_conditions_are_refused_by_delta_sparks_names(spark, people, clauses, error_class):
+    with pytest.raises(AnalysisException) as caught:
+        spark.sql(f"merge into {people} t using (select 1L id) s on t.id = s.id {clauses}")
+    assert error_class in str(caught.value)
+
+
+def test_explaining_a_merge_runs_nothing(spark, people):
+    text = f"merge into {people} t using (select 9L id, 1 w) s on t.id = s.id when not matched then insert (id) values (s.id)"
+    for kind in ("", "extended ", "formatted "):
+        assert people in spark.sql(f"explain {kind}{text}").first()[0]
+    assert rows(spark, people) == [(1, "a"), (2, "b")]
+
+
+def test_tables_that_are_not_ours_are_refused(spark, people):
+    other = f"{people}_parquet"
+    spark.sql(f"create table {other} using parquet as select 1L id")
+    with pytest.raises(AnalysisException):
+        spark.sql(f"merge into {other} t using {people} s on t.id = s.id when matched then delete")
+    assert rows(spark, other) == [(1,)]
+    spark.sql(f"drop table {other}")
+
+
+def test_a_temporary_view_hides_a_table_of_its_name(spark, people, table_path):
+    spark.range(5).write.format("delta").save(table_path)
+    spark.read.format("delta").load(table_path).createOrReplaceTempView(people)
+    spark.sql(f"merge into {people} t using (select 4L id) s on t.id = s.id when matched then delete")
+    spark.catalog.dropTempView(people)
+    assert rows(spark, people) == [(1, "a"), (2, "b")]
+    assert bayou.read(spark, table_path).count() == 4
+
+
+def test_the_strict_policy_refuses_what_may_lose_something(spark, people):
+    with setting(spark, "spark.sql.storeAssignmentPolicy", "STRICT"):
+        with pytest.raises(SchemaMismatchError) as caught:
+            spark.sql(f"merge into {people} t using (select 1L id) s on t.id = s.id when matched then update set id = 2.5D")
+        assert caught.value.error_class == "CANNOT_UP_CAST_DATATYPE"
+        with pytest.raises(SchemaMismatchError):
+            bayou.DeltaTable.forName(spark, people).update(set={"id": "'7'"})
+        bayou.DeltaTable.forName(spark, people).update("id = 1", set={"id": "cast(5 as short)", "name": "null"})
+    assert rows(spark, people) == [(2, "b"), (5, None)]
