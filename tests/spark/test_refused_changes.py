@@ -121,9 +121,9 @@ PLAIN = {
         "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",
         merged("select 1L id union all select 1L", "when matched then update set v = 'x'"),
     ),
-    "MERGE of an unknown column": ("UNRESOLVED_COLUMN.WITH_SUGGESTION", merged(ONE, "when matched then update set other = 1")),
+    "MERGE of an unknown column": ("DELTA_MERGE_UNRESOLVED_EXPRESSION", merged(ONE, "when matched then update set other = 1")),
     "MERGE on an unknown column": (
-        "UNRESOLVED_COLUMN.WITH_SUGGESTION",
+        "DELTA_MERGE_UNRESOLVED_EXPRESSION",
         merged(ONE, "when matched then delete", on="t.other = s.id"),
     ),
     "MERGE without clauses": ("DELTA_MERGE_MISSING_WHEN", lambda table: table.merge(table.toDF(), "true").execute()),
@@ -139,13 +139,13 @@ PLAIN = {
     ),
     "MERGE that sets twice": ("DELTA_CONFLICT_SET_COLUMN", merged(ONE, "when matched then update set v = 'x', v = 'y'")),
     "MERGE by chance": (
-        "INVALID_NON_DETERMINISTIC_EXPRESSIONS",
+        "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED",
         merged(ONE, "when matched then delete", on="t.id = s.id and rand() > 0.5"),
     ),
     "MERGE by a subquery": ("DELTA_UNSUPPORTED_SUBQUERY", merged(ONE, "when matched then delete", on="t.id in (select 1)")),
-    "MERGE by an aggregate": ("UNSUPPORTED_EXPR_FOR_OPERATOR", merged(ONE, "when matched then delete", on="max(t.id) = s.id")),
+    "MERGE by an aggregate": ("DELTA_AGGREGATION_NOT_SUPPORTED", merged(ONE, "when matched then delete", on="max(t.id) = s.id")),
     "MERGE of everything from too few columns": (
-        "UNRESOLVED_COLUMN.WITH_SUGGESTION",
+        "DELTA_MERGE_UNRESOLVED_EXPRESSION",
         merged(ONE, "when matched then update set *"),
     ),
     # properties and protocol
@@ -287,7 +287,7 @@ OTHERS = {
     ),
     ("ruled", "too long"): ("DELTA_EXCEED_CHAR_VARCHAR_LIMIT", saved("select 1L id, 'abcd' v")),
     ("ruled", "too long in SQL"): ("DELTA_EXCEED_CHAR_VARCHAR_LIMIT", "insert into {t} values (1, 'abcd', 1)"),
-    ("ruled", "UPDATE that is too long"): ("EXCEED_LIMIT_LENGTH", "update {t} set v = 'abcd'"),
+    ("ruled", "UPDATE that is too long"): ("DELTA_EXCEED_CHAR_VARCHAR_LIMIT", "update {t} set v = 'abcd'"),
     ("ruled", "a rule twice"): ("DELTA_CONSTRAINT_ALREADY_EXISTS", lambda table: table.addConstraint("Positive", "id > 0")),
     ("ruled", "a column of a rule"): (
         "DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP",

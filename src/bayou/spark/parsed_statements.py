@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayou.spark.constraint_statements import ConstraintStatements
-from bayou.spark.dml.merge.statement import command_of_parsed
+from bayou.spark.dml.merge.statement import command_of_parsed_merge
+from bayou.spark.dml.statements import command_of_parsed_update
 
 if TYPE_CHECKING:
     from bayou.spark.application import Application
@@ -25,6 +26,9 @@ class ParsedStatements:
 
         Args:
             text: the statement.
-            parsed: the MergeIntoTable that it is, or explains; None where Spark's parser refused it.
+            parsed: the UpdateTable or MergeIntoTable that it is, or explains; None where Spark's parser refused it.
         """
-        return self._constraints.of_text(text) if parsed is None else command_of_parsed(self._application, parsed)
+        if parsed is None:
+            return self._constraints.of_text(text)
+        make = command_of_parsed_update if parsed.nodeName() == "UpdateTable" else command_of_parsed_merge
+        return make(self._application, parsed)

@@ -16,7 +16,7 @@ from bayou.protocol.sql_text import column_sql
 from bayou.spark.alignment import same_names_and_types
 from bayou.spark.expressions import path_of
 from bayou.spark.jvm import row_changes
-from bayou.spark.types import spark_data_type, sql_type
+from bayou.spark.types import sql_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -176,12 +176,11 @@ class NewValues:
             if not same_names_and_types(given.value_type, wanted.value_type):
                 value = F.transform_values(value, lambda _, v: self._stored(v, given.value_type, values, (*path, "value")))
             return value
-        plain = StructField("value", wanted)
         if self._policy == "STRICT":
             self._check_up_cast(given, wanted, path)
-        if self._policy != "ANSI":
-            return value.cast(spark_data_type(plain))
-        return row_changes.ansi_cast(self._bridge, value, self._spark, schema_to_json(StructType((plain,))), column_sql(path))
+        if self._policy == "LEGACY":
+            return row_changes.legacy_cast(self._bridge, value, self._spark, _schema_of(wanted))
+        return row_changes.ansi_cast(self._bridge, value, self._spark, _schema_of(wanted), column_sql(path))
 
     def _check_up_cast(self, given: DataType, wanted: DataType, path: tuple[str, ...]) -> None:
         """Refuses a cast that may lose something, where the session's policy is STRICT."""

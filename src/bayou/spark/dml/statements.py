@@ -11,16 +11,20 @@ from pyspark.sql import Column
 from bayou.errors import UnsupportedFeatureError, redact_uri
 from bayou.spark.dml.change import Target, change_of, table_columns
 from bayou.spark.dml.condition import check_condition, refuse_subqueries
+from bayou.spark.dml.defaults import default_of
 from bayou.spark.dml.delete import plan_delete
+from bayou.spark.dml.parsed import command_of_parsed
 from bayou.spark.dml.update import plan_update
 from bayou.spark.dml.values_in_sql import values_in_sql
+from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.callbacks import BiFunction
 from bayou.spark.jvm.session import session_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from bayou.log.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.dml.result import PlannedChange
     from bayou.spark.jvm.bridge import JavaObject
@@ -69,12 +73,38 @@ def planned_update(
         raise ValueError("'set' cannot be None.")
     _check_condition(condition)
     given = _checked_assignments(assignments)
-    snapshot = target.latest()
+    jvm, spark = target.application.jvm, target.spark
+    pairs = [(catalyst.attribute(jvm, name), row_changes.expression(jvm, spark, value)) for name, value in given.items()]
+    where = None if condition is None else row_changes.expression(jvm, spark, condition)
+    return _planned_update(target, alias, where, pairs, txn)
+
+
+def _planned_update(
+    target: Target,
+    alias: str | None,
+    condition: JavaObject | None,
+    pairs: Sequence[tuple[JavaObject, JavaObject]],
+    txn: tuple[str, int] | None = None,
+) -> PlannedChange:
+    """An UPDATE of expressions that are not resolved."""
+    jvm, snapshot = target.application.jvm, target.latest()
+    given = [(name, _value(target, snapshot, alias, name, value)) for name, value in pairs]
     columns = table_columns(snapshot)
-    jvm = target.application.jvm
     resolved, statement, values = row_changes.update_statement(jvm, target.spark, columns, alias, condition, given)
     check_condition("UPDATE", row_changes.condition_of_statement(resolved), snapshot)
     return plan_update(change_of(target, "UPDATE", statement, snapshot, values=values, txn=txn))
+
+
+def _value(target: Target, snapshot: Snapshot, alias: str | None, name: JavaObject, value: JavaObject) -> JavaObject:
+    """A value as it was given; for the word DEFAULT what the column's default is."""
+    jvm, schema = target.application.jvm, snapshot.schema
+    if not row_changes.is_default(jvm, value) or schema.field("default") is not None:
+        return value
+    parts = row_changes.parts_of(jvm, name)
+    if len(parts) > 1 and alias is not None and parts[0].lower() == alias.lower():
+        parts = parts[1:]
+    field = schema.field(parts[0]) if len(parts) == 1 else None
+    return row_changes.expression(jvm, target.spark, default_of(jvm, target.spark, field, schema, snapshot))
 
 
 def _check_condition(condition: Any) -> None:
@@ -130,6 +160,22 @@ def command_of(application: Application, statement: JavaObject) -> JavaObject:
     where = "" if expressions.condition is None else f" WHERE {row_changes.sql_of(jvm, expressions.condition)}"
     text = f"{operation} delta.`{redact_uri(json.loads(table)['path'])}`{where}"
     return row_changes.command(jvm, BiFunction(jvm, lambda node, session: _run(application, node, session)), statement, text)
+
+
+def command_of_parsed_update(application: Application, parsed: JavaObject) -> JavaObject | None:
+    """The command that stands for an UPDATE that is parsed and not resolved yet; None where Spark is to resolve it.
+
+    Args:
+        application: the Spark application.
+        parsed: the UpdateTable.
+    """
+    return command_of_parsed(application, parsed, parsed.table(), row_changes.condition_of_statement(parsed), _planned_as_written)
+
+
+def _planned_as_written(target: Target, parsed: JavaObject) -> PlannedChange:
+    jvm = target.application.jvm
+    pairs = [(each.key(), each.value()) for each in jvm.list_of(parsed.assignments())]
+    return _planned_update(target, catalyst.name_of(jvm, parsed.table()), row_changes.condition_of_statement(parsed), pairs)
 
 
 def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:

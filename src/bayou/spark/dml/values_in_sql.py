@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING
 
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.expression_functions import ExpressionKind
 from bayou.protocol.schema import ArrayType, MapType, StructType
+from bayou.spark.dml.defaults import default_of
 from bayou.spark.expressions import path_of
 from bayou.spark.jvm import row_changes
-from bayou.spark.jvm.parser import parsed
-from bayou.spark.jvm.session import java_session
-from bayou.spark.stored_expressions import check_stored
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
@@ -76,18 +73,9 @@ class _Written:
 
 def _as_written(target: Target, snapshot: Snapshot, written: _Written, field: StructField, value: JavaObject) -> JavaObject | None:
     jvm, spark = target.application.jvm, target.spark
-    default = field.metadata.get(CURRENT_DEFAULT)
     text = written.value
-    if isinstance(default, str) and row_changes.is_default(jvm, text):
-        check_stored(
-            parsed(jvm, java_session(spark), default),
-            ExpressionKind.COLUMN_DEFAULT,
-            snapshot.schema,
-            of=f"the default of column {field.name!r}",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-        )
-        text = row_changes.expression(jvm, spark, default)
+    if CURRENT_DEFAULT in field.metadata and row_changes.is_default(jvm, text):
+        text = row_changes.expression(jvm, spark, default_of(jvm, spark, field, snapshot.schema, snapshot))
     elif not _has_struct(field.type):
         return value
     return row_changes.resolved_value(jvm, spark, written.statement, written.parsed, text)

@@ -13,10 +13,11 @@ import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
+import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 import org.apache.spark.sql.execution.command.ExplainCommand;
 
 // The session's own parser, and behind it Python, which is asked for a statement about a constraint that the session's parser
-// refuses, and for each MERGE: Spark's analyzer refuses columns that the table is to get, and structs in arrays by name.
+// refuses, and for each UPDATE and MERGE: Spark's analyzer refuses columns that a table is to get, and casts values by rules of its own.
 public class Parser implements InvocationHandler {
   public static BiFunction body;
   private final ParserInterface session;
@@ -39,7 +40,7 @@ public class Parser implements InvocationHandler {
   }
 
   private static Object ours(Object text, Object plan) {
-    if (plan instanceof MergeIntoTable) return body.apply(text, plan);
+    if (plan instanceof MergeIntoTable || plan instanceof UpdateTable) return body.apply(text, plan);
     if (!(plan instanceof ExplainCommand)) return null;
     ExplainCommand explain = (ExplainCommand) plan;
     Object found = ours(text, explain.logicalPlan());

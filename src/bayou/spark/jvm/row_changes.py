@@ -14,7 +14,7 @@ from bayou.spark.jvm.relation import dataset, struct_type
 from bayou.spark.jvm.session import java_session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -49,8 +49,8 @@ def update_statement(
     spark: SparkSession,
     schema: str,
     alias: str | None,
-    condition: str | Column | None,
-    assignments: Mapping[str, str | Column],
+    condition: JavaObject | None,
+    assignments: Sequence[tuple[JavaObject, JavaObject]],
 ) -> tuple[JavaObject, JavaObject, list[JavaObject]]:
     """An UPDATE, as Spark resolved it and as it optimised it, and the values as they were given; see `delete_statement`.
 
@@ -60,15 +60,14 @@ def update_statement(
         schema: JSON of the table's columns.
         alias: the name by which expressions may call the table.
         condition: which rows; None for all.
-        assignments: the new values by column.
+        assignments: columns and their new values, none of them resolved.
     """
     table = _table(jvm, spark, schema, alias)
-    values = _resolved(jvm, spark, table, [expression(jvm, spark, value) for value in assignments.values()])
+    values = _resolved(jvm, spark, table, [value for _, value in assignments])
     # Spark would cast the values to the columns' types, structs by position; so that it does not, each column is set to itself.
-    names = jvm.module("org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute")
     assignment = jvm.static(f"{_LOGICAL}.Assignment")
-    made = [assignment(names.quotedString(name), names.quotedString(name)) for name in assignments]
-    where = jvm.none if condition is None else jvm.some(expression(jvm, spark, condition))
+    made = [assignment(name, name) for name, _ in assignments]
+    where = jvm.none if condition is None else jvm.some(condition)
     execution = _execution(jvm, spark, jvm.static(f"{_LOGICAL}.UpdateTable")(table, jvm.seq(made), where))
     return execution.analyzed(), execution.optimizedPlan(), values
 
@@ -114,6 +113,20 @@ def resolved_value(
         return _resolved(jvm, spark, table, [value])[0]
     except FAILED_CALL:
         return None
+
+
+def text_of(found: JavaObject) -> str:
+    """An expression as it can be shown, whether it is resolved or not."""
+    try:
+        text: str = found.sql()
+    except FAILED_CALL:  # some ask for types
+        text = found.toString()
+    return text
+
+
+def parts_of(jvm: Jvm, name: JavaObject) -> tuple[str, ...]:
+    """The parts of the name of a column that is not resolved."""
+    return tuple(map(str, jvm.list_of(name.nameParts())))
 
 
 def is_default(jvm: Jvm, value: JavaObject) -> bool:
@@ -284,10 +297,18 @@ def ansi_cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str, name: str
         kind: JSON of a schema with one column of the type.
         name: the column that the value is for.
     """
-    wanted = struct_type(jvm, kind).apply(0).dataType()
-    mode = jvm.module(f"{_EXPRESSIONS}.EvalMode").ANSI()
-    cast = jvm.static(f"{_EXPRESSIONS}.Cast")(expression(jvm, spark, value), wanted, jvm.none, mode)
+    cast = _cast(jvm, value, spark, kind, jvm.module(f"{_EXPRESSIONS}.EvalMode").ANSI())
     return column(jvm, jvm.static(f"{_EXPRESSIONS}.CheckOverflowInTableInsert")(cast, name))
+
+
+def legacy_cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str) -> Column:
+    """A column cast to a type; what the type cannot hold is NULL, or cut off, whatever the session says; see `ansi_cast`."""
+    return column(jvm, _cast(jvm, value, spark, kind, jvm.module(f"{_EXPRESSIONS}.EvalMode").LEGACY()))
+
+
+def _cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str, mode: JavaObject) -> JavaObject:
+    wanted = struct_type(jvm, kind).apply(0).dataType()
+    return jvm.static(f"{_EXPRESSIONS}.Cast")(expression(jvm, spark, value), wanted, jvm.none, mode)
 
 
 def can_up_cast(jvm: Jvm, given: str, wanted: str) -> bool:

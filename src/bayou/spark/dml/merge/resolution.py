@@ -11,20 +11,17 @@ from pyspark.sql import Column
 
 from bayou.errors import InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
 from bayou.protocol.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.expression_functions import ExpressionKind
 from bayou.protocol.generated_columns import generation_expression
 from bayou.protocol.identity_columns import is_identity
 from bayou.protocol.identity_rules import refuse_explicit_values
 from bayou.protocol.schema import StructType, parse_schema, schema_to_json
 from bayou.spark.column_references import refuse_widened
 from bayou.spark.dml.assignments import assignments_of, typed_assignments
+from bayou.spark.dml.defaults import default_of
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.evolution import evolved_schema
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import row_changes
-from bayou.spark.jvm.parser import parsed
-from bayou.spark.jvm.session import java_session
-from bayou.spark.stored_expressions import check_stored
 from bayou.spark.types import as_nullable, readable_schema
 from bayou.spark.write_target import merge_widening
 
@@ -217,18 +214,7 @@ class Resolver:
             return value
         path = self._path(key)
         field = schema.field(path[0]) if len(path) == 1 else None
-        default = None if field is None else field.metadata.get(CURRENT_DEFAULT)
-        if not isinstance(default, str):
-            return "null"
-        check_stored(
-            parsed(self._bridge, java_session(self._spark), default),
-            ExpressionKind.COLUMN_DEFAULT,
-            schema,
-            of=f"the default of column {path[0]!r}",
-            table=self._snapshot.table_uri,
-            version=self._snapshot.version,
-        )
-        return default
+        return default_of(self._bridge, self._spark, field, schema, self._snapshot)
 
     def _star(self, clause: Clause, field: StructField, source: StructType, above: tuple[str, ...]) -> Pairs:
         given = source.field(field.name)

@@ -13,27 +13,27 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
-from bayou.errors import DeltaError, UnsupportedFeatureError, redact_text, redact_uri
+from bayou.errors import DeltaError, UnsupportedFeatureError, redact_uri
 from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.schema import ArrayType, MapType, StructType
-from bayou.protocol.sql_text import column_sql
 from bayou.spark.dml.change import Target
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind
 from bayou.spark.dml.merge.execute import MergeRequest, planned
+from bayou.spark.dml.parsed import command_of_parsed, is_unresolved
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.callbacks import BiFunction
-from bayou.spark.jvm.catalog import Catalog
-from bayou.spark.jvm.parser import table_name
-from bayou.spark.jvm.session import active_session, java_session, session_of
-from bayou.storage import qualify
+from bayou.spark.jvm.session import session_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pyspark.sql import DataFrame
+
     from bayou.log.snapshot import Snapshot
     from bayou.protocol.schema import DataType
     from bayou.spark.application import Application
+    from bayou.spark.dml.result import PlannedChange
     from bayou.spark.jvm.bridge import JavaObject
 
 OPERATION = "MergeIntoTable"
@@ -76,37 +76,19 @@ def merge_command(application: Application, statement: JavaObject) -> JavaObject
     return row_changes.command(jvm, BiFunction(jvm, lambda node, session: _run(application, node, session)), statement, text)
 
 
-def command_of_parsed(application: Application, parsed: JavaObject) -> JavaObject | None:
+def command_of_parsed_merge(application: Application, parsed: JavaObject) -> JavaObject | None:
     """The command that stands for a MERGE that is parsed and not resolved yet; None where Spark is to resolve it.
-
-    Spark would refuse columns that the table has not got yet, `*` where the source lacks one of the table's, and structs within
-    arrays and maps whose fields come in another order. It resolves what is about a view, what begins with WITH, and what has
-    parameters in it; `merge_command` takes these.
 
     Args:
         application: the Spark application.
         parsed: the MergeIntoTable.
     """
-    jvm = application.jvm
-    parts = catalyst.table_name_of(jvm, parsed.targetTable())
-    if parts is None or catalyst.has_parameters(parsed):
-        return None
-    spark = active_session(jvm)
-    table = table_name(jvm, java_session(spark), column_sql(parts))
-    if table is None or not Catalog(jvm, spark).is_delta(column_sql(table)):
-        return None
-    name = column_sql(table)
-    text = f"MERGE {redact_text(name)} ON {redact_text(str(parsed.mergeCondition().sql()))}"
-    return row_changes.command(
-        jvm, BiFunction(jvm, lambda node, session: _run_parsed(application, name, node, session)), parsed, text
-    )
+    return command_of_parsed(application, parsed, parsed.targetTable(), parsed.mergeCondition(), _planned)
 
 
-def _run_parsed(application: Application, name: str, parsed: JavaObject, session: JavaObject) -> str:
-    spark = session_of(session)
-    location = Catalog(application.jvm, spark).delta_location(name)
-    target = Target.of(application, spark, qualify(location).uri, {})
-    return planned(_as_written(target, parsed.sourceTable(), parsed)).run().counts_text
+def _planned(target: Target, parsed: JavaObject) -> PlannedChange:
+    frame = catalyst.frame_of(target.application.jvm, target.spark, parsed.sourceTable())
+    return planned(_as_written(target, frame, parsed))
 
 
 def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:
@@ -116,9 +98,9 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
     parsed = catalyst.parsed_statement(spark, statement)
     if parsed is not None:
         try:
-            plan = planned(_as_written(target, statement.sourceTable(), parsed))
+            plan = planned(_as_written(target, _source(target, statement, parsed), parsed))
         except (AnalysisException, DeltaError) as error:
-            if not _is_unresolved(error):
+            if not is_unresolved(error):
                 raise
         else:
             return plan.run().counts_text
@@ -126,19 +108,19 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
     return planned(_as_resolved(target, statement)).run().counts_text
 
 
-def _is_unresolved(error: AnalysisException | DeltaError) -> bool:
-    name = error.error_class if isinstance(error, DeltaError) else catalyst.error_class_of(error)
-    return str(name or "").startswith(("UNRESOLVED", "DELTA_MERGE_UNRESOLVED"))
-
-
-def _as_written(target: Target, source: JavaObject, parsed: JavaObject) -> MergeRequest:
-    """The request as the statement's text has it, with the plan of its source."""
-    jvm = target.application.jvm
+def _source(target: Target, statement: JavaObject, parsed: JavaObject) -> DataFrame:
+    """The source as Spark resolved it, by the name that the text has for it."""
+    jvm, source = target.application.jvm, statement.sourceTable()
     name = catalyst.name_of(jvm, parsed.sourceTable())
-    frame = catalyst.frame_of(jvm, target.spark, source if name is None else catalyst.with_name(jvm, source, name))
+    return catalyst.frame_of(jvm, target.spark, source if name is None else catalyst.with_name(jvm, source, name))
+
+
+def _as_written(target: Target, source: DataFrame, parsed: JavaObject) -> MergeRequest:
+    """The request as the statement's text has it, with the rows of its source."""
+    jvm = target.application.jvm
     return MergeRequest(
         target,
-        frame,
+        source,
         catalyst.name_of(jvm, parsed.targetTable()),
         parsed.mergeCondition(),
         _clauses(catalyst.clauses_of(jvm, parsed)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MERGE INTO as SQL means what its text says, also where Spark's own analyzer would refuse it."""
+"""UPDATE and MERGE INTO as SQL mean what their text says, also where Spark's own analyzer would refuse it or cast otherwise."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from pyspark.errors import AnalysisException
 
 import bayou
-from bayou.errors import SchemaMismatchError
+from bayou.errors import CastOverflowError, SchemaMismatchError
 
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 SAYS_SO = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 0)
@@ -128,3 +128,50 @@ def test_the_strict_policy_refuses_what_may_lose_something(spark, people):
             bayou.DeltaTable.forName(spark, people).update(set={"id": "'7'"})
         bayou.DeltaTable.forName(spark, people).update("id = 1", set={"id": "cast(5 as short)", "name": "null"})
     assert rows(spark, people) == [(2, "b"), (5, None)]
+
+
+@pytest.mark.smoke
+def test_values_of_an_update_are_cast_by_the_sessions_policy_for_what_is_stored(spark, people):
+    with setting(spark, "spark.sql.storeAssignmentPolicy", "LEGACY"):
+        spark.sql(f"update {people} set id = 'five' where id = 1")
+    assert rows(spark, people) == [(2, "b"), (None, "a")]
+    with pytest.raises(CastOverflowError):
+        spark.sql(f"update {people} set id = 1e30D where id = 2")
+    with setting(spark, "spark.sql.storeAssignmentPolicy", "STRICT"), pytest.raises(SchemaMismatchError):
+        spark.sql(f"update {people} set id = '7' where id = 2")
+
+
+@pytest.mark.smoke
+def test_structs_in_an_update_go_by_their_names_wherever_they_are(spark, table_path):
+    target = f"delta.`{table_path}`"
+    spark.sql(f"create table {target} (id int, s struct<a: int, b: string>, l array<struct<a: int, b: string>>) using delta")
+    spark.sql(f"insert into {target} values (1, null, null)")
+    spark.sql(f"update {target} set s = named_struct('b', 'x', 'a', 5), l = array(named_struct('b', 'y', 'a', 6))")
+    assert tuple(spark.sql(f"select s.a, s.b, l[0].a, l[0].b from {target}").first()) == (5, "x", 6, "y")
+    with pytest.raises(SchemaMismatchError, match="All nested columns must match"):
+        spark.sql(f"update {target} set s = named_struct('a', 5)")
+    spark.sql(f"update {target} t set t.s.a = 9 where t.s.b = 'x'")
+    assert spark.sql(f"select s.a from {target}").first()[0] == 9
+
+
+@pytest.mark.smoke
+def test_statements_may_call_tables_by_their_full_names(spark, people):
+    database = spark.catalog.currentDatabase()
+    full = f"{database}.{people}"
+    spark.sql(f"update {full} set {full}.name = 'u' where {full}.id = 1")
+    spark.sql(f"merge into {full} using {full} as s on {full}.id = s.id + 1 when matched then update set {full}.name = 'm'")
+    assert rows(spark, people) == [(1, "u"), (2, "m")]
+
+
+@pytest.mark.smoke
+def test_an_update_to_default_sets_the_columns_default(spark, table_path):
+    target = f"delta.`{table_path}`"
+    feature = "tblproperties ('delta.feature.allowColumnDefaults' = 'supported')"
+    spark.sql(f"create table {target} (id int, v int default 7, w int) using delta {feature}")
+    for way in ("statement", "method"):
+        spark.sql(f"insert overwrite {target} values (1, 2, 3)")
+        if way == "statement":
+            spark.sql(f"update {target} as t set t.v = default, w = default where id = 1")
+        else:
+            bayou.DeltaTable.forPath(spark, table_path).update("id = 1", {"v": "default", "w": "DEFAULT"})
+        assert tuple(spark.sql(f"select * from {target}").first()) == (1, 7, None)
