@@ -160,6 +160,7 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
         entry = Catalog(Jvm.of(sparkSession), sparkSession).delta_entry(tableOrViewName)
         table = cls.forPath(sparkSession, entry.location)
         table._name = entry.name or None  # noqa: SLF001  (of this class)
+        table._alias = entry.name.rpartition(".")[2] or None  # noqa: SLF001  (conditions may call it so)
         return table
 
     @staticmethod
@@ -218,9 +219,10 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
 
     @raised_as_pyspark
     def toDF(self) -> DataFrame:  # noqa: N802  (delta-spark's name)
-        """The table's rows; each execution reads the version that is the latest then."""
+        """The table's rows, under its alias; each execution reads the version that is the latest then."""
         request = TableRequest.from_options({**self._options, "path": self._path})
-        return read_request(Application.of(self._spark), self._spark, request)
+        rows = read_request(Application.of(self._spark), self._spark, request)
+        return rows if self._alias is None else rows.alias(self._alias)
 
     @raised_as_pyspark
     def changes(

@@ -8,7 +8,8 @@ import uuid
 
 import pyspark
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 import bayou
 from bayou.errors import CastOverflowError, SchemaMismatchError
@@ -175,3 +176,36 @@ def test_an_update_to_default_sets_the_columns_default(spark, table_path):
         else:
             bayou.DeltaTable.forPath(spark, table_path).update("id = 1", {"v": "default", "w": "DEFAULT"})
         assert tuple(spark.sql(f"select * from {target}").first()) == (1, 7, None)
+
+
+@pytest.mark.smoke
+def test_the_sessions_parser_stays_what_it_was_for_other_extensions(spark):
+    parser = spark._jsparkSession.sessionState().sqlParser()
+    for name in ("org.apache.spark.sql.catalyst.parser.ParserInterface", "org.apache.spark.internal.Logging"):
+        assert spark._jvm.java.lang.Class.forName(name).isInstance(parser)
+    with pytest.raises(ParseException):
+        spark.sql("merge into nothing")
+
+
+def test_values_may_be_cast_as_the_session_casts_any_others(spark, people):
+    follows = "spark.databricks.delta.updateAndMergeCastingFollowsAnsiEnabledFlag"
+    with setting(spark, follows, "true"), setting(spark, "spark.sql.ansi.enabled", "false"):
+        spark.sql(f"update {people} set id = 'five' where id = 1")
+    assert rows(spark, people) == [(2, "b"), (None, "a")]
+
+
+def test_a_table_taken_by_its_name_is_called_by_it(spark, people):
+    table = bayou.DeltaTable.forName(spark, people)
+    table.update(f"{people}.id = 1", {f"{people}.name": f"upper({people}.name)"})
+    table.delete(f"{people}.id = 2")
+    source = spark.sql("select 1L id, 'new' name").alias("s")
+    table.merge(source, f"{people}.id = s.id").whenMatchedUpdate(set={"name": f"concat({people}.name, s.name)"}).execute()
+    assert rows(spark, people) == [(1, "Anew")]
+    both = table.alias("x").toDF().join(table.alias("y").toDF(), F.expr("x.id = y.id"))
+    assert both.select("x.name", "y.name").first() == ("Anew", "Anew")
+
+
+def test_what_a_job_of_a_statement_fails_with_is_the_error(spark, people):
+    with pytest.raises(Exception, match="SCALAR_SUBQUERY_TOO_MANY_ROWS") as caught:
+        spark.sql(f"update {people} set name = (select name from {people})")
+    assert "UndeclaredThrowable" not in str(caught.value).split("\n\tat")[0]

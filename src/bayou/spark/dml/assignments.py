@@ -16,7 +16,7 @@ from bayou.protocol.sql_text import column_sql
 from bayou.spark.alignment import same_names_and_types
 from bayou.spark.expressions import path_of
 from bayou.spark.jvm import row_changes
-from bayou.spark.types import sql_type
+from bayou.spark.types import spark_data_type, sql_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 _STORE_POLICY = "spark.sql.storeAssignmentPolicy"
+_FOLLOWS_SESSION = "spark.databricks.delta.updateAndMergeCastingFollowsAnsiEnabledFlag"
+"""Whether values are cast as the session casts any others; see docs/settings.md."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,8 @@ class NewValues:
         self._spark = spark
         self._snapshot = snapshot
         self._by_path = {tuple(name.lower() for name in each.path): each for each in assignments}
-        self._policy = settings.get(_STORE_POLICY, "ANSI").upper()
+        follows_session = settings.get(_FOLLOWS_SESSION, "false").lower() == "true"
+        self._policy = "" if follows_session else settings.get(_STORE_POLICY, "ANSI").upper()
         self.names = frozenset(path[0] for path in self._by_path)
 
     def of(self, field: StructField) -> Column:
@@ -176,10 +179,16 @@ class NewValues:
             if not same_names_and_types(given.value_type, wanted.value_type):
                 value = F.transform_values(value, lambda _, v: self._stored(v, given.value_type, values, (*path, "value")))
             return value
-        if self._policy == "STRICT":
-            self._check_up_cast(given, wanted, path)
+        return self._cast(value, given, wanted, path)
+
+    def _cast(self, value: Column, given: DataType, wanted: DataType, path: tuple[str, ...]) -> Column:
+        """A value that is neither a struct nor a container cast by the session's policy."""
+        if not self._policy:
+            return value.cast(spark_data_type(StructField("value", wanted)))
         if self._policy == "LEGACY":
             return row_changes.legacy_cast(self._bridge, value, self._spark, _schema_of(wanted))
+        if self._policy == "STRICT":
+            self._check_up_cast(given, wanted, path)
         return row_changes.ansi_cast(self._bridge, value, self._spark, _schema_of(wanted), column_sql(path))
 
     def _check_up_cast(self, given: DataType, wanted: DataType, path: tuple[str, ...]) -> None:

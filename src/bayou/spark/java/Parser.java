@@ -6,7 +6,10 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.util.Arrays;
+import java.util.LinkedHashSet;
 import java.util.Locale;
+import java.util.Set;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.parser.ParseException;
@@ -56,9 +59,13 @@ public class Parser implements InvocationHandler {
     }
   }
 
+  // It is all that the parser is that it stands before: extensions look for interfaces of their own.
   private static ParserInterface over(ParserInterface there) {
     if (isOn(there)) return there;
-    return (ParserInterface) Proxy.newProxyInstance(Parser.class.getClassLoader(), new Class[] {ParserInterface.class}, new Parser(there));
+    Set interfaces = new LinkedHashSet();
+    for (Class each = there.getClass(); each != null; each = each.getSuperclass()) interfaces.addAll(Arrays.asList(each.getInterfaces()));
+    Class[] all = (Class[]) interfaces.toArray(new Class[0]);
+    return (ParserInterface) Proxy.newProxyInstance(there.getClass().getClassLoader(), all, new Parser(there));
   }
 
   private static boolean isOn(ParserInterface there) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package bayou;
 
+import java.lang.reflect.UndeclaredThrowableException;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.connector.ExternalCommandRunner;
 import org.apache.spark.sql.execution.command.ExternalCommandExecutor;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.apache.spark.unsafe.Platform;
 import scala.collection.immutable.Map;
 
 // What the optimiser rule puts in the place of a statement that changes rows: executing it asks Python, planning it runs nothing.
@@ -23,7 +25,11 @@ public class RowChange extends ExternalCommandExecutor {
 
   public SEQ run(org.apache.spark.sql.SparkSession session) {
     Runner runner = (Runner) runner();
-    runner.counts = (String) runner.body.apply(runner.statement, session);
+    try {
+      runner.counts = (String) runner.body.apply(runner.statement, session);
+    } catch (UndeclaredThrowableException wrapped) {  // what a job failed with, which `apply` does not declare
+      Platform.throwException(wrapped.getUndeclaredThrowable());
+    }
     return NOTHING;
   }
 
