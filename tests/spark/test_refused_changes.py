@@ -113,7 +113,7 @@ PLAIN = {
     "UPDATE of an unknown column": ("UNRESOLVED_COLUMN.WITH_SUGGESTION", "update {t} set other = 1"),
     "UPDATE twice": ("DELTA_CONFLICT_SET_COLUMN", "update {t} set id = 1, ID = 2"),
     "UPDATE of a struct and its field": ("DELTA_CONFLICT_SET_COLUMN", "update {t} set s = null, s.a = 2"),
-    "UPDATE of a map's value": ("DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION", "update {t} set m.k = 1"),
+    "UPDATE of a map's value": ("DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE", "update {t} set m.k = 1"),
     "UPDATE of what is in an array": ("DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE", "update {t} set l.element = 1"),
     "UPDATE to another type": ("DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION", "update {t} set id = array(1)"),
     "UPDATE to an aggregate": ("UNSUPPORTED_EXPR_FOR_OPERATOR", "update {t} set id = max(id)"),

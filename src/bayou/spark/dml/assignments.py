@@ -93,8 +93,8 @@ def typed_assignments(pairs: Sequence[tuple[JavaObject, JavaObject]], snapshot: 
                 f"Updating nested fields is only supported for StructType, but you are trying to update {key.sql()}.",
                 table=snapshot.table_uri,
                 version=snapshot.version,
-                error_class="DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION",
-                sql_state="0AKDC",
+                error_class="DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE",
+                sql_state="0A000",
                 features=["nested fields in arrays and maps"],
                 next_step="set the whole array or map.",
             )
