@@ -11,8 +11,8 @@ from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, p
 from bayou.protocol.schema_check import VOID_TYPES
 from bayou.protocol.sql_text import quoted_name
 from bayou.protocol.type_widening import Widening, is_widening
+from bayou.spark.jvm.casts import ansi_cast
 from bayou.spark.jvm.relation import aligned_rows
-from bayou.spark.jvm.row_changes import ansi_cast
 from bayou.spark.jvm.session import settings_of
 from bayou.spark.types import as_nullable, readable_schema
 

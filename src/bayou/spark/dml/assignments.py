@@ -15,7 +15,7 @@ from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, p
 from bayou.protocol.sql_text import column_sql
 from bayou.spark.alignment import same_names_and_types
 from bayou.spark.expressions import path_of
-from bayou.spark.jvm import row_changes
+from bayou.spark.jvm import casts, row_changes
 from bayou.spark.types import spark_data_type, sql_type
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class NewValues:
         key = tuple(name.lower() for name in path)
         found = self._by_path.get(key)
         if found is not None:
-            value = row_changes.with_named_overflow(self._bridge, found.value, column_sql(path))
+            value = casts.with_named_overflow(self._bridge, found.value, column_sql(path))
             return self._stored(row_changes.column(self._bridge, value), found.type, field, path)
         is_inside = any(each[: len(key)] == key for each in self._by_path)
         if not is_inside or not isinstance(field.type, StructType):
@@ -186,14 +186,14 @@ class NewValues:
         if not self._policy:
             return value.cast(spark_data_type(StructField("value", wanted)))
         if self._policy == "LEGACY":
-            return row_changes.legacy_cast(self._bridge, value, self._spark, _schema_of(wanted))
+            return casts.legacy_cast(self._bridge, value, self._spark, _schema_of(wanted))
         if self._policy == "STRICT":
             self._check_up_cast(given, wanted, path)
-        return row_changes.ansi_cast(self._bridge, value, self._spark, _schema_of(wanted), column_sql(path))
+        return casts.ansi_cast(self._bridge, value, self._spark, _schema_of(wanted), column_sql(path))
 
     def _check_up_cast(self, given: DataType, wanted: DataType, path: tuple[str, ...]) -> None:
         """Refuses a cast that may lose something, where the session's policy is STRICT."""
-        if row_changes.can_up_cast(self._bridge, *map(_schema_of, (given, wanted))):
+        if casts.can_up_cast(self._bridge, *map(_schema_of, (given, wanted))):
             return
         raise SchemaMismatchError(
             f'Cannot up cast the value for {column_sql(path)} from "{sql_type(given).upper()}" to "{sql_type(wanted).upper()}".',

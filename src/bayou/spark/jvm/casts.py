@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Casts of values for columns, which Spark's own functions do by the session's settings, as nodes of Catalyst that say how."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayou.spark.jvm.relation import struct_type
+from bayou.spark.jvm.row_changes import column, expression
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+
+    from bayou.spark.jvm.bridge import JavaObject, Jvm
+
+_EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
+
+
+def ansi_cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str, name: str) -> Column:
+    """A column cast to a type; a value that the type cannot hold is an error that names the column, whatever the session says.
+
+    Args:
+        jvm: the bridge.
+        value: the column.
+        spark: the session.
+        kind: JSON of a schema with one column of the type.
+        name: the column that the value is for.
+    """
+    cast = _cast(jvm, value, spark, kind, jvm.module(f"{_EXPRESSIONS}.EvalMode").ANSI())
+    return column(jvm, jvm.static(f"{_EXPRESSIONS}.CheckOverflowInTableInsert")(cast, name))
+
+
+def legacy_cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str) -> Column:
+    """A column cast to a type; what the type cannot hold is NULL, or cut off, whatever the session says; see `ansi_cast`."""
+    return column(jvm, _cast(jvm, value, spark, kind, jvm.module(f"{_EXPRESSIONS}.EvalMode").LEGACY()))
+
+
+def _cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str, mode: JavaObject) -> JavaObject:
+    wanted = struct_type(jvm, kind).apply(0).dataType()
+    return jvm.static(f"{_EXPRESSIONS}.Cast")(expression(jvm, spark, value), wanted, jvm.none, mode)
+
+
+def can_up_cast(jvm: Jvm, given: str, wanted: str) -> bool:
+    """Whether each value of a type is one of another.
+
+    Args:
+        jvm: the bridge.
+        given: JSON of a schema with one column of the type.
+        wanted: the same for the other type.
+    """
+    types = (struct_type(jvm, each).apply(0).dataType() for each in (given, wanted))
+    return bool(jvm.module(f"{_EXPRESSIONS}.Cast").canUpCast(*types))
+
+
+def with_named_overflow(jvm: Jvm, value: JavaObject, name: str) -> JavaObject:
+    """A value that Spark cast for a column, with an error that names the column; any other value as it is.
+
+    Args:
+        jvm: the bridge.
+        value: the value, resolved.
+        name: the column that the value is for.
+    """
+    if value.getClass().getSimpleName() != "Cast":
+        return value
+    by_assignment = jvm.module(f"{_EXPRESSIONS}.Cast").BY_TABLE_INSERTION()
+    if value.getTagValue(by_assignment).isEmpty():
+        return value
+    return jvm.static(f"{_EXPRESSIONS}.CheckOverflowInTableInsert")(value, name)
