@@ -95,10 +95,13 @@ def test_conditions_are_refused_by_delta_sparks_names(spark, people, clauses, er
     assert error_class in str(caught.value)
 
 
-def test_explaining_a_merge_runs_nothing(spark, people):
-    text = f"merge into {people} t using (select 9L id, 1 w) s on t.id = s.id when not matched then insert (id) values (s.id)"
-    for kind in ("", "extended ", "formatted "):
-        assert people in spark.sql(f"explain {kind}{text}").first()[0]
+def test_explaining_a_statement_looks_at_it_and_runs_nothing(spark, people):
+    merge = f"merge into {people} t using (select 9L id, 1 w) s on t.id = s.id when not matched then insert (id) values (s.id)"
+    for text in (merge, f"update {people} set id = 7"):
+        for kind in ("", "extended ", "formatted "):
+            assert people in spark.sql(f"explain {kind}{text}").first()[0]
+    for text in (merge.replace("s.id)", "s.nope)"), f"update {people} set nope = 7"):
+        assert "UNRESOLVED_COLUMN" in str(spark.sql(f"explain {text}").collect())
     assert rows(spark, people) == [(1, "a"), (2, "b")]
 
 
@@ -176,6 +179,67 @@ def test_an_update_to_default_sets_the_columns_default(spark, table_path):
         else:
             bayou.DeltaTable.forPath(spark, table_path).update("id = 1", {"v": "default", "w": "DEFAULT"})
         assert tuple(spark.sql(f"select * from {target}").first()) == (1, 7, None)
+
+
+def test_a_field_has_no_default(spark, table_path):
+    spark.sql(f"create table delta.`{table_path}` (id int, s struct<a: int, b: int>) using delta")
+    spark.sql(f"insert into delta.`{table_path}` values (1, named_struct('a', 1, 'b', 2))")
+    merge = f"merge into delta.`{table_path}` t using (select 1 id) n on t.id = n.id when matched then update set"
+    for text in (f"update delta.`{table_path}` set s.a = default", f"{merge} s.a = default"):
+        with pytest.raises(AnalysisException):
+            spark.sql(text)
+    with pytest.raises(AnalysisException):
+        bayou.DeltaTable.forPath(spark, table_path).update(set={"s.a": "default"})
+    assert spark.sql(f"select s.a from delta.`{table_path}`").first()[0] == 1
+
+
+@pytest.mark.smoke
+def test_what_spark_resolves_is_still_taken_from_its_text(spark, people):
+    name = f"{people}_d"
+    feature = "tblproperties ('delta.feature.allowColumnDefaults' = 'supported')"
+    spark.sql(f"create table {name} (id int, v int default 7, s struct<a: int, b: int>) using delta {feature}")
+    full = f"{spark.catalog.currentDatabase()}.{name}"
+    spark.sql(f"insert into {name} values (1, 2, null)")
+    spark.sql(f"update {full} set {full}.v = default, s = named_struct('b', 2, 'a', 1) where {full}.id = 1")
+    assert tuple(spark.sql(f"select v, s.a, s.b from {name}").first()) == (7, 1, 2)
+    spark.table(name).createOrReplaceTempView(f"{name}_view")
+    spark.sql(f"update {name}_view set v = 5 where id = 1")
+    assert spark.sql(f"select v from {name}").first()[0] == 5
+    spark.sql(f"drop view {name}_view")
+    spark.sql(f"drop table {name}")
+
+
+@pytest.mark.smoke
+def test_parameters_have_their_values_wherever_they_stand(spark, table_path):
+    columns = ", ".join(f"c{number} int" for number in range(30))
+    spark.sql(f"create table delta.`{table_path}` ({columns}) using delta")
+    spark.sql(f"insert into delta.`{table_path}` values ({', '.join(['1'] * 30)})")
+    values = ", ".join(f"c{number} = 0" for number in range(29))
+    spark.sql(f"update delta.`{table_path}` set {values}, c29 = :last where c0 = :first", args={"last": 7, "first": 1})
+    assert spark.sql(f"select sum(c28 + c29) from delta.`{table_path}`").first()[0] == 7
+
+
+@pytest.mark.smoke
+def test_rows_are_found_by_values_of_char_columns_that_were_set(spark, table_path):
+    target = f"delta.`{table_path}`"
+    spark.sql(f"create table {target} (id int, c char(5)) using delta")
+    spark.sql(f"insert into {target} values (1, 'x'), (2, 'ab'), (3, 'y')")
+    spark.sql(f"update {target} set c = 'ab' where id = 1")
+    bayou.DeltaTable.forPath(spark, table_path).update("id = 3", {"c": "'ab'"})
+    assert spark.sql(f"select count(*) from {target} where c = 'ab'").first()[0] == 3
+    spark.sql(f"update {target} set id = id + 10 where c = 'ab'")
+    bayou.DeltaTable.forPath(spark, table_path).update("c = 'ab   '", {"id": "id + 10"})
+    assert sorted(row[0] for row in spark.sql(f"select id from {target}").collect()) == [21, 22, 23]
+    spark.sql(f"merge into {target} t using (select 'ab' k) s on t.c = s.k or t.c = rpad(s.k, 5, ' ') when matched then delete")
+    assert spark.sql(f"select count(*) from {target}").first()[0] == 0
+
+
+def test_the_history_shows_the_condition_as_it_is(spark, people):
+    spark.sql(f"update {people} set id = 5 where name = '{people}.x' or name = 'a{people}.y' or {people}.id = 1")
+    shown = bayou.DeltaTable.forName(spark, people).history(1).first().operationParameters["predicate"]
+    assert f"'{people}.x'" in shown
+    assert f"'a{people}.y'" in shown
+    assert f"{people}.id" not in shown
 
 
 @pytest.mark.smoke

@@ -52,6 +52,12 @@ def bounded_length(kind: DataType) -> tuple[str, int] | None:
     return None if found is None else (found[1].lower(), int(found[2]))
 
 
+def char_length(field: StructField) -> int | None:
+    """The length of a top-level column of the log that was declared as a char; None for any other column."""
+    found = bounded_length(str(field.metadata.get(DECLARED_TYPE, "")))
+    return found[1] if found is not None and found[0] == "char" else None
+
+
 def to_stored(schema: StructType) -> StructType:
     """A declared schema as the log keeps it: strings, and the declared type in the metadata of the top-level column."""
     return StructType(tuple(_stored_field(field) for field in schema.fields))

@@ -24,6 +24,7 @@ from bayou.plan.predicate import (
     Unknown,
 )
 from bayou.protocol import partition_values
+from bayou.protocol.char_varchar import char_length
 from bayou.protocol.schema import StructType
 from bayou.protocol.stats import is_collated
 
@@ -232,7 +233,7 @@ def _by_name(schema: StructType, field: Callable[[StructType, str], StructField 
         path = []
         for name in names:
             found = field(kind, name) if isinstance(kind, StructType) else None
-            if found is None or is_collated(found):
+            if found is None or is_collated(found) or char_length(found) is not None:  # compared by other values than are stored
                 return None
             path.append(found.physical_name)
             kind = found.type

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ParsedStatements:
-    """Makes commands of parsed statements, for one application; called by `bayou.Parser`. It runs none: EXPLAIN plans too."""
+    """Makes commands of parsed statements, for one application; called by `bayou.Parser`. It runs none."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -26,7 +26,7 @@ class ParsedStatements:
 
         Args:
             text: the statement.
-            parsed: the UpdateTable or MergeIntoTable that it is, or explains; None where Spark's parser refused it.
+            parsed: the UpdateTable or MergeIntoTable that it is; None where Spark's parser refused it.
         """
         if parsed is None:
             return self._constraints.of_text(text)

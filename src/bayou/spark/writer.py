@@ -193,13 +193,14 @@ def _replaced(application: Application, frame: DataFrame, request: WriteRequest,
     return replaced_rows(application, frame.sparkSession, request, snapshot)
 
 
-def _how(request: WriteRequest) -> dict[str, object]:
+def _how(request: WriteRequest, snapshot: Snapshot | None) -> dict[str, object]:
     """What the history shows of how a write changes a table that may be there."""
     if request.mode == "error":
         return {}
+    has_partitions = request.partition_by or (snapshot is not None and snapshot.partition_columns)
     facts = {
         "isV1SaveAsTableOverwrite": request.statement is not None and request.statement.overwrites,
-        "isDynamicPartitionOverwrite": request.dynamic_partitions,
+        "isDynamicPartitionOverwrite": request.dynamic_partitions and has_partitions and not request.replaces_table,
         "canOverwriteSchema": request.overwrite_schema,
         "canMergeSchema": request.merge_schema,
     }
@@ -216,7 +217,7 @@ def _transaction(application: Application, request: WriteRequest, log: DeltaLog,
         parameters["replaceOnCond"] = request.replace_on
     if request.replace_using is not None:
         parameters["replaceUsingCols"] = f"({', '.join(request.replace_using)})"
-    parameters |= _how(request)
+    parameters |= _how(request, snapshot)
     operation = "WRITE"
     if request.stream is not None:
         operation = "STREAMING UPDATE"
@@ -302,7 +303,7 @@ def _commit(
     if request.statement is not None:
         managed = request.statement.managed
         parameters = creation_parameters(target.metadata, request.cluster_by, managed=managed)
-        transaction.describe(parameters | _how(request))
+        transaction.describe(parameters | _how(request, transaction.snapshot))
     take_back = partial(delete_files, request, added.actions)
     with taking_back(take_back):
         gone = _files_to_remove(transaction, request, target, added, replaced)

@@ -10,6 +10,7 @@ from bayou.protocol.char_varchar import (
     DECLARED_TYPE,
     LengthCheck,
     bounded_length,
+    char_length,
     from_stored,
     length_checks,
     parse_type_text,
@@ -155,3 +156,9 @@ def test_a_text_that_is_no_type_is_refused(text):
         from_stored(StructType((field("a", "string", **{DECLARED_TYPE: text}),)))
     assert DECLARED_TYPE in str(caught.value)
     assert caught.value.next_step
+
+
+@pytest.mark.parametrize(("declared", "length"), [("char(5)", 5), ("varchar(5)", None), ("struct<a:char(5)>", None), (None, None)])
+def test_only_a_column_declared_as_a_char_has_a_length_to_be_padded_to(declared, length):
+    field = StructField("c", "string", metadata={} if declared is None else {DECLARED_TYPE: declared})
+    assert char_length(field) == length

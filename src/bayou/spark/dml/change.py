@@ -17,6 +17,7 @@ from bayou.protocol import properties
 from bayou.protocol.append_only import check_not_append_only
 from bayou.protocol.features import check_writable, writer_features
 from bayou.protocol.schema import parse_schema, schema_to_json
+from bayou.spark.dml.char_columns import padded
 from bayou.spark.dml.condition import row_condition
 from bayou.spark.dml.files import choose_files
 from bayou.spark.jvm import row_changes
@@ -221,7 +222,10 @@ class Change:
             options={**self.target.storage_options, **EVERY_FILE},
         ).planned()
         beside = [*(field.name for field in others), *hidden, *([METADATA] if with_numbers else [])]
-        return ScannedRows(scan.plan, scan.columns[: len(fields)], beside, ids)
+        names = scan.columns[: len(fields)]
+        columns = list(zip(fields, names, strict=True))
+        plan = padded(self.target.application.jvm, self.target.spark, scan.plan, columns, beside, self.settings)
+        return ScannedRows(plan, names, beside, ids)
 
     def live_rows(self, positions: pa.Array) -> pa.Array:
         """How many rows each of some files has that are not deleted, by the log; null where it does not say."""

@@ -25,7 +25,7 @@ def default_of(jvm: Jvm, spark: SparkSession, field: StructField | None, schema:
     Args:
         jvm: the bridge.
         spark: the session.
-        field: the column; None for a field of one.
+        field: the column; None where the table has none of the name.
         schema: the table's schema.
         snapshot: the table's state.
 

@@ -49,7 +49,7 @@ def command_of_parsed(
     """
     jvm = application.jvm
     parts = catalyst.table_name_of(jvm, table)
-    if parts is None or catalyst.has_parameters(parsed):
+    if parts is None or catalyst.has_parameters(jvm, parsed):
         return None
     spark = active_session(jvm)
     found = table_name(jvm, java_session(spark), column_sql(parts))

@@ -103,8 +103,9 @@ def _value(target: Target, snapshot: Snapshot, alias: str | None, name: JavaObje
     parts = row_changes.parts_of(jvm, name)
     if len(parts) > 1 and alias is not None and parts[0].lower() == alias.lower():
         parts = parts[1:]
-    field = schema.field(parts[0]) if len(parts) == 1 else None
-    return row_changes.expression(jvm, target.spark, default_of(jvm, target.spark, field, schema, snapshot))
+    if len(parts) > 1:  # fields have no defaults, and the word is no column's name
+        return value
+    return row_changes.expression(jvm, target.spark, default_of(jvm, target.spark, schema.field(parts[0]), schema, snapshot))
 
 
 def _check_condition(condition: Any) -> None:

@@ -14,10 +14,8 @@ import java.util.function.BiFunction;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
-import org.apache.spark.sql.execution.command.ExplainCommand;
 
 // The session's own parser, and behind it Python, which is asked for a statement about a constraint that the session's parser
 // refuses, and for each UPDATE and MERGE: Spark's analyzer refuses columns that a table is to get, and casts values by rules of its own.
@@ -31,7 +29,8 @@ public class Parser implements InvocationHandler {
     boolean isPlan = method.getName().startsWith("parsePlan");  // from Spark 4.1 on with parameters, too
     try {
       Object plan = method.invoke(session, arguments);
-      Object found = isPlan ? ours(arguments[0], plan) : null;
+      boolean isChange = isPlan && (plan instanceof MergeIntoTable || plan instanceof UpdateTable);
+      Object found = isChange ? body.apply(arguments[0], plan) : null;
       return found == null ? plan : found;
     } catch (InvocationTargetException failed) {
       Throwable unknown = failed.getCause();
@@ -40,14 +39,6 @@ public class Parser implements InvocationHandler {
       if (found == null) throw unknown;
       return found;
     }
-  }
-
-  private static Object ours(Object text, Object plan) {
-    if (plan instanceof MergeIntoTable || plan instanceof UpdateTable) return body.apply(text, plan);
-    if (!(plan instanceof ExplainCommand)) return null;
-    ExplainCommand explain = (ExplainCommand) plan;
-    Object found = ours(text, explain.logicalPlan());
-    return found == null ? null : new ExplainCommand((LogicalPlan) found, explain.mode());
   }
 
   private static Object asked(String text, Throwable unknown) {
@@ -66,6 +57,11 @@ public class Parser implements InvocationHandler {
     for (Class each = there.getClass(); each != null; each = each.getSuperclass()) interfaces.addAll(Arrays.asList(each.getInterfaces()));
     Class[] all = (Class[]) interfaces.toArray(new Class[0]);
     return (ParserInterface) Proxy.newProxyInstance(there.getClass().getClassLoader(), all, new Parser(there));
+  }
+
+  // The parser that a session's stands before: what a statement's text is to Spark.
+  public static ParserInterface behind(ParserInterface there) {
+    return isOn(there) ? ((Parser) Proxy.getInvocationHandler(there)).session : there;
   }
 
   private static boolean isOn(ParserInterface there) {

@@ -11,6 +11,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import Column, DataFrame
 
 from bayou.spark.jvm.callbacks import FAILED_CALL
+from bayou.spark.jvm.parser import sparks_parser
 from bayou.spark.jvm.relation import dataset, struct_type
 from bayou.spark.jvm.row_changes import assignments_of, expression
 from bayou.spark.jvm.session import java_session
@@ -125,7 +126,7 @@ def resolved(jvm: Jvm, spark: SparkSession, plan: JavaObject, values: Sequence[A
         jvm.construct(
             alias,
             expression(jvm, spark, value) if isinstance(value, (str, Column)) else value,
-            f"v{number}",
+            f"__bayou_value{number}",  # a session may have variables, of shorter names
             ids.newExprId(),
             jvm.seq([]),
             jvm.none,
@@ -252,7 +253,7 @@ def clauses_of(jvm: Jvm, statement: JavaObject) -> list[StatementClause]:
     return found
 
 
-def parsed_statement(spark: SparkSession, statement: JavaObject) -> JavaObject | None:
+def parsed_statement(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> JavaObject | None:
     """The MergeIntoTable as it stands in the statement's text, parsed and not resolved; None where there is no such text.
 
     A text with parameters in it is none: their values are not in it.
@@ -261,7 +262,7 @@ def parsed_statement(spark: SparkSession, statement: JavaObject) -> JavaObject |
     if not text.isDefined():
         return None
     try:
-        parsed = java_session(spark).sessionState().sqlParser().parsePlan(text.get())
+        parsed = sparks_parser(jvm, java_session(spark)).parsePlan(text.get())
     except FAILED_CALL:
         return None
     while parsed.nodeName() != "MergeIntoTable":
@@ -269,13 +270,12 @@ def parsed_statement(spark: SparkSession, statement: JavaObject) -> JavaObject |
         if children.size() != 1:
             return None
         parsed = children.head()
-    return None if has_parameters(parsed) else parsed
+    return None if has_parameters(jvm, parsed) else parsed
 
 
-def has_parameters(parsed: JavaObject) -> bool:
-    """Whether a parsed statement has parameters in it."""
-    shown = parsed.toString()
-    return "namedparameter(" in shown or "posparameter(" in shown
+def has_parameters(jvm: Jvm, parsed: JavaObject) -> bool:
+    """Whether a parsed statement has parameters in it, at whatever depth."""
+    return bool(parsed.containsPattern(jvm.module("org.apache.spark.sql.catalyst.trees.TreePattern").PARAMETER()))
 
 
 def table_name_of(jvm: Jvm, parsed: JavaObject) -> list[str] | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidSchemaError
+from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 
 if TYPE_CHECKING:
@@ -65,6 +66,11 @@ def words(jvm: Jvm, text: str) -> Iterator[str]:
     while (found := lexer.nextToken()).getType() != _END:
         if found.getChannel() == 0:
             yield str(found.getText())
+
+
+def sparks_parser(jvm: Jvm, session: JavaObject) -> JavaObject:
+    """A session's parser without bayou's before it, which makes commands of some statements."""
+    return Adapters.of(jvm).static("bayou.Parser").behind(session.sessionState().sqlParser())
 
 
 def table_name(jvm: Jvm, session: JavaObject, text: str) -> tuple[str, ...] | None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,6 +11,7 @@ from pyspark.sql import Column, DataFrame
 
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.callbacks import FAILED_CALL
+from bayou.spark.jvm.parser import sparks_parser
 from bayou.spark.jvm.relation import dataset, struct_type
 from bayou.spark.jvm.session import java_session
 
@@ -83,7 +85,7 @@ def written(jvm: Jvm, statement: JavaObject) -> JavaObject | None:
     if not text.isDefined():
         return None
     try:
-        parsed = jvm.view.org.apache.spark.sql.SparkSession.active().sessionState().sqlParser().parsePlan(text.get())
+        parsed = sparks_parser(jvm, jvm.view.org.apache.spark.sql.SparkSession.active()).parsePlan(text.get())
     except FAILED_CALL:
         return None
     while parsed.nodeName() != statement.nodeName():
@@ -302,9 +304,12 @@ def sql_of(jvm: Jvm, found: JavaObject) -> str:
     """A resolved expression as SQL, its columns without the table's name before them."""
     text: str = found.sql()
     qualifiers = {".".join(_quoted(part) for part in jvm.list_of(each.qualifier())) for each in _references(jvm, found)}
-    for qualifier in sorted(qualifiers - {""}, key=len, reverse=True):
-        text = text.replace(f"{qualifier}.", "")
-    return text
+    named = [re.escape(each) for each in sorted(qualifiers - {""}, key=len, reverse=True)]
+    if not named:
+        return text
+    # A text in quotes stays as it is, and so does what only ends like a qualifier.
+    parts = re.compile(rf"'(?:[^'\\]|\\.)*'|(?<![\w`.])(?:{'|'.join(named)})\.")
+    return parts.sub(lambda part: part[0] if part[0].startswith("'") else "", text)
 
 
 def _quoted(name: str) -> str:

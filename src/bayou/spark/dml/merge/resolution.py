@@ -213,8 +213,9 @@ class Resolver:
         if self._node is not None or isinstance(value, (str, Column)) or not row_changes.is_default(self._bridge, value):
             return value
         path = self._path(key)
-        field = schema.field(path[0]) if len(path) == 1 else None
-        return default_of(self._bridge, self._spark, field, schema, self._snapshot)
+        if len(path) > 1:  # fields have no defaults, and the word is no column's name
+            return value
+        return default_of(self._bridge, self._spark, schema.field(path[0]), schema, self._snapshot)
 
     def _star(self, clause: Clause, field: StructField, source: StructType, above: tuple[str, ...]) -> Pairs:
         given = source.field(field.name)

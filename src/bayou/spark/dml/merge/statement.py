@@ -95,7 +95,7 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
     spark = session_of(session)
     table = json.loads(row_changes.table_of(application.jvm, statement.targetTable()) or "{}")
     target = Target.of(application, spark, table["path"], table["options"])
-    parsed = catalyst.parsed_statement(spark, statement)
+    parsed = catalyst.parsed_statement(application.jvm, spark, statement)
     if parsed is not None:
         try:
             plan = planned(_as_written(target, _source(target, statement, parsed), parsed))
