@@ -13,6 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 import bayou
 from bayou.errors import CastOverflowError, SchemaMismatchError
+from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.parser import knows_constraints
 
 AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
 SAYS_SO = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 0)
@@ -273,3 +275,14 @@ def test_what_a_job_of_a_statement_fails_with_is_the_error(spark, people):
     with pytest.raises(Exception, match="SCALAR_SUBQUERY_TOO_MANY_ROWS") as caught:
         spark.sql(f"update {people} set name = (select name from {people})")
     assert "UndeclaredThrowable" not in str(caught.value).split("\n\tat")[0]
+
+
+def test_a_statement_about_a_constraint_that_spark_refuses_is_not_asked_for_where_spark_knows_them(spark):
+    jvm = Jvm.of(spark)
+    parser = spark._jsparkSession.sessionState().sqlParser()
+    text = "alter table nothing add constraint c check (id >)"
+    if knows_constraints(jvm):
+        with pytest.raises(ParseException):
+            parser.parsePlan(text)
+    else:
+        assert parser.parsePlan(text).nodeName() == "RowChange"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bayou.spark.constraint_statements import ConstraintStatements
 from bayou.spark.dml.merge.statement import command_of_parsed_merge
 from bayou.spark.dml.statements import command_of_parsed_update
+from bayou.spark.jvm.parser import knows_constraints
 
 if TYPE_CHECKING:
     from bayou.spark.application import Application
@@ -19,7 +20,7 @@ class ParsedStatements:
 
     def __init__(self, application: Application) -> None:
         self._application = application
-        self._constraints = ConstraintStatements(application)
+        self._constraints = None if knows_constraints(application.jvm) else ConstraintStatements(application)
 
     def __call__(self, text: str, parsed: JavaObject | None) -> JavaObject | None:
         """The command for a statement; None leaves it to Spark.
@@ -29,6 +30,6 @@ class ParsedStatements:
             parsed: the UpdateTable or MergeIntoTable that it is; None where Spark's parser refused it.
         """
         if parsed is None:
-            return self._constraints.of_text(text)
+            return None if self._constraints is None else self._constraints.of_text(text)
         make = command_of_parsed_update if parsed.nodeName() == "UpdateTable" else command_of_parsed_merge
         return make(self._application, parsed)

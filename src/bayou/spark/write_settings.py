@@ -128,8 +128,7 @@ def with_settings(request: WriteRequest, settings: Mapping[str, str]) -> WriteRe
 def _replaces_partitions(request: WriteRequest, settings: Mapping[str, str]) -> bool:
     """Whether the write replaces the partitions that its rows are in, and no others."""
     overwrites = request.mode == "overwrite"
-    chosen = (request.replace_where, request.replace_on, request.replace_using)
-    dynamic = settings.get(_PARTITION_MODE, "").lower() == "dynamic" and all(each is None for each in chosen)
+    dynamic = settings.get(_PARTITION_MODE, "").lower() == "dynamic" and not request.replaces_a_part
     if dynamic and overwrites and request.overwrite_schema and request.dynamic_partitions is None:
         message = "'overwriteSchema' cannot be used in dynamic partition overwrite mode, which the session's settings ask for."
         error_class = "DELTA_OVERWRITE_SCHEMA_WITH_DYNAMIC_PARTITION_OVERWRITE"

@@ -100,9 +100,7 @@ def _value(target: Target, snapshot: Snapshot, alias: str | None, name: JavaObje
     jvm, schema = target.application.jvm, snapshot.schema
     if not row_changes.is_default(jvm, value) or schema.field("default") is not None:
         return value
-    parts = row_changes.parts_of(jvm, name)
-    if len(parts) > 1 and alias is not None and parts[0].lower() == alias.lower():
-        parts = parts[1:]
+    parts = row_changes.parts_of(jvm, name, alias)
     if len(parts) > 1:  # fields have no defaults, and the word is no column's name
         return value
     return row_changes.expression(jvm, target.spark, default_of(jvm, target.spark, schema.field(parts[0]), schema, snapshot))

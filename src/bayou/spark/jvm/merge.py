@@ -96,12 +96,6 @@ def column_of_path(jvm: Jvm, path: Sequence[str]) -> JavaObject:
     return names.apply(jvm.seq(path))
 
 
-def parts_of_name(jvm: Jvm, name: str) -> tuple[str, ...]:
-    """The parts of a column's name as SQL writes it."""
-    names = jvm.module("org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute")
-    return tuple(str(each) for each in jvm.list_of(names.parseAttributeName(name)))
-
-
 class NotAnExpressionError(ValueError):
     """Aggregates, window functions or generators stand where a MERGE takes plain expressions."""
 

@@ -73,6 +73,15 @@ def sparks_parser(jvm: Jvm, session: JavaObject) -> JavaObject:
     return Adapters.of(jvm).static("bayou.Parser").behind(session.sessionState().sqlParser())
 
 
+def knows_constraints(jvm: Jvm) -> bool:
+    """Whether Spark's parser knows ADD CONSTRAINT and DROP CONSTRAINT, as from 4.1 on: what it refuses then is wrong."""
+    try:
+        jvm.java_class("org.apache.spark.sql.catalyst.plans.logical.AddConstraint")
+    except LookupError:
+        return False
+    return True
+
+
 def table_name(jvm: Jvm, session: JavaObject, text: str) -> tuple[str, ...] | None:
     """The parts of a table's name as SQL has it; None where it is none, or the name of a table in another catalog."""
     try:

@@ -126,9 +126,10 @@ def text_of(found: JavaObject) -> str:
     return text
 
 
-def parts_of(jvm: Jvm, name: JavaObject) -> tuple[str, ...]:
-    """The parts of the name of a column that is not resolved."""
-    return tuple(map(str, jvm.list_of(name.nameParts())))
+def parts_of(jvm: Jvm, name: JavaObject, alias: str | None) -> tuple[str, ...]:
+    """The parts of the name of a column that is not resolved, without the table's alias before them."""
+    parts = tuple(map(str, jvm.list_of(name.nameParts())))
+    return parts[1:] if len(parts) > 1 and alias is not None and parts[0].lower() == alias.lower() else parts
 
 
 def is_default(jvm: Jvm, value: JavaObject) -> bool:

@@ -192,9 +192,8 @@ class Resolver:
 
     def _path(self, key: Any) -> tuple[str, ...]:
         """The names that a key is made of, without the table's."""
-        jvm = self._bridge
-        parts = catalyst.parts_of_name(jvm, key) if isinstance(key, str) else tuple(map(str, jvm.list_of(key.nameParts())))
-        return parts[1:] if len(parts) > 1 and self._alias is not None and parts[0].lower() == self._alias.lower() else parts
+        name = catalyst.attribute(self._bridge, key) if isinstance(key, str) else key
+        return row_changes.parts_of(self._bridge, name, self._alias)
 
     def _pairs(self, clause: Clause, schema: StructType) -> Pairs:
         """The assigned columns and their values, not resolved; `*` is spelled out."""
