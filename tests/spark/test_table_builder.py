@@ -233,3 +233,48 @@ def test_arguments_of_the_wrong_kind_are_type_errors(spark):
         builder.addColumn("a", "BIGINT", generatedAlwaysAs="1", generatedByDefaultAs=IdentityGenerator())
     with pytest.raises(ValueError, match="non-zero"):
         builder.addColumn("a", "BIGINT", generatedAlwaysAs=IdentityGenerator(step=0))
+
+
+def test_a_table_is_made_with_check_constraints_among_its_properties(spark, table_path, name):
+    key = "delta.constraints.Positive"
+    table = DeltaTable.create(spark).location(table_path).addColumn("id", "BIGINT").property(key, "id > 0").execute()
+    assert bayou.open(table_path).snapshot().protocol == Protocol(1, 3)
+    with pytest.raises(ConstraintViolationError):
+        bayou.write(spark.range(1), table_path, mode="append")
+    spark.sql(f"CREATE TABLE {name} (id BIGINT) USING delta TBLPROPERTIES ('{key}' = 'id > 1')")
+    with pytest.raises(ConstraintViolationError):
+        spark.sql(f"INSERT INTO {name} VALUES (1)")
+    table.dropConstraint("positive")
+    bayou.write(spark.range(1), table_path, mode="append")
+    assert table.toDF().count() == 1
+
+
+def test_rows_are_written_into_a_new_table_with_check_constraints(spark, table_path):
+    option = "delta.constraints.c"
+    bayou.enable(spark)
+    rows = spark.range(2).write.format("delta")
+    with pytest.raises(ConstraintViolationError):
+        rows.option(option, "id > 0").save(table_path)
+    assert not Path(table_path, "_delta_log").exists()
+    rows.option(option, "id < 2").save(table_path)
+    assert bayou.open(table_path).snapshot().properties[option] == "id < 2"
+
+
+@pytest.mark.parametrize(
+    ("condition", "error_class"),
+    [
+        ("id + 1", "DELTA_NON_BOOLEAN_CHECK_CONSTRAINT"),
+        ("nobody > 0", "DELTA_INVALID_CHECK_CONSTRAINT_REFERENCES"),
+        ("reflect('java.lang.System', 'exit') = 0", "DELTA_UNSUPPORTED_EXPRESSION_CHECK_CONSTRAINT"),
+    ],
+)
+def test_a_table_is_not_made_with_a_constraint_that_is_no_condition(spark, table_path, condition, error_class):
+    builder = DeltaTable.create(spark).location(table_path).addColumn("id", "BIGINT").property("delta.constraints.c", condition)
+    with pytest.raises(InvalidSchemaError) as caught:
+        builder.execute()
+    assert caught.value.error_class == error_class
+    bayou.enable(spark)
+    rows = spark.range(1).write.format("delta").option("delta.constraints.c", condition)
+    with pytest.raises(DeltaError) as caught:
+        rows.save(table_path)
+    assert not Path(table_path).exists() or not list(Path(table_path).rglob("*.parquet"))

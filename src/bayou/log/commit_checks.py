@@ -71,7 +71,8 @@ def check_staged(
         check_protocol(staged.protocol, base, table, dropped_features)
     check_writable(protocol, metadata, table, version)
     if staged.removes_data:
-        check_not_append_only(metadata, "the commit removes rows", table, version)
+        # What makes a table append-only is the last that removes rows, where it puts another one in its place.
+        check_not_append_only(base.metadata or metadata, "the commit removes rows", table, version)
     _check_numbers(staged, table)
     _check_unique(staged, table)
     check_features(staged, protocol, metadata, table, version)

@@ -206,6 +206,17 @@ class Snapshot:
         """
         return self._read(lambda source: source.state().statistics(fields))
 
+    def live_rows(self, positions: pa.Array) -> pa.Array:
+        """How many rows each of some files has that are not deleted, by the log; null where it does not say.
+
+        Args:
+            positions: the places of the files in `files()`.
+        """
+        counts = self.statistics({}).num_records.take(positions)
+        vectors = self.files(["deletion_vector"])["deletion_vector"].take(positions)
+        deleted = pc.struct_field(vectors, "cardinality").cast(pa.int64())
+        return pc.subtract(counts, pc.fill_null(pa.concat_arrays([pa.array([], pa.int64()), *deleted.chunks]), 0))
+
     def tombstones(self) -> pa.Table:
         """The files that are no longer live and not yet forgotten, as the log's `remove` actions."""
         return self._read(lambda source: source.state().tombstones(self.table_uri))

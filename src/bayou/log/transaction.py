@@ -79,6 +79,7 @@ class Transaction:
         clock: Callable[[], float] = time.time,
         dropped_features: Collection[str] = (),
         replaces_table: bool = False,
+        on_commit: Callable[[int], object] | None = None,
     ) -> None:
         """Begin a transaction; see `DeltaLog.transaction`.
 
@@ -94,6 +95,7 @@ class Transaction:
             clock: the time in seconds since the epoch.
             dropped_features: the features that the commit may take from the protocol; no other commit may take any.
             replaces_table: whether another table takes the place of this one, with an id of its own.
+            on_commit: is called with the new version, once it is in the log.
 
         Raises:
             UnsupportedFeatureError: the table asks its writers for what bayou does not do.
@@ -115,6 +117,7 @@ class Transaction:
         self._clock = clock
         self._dropped_features = frozenset(dropped_features)
         self._replaces_table = replaces_table
+        self._on_commit = on_commit
         self._staged: list[Action] = []
         self._removed: RemovedFiles | None = None
         self._rows: DeletedRows | None = None
@@ -337,6 +340,8 @@ class Transaction:
         if isinstance(outcome, (Conflicted, Unchanged)):
             self._discard_vectors()
         if isinstance(outcome, Committed):
+            if self._on_commit is not None:
+                self._on_commit(outcome.version)
             run_hooks(CommittedVersion(self.log, outcome.version, loop.staged, loop.commit_info, loop.configuration))
         return outcome
 

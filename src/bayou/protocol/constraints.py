@@ -122,18 +122,6 @@ def drop_constraint(
     return {each: value for each, value in configuration.items() if each != key}, key is not None
 
 
-def refuse_constraint_properties(properties: Iterable[str], *, table: str) -> None:
-    """Refuses constraints among properties that a user sets: the rows that are there would not be checked.
-
-    Raises:
-        InvalidSchemaError: a key is that of a CHECK constraint.
-    """
-    found = [key for key in properties if key.lower().startswith(CONSTRAINT_PREFIX)]
-    if found:
-        message = f"A table property cannot add the CHECK constraint {found[0][len(CONSTRAINT_PREFIX) :]!r}."
-        raise _refused(message, "DELTA_ADD_CONSTRAINTS", "0A000", table, "use ALTER TABLE ADD CONSTRAINT.", properties=found)
-
-
 def refuse_nested_not_null(schema: StructType, *, table: str) -> None:
     """Refuses a schema for a new table that has a NOT NULL field inside an array or a map, where it is not enforced.
 

@@ -110,7 +110,7 @@ def validated(
             if key != properties.IGNORE_PROTOCOL_DEFAULTS.key:
                 asked[key] = int(value)
         else:
-            configuration[key] = subject.stored(key, value, allow_arbitrary=allow_arbitrary)
+            configuration[key] = subject.stored(key, value, allow_arbitrary=allow_arbitrary, creating=creating)
     check_combinations({**(current or {}), **configuration}, table=table, version=version, touched=configuration)
     reader, writer = asked.get(properties.MIN_READER_VERSION.key), asked.get(properties.MIN_WRITER_VERSION.key)
     return PropertyChange(configuration, tuple(features), reader, writer, description)
@@ -185,10 +185,12 @@ class _Subject:
                 self.refuse(f"{known} is set to {found[known]!r} and to {value!r}", next_step="Give each property once.")
         return found
 
-    def stored(self, key: str, value: str, *, allow_arbitrary: bool) -> str:
+    def stored(self, key: str, value: str, *, allow_arbitrary: bool, creating: bool) -> str:
         """The value as the configuration gets it."""
         lower = key.lower()
         if lower.startswith(properties.CONSTRAINT_PREFIX):
+            if creating:
+                return value
             self.refuse(
                 f"{key} would be a CHECK constraint, which is no property to set",
                 "DELTA_ADD_CONSTRAINTS",

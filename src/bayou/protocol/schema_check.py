@@ -35,6 +35,7 @@ _TIMES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})
 _PLAIN_TYPES: Final = _NUMBERS | _TIMES | VOID_TYPES | {"boolean", "string", "binary", "variant"}
 _CHAR_TYPE: Final = re.compile(r"(?:char|varchar)\(\s*\d+\s*\)")
 _MAX_PRECISION: Final = 38
+_RENAME: Final = "rename the columns, or set delta.columnMapping.mode to name."
 
 
 def check_schema(
@@ -66,7 +67,18 @@ def check_schema(
     """
     if not schema.fields and not may_be_empty:
         raise _invalid("a table needs at least one column", table, version, "DELTA_EMPTY_DATA", "428GU")
-    check_names(schema, table, version=version, column_mapping=column_mapping, change_data_feed=change_data_feed)
+    odd = [name for name in partition_columns if any(character in FORBIDDEN_CHARACTERS for character in name)]
+    if odd and not column_mapping:
+        message = f"Found partition columns having invalid character(s) among {FORBIDDEN_CHARACTERS!r}: {', '.join(map(repr, odd))}"
+        raise _invalid(message, table, version, "DELTA_INVALID_PARTITION_COLUMN_NAME", "42996", odd, next_step=_RENAME)
+    check_names(
+        schema,
+        table,
+        version=version,
+        column_mapping=column_mapping,
+        change_data_feed=change_data_feed,
+        enables_feed=version is None,
+    )
     check_types(schema, table, version=version)
     check_void(schema, partition_columns, table, version=version)
     check_nested_not_null(schema, table, version=version)
@@ -81,6 +93,7 @@ def check_names(
     column_mapping: bool = False,
     change_data_feed: bool = False,
     duplicates_class: str = "METADATA_UPDATE",
+    enables_feed: bool = False,
 ) -> None:
     """Refuses names that are taken, reserved, or have characters that the files cannot have.
 
@@ -91,6 +104,7 @@ def check_names(
         column_mapping: as for `check_schema`.
         change_data_feed: as for `check_schema`.
         duplicates_class: the subclass of DELTA_DUPLICATE_COLUMNS_FOUND that says where the duplicates come from.
+        enables_feed: whether the table gets its change data feed with this schema.
 
     Raises:
         InvalidSchemaError: there is such a name; `columns` has them all.
@@ -108,13 +122,13 @@ def check_names(
     if reserved:
         message = f"the reserved columns [{', '.join(reserved)}] are those that the table's change data feed adds"
         step = "rename or drop these columns, or set delta.enableChangeDataFeed to false."
-        raise _invalid(message, table, version, "RESERVED_CDC_COLUMNS_ON_WRITE", "42939", reserved, next_step=step)
+        error_class = "DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS" if enables_feed else "RESERVED_CDC_COLUMNS_ON_WRITE"
+        raise _invalid(message, table, version, error_class, "42711" if enables_feed else "42939", reserved, next_step=step)
     bad = [path for name, path in _names(schema) if any(character in FORBIDDEN_CHARACTERS for character in name)]
     if bad and not column_mapping:
         found = f"Found invalid character(s) among {FORBIDDEN_CHARACTERS!r} in the column names"
-        step = "rename the columns, or set delta.columnMapping.mode to name."
         message = f"{found}: {', '.join(map(repr, bad))}"
-        raise _invalid(message, table, version, "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", "42K05", bad, next_step=step)
+        raise _invalid(message, table, version, "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", "42K05", bad, next_step=_RENAME)
 
 
 def check_types(schema: StructType, table: str | None, *, version: int | None = None) -> None:

@@ -134,6 +134,10 @@ def check_write(
         sentence = f"A schema mismatch detected when writing to the Delta table{identity}: {'; '.join(differences)}"
         hints = [hint for hint, helps in ((_MERGE_HINT, not merge.conflicts), (_OVERWRITE_HINT, overwrite)) if helps]
         mismatch.add("DELTA_METADATA_MISMATCH", "42KDG", sentence, differences, " ".join(hints))
+    strange = [name for name in partition_by or () if table.field(name) is None and given.field(name) is None]
+    if strange:
+        sentence = f"Partition columns {strange} are not found in the schema {list(table.names)}"
+        mismatch.add("DELTA_PARTITION_COLUMN_NOT_FOUND", "42703", sentence, (sentence,))
     if partition_by is not None and _lower(partition_by) != _lower(partition_columns):
         lists = f"Given: [{', '.join(partition_by)}] Table: [{', '.join(partition_columns)}]"
         sentence = f"Partition columns do not match the partition columns of the table. {lists}"

@@ -14,16 +14,13 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.protocol import constraints
 from bayou.protocol.constraint_violations import new_constraint_violation
 from bayou.protocol.constraints import Constraint, ConstraintKind
-from bayou.protocol.expression_checks import check_constraint_references, check_functions, check_is_boolean
-from bayou.protocol.expression_functions import ExpressionKind, refusal
+from bayou.protocol.expression_checks import check_is_boolean
 from bayou.protocol.schema import parse_schema
 from bayou.protocol.sql_text import parenthesised, quoted_name
 from bayou.spark.alter_target import AlterTarget, altered
-from bayou.spark.jvm.parser import parsed
-from bayou.spark.jvm.session import java_session
+from bayou.spark.constraint_checks import checked_condition
 from bayou.spark.progress import operation, phase
 from bayou.spark.row_checks import violations
-from bayou.spark.stored_expressions import check_stored
 from bayou.spark.types import contains_void
 
 if TYPE_CHECKING:
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot import Snapshot
 
-_CHECK: Final = ExpressionKind.CHECK_CONSTRAINT
 _MOST_CHARACTERS: Final = 2000
 
 
@@ -89,14 +85,10 @@ def drop_constraint(target: AlterTarget, name: str, *, if_exists: bool = False) 
 
 def _checked_columns(target: AlterTarget, snapshot: Snapshot, name: str, condition: str) -> list[str]:
     """The top-level columns that a new constraint looks at, after a look at what else is in it."""
-    schema, table = snapshot.schema, target.uri
-    expression = parsed(target.application.jvm, java_session(target.spark), condition)
-    # Some functions are called without parentheses, and look like columns.
-    strangers = {path[0] for path in expression.columns if schema.field(path[0]) is None}
-    called = {each for each in strangers if refusal(each, _CHECK) is None}
-    check_constraint_references(schema, sorted((each,) for each in strangers - called), name=name, table=table)
-    check_functions(sorted(expression.functions), _CHECK, owner=name, table=table)
-    check_stored(expression, _CHECK, schema, of=f"the constraint {name!r}", table=table, version=snapshot.version)
+    schema = snapshot.schema
+    expression = checked_condition(
+        target.application.jvm, target.spark, schema, name, condition, table=target.uri, version=snapshot.version
+    )
     used = {path[0].lower() for path in expression.columns}
     return [field.name for field in schema.fields if field.name.lower() in used and not contains_void(field.type)]
 
@@ -110,7 +102,7 @@ def _refuse_violations(rows: DataFrame, constraint: Constraint, columns: Sequenc
     text = f"concat('0:', substr({shown}, 1, {_MOST_CHARACTERS}))"
     samples = ("first(row, true)", "last(row, true)", "min(row)", "max(row)", "max_by(row, xxhash64(row))")
     found = broken.select(F.expr(text).alias("row")).agg(F.expr("count(*)"), *map(F.expr, samples)).collect()[0]
-    broke = violations(list(found))
+    broke = violations(found[0], list(found[1:]))
     if broke.count:
         raise new_constraint_violation(
             constraint,

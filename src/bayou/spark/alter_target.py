@@ -22,7 +22,7 @@ from bayou.protocol.schema_paths import TableRules
 from bayou.spark.jvm.session import settings_of
 from bayou.spark.reader import TableRequest
 from bayou.spark.reader import read as read_request
-from bayou.spark.write_settings import user_metadata_of
+from bayou.spark.session_transaction import session_transaction
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -94,13 +94,14 @@ class AlterTarget:
             max_attempts: how many versions to try before giving up.
             dropped_features: the features that the commit takes from the protocol.
         """
-        return Transaction(
+        return session_transaction(
+            self.application,
+            self.spark,
             self.log,
             snapshot,
             operation,
             parameters,
-            engine_info=self.application.engine_info,
-            user_metadata=user_metadata_of(self.settings),
+            settings=self.settings,
             max_attempts=max_attempts,
             dropped_features=dropped_features,
         )
@@ -231,7 +232,8 @@ def _check_schema(snapshot: Snapshot, metadata: Metadata, schema: StructType) ->
     maps = mapping_mode(configuration) != "none"
     feeds = properties.ENABLE_CHANGE_DATA_FEED.read(configuration)
     _check_names_are_there(schema, table_rules(snapshot))
-    check_names(schema, uri, version=version, column_mapping=maps, change_data_feed=feeds)
+    enables = feeds and not properties.ENABLE_CHANGE_DATA_FEED.read(snapshot.metadata.configuration)
+    check_names(schema, uri, version=version, column_mapping=maps, change_data_feed=feeds, enables_feed=enables)
     if schema != snapshot.schema:
         check_types(schema, uri, version=version)
         check_void(schema, metadata.partition_columns, uri, version=version)

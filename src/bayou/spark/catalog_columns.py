@@ -7,15 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bayou.protocol.char_varchar import DECLARED_TYPE
-from bayou.protocol.column_defaults import DEFAULT_KEYS
+from bayou.protocol.column_defaults import CURRENT_DEFAULT, DEFAULT_KEYS
 from bayou.protocol.generated_columns import GENERATION_EXPRESSION, generation_expression
 from bayou.protocol.identity_columns import identity_metadata, is_identity
 from bayou.protocol.schema import StructType
+from bayou.protocol.sql_text import quoted_name
+from bayou.spark.alignment import cast_sql
 from bayou.spark.jvm.relation import columns_of_nulls
 from bayou.spark.types import as_nullable, readable_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -80,3 +82,28 @@ def without_filled(jvm: Jvm, rows: DataFrame, schema: StructType) -> DataFrame:
     filled = {each.name for each in schema.fields if is_identity(each) or generation_expression(each) is not None}
     gone = [each for each in columns_of_nulls(jvm, rows) if each in filled] if filled else []
     return rows.drop(*gone) if gone else rows
+
+
+def with_absent_partitions(rows: DataFrame, schema: StructType, partition_columns: Sequence[str]) -> DataFrame:
+    """The rows of a writer for tables with names, with NULL in the columns that they lack and no write can be without.
+
+    These are partition columns, and where the rows have nothing else any other column. What is filled by a rule of its own,
+    or must not be NULL, stays away.
+
+    Args:
+        rows: the rows, under the table's names.
+        schema: the table's schema.
+        partition_columns: the names of its partition columns.
+    """
+    given, partitions = {name.lower() for name in rows.columns}, {name.lower() for name in partition_columns}
+    open_ones = [each for each in readable_schema(schema).fields if each.name.lower() not in given and _may_be_null(schema, each)]
+    absent = [each for each in open_ones if each.name.lower() in partitions]
+    absent += [each for each in open_ones if each not in absent][:1] if given <= partitions else []
+    return rows.selectExpr("*", *(f"{cast_sql('null', f.type)} as {quoted_name(f.name)}" for f in absent)) if absent else rows
+
+
+def _may_be_null(schema: StructType, column: StructField) -> bool:
+    stored = schema.field(column.name)
+    if stored is None or not stored.nullable:
+        return False
+    return not (is_identity(stored) or generation_expression(stored) is not None or CURRENT_DEFAULT in stored.metadata)

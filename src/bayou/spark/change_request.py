@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 READ_OPTIONS = ("readChangeFeed", "readChangeData")
 """The options that ask for the feed; the second is the first one's older name."""
 _TWO = 2
+_VERSION = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 def bounds_of(given: Mapping[str, Any], path: str, *, travels: bool) -> ChangeBounds | None:
@@ -100,16 +102,17 @@ def _version(given: Mapping[str, Any], name: str, path: str) -> int | None:
     value = given.get(name.lower())
     if value is None:
         return None
-    try:
-        return int(str(value))
-    except ValueError:
+    text = str(value)
+    if not _VERSION.fullmatch(text) or int(text) >= 1 << 63:
         raise InvalidOptionError(
-            f"Invalid value {value!r} for option {name!r}, must be a version.",
+            f"The provided version ({text}) of option {name!r} is not a valid version.",
             table=path,
             option=name,
-            error_class="DELTA_ILLEGAL_OPTION",
-            sql_state="42616",
-        ) from None
+            error_class="DELTA_VERSION_INVALID",
+            sql_state="42815",
+            next_step="give a number from 0 on.",
+        )
+    return int(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from bayou.errors import InvalidOptionError, InvalidSchemaError, TableExistsErro
 from bayou.log.clustering import logical_clustering, replaced_clustering
 from bayou.log.create import creation_parameters, first_actions
 from bayou.log.create_like import like_actions
-from bayou.log.transaction import Transaction
 from bayou.protocol.clustering import parse_columns
 from bayou.protocol.clustering_rules import ClusteringRules
 from bayou.protocol.expression_checks import check_functions
@@ -19,11 +18,13 @@ from bayou.protocol.generated_columns import check_references, check_type, gener
 from bayou.protocol.protocol_rules import merged
 from bayou.protocol.schema import StructType, parse_schema, schema_to_json
 from bayou.spark.alignment import same_names_and_types
+from bayou.spark.constraint_checks import check_constraints
 from bayou.spark.default_checks import check_defaults
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.relation import expression_type
 from bayou.spark.jvm.session import java_session, settings_of
+from bayou.spark.session_transaction import session_transaction
 from bayou.spark.stored_expressions import called_by_name, check_stored
 from bayou.spark.table_place import place_of, refuse_other_files
 
@@ -179,9 +180,12 @@ def _commit(
     schema = parse_schema(metadata.schema_string)
     _check_generated(application, spark, schema, log.table_uri)
     check_defaults(application.jvm, spark, schema, table=log.table_uri)
+    check_constraints(application.jvm, spark, metadata, table=log.table_uri)
     parameters = creation_parameters(metadata, first.cluster_by, managed=managed)
-    engine, replaces = application.engine_info, snapshot is not None
-    with Transaction(log, snapshot, _OPERATIONS[mode], parameters, engine_info=engine, replaces_table=replaces) as transaction:
+    begun = session_transaction(
+        application, spark, log, snapshot, _OPERATIONS[mode], parameters, settings=settings, replaces_table=snapshot is not None
+    )
+    with begun as transaction:
         if snapshot is not None:
             domains = replaced_clustering(snapshot, metadata, first.cluster_by)
             transaction.remove_files(transaction.files())

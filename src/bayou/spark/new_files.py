@@ -31,7 +31,7 @@ from bayou.spark.placed_files import SplitFolders
 from bayou.spark.progress import phase
 from bayou.spark.projection import NOTHING_BESIDE, Projection
 from bayou.spark.proven_rules import check_observed, check_rules
-from bayou.spark.row_checks import OBSERVATION
+from bayou.spark.row_checks import OBSERVATION, observed_rows
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class NewFiles:
         num_bytes: the size of all of them.
         head: the actions beside these, where they are others than the target's because of what was written.
         changes: the actions that add the files of change rows; their rows and their size are not counted above.
+        num_given: how many of the rows the writer brought, and not the table; None where nobody counted them.
     """
 
     files: list[AddFile]
@@ -66,6 +67,7 @@ class NewFiles:
     num_bytes: int
     head: tuple[HeadAction, ...] = ()
     changes: Sequence[AddCDCFile] = ()
+    num_given: int | None = None
 
     @property
     def actions(self) -> list[AddFile | AddCDCFile]:
@@ -129,7 +131,8 @@ def write_new_files(
         footers = _footers(application, request, data)
         found_files = _described(request, target, rows, [(*each, footer) for each, footer in zip(data, footers, strict=True)])
         check_rules(frame.sparkSession, request, target, rows, found_files.files, written.observed)
-        return replace(found_files, changes=[_change_file(target, *each) for each in changes])
+        given = observed_rows(written.observed) if rows.observed else None
+        return replace(found_files, changes=[_change_file(target, *each) for each in changes], num_given=given)
 
 
 def _run(jvm: Jvm, rows: ProjectedRows, request: WriteRequest, target: WriteTarget, split: SplitFolders | None) -> WrittenRows:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from bayou.plan.predicate import Predicate
     from bayou.protocol.actions import AddFile
     from bayou.spark.application import Application
+    from bayou.spark.new_files import NewFiles
     from bayou.spark.write_request import WriteRequest
 
 
@@ -65,6 +66,19 @@ class ReplacedRows:
         mask = transaction.snapshot.may_match(self.predicate)
         transaction.reads.note_scan(self.predicate, transaction.snapshot.files(["path"])["path"].filter(mask))
         return transaction.snapshot.files().take(self.files)
+
+    def row_counts(self, snapshot: Snapshot, added: NewFiles) -> dict[str, int]:
+        """The metrics of the rows that go and of those that stay; none where the log, or the write, does not tell their number.
+
+        Args:
+            snapshot: the table's state before the write.
+            added: what was written.
+        """
+        live = snapshot.live_rows(self.files)
+        if live.null_count or (self.rows is not None and added.num_given is None):
+            return {}
+        copied = 0 if self.rows is None or added.num_given is None else added.num_rows - added.num_given
+        return {"numCopiedRows": copied, "numDeletedRows": (pc.sum(live).as_py() or 0) - copied}
 
 
 def replaced_rows(application: Application, spark: SparkSession, request: WriteRequest, snapshot: Snapshot) -> ReplacedRows:

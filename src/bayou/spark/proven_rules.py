@@ -26,7 +26,7 @@ from bayou.protocol.sql_text import quoted_name
 from bayou.protocol.stats import indexed_leaves
 from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm.relation import conditions_in_json
-from bayou.spark.row_checks import error_of, violations, violations_in
+from bayou.spark.row_checks import error_of, observed_violations, violations_in
 from bayou.spark.scan import EVERY_FILE
 from bayou.spark.types import as_nullable, contains_void, physical_field, readable_schema, spark_data_type, spark_schema
 
@@ -152,7 +152,7 @@ def check_observed(target: WriteTarget, rows: ProjectedRows, observed: Sequence[
         ConstraintViolationError: rows break a rule.
     """
     if rows.observed:
-        _refuse(violations(observed), rows.observed, target)
+        _refuse(observed_violations(observed), rows.observed, target)
 
 
 def _refuse(found: Violations, rules: Sequence[RowRule], target: WriteTarget) -> None:

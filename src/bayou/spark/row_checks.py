@@ -81,7 +81,7 @@ def violations_in(frame: DataFrame, rules: Sequence[RowRule], schema: StructType
         rules: the rules, in the order in which they are told.
         schema: the table's schema.
     """
-    return violations(list(frame.agg(*_aggregates(rules, schema)).collect()[0]))
+    return observed_violations(list(frame.agg(*_aggregates(rules, schema)).collect()[0]))
 
 
 def _aggregates(rules: Sequence[RowRule], schema: StructType, unless: str | None = None) -> list[Column]:
@@ -101,17 +101,37 @@ def _aggregates(rules: Sequence[RowRule], schema: StructType, unless: str | None
         "greatest": f"max(if({held}, null, {text}))",
         "least_reversed": f"reverse(min(if({held}, null, reverse({text}))))",
         "by_chance": f"substr(max(if({held}, null, concat(lpad(hex(xxhash64({text})), 16, '0'), {text}))), 17)",
+        "rows": "count(1)",
     }
     return [F.expr(each).alias(name) for name, each in aggregates.items()]
 
 
-def violations(observed: Sequence[Any]) -> Violations:
+def observed_violations(observed: Sequence[Any]) -> Violations:
     """What the observation of a finished job says.
 
     Args:
         observed: the values of its aggregates.
     """
-    count, *texts = observed
+    count, *texts, _ = observed
+    return violations(count, texts)
+
+
+def observed_rows(observed: Sequence[Any]) -> int:
+    """How many rows a finished job looked at, rows that the rules do not apply to among them.
+
+    Args:
+        observed: the values of the aggregates of its observation.
+    """
+    return int(observed[-1] or 0)
+
+
+def violations(count: int | None, texts: Sequence[str | None]) -> Violations:
+    """Rows that broke a rule, out of what aggregates say of them.
+
+    Args:
+        count: how many there are.
+        texts: some of them, each behind the number of its rule.
+    """
     rows = []
     for text in dict.fromkeys(each for each in texts if each is not None):
         number, _, row = text.partition(":")

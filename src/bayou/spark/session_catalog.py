@@ -14,13 +14,13 @@ from bayou.protocol.schema import parse_schema, schema_to_json
 from bayou.protocol.type_widening import Widening
 from bayou.spark import alter_statement
 from bayou.spark.alter_target import AlterTarget
-from bayou.spark.catalog_columns import catalog_schema, insert_schema, without_filled
+from bayou.spark.catalog_columns import catalog_schema, insert_schema, with_absent_partitions, without_filled
 from bayou.spark.create import create
 from bayou.spark.insert_columns import evolved_columns
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.relation import aligned_rows
-from bayou.spark.jvm.session import session_of, settings_of
-from bayou.spark.reader import PINNED_VERSION, TableRequest, check_types, is_table
+from bayou.spark.jvm.session import java_session, session_of, settings_of
+from bayou.spark.reader import PINNED_VERSION, TableRequest, check_types, is_table, relation
 from bayou.spark.replace_on import check_using_places
 from bayou.spark.set_location import set_location
 from bayou.spark.statements import InsertStatement, TableStatement
@@ -84,11 +84,14 @@ class SessionCatalog:
         self._refresh(spark, name)
 
     def _told(self, what: str, spark: SparkSession, text: str) -> Any:
-        """What the catalog asks of a table: `columns`, `properties`, or by its path whether it `exists` and an `entry` for it."""
+        """What is asked of a table: `columns`, `properties`, a `relation`, or by its path whether it `exists`, and an `entry`."""
         if what == "columns":
             snapshot = self._snapshot(spark, text)
             check_types(self._application, snapshot)
             return "\0".join([schema_to_json(catalog_schema(snapshot.schema)), *snapshot.partition_columns])
+        if what == "relation":
+            request = TableRequest.from_options({"path": self._location(spark, text)})
+            return relation(self._application, java_session(spark), request)
         if what == "properties":
             return "\0".join(each for pair in shown_properties(self._snapshot(spark, text)).items() for each in pair)
         catalog = Catalog(self._application.jvm, spark)
@@ -151,7 +154,8 @@ class SessionCatalog:
             if statement.columns != "frame":
                 return self._aligned(given, statement, snapshot, evolves=evolves)
             widening = merge_widening(snapshot) if evolves else Widening.NEVER
-            return with_table_types(self._application.jvm, given, snapshot.schema, statement.name, widening=widening)
+            given = with_table_types(self._application.jvm, given, snapshot.schema, statement.name, widening=widening)
+            return with_absent_partitions(given, snapshot.schema, snapshot.partition_columns)
 
         write(self._application, rows, request, as_the_table_has_them)
         self._refresh(spark, statement.name)

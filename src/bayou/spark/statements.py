@@ -90,7 +90,7 @@ class TableStatement:
         properties = {
             name: value
             for name, value in given.items()
-            if name not in _RESERVED and not name.startswith(_OPTION) and _OPTION + name not in given
+            if name not in _RESERVED and not name.startswith(_OPTION) and (_OPTION + name not in given or _is_delta(name))
         }
         definition = TableDefinition(
             name=name,
@@ -108,6 +108,11 @@ class TableStatement:
     def operation(self) -> str:
         """The name in the history of a statement with rows."""
         return {"create": "CREATE TABLE", "replace": "REPLACE TABLE"}.get(self.kind, "CREATE OR REPLACE TABLE") + " AS SELECT"
+
+
+def _is_delta(name: str) -> bool:
+    """Whether a clause OPTIONS means a table's property by a name: one of Delta's own."""
+    return name.lower().startswith("delta.")
 
 
 def _pairs(texts: Sequence[str], kind: str) -> dict[str, str]:

@@ -158,8 +158,9 @@ class WriteRequest:
         columns = json.loads(partition_by) if isinstance(partition_by, str) else partition_by
         overwrites = mode == "overwrite"
         replace_where = read.text("replacewhere") if overwrites else None
-        dynamic = read.partition_mode() if overwrites else None
-        overwrite_schema = overwrites and bool(read.boolean("overwriteschema"))
+        # A wrong value is an error also where the mode makes nothing of it.
+        dynamic, overwrite_schema = read.partition_mode(), bool(read.boolean("overwriteschema"))
+        dynamic, overwrite_schema = (dynamic, overwrite_schema) if overwrites else (None, False)
         read.refuse_combinations(replace_where, overwrite_schema=overwrite_schema, dynamic=dynamic)
         if overwrites:
             read.refuse_beside_replace_on()

@@ -118,7 +118,7 @@ def with_settings(request: WriteRequest, settings: Mapping[str, str]) -> WriteRe
         request,
         txn=request.txn or batch_of(settings, request.path),
         merge_schema=merges_schemas(settings) if request.merge_schema is None else request.merge_schema,
-        user_metadata=request.user_metadata or user_metadata_of(settings),
+        user_metadata=user_metadata_of(settings) if request.user_metadata is None else request.user_metadata,
         dynamic_partitions=dynamic,
         optimize_write=optimizes_writes(settings) if request.optimize_write is None else request.optimize_write,
         string_prefix=string_prefix_of(settings, request.path),

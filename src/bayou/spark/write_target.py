@@ -24,7 +24,7 @@ from bayou.protocol.identity_rules import refuse_explicit_values
 from bayou.protocol.mapping_rules import mapping_mode
 from bayou.protocol.protocol_rules import merged, upgraded
 from bayou.protocol.schema import StructType, parse_schema, schema_to_json
-from bayou.protocol.schema_check import check_schema
+from bayou.protocol.schema_check import check_names, check_schema
 from bayou.protocol.schema_merge import check_write, merge_schemas
 from bayou.protocol.type_widening import Widening
 from bayou.spark.types import as_nullable
@@ -138,6 +138,8 @@ def write_target(
         UnsupportedFeatureError: the table needs a rule that is not enforced yet; it is named.
     """
     given = without_mapping(given)
+    if snapshot is None or request.replaces_table:
+        check_names(given, log.table_uri, column_mapping=True, duplicates_class="DATA")
     if snapshot is None:
         return _checked(new_table(request, as_nullable(given), log, settings), given)
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)

@@ -27,12 +27,14 @@ from bayou.protocol.schema import parse_schema
 from bayou.spark.alignment import same_names_and_types
 from bayou.spark.column_references import refuse_other_types, refuse_widened
 from bayou.spark.committing import commit_new_files, taking_back
+from bayou.spark.constraint_checks import check_constraints
 from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.new_files import delete_files, write_new_files
 from bayou.spark.overwrite import replaced_partitions, replaced_rows
 from bayou.spark.progress import operation, phase
 from bayou.spark.reader import check_types
 from bayou.spark.replace_on import evaluated_once, rows_replaced_on
+from bayou.spark.session_transaction import session_transaction
 from bayou.spark.types import as_table_has, readable_schema
 from bayou.spark.write_settings import REPLAYED, spend_batch, with_settings
 from bayou.spark.write_target import write_target
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from bayou.errors import DeltaError
     from bayou.log.delta_log import DeltaLog
@@ -105,7 +107,8 @@ def write(
         snapshot = log.update()
     except TableNotFoundError:
         snapshot = None
-    with _transaction(application, request, log, snapshot) as transaction, _display(transaction, request, frame, settings):
+    begin = partial(_transaction, application, frame.sparkSession, settings, request, log)
+    with begin(snapshot) as transaction, _display(transaction, request, frame, settings):
         if transaction.is_replay:
             replayed = WriteResult(transaction.read_version, committed=False, reason=REPLAYED)
             spend_batch(frame.sparkSession, settings, given, replayed)
@@ -131,7 +134,7 @@ def write(
         except ProtocolChangedException as error:
             if not _lost_creation(request, target, error):
                 raise
-            result = _append_to_new_table(application, request, log, target, added, settings)
+            result = _append_to_new_table(begin, request, log, target, added, settings)
     if result.committed:
         refresh_caches(frame.sparkSession, log.table_uri, application.jvm, request.storage_options)
     spend_batch(frame.sparkSession, settings, given, result)
@@ -165,6 +168,8 @@ def _target(
         raise
     if snapshot is not None and not request.overwrite_schema and not request.replaces_table:
         refuse_widened(application.jvm, frame.sparkSession, snapshot, target.schema)
+    else:
+        check_constraints(application.jvm, frame.sparkSession, target.metadata, table=log.table_uri)
     return target
 
 
@@ -207,7 +212,14 @@ def _how(request: WriteRequest, snapshot: Snapshot | None) -> dict[str, object]:
     return {name: True for name, is_so in facts.items() if is_so}
 
 
-def _transaction(application: Application, request: WriteRequest, log: DeltaLog, snapshot: Snapshot | None) -> Transaction:
+def _transaction(
+    application: Application,
+    spark: SparkSession,
+    settings: Mapping[str, str],
+    request: WriteRequest,
+    log: DeltaLog,
+    snapshot: Snapshot | None,
+) -> Transaction:
     parameters: dict[str, object] = {"mode": _MODE_NAMES[request.mode], "partitionBy": list(request.partition_by or ())}
     if request.cluster_by is not None:
         parameters["clusterBy"] = names_of(request.cluster_by)
@@ -225,12 +237,14 @@ def _transaction(application: Application, request: WriteRequest, log: DeltaLog,
         parameters = {"outputMode": batch.output_mode, "queryId": batch.query_id, "epochId": str(batch.epoch)}
     if request.statement is not None:
         operation = request.statement.operation
-    transaction = Transaction(
+    transaction = session_transaction(
+        application,
+        spark,
         log,
         snapshot,
         operation,
         parameters,
-        engine_info=application.engine_info,
+        settings=settings,
         user_metadata=request.user_metadata,
         txn=request.txn,
         replaces_table=snapshot is not None and request.replaces_table,
@@ -250,7 +264,7 @@ def _lost_creation(request: WriteRequest, target: WriteTarget, error: DeltaError
 
 
 def _append_to_new_table(
-    application: Application,
+    begin: Callable[[Snapshot], Transaction],
     request: WriteRequest,
     log: DeltaLog,
     lost: WriteTarget,
@@ -274,7 +288,7 @@ def _append_to_new_table(
                 files=(),
                 num_files=0,
             )
-    with _transaction(application, request, log, snapshot) as transaction:
+    with begin(snapshot) as transaction:
         return _commit(transaction, request, target, added, None)
 
 
@@ -309,7 +323,8 @@ def _commit(
         gone = _files_to_remove(transaction, request, target, added, replaced)
         removed = () if gone is None else transaction.remove_files(gone, data_change=request.data_change)
         metrics = _metrics(request, added, removed)
-        metrics |= {} if replaced is None else {"numAddedChangeFiles": len(added.changes)}
+        if replaced is not None and transaction.snapshot is not None:
+            metrics |= {"numAddedChangeFiles": len(added.changes), **replaced.row_counts(transaction.snapshot, added)}
     spares = partial(_lost_creation, request, target)
     outcome = commit_new_files(transaction, added, metrics, take_back, head=target.head, spares=spares)
     if isinstance(outcome, Unchanged):
@@ -322,8 +337,9 @@ def _metrics(request: WriteRequest, added: NewFiles, removed: RemovedFiles | tup
     metrics = files | {"numOutputRows": added.num_rows, "numOutputBytes": added.num_bytes}
     if request.stream is not None:
         return metrics | {"numRemovedFiles": len(removed)}
-    if isinstance(removed, RemovedFiles):
-        metrics |= {"numRemovedFiles": len(removed), "numRemovedBytes": removed.size_bytes}
+    if request.mode == "overwrite":
+        size = removed.size_bytes if isinstance(removed, RemovedFiles) else 0
+        metrics |= {"numRemovedFiles": len(removed), "numRemovedBytes": size}
     return metrics
 
 

@@ -16,7 +16,6 @@ from bayou.protocol.constraints import (
     constraint_key,
     constraints_of,
     drop_constraint,
-    refuse_constraint_properties,
     refuse_nested_not_null,
 )
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, schema_to_json
@@ -180,10 +179,3 @@ def test_a_reserved_name_is_refused(name):
     with pytest.raises(InvalidSchemaError) as caught:
         add_constraint({}, name, "true", table="t")
     assert caught.value.error_class == "DELTA_INVALID_CONSTRAINT_NAME"
-
-
-def test_a_constraint_is_no_table_property():
-    refuse_constraint_properties(["delta.appendOnly"], table="t")
-    with pytest.raises(InvalidSchemaError) as caught:
-        refuse_constraint_properties(["delta.appendOnly", "DELTA.Constraints.x"], table="t")
-    assert caught.value.error_class == "DELTA_ADD_CONSTRAINTS"

@@ -147,6 +147,11 @@ def test_the_clustering_feature_is_refused_for_a_new_table_too():
     assert error.error_class == "DELTA_CREATE_TABLE_SET_CLUSTERING_TABLE_FEATURE_NOT_ALLOWED"
 
 
+def test_a_new_table_may_have_constraints_among_its_properties():
+    change = validated({"delta.constraints.Positive": "id > 0"}, table="t", creating=True)
+    assert change.configuration == {"delta.constraints.Positive": "id > 0"}
+
+
 def test_nothing_about_the_protocol_lands_in_the_configuration():
     asked = change(
         {

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bayou.errors import SchemaChangedError
 from bayou.log.reads import ReadSet
@@ -25,8 +24,9 @@ from bayou.spark.jvm.session import java_session, settings_of
 from bayou.spark.reader import check_types
 from bayou.spark.row_ids import RowIdColumns
 from bayou.spark.scan import EVERY_FILE, Scan
+from bayou.spark.session_transaction import session_transaction
 from bayou.spark.types import incompatible, readable_schema
-from bayou.spark.write_settings import batch_of, user_metadata_of
+from bayou.spark.write_settings import batch_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -160,13 +160,15 @@ class Change:
     def transaction(self) -> Transaction:
         """The transaction of the change, on the state that it was planned for."""
         predicate = [] if self.condition.text is None and self.operation == "UPDATE" else [self.condition.text or "true"]
-        return Transaction(
-            self.target.log,
+        target, parameters = self.target, {"predicate": predicate}
+        return session_transaction(
+            target.application,
+            target.spark,
+            target.log,
             self.snapshot,
             self.operation,
-            {"predicate": predicate},
-            engine_info=self.target.application.engine_info,
-            user_metadata=user_metadata_of(self.settings),
+            parameters,
+            settings=self.settings,
             txn=self.txn,
         )
 
@@ -226,13 +228,6 @@ class Change:
         columns = list(zip(fields, names, strict=True))
         plan = padded(self.target.application.jvm, self.target.spark, scan.plan, columns, beside, self.settings)
         return ScannedRows(plan, names, beside, ids)
-
-    def live_rows(self, positions: pa.Array) -> pa.Array:
-        """How many rows each of some files has that are not deleted, by the log; null where it does not say."""
-        counts = self.snapshot.statistics({}).num_records.take(positions)
-        vectors = self.snapshot.files(["deletion_vector"])["deletion_vector"].take(positions)
-        deleted = pc.struct_field(vectors, "cardinality").cast(pa.int64())
-        return pc.subtract(counts, pc.fill_null(pa.concat_arrays([pa.array([], pa.int64()), *deleted.chunks]), 0))
 
 
 @dataclass(frozen=True, slots=True)

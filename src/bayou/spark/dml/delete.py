@@ -52,7 +52,7 @@ def _execute(change: Change, way: Way, transaction: Transaction) -> RowChangeRes
 
 def _of_whole_files(change: Change, positions: pa.Array) -> RowChangeCounts:
     """What is counted of files that go as they are; no rows where the log does not say how many one has."""
-    rows = change.live_rows(positions)
+    rows = change.snapshot.live_rows(positions)
     counted = None if rows.null_count else pc.sum(rows).as_py() or 0
     files = change.snapshot.files(["size", "deletion_vector"]).take(positions)
     vectors = files.num_rows - files["deletion_vector"].null_count
@@ -74,7 +74,7 @@ def _by_rewriting(change: Change, watch: Stopwatch) -> Outcome:
     if not len(gone):
         return Outcome(RowChangeCounts())
     deleted = pa.array([touched[each] for each in positions.to_pylist()], pa.int64())
-    emptied = positions.filter(pc.fill_null(pc.equal(change.live_rows(positions), deleted), False))
+    emptied = positions.filter(pc.fill_null(pc.equal(change.snapshot.live_rows(positions), deleted), False))
     counts = _of_whole_files(change, gone)
     whole = _of_whole_files(change, change.files.whole).changed_rows
     added = NO_FILES

@@ -2,11 +2,11 @@
 package bayou;
 
 // What of Spark's a call comes from, where nothing but the stack tells. Where a Spark calls it otherwise the answer is no.
-final class Callers {
+public final class Callers {
   private Callers() {}
 
   // Whether a class of a simple name, or one inside it, is among the callers, in a method whose name has a part; "" is in each.
-  static boolean include(String type, String method) {
+  public static boolean include(String type, String method) {
     StackTraceElement[] stack = Thread.currentThread().getStackTrace();
     for (int i = 0; i < stack.length; i++) {
       String name = stack[i].getClassName();

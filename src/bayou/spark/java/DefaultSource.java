@@ -80,5 +80,6 @@ public class DefaultSource extends org.apache.spark.sql.execution.datasources.bi
 
   public StructType inferSchema(CaseInsensitiveStringMap options) { return new StructType(); }
 
-  public boolean supportsExternalMetadata() { return true; }
+  // A reader may be given a schema. A writer would have Spark parse the names of its partition columns.
+  public boolean supportsExternalMetadata() { return !bayou.Callers.include("DataFrameWriter", ""); }
 }

@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OverwriteByExpression;
 import org.apache.spark.sql.catalyst.plans.logical.OverwritePartitionsDynamic;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
@@ -25,6 +26,8 @@ import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation$;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
+import org.apache.spark.sql.sources.BaseRelation;
 
 // Finds bayou's relations in a plan and puts what Python answers in their place. It runs nothing itself: EXPLAIN plans too.
 public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
@@ -42,7 +45,8 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     if (plan instanceof org.apache.spark.sql.execution.command.RunnableCommand) return statement(plan, "command");
     if (plan.nodeName().equals("AddCheckConstraint") || plan.nodeName().equals("DropConstraint"))
       return (TreeNode) body.apply("constraint\0", new Object[] {plan});
-    if (plan instanceof V2WriteCommand) plan = writing((V2WriteCommand) plan);
+    plan = withWrites(plan);
+    if (readsStated(plan)) plan = org.apache.spark.sql.catalyst.optimizer.PushDownPredicates$.MODULE$.apply((LogicalPlan) withReads(plan));
     if (changesCached(plan)) return (TreeNode) body.apply("change\0" + plan.nodeName(), new Object[] {plan});
     if (!found(plan)) return plan;
     Map query = query();
@@ -53,6 +57,32 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
           org.apache.spark.sql.catalyst.optimizer.CollapseProject$.MODULE$.apply(changed));
     }
     return (TreeNode) org.apache.spark.sql.catalyst.analysis.UpdateAttributeNullability$.MODULE$.apply(changed);
+  }
+
+  // One INSERT, or several that one query feeds.
+  private static TreeNode withWrites(TreeNode plan) {
+    if (plan instanceof V2WriteCommand) return writing((V2WriteCommand) plan);
+    if (!(plan instanceof Union)) return plan;
+    return Plans.mapChildren(plan, new Plans.Change() { public Object apply(Object child) { return withWrites((TreeNode) child); } });
+  }
+
+  // What a subquery of an INSERT reads of the table that the rows go into: Spark takes the one for the other.
+  private static TreeNode withReads(TreeNode plan) {
+    if (!isStated(plan)) return Plans.mapChildren(plan, new Plans.Change() { public Object apply(Object child) { return withReads((TreeNode) child); } });
+    DataSourceV2ScanRelation scan = (DataSourceV2ScanRelation) plan;
+    LogicalRelation read = LogicalRelation$.MODULE$.apply((BaseRelation) WritableTable.ask("relation\0" + scan.relation().table().name() + "\0", null), false);
+    return Plans.named(scan.output(), read, scan.schema().fieldNames());
+  }
+
+  private static boolean isStated(TreeNode plan) {
+    return plan instanceof DataSourceV2ScanRelation && ((DataSourceV2ScanRelation) plan).scan() instanceof StatedTable.NoRows;
+  }
+
+  private static boolean readsStated(TreeNode plan) {
+    if (isStated(plan)) return true;
+    scala.collection.Iterator children = ((scala.collection.Iterable) plan.children()).iterator();
+    while (children.hasNext()) if (readsStated((TreeNode) children.next())) return true;
+    return false;
   }
 
   // Rows for a table with a name. Spark has no older command for dynamic partitions, and forgets the words of a condition.

@@ -59,7 +59,7 @@ class RowsBeside:
             return False
         positions = positions_of(changed)
         deleted = pa.array([changed[each].cardinality for each in positions.to_pylist()], pa.int64())
-        return not pc.all(pc.fill_null(pc.equal(self._merge.change.live_rows(positions), deleted), False)).as_py()
+        return not pc.all(pc.fill_null(pc.equal(self._merge.change.snapshot.live_rows(positions), deleted), False)).as_py()
 
     @property
     def passed(self) -> list[int]:

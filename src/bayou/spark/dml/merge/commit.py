@@ -96,7 +96,7 @@ def _hold(merge: Merge, added: pa.Table) -> bool:
 def _live_rows(merge: Merge, positions: pa.Array) -> int:
     """How many rows some files have that are not deleted."""
     change = merge.change
-    known = change.live_rows(positions)
+    known = change.snapshot.live_rows(positions)
     unknown = positions.filter(known.is_null())
     total: int = pc.sum(known).as_py() or 0
     if not len(unknown):

@@ -26,7 +26,8 @@ from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.new_files import NO_FILES, delete_files
 from bayou.spark.progress import operation, phase
-from bayou.spark.write_settings import REPLAYED, batch_of, merges_schemas, spend_batch, user_metadata_of
+from bayou.spark.session_transaction import session_transaction
+from bayou.spark.write_settings import REPLAYED, batch_of, merges_schemas, spend_batch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -190,13 +191,14 @@ def _transaction(request: MergeRequest, merge: Merge) -> Transaction:
         "notMatchedPredicates": clauses(Kind.NOT_MATCHED),
         "notMatchedBySourcePredicates": clauses(Kind.NOT_MATCHED_BY_SOURCE),
     }
-    return Transaction(
+    return session_transaction(
+        request.target.application,
+        request.target.spark,
         request.target.log,
         merge.change.snapshot,
         "MERGE",
         parameters,
-        engine_info=request.target.application.engine_info,
-        user_metadata=user_metadata_of(request.settings),
+        settings=request.settings,
         txn=request.transaction_id,
     )
 
