@@ -75,6 +75,8 @@ def test_delta_spark_finds_the_same_changes_and_row_ids(delta_spark, spark, made
     assert changes(delta_spark, ours, version) == expected
     assert bayou.read(spark, str(ours), changes=(version, version)).count() == len(expected)
     assert row_ids(delta_spark, ours) == row_ids(delta_spark, theirs)
+    found = spark.sql(f"select _metadata.row_id, _metadata.row_commit_version, to_json(struct(*)) from delta.`{theirs}`").collect()
+    assert sorted(([str(row[0]), str(row[1]), row[2]] for row in found), key=str) == row_ids(delta_spark, theirs)
     mine, other = (next(iter(bayou.open(str(path)).history())).operation_metrics for path in (ours, theirs))
     assert (mine["numAddedChangeFiles"] == "0") == (other["numAddedChangeFiles"] == "0")
     bayou.open(str(ours)).snapshot().verify_checksum()

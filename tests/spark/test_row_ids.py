@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pyspark.errors import AnalysisException
 from tests.spark.changes import tracked
 
 import bayou
@@ -97,3 +98,49 @@ def test_the_commit_says_that_ids_were_kept(spark, table_path, way):
     make(spark, table_path, **way).update("id = 1", {"v": "0"})
     first = Path(table_path, "_delta_log", f"{2:020d}.json").read_text(encoding="utf-8").splitlines()[0]
     assert json.loads(first)["commitInfo"]["tags"]["delta.rowTracking.preserved"] == "true"
+
+
+ROW = "id, _metadata.row_id, _metadata.row_commit_version"
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("mapping", ["none", "name", "id"])
+@pytest.mark.parametrize("partition_by", [(), ("p",)])
+def test_a_query_reads_the_ids_of_rows_in_the_metadata_column(spark, table_path, way, partition_by, mapping):
+    bayou.enable(spark)
+    table = make(spark, table_path, partition_by, **way, **{"delta.columnMapping.mode": mapping})
+    before = {row[0]: tuple(row[1:]) for row in table.toDF().selectExpr(ROW.split(", ")).collect()}
+    assert sorted(row_id for row_id, _ in before.values()) == list(range(10))
+    assert {version for _, version in before.values()} == {0, 1}
+    table.update("id in (1, 7)", {"v": "-1"})
+    table.delete("id in (0, 3)")
+    frame = spark.read.format("delta").load(table_path)
+    after = {row[0]: tuple(row[1:]) for row in frame.selectExpr(ROW.split(", ")).collect()}
+    expected = {key: (row_id, 2 if key in (1, 7) else version) for key, (row_id, version) in before.items() if key not in (0, 3)}
+    assert after == expected
+    wanted = before[7][0]
+    assert [row.id for row in frame.where(f"_metadata.row_id = {wanted} and p = 1").select("id").collect()] == [7]
+    assert frame.selectExpr("max(_metadata.row_id)", "count(*)").first() == (max(row_id for row_id, _ in after.values()), 8)
+    frame.createOrReplaceTempView("rows")
+    joined = spark.sql("select 1 from rows a join rows b on a._metadata.row_id = b._metadata.row_id and a.id <> b.id")
+    assert joined.count() == 0
+
+
+def test_the_metadata_column_has_ids_beside_the_facts_about_files(spark, table_path, way):
+    bayou.enable(spark)
+    make(spark, table_path, **way)
+    frame = spark.read.format("delta").option("versionAsOf", 0).load(table_path)
+    everything = frame.where("id = 4").select("_metadata").first()[0]
+    ids = ("row_id", "base_row_id", "default_row_commit_version", "row_commit_version")
+    assert [everything[name] for name in ids] == [4, 0, 0, 0]
+    assert everything["row_index"] == 4
+    assert everything["file_path"].endswith(everything["file_name"])
+    spark.sql(f"select *, _metadata.row_id as r from delta.`{table_path}`").createOrReplaceTempView("with_ids")
+    assert spark.sql("select id from with_ids where r = 9").collect() == [(9,)]
+
+
+def test_a_table_that_does_not_track_its_rows_has_no_ids(spark, table_path):
+    bayou.enable(spark)
+    make(spark, table_path)
+    with pytest.raises(AnalysisException, match="row_id"):
+        spark.read.format("delta").load(table_path).select("_metadata.row_id")

@@ -25,6 +25,7 @@ from bayou.spark.change_request import bounds_of
 from bayou.spark.change_scan import FEED_NAMES, pin
 from bayou.spark.jvm.relation import BareTable, bare_relation, dataset
 from bayou.spark.jvm.session import java_session
+from bayou.spark.row_ids import tells_row_ids
 from bayou.spark.scan import PlannedScan, Scan
 from bayou.spark.types import kinds, readable_schema, spark_data_type
 from bayou.storage import qualify
@@ -232,6 +233,7 @@ def relation(application: Application, session: JavaObject, request: TableReques
         columns=columns,
         filled=schema_to_json(catalog_schema(snapshot.schema)) if any(defaults(snapshot.schema)) else columns,
         size=_size(snapshot),
+        tracks_rows=tells_row_ids(snapshot),
     )
     return bare_relation(application.jvm, session, bare, request.path if options is None else options)
 

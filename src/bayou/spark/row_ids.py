@@ -23,10 +23,19 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot import Snapshot
 
-_BASE: Final = "__bayou_base_row_id"
-_BASE_VERSION: Final = "__bayou_base_row_version"
+BASE: Final = "__bayou_base_row_id"
+"""The hidden column with the id of a file's first row."""
+BASE_VERSION: Final = "__bayou_base_row_version"
+"""The hidden column with the version of a file's rows that say nothing else."""
 _ID: Final = "__bayou_row_id"
 _VERSION: Final = "__bayou_row_version"
+
+
+def tells_row_ids(snapshot: Snapshot) -> bool:
+    """Whether the ids of a table's rows can be read: it tracks them, and says in which columns its files have them."""
+    configuration = snapshot.metadata.configuration
+    names = (properties.MATERIALIZED_ROW_ID.read(configuration), properties.MATERIALIZED_ROW_COMMIT_VERSION.read(configuration))
+    return bool(properties.ENABLE_ROW_TRACKING.read(configuration) and all(names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +86,8 @@ class RowIdColumns:
         """What is constant for each of some files: hidden columns of a scan."""
         files = snapshot.files(["base_row_id", "default_row_commit_version"]).take(positions)
         return {
-            _BASE: files["base_row_id"].combine_chunks(),
-            _BASE_VERSION: files["default_row_commit_version"].combine_chunks(),
+            BASE: files["base_row_id"].combine_chunks(),
+            BASE_VERSION: files["default_row_commit_version"].combine_chunks(),
         }
 
     def known(self, rows: DataFrame, metadata: str) -> DataFrame:
@@ -88,8 +97,8 @@ class RowIdColumns:
             rows: rows with these columns and `constants`.
             metadata: the column that has `row_index`.
         """
-        row_id = F.coalesce(F.col(quoted_name(self.id)), F.col(_BASE) + F.col(f"{metadata}.row_index"))
-        version = F.coalesce(F.col(quoted_name(self.version)), F.col(_BASE_VERSION))
+        row_id = F.coalesce(F.col(quoted_name(self.id)), F.col(BASE) + F.col(f"{metadata}.row_index"))
+        version = F.coalesce(F.col(quoted_name(self.version)), F.col(BASE_VERSION))
         return rows.select("*", row_id.alias(_ID), version.alias(_VERSION)).drop(*self.names)
 
     def columns(self, changed: Column | None = None) -> tuple[Column, Column]:

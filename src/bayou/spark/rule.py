@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bayou.errors import SchemaChangedError, UnsupportedFeatureError
@@ -24,6 +24,7 @@ from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.create_like import NAME as LIKE
 from bayou.spark.jvm.session import is_about_delta
 from bayou.spark.reader import check_has_columns
+from bayou.spark.row_id_metadata import asks_for_row_ids, with_row_ids
 from bayou.spark.scan import Scan, is_file_metadata
 from bayou.spark.skipped_files import choose
 from bayou.spark.types import incompatible
@@ -103,15 +104,10 @@ class RuleBody:
             answered = metadata_query.answer(self._application, session, snapshot, list(objects[0]), kinds[:-1])
             if answered is not None:
                 return plans.answer(*answered, "", str(snapshot.version), False)
-        planned = Scan(
-            self._application,
-            session,
-            snapshot,
-            wanted,
-            metadata=[f.name for f in metadata.fields] if isinstance(metadata, StructType) else None,
-            positions=self._positions(snapshot, predicate, kinds, objects),
-            options=table["options"],
-        ).planned()
+        asked = [f.name for f in metadata.fields] if isinstance(metadata, StructType) else None
+        positions = self._positions(snapshot, predicate, kinds, objects)
+        scan = Scan(self._application, session, snapshot, wanted, positions=positions, options=table["options"])
+        planned = with_row_ids(scan, asked) if asked and asks_for_row_ids(asked) else replace(scan, metadata=asked).planned()
         given = iter(planned.columns)
         names = "\0".join(planned.columns[-1] if is_file_metadata(f) else next(given) for f in fields)
         return plans.answer(len(kinds) - 1, planned.plan, names, str(snapshot.version), planned.is_union)

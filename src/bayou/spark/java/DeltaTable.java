@@ -18,15 +18,15 @@ public class DeltaTable extends HadoopFsRelation implements InsertableRelation {
   private final String key;
   private final boolean inserts;
 
-  public DeltaTable(String key, boolean inserts, FileIndex refusing, StructType partitions, StructType schema, Map options, SESSION session) {
-    super(refusing, partitions, schema, scala.Option.empty(), new org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat(), options, session);
+  public DeltaTable(String key, boolean inserts, FileIndex refusing, StructType partitions, StructType schema, FileFormat format, Map options, SESSION session) {
+    super(refusing, partitions, schema, scala.Option.empty(), format, options, session);
     this.key = key;
     this.inserts = inserts;
   }
 
   // Spark copies relations, to prune them or to change their options: a copy is a table still.
   public HadoopFsRelation copy(FileIndex index, StructType partitions, StructType schema, scala.Option buckets, FileFormat format, Map options, SESSION session) {
-    return new DeltaTable(key, inserts, index, partitions, schema, options, session);
+    return new DeltaTable(key, inserts, index, partitions, schema, format, options, session);
   }
 
   // Spark comes to `insert` only for a table without partitions. All else that asks, such as dynamic pruning, gets the table's.

@@ -8,6 +8,7 @@ import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation$;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Map;
 
@@ -29,10 +30,11 @@ public class Tables {
 
   // Spark inserts by itself only into a relation with exactly one path; with two it refuses, or comes to `insert`. Spark 3.5 and
   // 4.2 take what an INSERT reads of a table for the table that it is into: then it has the defaults that Spark fills in.
-  public static HadoopFsRelation bare(String key, String table, String message, String root, String partitions, String columns, String filled, String size, Object given, SESSION session) {
+  public static HadoopFsRelation bare(String key, String table, String message, String root, String partitions, String columns, String filled, String size, boolean tracksRows, Object given, SESSION session) {
     boolean inserts = Catalog.isInsert(CurrentOrigin.get());
     FileIndex refusing = new Refusing(message, table, paths(root, 2), schema(partitions), size);
-    return new DeltaTable(key, inserts, refusing, schema(partitions), schema(inserts ? filled : columns), given instanceof Map ? (Map) given : options((String) given), session);
+    ParquetFileFormat format = tracksRows ? new RowTrackingFormat() : new ParquetFileFormat();
+    return new DeltaTable(key, inserts, refusing, schema(partitions), schema(inserts ? filled : columns), format, given instanceof Map ? (Map) given : options((String) given), session);
   }
 
   // Delta's column names do not depend on case, so neither does reading the files, whatever the session says.
@@ -47,7 +49,7 @@ public class Tables {
   public static LogicalRelation files(String key, String root, String partitions, String columns, String size, String options, BiFunction list, SESSION session, boolean streaming) throws Exception {
     FileIndex index = new DeltaLogFiles(key, paths(root, 1), schema(partitions), size, list);
     HadoopFsRelation relation = new HadoopFsRelation(index, schema(partitions), schema(columns), scala.Option.empty(),
-        new org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat(), options(options), reading(session));
+        new ParquetFileFormat(), options(options), reading(session));
     return LogicalRelation$.MODULE$.apply(relation, streaming);
   }
 }

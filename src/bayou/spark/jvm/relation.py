@@ -144,6 +144,7 @@ class BareTable:
         columns: JSON of its columns.
         filled: the same with the defaults, for the rows of an INSERT.
         size: in bytes.
+        tracks_rows: whether `_metadata` has the ids of rows.
     """
 
     key: str
@@ -153,6 +154,7 @@ class BareTable:
     columns: str
     filled: str
     size: int
+    tracks_rows: bool = False
 
 
 def bare_relation(jvm: Jvm, session: JavaObject, bare: BareTable, options: JavaObject | str) -> JavaObject:
@@ -171,7 +173,17 @@ def bare_relation(jvm: Jvm, session: JavaObject, bare: BareTable, options: JavaO
     )
     given = f"path\0{options}" if isinstance(options, str) else options
     return jvm.static("bayou.Tables").bare(
-        bare.key, bare.table, message, bare.root, bare.partitions, bare.columns, bare.filled, str(bare.size), given, session
+        bare.key,
+        bare.table,
+        message,
+        bare.root,
+        bare.partitions,
+        bare.columns,
+        bare.filled,
+        str(bare.size),
+        bare.tracks_rows,
+        given,
+        session,
     )
 
 
