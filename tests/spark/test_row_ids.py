@@ -121,8 +121,8 @@ def test_a_query_reads_the_ids_of_rows_in_the_metadata_column(spark, table_path,
     wanted = before[7][0]
     assert [row.id for row in frame.where(f"_metadata.row_id = {wanted} and p = 1").select("id").collect()] == [7]
     assert frame.selectExpr("max(_metadata.row_id)", "count(*)").first() == (max(row_id for row_id, _ in after.values()), 8)
-    frame.createOrReplaceTempView("rows")
-    joined = spark.sql("select 1 from rows a join rows b on a._metadata.row_id = b._metadata.row_id and a.id <> b.id")
+    of = f"delta.`{table_path}`"
+    joined = spark.sql(f"select 1 from {of} a join {of} b on a._metadata.row_id = b._metadata.row_id where a.id <> b.id")
     assert joined.count() == 0
 
 
