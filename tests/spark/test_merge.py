@@ -805,3 +805,28 @@ def test_a_merge_that_is_interrupted_after_its_commit_keeps_its_files(spark, tab
     with pytest.raises(KeyboardInterrupt):
         merge.whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
     assert sorted(map(tuple, spark.read.format("delta").load(table_path).collect())) == [(1, 10), (2, 2), (3, 30)]
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("in_sql", [False, True], ids=["method", "SQL"])
+def test_a_column_that_the_table_gets_is_the_sources_in_conditions_and_values(spark, table_path, in_sql):
+    table = make(spark, table_path, "select id, id v from range(3)")
+    source(spark, "select * from values (1L, 10L, 'x'), (2L, 20L, 'y'), (7L, 70L, 'z') s(id, v, extra)").createOrReplaceTempView(
+        "given"
+    )
+    if in_sql:
+        bayou.enable(spark)
+        spark.conf.set("spark.databricks.delta.schema.autoMerge.enabled", "true")
+        try:
+            spark.sql(
+                f"merge into delta.`{table_path}` t using given s on t.id = s.id and extra is not null "
+                "when matched and extra = 'x' then update set extra = upper(extra), v = s.v "
+                "when not matched and extra = 'z' then insert (id, extra) values (s.id, concat(extra, extra))"
+            )
+        finally:
+            spark.conf.unset("spark.databricks.delta.schema.autoMerge.enabled")
+    else:
+        merge = table.alias("t").merge(spark.table("given").alias("s"), "t.id = s.id and extra is not null").withSchemaEvolution()
+        merge = merge.whenMatchedUpdate("extra = 'x'", {"extra": "upper(extra)", "v": "s.v"})
+        merge.whenNotMatchedInsert("extra = 'z'", {"id": "s.id", "extra": "concat(extra, extra)"}).execute()
+    assert rows(table, "id", "v", "extra") == [(0, 0, None), (1, 10, "X"), (2, 2, None), (7, None, "zz")]

@@ -278,3 +278,27 @@ def test_a_table_is_not_made_with_a_constraint_that_is_no_condition(spark, table
     with pytest.raises(DeltaError) as caught:
         rows.save(table_path)
     assert not Path(table_path).exists() or not list(Path(table_path).rglob("*.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("column", "generated"), [("BIGINT", "id * 3"), ("BIGINT", None), ("INT", "id * 2")], ids=["expression", "plain", "type"]
+)
+def test_a_table_gets_a_name_if_its_columns_are_generated_as_described(spark, name, table_path, column, generated):
+    def builder(kind, expression, **of):
+        made = DeltaTable.createIfNotExists(spark).location(table_path).addColumn("id", "BIGINT")
+        made = made.tableName(name) if of else made
+        return made.addColumn("twice", kind, generatedAlwaysAs=expression)
+
+    builder("BIGINT", "id * 2").execute()
+    with pytest.raises(InvalidSchemaError) as caught:
+        builder(column, generated, named=True).execute()
+    builder("BIGINT", "id * 2", named=True).execute()
+    assert caught.value.error_class == "DELTA_CREATE_TABLE_SCHEME_MISMATCH"
+    assert bayou.open(table_path).version() == 0
+
+
+def test_a_generated_column_has_no_function_without_a_name(spark, table_path):
+    builder = DeltaTable.create(spark).location(table_path).addColumn("a", "ARRAY<INT>")
+    with pytest.raises(InvalidSchemaError) as caught:
+        builder.addColumn("total", "INT", generatedAlwaysAs="aggregate(a, 0, (x, y) -> x + y)").execute()
+    assert caught.value.error_class == "DELTA_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN"

@@ -141,6 +141,8 @@ def test_the_expressions_are_ignored_where_the_protocol_has_no_generated_columns
     append(spark.sql("select 1L a, 7L b"), table_path)
     append(spark.sql("select 1L a"), table_path)
     assert sorted(map(str, read(spark, table_path).collect())) == ["Row(a=1, b=7)", "Row(a=1, b=None)"]
+    bayou.DeltaTable.forPath(spark, table_path).update("b = 7", {"a": "5"})
+    assert sorted(map(str, read(spark, table_path).collect())) == ["Row(a=1, b=None)", "Row(a=5, b=7)"]
 
 
 @pytest.mark.smoke

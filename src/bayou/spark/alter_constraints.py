@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
 
 _MOST_CHARACTERS: Final = 2000
+_DROP_IF_EXISTS: Final = "spark.databricks.delta.constraints.assumesDropIfExists.enabled"
 
 
 def add_constraint(target: AlterTarget, name: str, condition: str) -> None:
@@ -76,6 +77,7 @@ def drop_constraint(target: AlterTarget, name: str, *, if_exists: bool = False) 
     """
     snapshot = target.snapshot()
     before = snapshot.metadata.configuration
+    if_exists = if_exists or target.settings.get(_DROP_IF_EXISTS, "").lower() == "true"
     configuration, _ = constraints.drop_constraint(before, name, table=target.uri, if_exists=if_exists)
     expressions = [value for key, value in before.items() if key not in configuration]
     actions = altered(snapshot, replace(snapshot.metadata, configuration=configuration), snapshot.schema)

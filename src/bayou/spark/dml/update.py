@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.plan.row_changes import FileTotals, RowChangeCounts, Way
 from bayou.protocol.expression_functions import ExpressionKind
-from bayou.protocol.generated_columns import generation_expression
+from bayou.protocol.generated_columns import generation_expression, has_generated_columns
 from bayou.protocol.sql_text import parenthesised, quoted_name
 from bayou.spark.change_rows import FATE, Fate
 from bayou.spark.committing import taking_back
@@ -177,10 +177,10 @@ class _Update:
 
     def _generated(self, field: StructField) -> str | None:
         """The expression of a generated column that the UPDATE does not set; it is computed anew from the new values."""
-        text = generation_expression(field)
+        target, snapshot = self._change.target, self._change.snapshot
+        text = generation_expression(field) if has_generated_columns(snapshot.protocol, snapshot.schema) else None
         if text is None or field.name.lower() in self._values.names:
             return None
-        target, snapshot = self._change.target, self._change.snapshot
         check_stored(
             parsed(target.application.jvm, java_session(target.spark), text),
             ExpressionKind.GENERATED_COLUMN,

@@ -38,15 +38,26 @@ class Sides:
         target: a node that only has the table's columns.
         source: the source's plan.
         both: both of them as a join.
+        known_target: the table without the columns that it gets: what conditions and values may name.
+        known_both: the same as a join with the source.
     """
 
     target: JavaObject
     source: JavaObject
     both: JavaObject
+    known_target: JavaObject
+    known_both: JavaObject
 
 
 def sides_of(
-    jvm: Jvm, spark: SparkSession, schema: str, alias: str | None, source: JavaObject, node: JavaObject | None = None
+    jvm: Jvm,
+    spark: SparkSession,
+    schema: str,
+    alias: str | None,
+    source: JavaObject,
+    node: JavaObject | None = None,
+    *,
+    known: int,
 ) -> Sides:
     """The sides of a MERGE.
 
@@ -57,6 +68,7 @@ def sides_of(
         alias: the name by which expressions may call the table.
         source: the source's plan.
         node: what stands for the table in a resolved statement; None for one that is made here.
+        known: how many of the table's columns it has already; those that it gets come behind them.
     """
     target = node
     if target is None:
@@ -65,8 +77,12 @@ def sides_of(
         target = (rows if alias is None else rows.alias(alias)).queryExecution().analyzed()
     outer = jvm.module("org.apache.spark.sql.catalyst.plans.FullOuter")
     no_hint = jvm.module(f"{_LOGICAL}.JoinHint").NONE()
-    both = jvm.static(f"{_LOGICAL}.Join")(target, source, outer, jvm.none, no_hint)
-    return Sides(target, source, both)
+    join = jvm.static(f"{_LOGICAL}.Join")
+    both = join(target, source, outer, jvm.none, no_hint)
+    if node is not None or target.output().size() == known:
+        return Sides(target, source, both, target, both)
+    known_target = jvm.static(f"{_LOGICAL}.Project")(target.output().take(known), target)
+    return Sides(target, source, both, known_target, join(known_target, source, outer, jvm.none, no_hint))
 
 
 def plan_of(frame: DataFrame) -> JavaObject:

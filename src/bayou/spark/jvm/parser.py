@@ -48,12 +48,14 @@ class ParsedExpression:
         functions: the names of the functions it calls, in lower case.
         columns: the columns it uses, by the names that lead to each.
         forbidden: what it has that no stored expression may have.
+        has_lambda: whether it has a function without a name, as `x -> x + 1`.
     """
 
     text: str
     functions: frozenset[str]
     columns: frozenset[tuple[str, ...]]
     forbidden: tuple[str, ...]
+    has_lambda: bool = False
 
 
 def words(jvm: Jvm, text: str) -> Iterator[str]:
@@ -149,7 +151,7 @@ def parsed(jvm: Jvm, session: JavaObject, text: str) -> ParsedExpression:
         reason = reason_of(error)
         message = f"The expression {text!r} in the table's metadata is no SQL expression: {reason}"
         raise InvalidSchemaError(message, next_step="Correct it with the engine that stored it.") from None
-    functions, columns, forbidden = set(), set(), []
+    functions, columns, forbidden, has_lambda = set(), set(), [], False
     waiting: list[tuple[Any, frozenset[str]]] = [(root, frozenset())]
     while waiting:
         node, variables = waiting.pop()
@@ -163,6 +165,7 @@ def parsed(jvm: Jvm, session: JavaObject, text: str) -> ParsedExpression:
             if path[0].lower() not in variables:
                 columns.add(path)
         if name == "LambdaFunction":
+            has_lambda = True
             variables |= {str(jvm.list_of(each.nameParts())[0]).lower() for each in jvm.list_of(node.arguments())}
         waiting += [(child, variables) for child in jvm.list_of(node.children())]
-    return ParsedExpression(text, frozenset(functions), frozenset(columns), tuple(dict.fromkeys(forbidden)))
+    return ParsedExpression(text, frozenset(functions), frozenset(columns), tuple(dict.fromkeys(forbidden)), has_lambda)

@@ -155,7 +155,8 @@ class Resolver:
         """
         schema = self._schema_after(clauses)
         visible = schema_to_json(as_nullable(readable_schema(schema)))
-        sides = catalyst.sides_of(self._bridge, self._spark, visible, self._alias, self._source, self._node)
+        known = len(self._snapshot.schema.fields)
+        sides = catalyst.sides_of(self._bridge, self._spark, visible, self._alias, self._source, self._node, known=known)
         pairs = [self._pairs(clause, schema) for clause in clauses]
         found = self._all(sides, condition, clauses, pairs)
         self._check_condition(found.condition, "search")
@@ -232,14 +233,15 @@ class Resolver:
 
     def _all(self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause], pairs: Sequence[Pairs]) -> _Found:
         """Everything resolved, by one analysis for each side."""
-        asked: dict[str, list[Any]] = {"both": [condition], "target": [], "source": []}
+        asked: dict[str, list[Any]] = {"known_both": [condition], "known_target": [], "source": [], "target": []}
         places: list[tuple[tuple[str, int] | None, list[tuple[int, tuple[str, int]]]]] = []
 
         def ask(side: str, value: Any) -> tuple[str, int]:
             asked[side].append(value)
             return side, len(asked[side]) - 1
 
-        sides_by_kind = {Kind.MATCHED: "both", Kind.NOT_MATCHED: "source", Kind.NOT_MATCHED_BY_SOURCE: "target"}
+        # A column that the table gets is the source's until then, and needs no name before it.
+        sides_by_kind = {Kind.MATCHED: "known_both", Kind.NOT_MATCHED: "source", Kind.NOT_MATCHED_BY_SOURCE: "known_target"}
         for clause, own in zip(clauses, pairs, strict=True):
             side = sides_by_kind[clause.kind]
             when = None if clause.condition is None else ask(side, clause.condition)
@@ -248,7 +250,7 @@ class Resolver:
         answers = {side: self._resolved(getattr(sides, side), values) for side, values in asked.items()}
         conditions = [None if when is None else answers[when[0]][when[1]] for when, _ in places]
         resolved = [[(answers["target"][key], answers[side][at]) for key, (side, at) in own] for _, own in places]
-        return _Found(answers["both"][0], conditions, resolved)
+        return _Found(answers["known_both"][0], conditions, resolved)
 
     def _resolved(self, plan: JavaObject, values: Sequence[Any]) -> list[JavaObject]:
         try:
