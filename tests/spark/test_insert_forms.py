@@ -6,10 +6,11 @@ from __future__ import annotations
 import uuid
 
 import pytest
+from pyspark.errors import ParseException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 import bayou
-from bayou.errors import DeltaError
+from bayou.errors import DeltaError, TableNotFoundError
 
 
 @pytest.fixture
@@ -169,3 +170,52 @@ def test_an_overwrite_of_some_rows_counts_those_that_go_and_those_that_stay(spar
     assert counted("p = 0", "select 0L as id, 0L as p") == (5, 0, 1)
     assert counted("id < 4", "select 1L as id, 1L as p") == (3, 3, 4)
     assert counted("id = 77", "select 77L as id, 1L as p") == (0, 0, 1)
+
+
+@pytest.mark.parametrize("condition", ["P > 0", "p > '0'", "P = 1 and Id >= 0"])
+def test_the_condition_of_an_overwrite_may_spell_names_in_any_case(spark, table_path, condition):
+    bayou.enable(spark)
+    frame = spark.range(4).selectExpr("id", "id % 2 as p")
+    frame.write.format("delta").partitionBy("p").save(table_path)
+    new = spark.sql("select 9L as id, 1L as p").write.format("delta").mode("overwrite")
+    new.partitionBy("P").option("replaceWhere", condition).save(table_path)
+    found = spark.read.format("delta").load(table_path).select("id", "p").collect()
+    assert sorted(map(tuple, found)) == [(0, 0), (2, 0), (9, 1)]
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize(
+    ("option", "value", "error_class"),
+    [
+        ("replaceWhere", "", "DELTA_FAILED_RECOGNIZE_PREDICATE"),
+        ("replaceWhere", " ", "DELTA_FAILED_RECOGNIZE_PREDICATE"),
+        ("replaceWhere", "id = (select max(id) from range(2))", "DELTA_UNSUPPORTED_SUBQUERY"),
+        ("replaceOn", "t.id = s.nope", "DELTA_INSERT_REPLACE_ON_UNRESOLVED_COLUMNS_IN_CONDITION"),
+        ("replaceOn", "", "PARSE_EMPTY_STATEMENT"),
+    ],
+)
+def test_an_overwrite_without_a_condition_that_can_be_used_replaces_nothing(spark, table_path, option, value, error_class):
+    bayou.enable(spark)
+    spark.range(3).write.format("delta").save(table_path)
+    writer = spark.range(1).alias("s").write.format("delta").mode("overwrite").option(option, value)
+    with pytest.raises((DeltaError, ParseException)) as caught:
+        writer.option("targetAlias", "t").save(table_path) if option == "replaceOn" else writer.save(table_path)
+    assert error_class in str(caught.value)
+    assert spark.read.format("delta").load(table_path).count() == 3
+
+
+@pytest.mark.parametrize("option", ["replaceOn", "replaceUsing"])
+def test_rows_cannot_be_replaced_where_there_is_no_table(spark, table_path, option):
+    bayou.enable(spark)
+    writer = spark.range(1).write.format("delta").mode("overwrite").option(option, "true" if option == "replaceOn" else "id")
+    with pytest.raises(TableNotFoundError):
+        writer.save(table_path)
+
+
+def test_an_overwrite_of_matching_rows_counts_those_that_go_and_those_that_stay(spark, table_path):
+    bayou.enable(spark)
+    spark.range(10).repartition(1).write.format("delta").save(table_path)
+    writer = spark.range(7, 12).write.format("delta").mode("overwrite").option("replaceUsing", "id")
+    writer.save(table_path)
+    found = bayou.open(table_path).history()[0].operation_metrics
+    assert [int(found[name]) for name in ("numDeletedRows", "numCopiedRows", "numOutputRows")] == [3, 7, 12]

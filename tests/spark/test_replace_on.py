@@ -96,11 +96,6 @@ def test_options_that_say_something_else_are_refused(spark, table_path, options,
     assert rows_of(spark, table_path) == [(1, "a")]
 
 
-def test_a_table_that_is_not_there_is_made(spark, table_path):
-    overwriting(spark, (1, "b"), replaceUsing="k").save(table_path)
-    assert rows_of(spark, table_path) == [(1, "b")]
-
-
 def test_a_source_that_may_be_another_one_in_each_job_is_evaluated_once(spark, table_path, tmp_path, monkeypatch):
     source = str(tmp_path / "source")
     spark.createDataFrame([(1, 10)], "id long, v int").write.format("delta").save(source)

@@ -131,7 +131,7 @@ def write_new_files(
         footers = _footers(application, request, data)
         found_files = _described(request, target, rows, [(*each, footer) for each, footer in zip(data, footers, strict=True)])
         check_rules(frame.sparkSession, request, target, rows, found_files.files, written.observed)
-        given = observed_rows(written.observed) if rows.observed else None
+        given = observed_rows(written.observed) if rows.is_observed else None
         return replace(found_files, changes=[_change_file(target, *each) for each in changes], num_given=given)
 
 
@@ -142,7 +142,7 @@ def _run(jvm: Jvm, rows: ProjectedRows, request: WriteRequest, target: WriteTarg
         frame = request.stream.batch.to_run(frame)
     if target.materializes_partitions:
         frame = _with_folder_names(frame, target)
-    observation = OBSERVATION if rows.observed else ""
+    observation = OBSERVATION if rows.is_observed else ""
     job = WriteJob(qualify(request.path).uri, partitions, _writer_options(request, target), request.storage_options, observation)
     if split is None:
         prefix = data_prefix(target.properties)

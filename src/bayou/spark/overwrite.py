@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import InvalidOptionError, UnsupportedFeatureError
 from bayou.log.file_statistics import to_predicate
 from bayou.plan.predicate import columns
 from bayou.protocol import partition_values
@@ -22,6 +22,7 @@ from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 from bayou.spark.jvm.relation import bound_predicate, condition_of
+from bayou.spark.jvm.row_changes import has_subquery
 from bayou.spark.jvm.session import java_session
 from bayou.spark.row_checks import REPLACE_WHERE, RowRule
 from bayou.spark.stored_rows import beside_stored_rows, stored_rows
@@ -93,7 +94,7 @@ def replaced_rows(application: Application, spark: SparkSession, request: WriteR
     Raises:
         InvalidOptionError: the condition cannot be understood, or rows would be deleted by a write that must change none.
     """
-    schema, text = readable_schema(snapshot.schema), request.replace_where or "true"
+    schema, text = readable_schema(snapshot.schema), "true" if request.replace_where is None else request.replace_where
     condition = _condition(application, spark, snapshot, schema, text)
     if isinstance(condition, bool):
         predicate = to_predicate([], snapshot.schema)
@@ -129,7 +130,9 @@ def _all(snapshot: Snapshot) -> pa.Array:
 
 def _condition(application: Application, spark: SparkSession, snapshot: Snapshot, schema: StructType, text: str) -> Any:
     try:
-        return condition_of(application.jvm, spark, schema_to_json(schema), text)
+        if not text.strip():
+            raise ValueError("it is empty")  # noqa: TRY301  (told below, with the others)
+        found = condition_of(application.jvm, spark, schema_to_json(schema), text)
     except (*FAILED_CALL, ValueError) as error:
         raise InvalidOptionError(
             f"Cannot recognize the predicate '{text}': {reason_of(error)}",
@@ -140,6 +143,17 @@ def _condition(application: Application, spark: SparkSession, snapshot: Snapshot
             option=REPLACE_WHERE,
             next_step="give a SQL condition over the table's columns.",
         ) from None
+    if not isinstance(found, bool) and has_subquery(found):
+        raise UnsupportedFeatureError(
+            f"Subqueries are not supported in the condition '{text}' of replaceWhere.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_UNSUPPORTED_SUBQUERY",
+            sql_state="0AKDC",
+            features=["subqueries in replaceWhere"],
+            next_step="compute the value first, and put it into the condition.",
+        )
+    return found
 
 
 def matching_partitions(application: Application, spark: SparkSession, snapshot: Snapshot, condition: Any) -> pa.Array:

@@ -68,11 +68,13 @@ def rows_replaced_on(application: Application, frame: DataFrame, request: WriteR
             return rows.alias(_TABLE).join(frame.alias(_ROWS), named, how)
         aliased = rows if request.target_alias is None else rows.alias(request.target_alias)
         try:
-            return aliased.join(frame, F.expr(request.replace_on or "true"), how)
+            return aliased.join(frame, F.expr(request.replace_on or ""), how)
         except AnalysisException as error:
-            if error_class_of(error) != "AMBIGUOUS_REFERENCE":
-                raise
-            raise _ambiguous(error, snapshot) from error
+            if error_class_of(error) == "AMBIGUOUS_REFERENCE":
+                raise _ambiguous(error, snapshot) from error
+            if error_class_of(error).startswith("UNRESOLVED_COLUMN"):
+                raise _unknown(error, snapshot) from error
+            raise
 
     touched = [row[0] for row in matching(every, "left_semi").select(_FILE).distinct().collect()] if len(every) else []
     positions, predicate = pa.array(sorted(touched), pa.int64()), to_predicate([], snapshot.schema)
@@ -138,6 +140,18 @@ def _ambiguous(error: AnalysisException, snapshot: Snapshot) -> InvalidOptionErr
         sql_state="42702",
         option="replaceOn",
         next_step="give the rows an alias (df.alias), the table one by targetAlias, and put them before the columns.",
+    )
+
+
+def _unknown(error: AnalysisException, snapshot: Snapshot) -> InvalidOptionError:
+    return InvalidOptionError(
+        f"Columns of replaceOn cannot be resolved. Spark says: {str(error).partition('SQLSTATE')[0].strip()}",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        error_class="DELTA_INSERT_REPLACE_ON_UNRESOLVED_COLUMNS_IN_CONDITION",
+        sql_state="42703",
+        option="replaceOn",
+        next_step="name columns of the table and of the rows; aliases are those of df.alias and targetAlias.",
     )
 
 

@@ -33,6 +33,7 @@ OBSERVATION = "bayou.rules"
 REPLACE_WHERE = "replaceWhere"
 """The name of the rule that the rows of a write obey which replaces rows by a condition."""
 _MOST_CHARACTERS = 2000
+_NUMBER = "count(1)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +62,21 @@ class Violations:
     rows: tuple[tuple[int, Mapping[str, Any]], ...]
 
 
-def observing(frame: DataFrame, rules: Sequence[RowRule], schema: StructType, *, unless: str | None = None) -> DataFrame:
-    """The rows with an observation of those that break a rule.
+def observing(
+    frame: DataFrame, rules: Sequence[RowRule], schema: StructType, *, unless: str | None = None, counts: bool = False
+) -> DataFrame:
+    """The rows with an observation of those that break a rule, and of their number.
 
     Args:
         frame: the rows, under the table's logical names.
         rules: the rules, in the order in which they are told.
         schema: the table's schema.
         unless: a SQL condition on the rows to which the rules do not apply; it is never NULL.
+        counts: whether the rows are counted, where there is no rule.
     """
-    return frame.observe(OBSERVATION, *_aggregates(rules, schema, unless)) if rules else frame
+    if rules:
+        return frame.observe(OBSERVATION, *_aggregates(rules, schema, unless))
+    return frame.observe(OBSERVATION, F.expr(_NUMBER).alias("rows")) if counts else frame
 
 
 def violations_in(frame: DataFrame, rules: Sequence[RowRule], schema: StructType) -> Violations:
@@ -101,7 +107,7 @@ def _aggregates(rules: Sequence[RowRule], schema: StructType, unless: str | None
         "greatest": f"max(if({held}, null, {text}))",
         "least_reversed": f"reverse(min(if({held}, null, reverse({text}))))",
         "by_chance": f"substr(max(if({held}, null, concat(lpad(hex(xxhash64({text})), 16, '0'), {text}))), 17)",
-        "rows": "count(1)",
+        "rows": _NUMBER,
     }
     return [F.expr(each).alias(name) for name, each in aggregates.items()]
 

@@ -108,6 +108,14 @@ def write(
     except TableNotFoundError:
         snapshot = None
     begin = partial(_transaction, application, frame.sparkSession, settings, request, log)
+    if snapshot is None and (request.replace_on is not None or request.replace_using is not None):
+        raise TableNotFoundError(
+            "There is no table whose rows could be replaced.",
+            table=log.table_uri,
+            error_class="DELTA_PATH_DOES_NOT_EXIST",
+            sql_state="42K03",
+            next_step="write without replaceOn and replaceUsing, which makes the table.",
+        )
     with begin(snapshot) as transaction, _display(transaction, request, frame, settings):
         if transaction.is_replay:
             replayed = WriteResult(transaction.read_version, committed=False, reason=REPLAYED)

@@ -208,10 +208,11 @@ def bound_predicate(jvm: Jvm, filters: Sequence[JavaObject], partition_schema: s
     condition = filters[0]
     for other in filters[1:]:
         condition = jvm.static("org.apache.spark.sql.catalyst.expressions.And")(condition, other)
-    used = {attribute.name(): attribute for attribute in jvm.list_of(condition.references().toSeq())}
+    # A filter may spell a name in another case.
+    used = {attribute.name().lower(): attribute for attribute in jvm.list_of(condition.references().toSeq())}
     types = jvm.module("org.apache.spark.sql.catalyst.types.DataTypeUtils")
     columns = jvm.list_of(types.toAttributes(struct_type(jvm, partition_schema)))
-    attributes = jvm.seq(used.get(column.name(), column) for column in columns)
+    attributes = jvm.seq(used.get(column.name().lower(), column) for column in columns)
     sequence = jvm.construct(jvm.java_class("org.apache.spark.sql.catalyst.expressions.package$AttributeSeq"), attributes)
     expressions = "org.apache.spark.sql.catalyst.expressions"
     bound = jvm.module(f"{expressions}.BindReferences").bindReference(condition, sequence, False)
