@@ -295,3 +295,22 @@ def test_a_folder_without_a_table_takes_no_name_and_a_path_has_one_place(spark, 
         spark.sql(f"ALTER TABLE delta.`{second}` SET LOCATION '{second}'")
     assert caught.value.error_class == "DELTA_CANNOT_SET_LOCATION_ON_PATH_IDENTIFIER"
     assert spark.table(name).count() == 2
+
+
+@pytest.mark.skipif(not pyspark.__version__ >= "4.1", reason="older Sparks change one column in a statement")
+def test_several_columns_of_one_statement_change_in_one_commit_or_not_at_all(spark, table, table_path):
+    before = snapshot(table_path).version
+    spark.sql(f"ALTER TABLE {table} ALTER COLUMN name COMMENT 'two', id COMMENT 'one', s.x TYPE BIGINT")
+    after = snapshot(table_path)
+    assert after.version == before + 1
+    assert [after.schema.field(name).metadata["comment"] for name in ("id", "name")] == ["one", "two"]
+    entry = bayou.open(table_path).history()[0]
+    assert (entry.operation, len(entry.operation_parameters["columns"]) > 0) == ("CHANGE COLUMNS", True)
+    with pytest.raises((AnalysisException, InvalidSchemaError)):
+        spark.sql(f"ALTER TABLE {table} ALTER COLUMN id COMMENT 'changed', name TYPE INT")
+    assert snapshot(table_path).version == before + 1
+
+
+def test_a_property_may_be_empty(spark, table):
+    spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('zzz' = '')")
+    assert ("zzz", "") in {tuple(row) for row in spark.sql(f"SHOW TBLPROPERTIES {table}").collect()}

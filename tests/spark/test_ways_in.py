@@ -313,3 +313,9 @@ def test_a_path_with_odd_characters_is_read(spark, tmp_path):
     assert ids(bayou.read(spark, path)) == [2, 3]
     assert ids(spark.read.format("delta").load(path)) == [2, 3]
     assert bayou.DeltaTable.forPath(spark, path).detail().first().numFiles == 2
+
+
+def test_no_commits_of_the_history_are_a_frame_without_rows(spark, table_path):
+    bayou.write(spark.range(1), table_path)
+    found = bayou.DeltaTable.forPath(spark, table_path).history(0)
+    assert (found.count(), found.columns[0]) == (0, "version")

@@ -68,10 +68,10 @@ def format_timestamp(milliseconds: int | None) -> str:
     return moment.isoformat(sep=" ", timespec="milliseconds").replace("+00:00", " UTC")
 
 
-def split_path(path: str, time_zone: str = "UTC") -> TimeTravelPath | None:
+def split_path(path: str) -> TimeTravelPath | None:
     """Take `path@v12` or `path@20260102030405678` apart; None where the path has no such suffix.
 
-    A table may be called that literally: look for one first.
+    A table may be called that literally: look for one first. The time names no zone.
 
     Raises:
         InvalidTimestampError: the digits are no timestamp.
@@ -83,10 +83,10 @@ def split_path(path: str, time_zone: str = "UTC") -> TimeTravelPath | None:
         return TimeTravelPath(found["path"], version=int(found["version"]))
     digits = found["timestamp"]
     try:
-        moment = dt.datetime.strptime(digits + "000", "%Y%m%d%H%M%S%f")  # noqa: DTZ007  (its zone follows)
+        moment = dt.datetime.strptime(digits + "000", "%Y%m%d%H%M%S%f")  # noqa: DTZ007  (whoever reads it knows the zone)
     except ValueError as error:
         raise _invalid(digits, "it is not of the form yyyyMMddHHmmssSSS") from error
-    return TimeTravelPath(found["path"], timestamp=moment.replace(tzinfo=_zone(time_zone, digits)))
+    return TimeTravelPath(found["path"], timestamp=moment)
 
 
 def _parse(text: str, time_zone: str) -> dt.datetime:

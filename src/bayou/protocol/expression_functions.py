@@ -61,7 +61,8 @@ GENERATED_COLUMN_FUNCTIONS: Final = _words(
 CHECK_CONSTRAINT_FUNCTIONS: Final = GENERATED_COLUMN_FUNCTIONS | _words(
     """
     array_append array_compact array_insert array_prepend array_size contains curdate current_date current_timestamp endswith
-    ilike startswith to_number try_add try_divide try_multiply try_subtract try_to_binary try_to_number
+    ilike is_variant_null parse_json schema_of_variant startswith to_number try_add try_divide try_multiply try_parse_json
+    try_subtract try_to_binary try_to_number try_variant_get variant_get
     """
 )
 """What a CHECK constraint may call: it is evaluated once, when a row is written, so it may ask for the date."""

@@ -7,7 +7,7 @@ Source: delta-spark's `alterDeltaTableCommands`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import InvalidOptionError
@@ -147,20 +147,76 @@ def change_column(
         InvalidSchemaError: there is no such column, the change is not possible, or an expression of the table uses the column
             whose type would change.
     """
-    snapshot, path = target.snapshot(), path_of(column)
-    position, rules = position_of(after, first=first), table_rules(snapshot)
-    kind = None if data_type is None else plain_type(given_type(target.spark, data_type, table=target.uri), target.uri)
-    if kind is not None:
-        refuse_nested_defaults(StructType((StructField(path[-1], kind),)), rules)
-    schema = schema_changes.change_column(
-        snapshot.schema, path, rules, data_type=kind, comment=comment, nullable=nullable, position=position
+    changed = column_change(
+        target, path_of(column), data_type=data_type, comment=comment, nullable=nullable, after=after, first=first
     )
-    if type_at(schema, path, rules) != type_at(snapshot.schema, path, rules):
-        refuse_referenced(target.application.jvm, target.spark, snapshot, schema, path, changes_type=True)
-    parameters: dict[str, Any] = {"column": column_parameter(schema, path, noted=snapshot.schema)}
-    if position is not None:
-        parameters["position"] = _position_text(position)
-    target.commit(snapshot, "CHANGE COLUMN", parameters, altered(snapshot, snapshot.metadata, schema))
+    change_columns(target, [changed])
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChange:
+    """What becomes of a column, or of a nested field; what is None stays.
+
+    Attributes:
+        path: the names that lead to it.
+        type: its new type.
+        comment: its comment.
+        nullable: True where it may hold NULL from now on.
+        position: where it goes.
+    """
+
+    path: tuple[str, ...]
+    type: DataType | None = None
+    comment: str | None = None
+    nullable: bool | None = None
+    position: Position | None = None
+
+
+def column_change(
+    target: AlterTarget,
+    path: tuple[str, ...],
+    *,
+    data_type: Any = None,
+    comment: str | None = None,
+    nullable: bool | None = None,
+    after: str | None = None,
+    first: bool = False,
+) -> ColumnChange:
+    """A change in the words of `change_column`."""
+    kind = None if data_type is None else plain_type(given_type(target.spark, data_type, table=target.uri), target.uri)
+    return ColumnChange(path, kind, comment, nullable, position_of(after, first=first))
+
+
+def change_columns(target: AlterTarget, changes: Sequence[ColumnChange]) -> None:
+    """Changes some columns, in one commit.
+
+    Args:
+        target: the table.
+        changes: the changes, at most one of each column.
+
+    Raises:
+        InvalidSchemaError: as for `change_column`; then none of them is changed.
+    """
+    snapshot = target.snapshot()
+    rules, schema = table_rules(snapshot), snapshot.schema
+    shown: list[dict[str, Any]] = []
+    for each in changes:
+        if each.type is not None:
+            refuse_nested_defaults(StructType((StructField(each.path[-1], each.type),)), rules)
+        before = type_at(schema, each.path, rules)
+        schema = schema_changes.change_column(
+            schema, each.path, rules, data_type=each.type, comment=each.comment, nullable=each.nullable, position=each.position
+        )
+        if type_at(schema, each.path, rules) != before:
+            refuse_referenced(target.application.jvm, target.spark, snapshot, schema, each.path, changes_type=True)
+        column = {"column": column_parameter(schema, each.path, noted=snapshot.schema)}
+        shown.append(column if each.position is None else {**column, "position": _position_text(each.position)})
+    if len(shown) == 1:
+        operation, parameters = "CHANGE COLUMN", shown[0]
+    else:
+        columns = [{**each.pop("column"), **each} for each in shown]
+        operation, parameters = "CHANGE COLUMNS", {"columns": columns}
+    target.commit(snapshot, operation, parameters, altered(snapshot, snapshot.metadata, schema))
 
 
 def replace_columns(target: AlterTarget, columns: Any) -> None:

@@ -150,7 +150,8 @@ def _replace(target: AlterTarget, changes: Sequence[Change]) -> None:
 
 
 def _change(target: AlterTarget, changes: Sequence[Change]) -> None:
-    """ALTER COLUMN: the changes of each column together; a default is a change of its own."""
+    """ALTER COLUMN: the changes of all columns together; a default is a change of its own."""
+    found = []
     for path in dict.fromkeys(each.path for each in changes):
         given: dict[str, Any] = {}
         for each in changes:
@@ -169,7 +170,9 @@ def _change(target: AlterTarget, changes: Sequence[Change]) -> None:
                 case _:
                     alter_defaults.set_default(target, path, each.facts.get("newDefaultValue") or None)
         if given:
-            alter_columns.change_column(target, path, **given)
+            found.append(alter_columns.column_change(target, path, **given))
+    if found:
+        alter_columns.change_columns(target, found)
 
 
 _METHODS: Final[Mapping[frozenset[str], Callable[[AlterTarget, Sequence[Change]], None]]] = {

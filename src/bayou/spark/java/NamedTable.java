@@ -25,7 +25,7 @@ public class NamedTable extends V1Table {
   public Map properties() {
     Map found = new HashMap(super.properties());
     if ("".equals(found.get("owner"))) found.remove("owner");
-    String[] more = ((String) WritableTable.ask("properties\0" + table.name() + "\0", null)).split("\0");
+    String[] more = ((String) WritableTable.ask("properties\0" + table.name() + "\0", null)).split("\0", -1);
     for (int i = 0; i + 1 < more.length; i += 2) found.put(more[i], more[i + 1]);
     return found;
   }

@@ -143,7 +143,7 @@ class Bulk:
             table: the rows.
             schema: JSON of Spark's schema for them.
         """
-        batches = table.combine_chunks().to_batches() or pa.RecordBatch.from_pylist([], schema=table.schema)
+        batches = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], schema=table.schema)]
         return self._dataset(session, bytearray(batches[0].serialize().to_pybytes()), schema)
 
     def _dataset(self, session: JavaObject, batch: bytearray, schema: str) -> JavaObject:
