@@ -281,6 +281,17 @@ def test_column_mapping_deletion_vectors_and_row_ids_together(spark, table_path)
     assert state(table).files(["deletion_vector"])["deletion_vector"].null_count == state(table).num_files
 
 
+def test_column_mapping_goes_beside_other_properties(spark, table_path):
+    table = made(spark, table_path, "a int", "b int", query="select 1 a, 2 b", columnMapping_mode="name")
+    table.setProperties({"delta.columnMapping.mode": "none", "mine": "1"})
+    assert history(table, 2) == ["SET TBLPROPERTIES", "REMOVE COLUMN MAPPING"]
+    assert state(table).properties == {"delta.columnMapping.mode": "none", "mine": "1"}
+    table.setProperties({"delta.columnMapping.mode": "name"})
+    table.unsetProperties("mine", "delta.columnMapping.mode")
+    assert state(table).properties == {}
+    assert rows(table) == [(1, 2)]
+
+
 def test_appends_exclude_the_removal_of_column_mapping(spark, table_path, monkeypatch):
     table = made(spark, table_path, "id bigint", query="select id from range(3)", columnMapping_mode="name")
     write = rewritten_files.write_new_files

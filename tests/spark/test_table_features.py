@@ -174,12 +174,8 @@ def test_nothing_is_committed_where_a_file_cannot_get_row_ids(spark, table_path)
 def test_column_mapping_goes_where_files_have_the_names_anyway(spark, table):
     table.setProperties({"delta.columnMapping.mode": "name"})
     append(spark.sql("select 5L id, 'n5' name"), table)
-    refused(
-        table,
-        lambda: table.setProperties({"delta.columnMapping.mode": "none", "mine": "1"}),
-        InvalidOptionError,
-        "DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE",
-    )
+    wrong = {"delta.columnMapping.mode": "none", "delta.nobody": "1"}
+    refused(table, lambda: table.setProperties(wrong), InvalidOptionError, "DELTA_UNKNOWN_CONFIGURATION")
     spark.conf.set("spark.databricks.delta.columnMapping.allowRemoval", "false")
     try:
         forbidden = "DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE"

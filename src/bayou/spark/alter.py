@@ -41,8 +41,8 @@ _BY_WRITERS_ONLY: Final = (
 def set_properties(target: AlterTarget, given: Mapping[str, str]) -> None:
     """Sets table properties, with the features and the protocol that they need; commits nothing where nothing changes.
 
-    Column mapping goes where nothing but its mode is set, to `none`; files may be written again for it. A table that begins to
-    track rows first gets row ids for the files that have none, in commits of their own.
+    Column mapping goes where its mode is set to `none`, in a commit of its own; files may be written again for it. A table that
+    begins to track rows first gets row ids for the files that have none, in commits of their own.
 
     Args:
         target: the table.
@@ -55,9 +55,14 @@ def set_properties(target: AlterTarget, given: Mapping[str, str]) -> None:
     """
     snapshot = target.snapshot()
     texts = {key: _text(value) for key, value in given.items()}
-    if _removes_mapping(target, snapshot, list(texts), next(iter(texts.values()), "")):
+    mode = next((value for key, value in texts.items() if canonical_key(key) == properties.COLUMN_MAPPING_MODE.key), "")
+    if _removes_mapping(target, snapshot, mode):
+        others = allows_arbitrary(target.settings)
+        validated(texts, table=target.uri, version=snapshot.version, creating=False, allow_arbitrary=others)
         remove_column_mapping(target, snapshot, keep_mode=True)
-        return
+        if len(texts) == 1:
+            return
+        snapshot = target.snapshot()
     actions = _actions(target, snapshot, texts)
     tracks = _begins_row_tracking(snapshot, actions)
     # Once is enough, unless another writer takes the ids or the feature away meanwhile.
@@ -85,9 +90,11 @@ def unset_properties(target: AlterTarget, keys: Sequence[str], *, if_exists: boo
     snapshot = target.snapshot()
     wanted = list(dict.fromkeys(map(canonical_key, keys)))
     _check_unset(snapshot, wanted, if_exists=if_exists)
-    if _removes_mapping(target, snapshot, wanted, "none"):
+    if properties.COLUMN_MAPPING_MODE.key in wanted and _removes_mapping(target, snapshot, "none"):
         remove_column_mapping(target, snapshot, keep_mode=False)
-        return
+        if len(wanted) == 1:
+            return
+        snapshot = target.snapshot()
     after = _without(snapshot.metadata.configuration, wanted)
     check_combinations(after, table=target.uri, version=snapshot.version, touched=dict.fromkeys(wanted, ""))
     _check_mapping(snapshot, after)
@@ -134,10 +141,9 @@ def _check_mapping(snapshot: Snapshot, after: Mapping[str, str]) -> None:
     mode_change(before, after, table=snapshot.table_uri, version=snapshot.version, allow_removal=False)
 
 
-def _removes_mapping(target: AlterTarget, snapshot: Snapshot, keys: Sequence[str], mode: str) -> bool:
-    """Whether a change does nothing but take column mapping from a table that has it, where the session allows that."""
-    alone = [canonical_key(key) for key in keys] == [properties.COLUMN_MAPPING_MODE.key]
-    if not alone or mode.strip().lower() != "none" or mapping_mode(snapshot.metadata.configuration) == "none":
+def _removes_mapping(target: AlterTarget, snapshot: Snapshot, mode: str) -> bool:
+    """Whether a mode takes column mapping from a table that has it, where the session allows that."""
+    if mode.strip().lower() != "none" or mapping_mode(snapshot.metadata.configuration) == "none":
         return False
     return target.settings.get(ALLOW_REMOVAL, "true").lower() != "false"
 
