@@ -18,6 +18,7 @@ from bayou.errors import (
     ConstraintViolationError,
     DeltaError,
     InvalidOptionError,
+    InvalidSchemaError,
     SchemaMismatchError,
     TableExistsError,
     TableNotFoundError,
@@ -558,3 +559,49 @@ def test_a_statement_that_names_two_folders_is_refused(spark, table_path):
     with pytest.raises(InvalidOptionError) as caught:
         spark.sql(f"CREATE TABLE delta.`{table_path}` (id BIGINT) USING delta LOCATION '{table_path}x'")
     assert caught.value.error_class == "DELTA_AMBIGUOUS_PATHS_IN_CREATE_TABLE"
+
+
+@pytest.mark.smoke
+def test_show_columns_lists_those_of_the_log(spark, table_path, name):
+    spark.sql(f"CREATE TABLE {name} (a INT, s STRUCT<x: INT>, B STRING) USING delta LOCATION '{table_path}'")
+    for statement in (f"SHOW COLUMNS IN {name}", f"SHOW COLUMNS IN {name} IN default", f"SHOW COLUMNS IN delta.`{table_path}`"):
+        assert [row.col_name for row in spark.sql(statement).collect()] == ["a", "s", "B"]
+
+
+def test_a_name_is_not_replaced_by_a_table_in_another_folder(spark, table_path, name):
+    spark.sql(f"CREATE TABLE {name} (a INT) USING delta LOCATION '{table_path}'")
+    other = f"{table_path}_other"
+    for replacing in (
+        lambda: spark.sql(f"CREATE OR REPLACE TABLE {name} (b INT) USING delta LOCATION '{other}'"),
+        lambda: spark.sql(f"CREATE OR REPLACE TABLE {name} USING delta LOCATION '{other}' AS SELECT 1 b"),
+        lambda: spark.range(1).write.format("delta").mode("overwrite").option("path", other).saveAsTable(name),
+    ):
+        with pytest.raises(InvalidOptionError) as caught:
+            replacing()
+        assert caught.value.error_class == "DELTA_TABLE_LOCATION_MISMATCH"
+    spark.sql(f"CREATE OR REPLACE TABLE {name} (b INT) USING delta LOCATION '{table_path}'")
+    assert spark.table(name).columns == ["b"]
+
+
+def test_sql_by_path_can_be_turned_off(spark, table_path):
+    bayou.enable(spark)
+    spark.range(1).write.format("delta").save(table_path)
+    spark.conf.set("spark.sql.runSQLOnFiles", "false")
+    try:
+        for statement in (f"SELECT * FROM delta.`{table_path}`", f"DELETE FROM delta.`{table_path}`"):
+            with pytest.raises(AnalysisException):
+                spark.sql(statement).collect()
+    finally:
+        spark.conf.unset("spark.sql.runSQLOnFiles")
+    assert spark.sql(f"SELECT * FROM delta.`{table_path}`").count() == 1
+
+
+@pytest.mark.parametrize("column", ["a INT NOT NULL", "a INT COMMENT 'x'", "a BIGINT"])
+def test_a_name_for_a_table_that_is_there_describes_it_as_it_is(spark, table_path, name, column):
+    bayou.enable(spark)
+    spark.sql("SELECT 1 AS a, 2 AS p").write.format("delta").partitionBy("p").save(table_path)
+    for columns in (f"{column}, p INT) USING delta PARTITIONED BY (p", "a INT, p INT) USING delta OPTIONS (x 'y'"):
+        with pytest.raises(InvalidSchemaError):
+            spark.sql(f"CREATE TABLE {name} ({columns}) LOCATION '{table_path}'")
+    spark.sql(f"CREATE TABLE {name} (a INT, p INT) USING delta PARTITIONED BY (p) LOCATION '{table_path}'")
+    assert spark.table(name).count() == 1

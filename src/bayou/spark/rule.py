@@ -26,6 +26,8 @@ from bayou.spark.jvm.session import is_about_delta
 from bayou.spark.reader import check_has_columns
 from bayou.spark.row_id_metadata import asks_for_row_ids, with_row_ids
 from bayou.spark.scan import Scan, is_file_metadata
+from bayou.spark.show_columns import NAME as SHOW_COLUMNS
+from bayou.spark.show_columns import columns_of
 from bayou.spark.skipped_files import choose
 from bayou.spark.types import incompatible
 
@@ -145,6 +147,8 @@ class RuleBody:
 
     def _command(self, plan: JavaObject) -> JavaObject:
         """A statement of Spark's own that would change a catalog entry, or files past the log: not on a Delta table."""
+        if plan.getClass().getSimpleName() == SHOW_COLUMNS:
+            return columns_of(self._application, plan)
         if plan.getClass().getSimpleName() == LIKE:
             command = like_command(self._application, plan)
             if command is not None:

@@ -24,7 +24,7 @@ from bayou.spark.reader import PINNED_VERSION, TableRequest, check_types, is_tab
 from bayou.spark.replace_on import check_using_places
 from bayou.spark.set_location import set_location
 from bayou.spark.statements import InsertStatement, TableStatement
-from bayou.spark.table_place import place_of, refuse_other_files
+from bayou.spark.table_place import place_of, refuse_other_files, refuse_other_place
 from bayou.spark.table_properties import shown_properties
 from bayou.spark.table_types import with_bold_casts, with_table_types
 from bayou.spark.truncate import truncate
@@ -195,6 +195,7 @@ class SessionCatalog:
         definition = statement.definition
         catalog = Catalog(self._application.jvm, rows.sparkSession)
         place = place_of(catalog, definition)
+        refuse_other_place(place, definition)
         if statement.kind == "create" and not is_table(place.uri):
             refuse_other_files(self._application.logs.get(place.uri, {}))
         given = {name: value for name, value in statement.options.items() if name.lower() != "path"}

@@ -77,6 +77,24 @@ def place_of(catalog: Catalog, definition: TableDefinition) -> Place:
     return Place(qualify(entry.location).uri, name, is_registered=True, managed=entry.managed)
 
 
+def refuse_other_place(place: Place, definition: TableDefinition) -> None:
+    """Refuses to replace a table that has a name by one in another folder.
+
+    Raises:
+        InvalidOptionError: the name stands for another folder than the one that is asked for.
+    """
+    given = None if definition.location is None else qualify(definition.location).uri
+    if place.is_registered and given is not None and given != place.uri:
+        raise InvalidOptionError(
+            f"The location of the existing table {definition.name} is {place.uri}, and not the specified location {given}.",
+            table=place.uri,
+            error_class="DELTA_TABLE_LOCATION_MISMATCH",
+            sql_state="42613",
+            option="location",
+            next_step="leave the location out, or drop the table first.",
+        )
+
+
 def refuse_other_files(log: DeltaLog, *, is_expected: bool = False) -> None:
     """Refuses to make a table in a folder that has files and no log.
 

@@ -152,7 +152,8 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   private static boolean isDelta(String provider) { return provider != null && provider.toLowerCase().equals("delta"); }
 
   private static boolean isPath(Identifier name) {
-    return name.namespace().length == 1 && isDelta(name.namespace()[0]) && name.name().indexOf('/') >= 0;
+    return name.namespace().length == 1 && isDelta(name.namespace()[0]) && name.name().indexOf('/') >= 0
+        && org.apache.spark.sql.internal.SQLConf.get().runSQLonFile();
   }
 
   private static String text(Identifier name) {

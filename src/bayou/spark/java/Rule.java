@@ -126,7 +126,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
 
   private TreeNode statement(TreeNode plan, String kind) {
     String name = plan.getClass().getSimpleName();
-    if (!name.equals("CreateTableLikeCommand") && !name.equals("TruncateTableCommand") && !name.equals("LoadDataCommand")
+    if (!name.equals("CreateTableLikeCommand") && !name.equals("ShowColumnsCommand") && !name.equals("TruncateTableCommand") && !name.equals("LoadDataCommand")
         && !(name.startsWith("AlterTable") && !name.equals("AlterTableRenameCommand"))) return plan;
     return (TreeNode) body.apply(kind, new Object[] {plan});
   }

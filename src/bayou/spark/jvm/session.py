@@ -136,6 +136,21 @@ def is_about_delta(jvm: Jvm, command: JavaObject) -> bool:
     return False
 
 
+def table_in(command: JavaObject) -> str:
+    """The name of the table that a command of Spark's is about, as SQL has it.
+
+    Raises:
+        LookupError: it names none.
+    """
+    for position in range(command.productArity()):
+        part = command.productElement(position)
+        kind = part.getClass().getSimpleName() if getattr(part, "getClass", None) is not None else ""
+        if kind in ("CatalogTable", "TableIdentifier"):
+            return str((part.identifier() if kind == "CatalogTable" else part).quotedString())
+    message = f"{command.nodeName()} names no table"
+    raise LookupError(message)
+
+
 def refresh_caches(spark: SparkSession, table_uri: str, jvm: Jvm, options: Mapping[str, str]) -> None:
     """Computes the cached DataFrames that read a table anew, when they are next used.
 

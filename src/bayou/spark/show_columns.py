@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SHOW COLUMNS of a Delta table. Spark would list those of the catalog entry, which has none: the log has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from bayou.spark.jvm.bulk import Bulk
+from bayou.spark.jvm.catalog import Catalog
+from bayou.spark.jvm.relation import local_relation
+from bayou.spark.jvm.session import active_session, java_session, table_in
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from bayou.spark.application import Application
+    from bayou.spark.jvm.bridge import JavaObject
+
+NAME: Final = "ShowColumnsCommand"
+"""The name of Spark's command."""
+
+
+def columns_of(application: Application, command: JavaObject) -> JavaObject:
+    """What stands for the command: the names of the columns as rows; the command itself where it is about another table.
+
+    Args:
+        application: the application.
+        command: Spark's command.
+    """
+    jvm, spark = application.jvm, active_session(application.jvm)
+    catalog = Catalog(jvm, spark)
+    name = catalog.name(table_in(command))
+    entry = catalog.entry(name) if name.path is None else None
+    location = name.path if entry is None or entry.provider != "delta" else entry.location
+    if location is None:
+        return command
+    names = application.logs.get(qualify(location).uri, {}).update().schema.names
+    table = pa.table({"col_name": pa.array(names, pa.string())})
+    rows = Bulk.of(jvm).rows(java_session(spark), table, ["col_name"])
+    return local_relation(jvm, command.output(), list(rows))
