@@ -11,6 +11,7 @@ from pyspark.errors import AnalysisException
 from tests.spark.changes import tracked
 
 import bayou
+from bayou.errors import InvalidSchemaError
 
 TRACKED = {"delta.enableRowTracking": "true"}
 FILES = {**TRACKED, "delta.enableDeletionVectors": "false"}
@@ -144,3 +145,15 @@ def test_a_table_that_does_not_track_its_rows_has_no_ids(spark, table_path):
     make(spark, table_path)
     with pytest.raises(AnalysisException, match="row_id"):
         spark.read.format("delta").load(table_path).select("_metadata.row_id")
+
+
+def test_no_column_gets_the_name_under_which_files_hold_row_ids(spark, table_path, way):
+    table = make(spark, table_path, **way)
+    name = bayou.open(table_path).snapshot().properties["delta.rowTracking.materializedRowIdColumnName"]
+    with pytest.raises(InvalidSchemaError, match="INTERNAL_NAME"):
+        table.addColumns(f"`{name}` BIGINT")
+    files = len(list(Path(table_path).rglob("*.parquet")))
+    with pytest.raises(InvalidSchemaError, match="INTERNAL_NAME"):
+        bayou.write(spark.sql(f"select 20L id, 0L p, 1L v, 5L `{name.upper()}`"), table_path, mode="append", mergeSchema="true")
+    assert len(list(Path(table_path).rglob("*.parquet"))) == files
+    assert bayou.open(table_path).version() == 1

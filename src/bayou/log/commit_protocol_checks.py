@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import CorruptLogError, InvalidCommitError
+from bayou.errors import CorruptLogError, InvalidCommitError, InvalidSchemaError
 from bayou.protocol.actions import AddFile, Metadata, Protocol
 from bayou.protocol.clustering_rules import ClusteringRules
 from bayou.protocol.features import FEATURES, MAX_READER_VERSION, MAX_WRITER_VERSION, reader_features, writer_features
+from bayou.protocol.properties import MATERIALIZED_ROW_COMMIT_VERSION, MATERIALIZED_ROW_ID
 from bayou.protocol.protocol_rules import check_features_match_metadata, check_no_downgrade, supported_features
 from bayou.protocol.schema import parse_schema
 
@@ -31,6 +32,7 @@ def check_metadata(metadata: Metadata, base: TableState, table: str, *, replaces
 
     Raises:
         InvalidCommitError: the table gets another id, a partition column that it does not have, or a catalog.
+        InvalidSchemaError: a column has the name under which files hold the ids of rows.
     """
     if base.metadata is not None and metadata.id != base.metadata.id and not replaces_table:
         raise InvalidCommitError(
@@ -49,6 +51,18 @@ def check_metadata(metadata: Metadata, base: TableState, table: str, *, replaces
                 error_class="DELTA_COLUMN_NOT_FOUND_IN_SCHEMA",
                 sql_state="42703",
             )
+    hidden = {metadata.configuration.get(each.key, "").lower() for each in (MATERIALIZED_ROW_ID, MATERIALIZED_ROW_COMMIT_VERSION)}
+    taken = [each.name for each in schema.fields if {each.name.lower(), each.physical_name.lower()} & (hidden - {""})]
+    if taken:
+        raise InvalidSchemaError(
+            f"a column cannot be called {taken[0]!r}: the table's files hold the ids of its rows under that name",
+            table=table,
+            version=base.version,
+            error_class="DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED",
+            sql_state="42000",
+            next_step="choose another name.",
+            columns=(taken[0],),
+        )
     for key in metadata.configuration:
         if key.lower().startswith(_CATALOG_KEYS):
             raise InvalidCommitError(

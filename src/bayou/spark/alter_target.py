@@ -22,6 +22,7 @@ from bayou.protocol.schema_paths import TableRules
 from bayou.spark.jvm.session import settings_of
 from bayou.spark.reader import TableRequest
 from bayou.spark.reader import read as read_request
+from bayou.spark.row_ids import tells_row_ids
 from bayou.spark.session_transaction import session_transaction
 
 if TYPE_CHECKING:
@@ -197,7 +198,9 @@ def altered(snapshot: Snapshot, wanted: Metadata, schema: StructType, asked: Pro
     )
     names = [name for _, each in fields_by_path(mapped.schema) for name in (each.name, each.physical_name)]
     text = snapshot.metadata.schema_string if mapped.schema == snapshot.schema else schema_to_json(mapped.schema)
-    metadata = replace(wanted, schema_string=text, configuration=with_materialised_columns(mapped.configuration, names))
+    # Files have ids under the names that are set: no column may take one, and the commit refuses it.
+    configuration = mapped.configuration if tells_row_ids(snapshot) else with_materialised_columns(mapped.configuration, names)
+    metadata = replace(wanted, schema_string=text, configuration=dict(configuration))
     if metadata != snapshot.metadata:
         rules = ClusteringRules(snapshot.table_uri, snapshot.version)
         rules.check_statistics_kept(physical_clustering(snapshot) or (), snapshot.metadata, metadata)
