@@ -830,3 +830,13 @@ def test_a_column_that_the_table_gets_is_the_sources_in_conditions_and_values(sp
         merge = merge.whenMatchedUpdate("extra = 'x'", {"extra": "upper(extra)", "v": "s.v"})
         merge.whenNotMatchedInsert("extra = 'z'", {"id": "s.id", "extra": "concat(extra, extra)"}).execute()
     assert rows(table, "id", "v", "extra") == [(0, 0, None), (1, 10, "X"), (2, 2, None), (7, None, "zz")]
+
+
+def test_a_key_that_is_nothing_but_null_finds_its_rows(spark, table_path, way):
+    table = make(spark, table_path, "select * from values (1, 10), (cast(null as int), 1) t(k, v)", **way)
+    given = source(spark, "select * from values (null, 7) s(k, v)")
+    merge = (
+        table.merge(given, "s.k <=> t.k").whenMatchedUpdate(set={"v": "s.v"}).whenNotMatchedInsert(values={"k": "s.k", "v": "s.v"})
+    )
+    assert counts(merge.execute()) == (1, 0, 0)
+    assert rows(table) == [(1, 10), (None, 7)]

@@ -226,7 +226,9 @@ class Writer:
         """
         merge, jvm = self._merge, self._merge.change.target.application.jvm
         keys = merge.source.keys
-        if not merge.source.is_small or not keys or any("map<" in each.dataType().catalogString() for each in keys):
+        # Spark joins neither maps nor columns of nothing but NULL (`void`) with their like, the latter without an error.
+        kinds = [each.dataType().catalogString() for each in keys]
+        if not merge.source.is_small or not keys or any("map<" in each or "void" in each for each in kinds):
             return rows.join(merge.rows(files).drop(FILE), self._condition, "left_anti")
         matches = merge.rows(files).join(merge.source.marked(), self._condition, "inner")
         names = [f"__bayou_key{number}" for number in range(len(keys))]
