@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import itertools
+import uuid
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.errors import AnalysisException, UnsupportedOperationException
 from pyspark.sql import functions as F  # noqa: N812
@@ -611,7 +613,7 @@ def test_a_table_that_only_takes_appends_takes_inserts_and_nothing_else(spark, t
     new = source(spark, "select 50L id, 1L p, 1L v")
     begun = table.merge(new, "t.id = s.id")
     with pytest.raises(AppendOnlyError):
-        begun.whenMatchedDelete().execute()
+        table.merge(source(spark, "select 5L id, 1L p, 1L v"), "t.id = s.id").whenMatchedDelete().execute()
     assert counts(begun.whenNotMatchedInsertAll().execute()) == (0, 0, 1)
 
 
@@ -840,3 +842,32 @@ def test_a_key_that_is_nothing_but_null_finds_its_rows(spark, table_path, way):
     )
     assert counts(merge.execute()) == (1, 0, 0)
     assert rows(table) == [(1, 10), (None, 7)]
+
+
+@pytest.mark.skipif(pyspark.__version__ < "4.0", reason="DataFrame.mergeInto came with Spark 4.0")
+def test_merge_into_of_a_data_frame(spark, table_path):
+    bayou.enable(spark)
+    name = f"t_{uuid.uuid4().hex[:8]}"
+    spark.sql(f"CREATE TABLE {name} (k INT, v INT) USING delta LOCATION '{table_path}'")
+    try:
+        given = spark.sql("select * from values (1, 10), (2, 20) s(k, v)").alias("s")
+        same = F.expr(f"s.k = {name}.k")
+        given.mergeInto(name, same).whenNotMatched(F.expr("s.k = 1")).insertAll().merge()
+        given.mergeInto(name, F.lit(False)).whenNotMatched(F.expr("s.k = 2")).insert({"k": F.lit(9), "v": F.col("s.v")}).merge()
+        given.mergeInto(name, same).whenMatched().update({"v": F.col("s.v") + 1}).whenNotMatched().insertAll().merge()
+        assert sorted(map(tuple, spark.table(name).collect())) == [(1, 11), (2, 20), (9, 20)]
+    finally:
+        spark.sql(f"DROP TABLE {name}")
+
+
+def test_a_merge_that_only_inserts_in_the_end_is_an_append(spark, table_path):
+    table = make(spark, table_path, "select 1L k, 1L v", **{"delta.appendOnly": "true"})
+
+    def upsert(key):
+        merge = table.merge(source(spark, f"select {key}L k, 5L v"), "s.k = t.k")
+        return merge.whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+
+    assert counts(upsert(2)) == (0, 0, 1)
+    with pytest.raises(AppendOnlyError):
+        upsert(2)
+    assert rows(table) == [(1, 1), (2, 5)]

@@ -50,7 +50,7 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   // From Spark 3.5.3 on. A MERGE that only inserts asks for the privileges of an INSERT, and reads as well.
   public Table loadTable(Identifier name, Set privileges) throws Exception {
     String asked = privileges.toString();
-    return load(name, asked.indexOf("INSERT") >= 0 && asked.indexOf("UPDATE") < 0 && !isMerge(CurrentOrigin.get()));
+    return load(name, asked.indexOf("INSERT") >= 0 && asked.indexOf("UPDATE") < 0 && !isMerge(CurrentOrigin.get()) && !isMerger());
   }
 
   public Table loadTable(Identifier name, String version) throws Exception { return travelled(name, "version", version); }
@@ -140,6 +140,9 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   private static boolean isDescribe(Origin origin) { return origin.sqlText().isDefined() && DESCRIBE.matcher((String) origin.sqlText().get()).matches(); }
 
   static boolean isInsert(Origin origin) { return origin.sqlText().isDefined() && INSERT.matcher((String) origin.sqlText().get()).find(); }
+
+  // DataFrame.mergeInto has no text.
+  private static boolean isMerger() { return Callers.include("MergeIntoWriter", "") || Callers.include("MergeIntoWriterImpl", ""); }
 
   private static boolean isMerge(Origin origin) {
     if (origin.sqlText().isEmpty() || origin.startIndex().isEmpty()) return false;

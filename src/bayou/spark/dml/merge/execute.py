@@ -116,9 +116,6 @@ def _merge(request: MergeRequest, snapshot: Snapshot) -> Merge:
     jvm, source = target.application.jvm, catalyst.plan_of(request.source)
     resolver = Resolver(jvm, target.spark, snapshot, request.alias, source, evolves=request.may_evolve, node=request.node)
     resolution = resolver.resolve(request.condition, request.clauses)
-    if not resolution.is_insert_only:
-        what, only = "MERGE changes its rows", "only insert"
-        check_not_append_only(snapshot.metadata, what, snapshot.table_uri, snapshot.version, instead=only)
     given = request.source
     if request.latest_by is not None:
         given = latest_rows(target.application, given, resolution, snapshot, request.latest_by)
@@ -210,6 +207,9 @@ def _execute(merge: Merge, transaction: Transaction) -> RowChangeResult:
     found = Found() if resolution.is_insert_only else find(merge)
     watch.lap("scanTimeMs")
     changed = found.changed()
+    if changed:
+        snapshot, what = change.snapshot, "MERGE changes its rows"
+        check_not_append_only(snapshot.metadata, what, snapshot.table_uri, snapshot.version, instead="only insert")
     deleted: DeletedRows | None = None
     writer = Writer(merge, found, rewrites=rewrites)
     written = NO_FILES
