@@ -308,7 +308,12 @@ def test_several_columns_of_one_statement_change_in_one_commit_or_not_at_all(spa
     assert (entry.operation, len(entry.operation_parameters["columns"]) > 0) == ("CHANGE COLUMNS", True)
     with pytest.raises((AnalysisException, InvalidSchemaError)):
         spark.sql(f"ALTER TABLE {table} ALTER COLUMN id COMMENT 'changed', name TYPE INT")
+    with pytest.raises((AnalysisException, InvalidSchemaError)):
+        spark.sql(f"ALTER TABLE {table} ALTER COLUMN id SET DEFAULT 5, name TYPE INT")
     assert snapshot(table_path).version == before + 1
+    spark.sql(f"ALTER TABLE {table} ALTER COLUMN id SET DEFAULT 5, name COMMENT 'three'")
+    after = snapshot(table_path)
+    assert (after.version, after.schema.field("id").metadata["CURRENT_DEFAULT"]) == (before + 2, "5")
 
 
 def test_a_property_may_be_empty(spark, table):

@@ -219,3 +219,19 @@ def test_an_overwrite_of_matching_rows_counts_those_that_go_and_those_that_stay(
     writer.save(table_path)
     found = bayou.open(table_path).history()[0].operation_metrics
     assert [int(found[name]) for name in ("numDeletedRows", "numCopiedRows", "numOutputRows")] == [3, 7, 12]
+
+
+def test_a_partition_column_that_says_what_is_replaced_is_not_left_out(spark, table_path, name):
+    other = f"{name}_p"
+    spark.sql(f"CREATE TABLE {other} (id BIGINT, p INT) USING delta PARTITIONED BY (p) LOCATION '{table_path}'")
+    spark.sql(f"INSERT INTO {other} VALUES (1, NULL), (2, 2)")
+    try:
+        for replacing in (
+            lambda: spark.range(1).write.format("delta").mode("overwrite").option("replaceUsing", "p").saveAsTable(other),
+            lambda: spark.range(1).writeTo(other).overwritePartitions(),
+        ):
+            with pytest.raises(DeltaError):
+                replacing()
+        assert spark.table(other).count() == 2
+    finally:
+        spark.sql(f"DROP TABLE {other}")

@@ -13,7 +13,7 @@ from tests.spark.tables import file_of, without_rows
 
 import bayou
 from bayou import DeltaTable
-from bayou.errors import ConcurrentModificationError, InvalidSchemaError
+from bayou.errors import ConcurrentModificationError, DeltaError, InvalidSchemaError
 from bayou.protocol import paths
 from bayou.protocol.actions import Protocol
 from bayou.spark import rewritten_files
@@ -290,6 +290,24 @@ def test_column_mapping_goes_beside_other_properties(spark, table_path):
     table.unsetProperties("mine", "delta.columnMapping.mode")
     assert state(table).properties == {}
     assert rows(table) == [(1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("logRetentionDuration", "interval 30 days"), ("dataSkippingStatsColumns", "nosuch"), ("nobody", "1")]
+)
+def test_column_mapping_stays_where_the_other_properties_are_wrong(spark, table_path, key, value):
+    table = made(spark, table_path, "a int", query="select 1 a", columnMapping_mode="name")
+    table.setProperties(
+        {"delta.logRetentionDuration": "interval 90 days", "delta.deletedFileRetentionDuration": "interval 60 days"}
+    )
+    before = state(table)
+    with pytest.raises(DeltaError):
+        table.setProperties({"delta.columnMapping.mode": "none", f"delta.{key}": value})
+    with pytest.raises(DeltaError):
+        table.unsetProperties("delta.columnMapping.mode", "delta.logRetentionDuration")
+    assert state(table).version == before.version
+    table.setProperties({"delta.columnMapping.mode": "none", "delta.deletedFileRetentionDuration": "interval 80 days"})
+    assert state(table).properties["delta.deletedFileRetentionDuration"] == "interval 80 days"
 
 
 def test_appends_exclude_the_removal_of_column_mapping(spark, table_path, monkeypatch):

@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException
 from tests.spark.changes import tracked
 
 import bayou
-from bayou.errors import InvalidSchemaError
+from bayou.errors import InvalidSchemaError, SchemaChangedError, UnsupportedFeatureError
 
 TRACKED = {"delta.enableRowTracking": "true"}
 FILES = {**TRACKED, "delta.enableDeletionVectors": "false"}
@@ -157,3 +157,20 @@ def test_no_column_gets_the_name_under_which_files_hold_row_ids(spark, table_pat
         bayou.write(spark.sql(f"select 20L id, 0L p, 1L v, 5L `{name.upper()}`"), table_path, mode="append", mergeSchema="true")
     assert len(list(Path(table_path).rglob("*.parquet"))) == files
     assert bayou.open(table_path).version() == 1
+
+
+def test_a_frame_that_asks_for_ids_of_a_table_that_has_none_any_more_is_refused(spark, table_path, way):
+    bayou.enable(spark)
+    table = make(spark, table_path, **way)
+    frame = spark.read.format("delta").load(table_path).select("_metadata.row_id")
+    table.setProperties({"delta.enableRowTracking": "false"})
+    with pytest.raises(SchemaChangedError):
+        frame.collect()
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM {t}", "UPDATE {t} SET v = 1"])
+def test_rows_are_not_changed_by_their_ids(spark, table_path, way, statement):
+    bayou.enable(spark)
+    make(spark, table_path, **way)
+    with pytest.raises(UnsupportedFeatureError, match="_metadata"):
+        spark.sql(statement.format(t=f"delta.`{table_path}`") + " WHERE _metadata.row_id = 5")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import TableExistsError
+from bayou.errors import InvalidOptionError, TableExistsError
 from bayou.log.row_tracking import FEATURE as TRACKS_ROWS
 from bayou.log.row_tracking import with_materialised_columns
 from bayou.log.transaction import Transaction
@@ -58,6 +58,14 @@ def create_table(
                 version=transaction.snapshot.version,
                 next_step="Append to it, or choose another path.",
             )
+    if any(key.lower().startswith(known_properties.CONSTRAINT_PREFIX) for key in properties):
+        raise InvalidOptionError(
+            "a CHECK constraint is looked at by Spark, and a table is made here without it",
+            table=log.table_uri,
+            error_class="DELTA_ADD_CONSTRAINTS",
+            sql_state="0A000",
+            next_step="Use DeltaTable.create, or DeltaTable.addConstraint.",
+        )
     first = first_actions(schema, partition_by, properties, table=log.table_uri, description=description)
     parameters = creation_parameters(first.metadata, managed=False)
     Transaction(log, None, "CREATE TABLE", parameters).commit(first.actions, metrics={})

@@ -95,7 +95,7 @@ class Transaction:
             clock: the time in seconds since the epoch.
             dropped_features: the features that the commit may take from the protocol; no other commit may take any.
             replaces_table: whether another table takes the place of this one, with an id of its own.
-            on_commit: is called with the new version, once it is in the log.
+            on_commit: is called with the new version, once it is in the log; it must not raise.
 
         Raises:
             UnsupportedFeatureError: the table asks its writers for what bayou does not do.
@@ -340,9 +340,9 @@ class Transaction:
         if isinstance(outcome, (Conflicted, Unchanged)):
             self._discard_vectors()
         if isinstance(outcome, Committed):
+            run_hooks(CommittedVersion(self.log, outcome.version, loop.staged, loop.commit_info, loop.configuration))
             if self._on_commit is not None:
                 self._on_commit(outcome.version)
-            run_hooks(CommittedVersion(self.log, outcome.version, loop.staged, loop.commit_info, loop.configuration))
         return outcome
 
     def _loop(self, actions: Iterable[Action], *, new_files: bool, may_be_empty: bool) -> CommitLoop | None:

@@ -94,15 +94,24 @@ def add_constraint(configuration: Mapping[str, str], name: str, expression: str,
     Raises:
         InvalidSchemaError: there is a constraint of that name, in any case, or no constraint may have the name.
     """
-    if name.lower() == LENGTH_CHECK_NAME.lower() or not name.strip():
-        message = f"Cannot use {name!r} as the name of a CHECK constraint. This name is reserved."
-        raise _refused(message, "DELTA_INVALID_CONSTRAINT_NAME", "42939", table, "choose another name.", constraint=name)
+    refuse_reserved_name(name, table=table)
     key = _key_of(configuration, name)
     if key is not None:
         message = f"Constraint '{name}' already exists: {configuration[key]}."
         step = "drop the old constraint first, or choose another name."
         raise _refused(message, "DELTA_CONSTRAINT_ALREADY_EXISTS", "42710", table, step, constraint=name)
     return {**configuration, constraint_key(name): expression}
+
+
+def refuse_reserved_name(name: str, *, table: str) -> None:
+    """Refuses a name that no CHECK constraint may have.
+
+    Raises:
+        InvalidSchemaError: it is such a name.
+    """
+    if name.lower() == LENGTH_CHECK_NAME.lower() or not name.strip():
+        message = f"Cannot use {name!r} as the name of a CHECK constraint. This name is reserved."
+        raise _refused(message, "DELTA_INVALID_CONSTRAINT_NAME", "42939", table, "choose another name.", constraint=name)
 
 
 def drop_constraint(

@@ -14,6 +14,7 @@ from typing import Final, NoReturn
 
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
 from bayou.protocol import properties
+from bayou.protocol.constraints import refuse_reserved_name
 from bayou.protocol.features import FEATURES
 from bayou.protocol.property_combinations import check_combinations
 from bayou.protocol.property_values import CHECKS, ENUM_SPELLINGS, InvalidValueError, read_boolean
@@ -126,8 +127,9 @@ def allows_arbitrary(confs: Mapping[str, str]) -> bool:
 
 
 def canonical_key(key: str) -> str:
-    """A key as it is stored: known keys of `delta.` in their own spelling, whatever the case; others as they are."""
-    return _CANONICAL_KEYS.get(key.lower(), key)
+    """A key as it is stored: known keys of `delta.` in their own spelling, constraints in lower case, others as they are."""
+    lower = key.lower()
+    return lower if lower.startswith(properties.CONSTRAINT_PREFIX) else _CANONICAL_KEYS.get(lower, key)
 
 
 def compared_key(key: str) -> str:
@@ -190,6 +192,7 @@ class _Subject:
         lower = key.lower()
         if lower.startswith(properties.CONSTRAINT_PREFIX):
             if creating:
+                refuse_reserved_name(key[len(properties.CONSTRAINT_PREFIX) :], table=str(self.table))
                 return value
             self.refuse(
                 f"{key} would be a CHECK constraint, which is no property to set",

@@ -57,10 +57,10 @@ def set_properties(target: AlterTarget, given: Mapping[str, str]) -> None:
     texts = {key: _text(value) for key, value in given.items()}
     mode = next((value for key, value in texts.items() if canonical_key(key) == properties.COLUMN_MAPPING_MODE.key), "")
     if _removes_mapping(target, snapshot, mode):
-        others = allows_arbitrary(target.settings)
-        validated(texts, table=target.uri, version=snapshot.version, creating=False, allow_arbitrary=others)
+        texts = {key: value for key, value in texts.items() if canonical_key(key) != properties.COLUMN_MAPPING_MODE.key}
+        _actions(target, snapshot, texts)  # what is wrong with the others is an error before anything is done
         remove_column_mapping(target, snapshot, keep_mode=True)
-        if len(texts) == 1:
+        if not texts:
             return
         snapshot = target.snapshot()
     actions = _actions(target, snapshot, texts)
@@ -90,13 +90,14 @@ def unset_properties(target: AlterTarget, keys: Sequence[str], *, if_exists: boo
     snapshot = target.snapshot()
     wanted = list(dict.fromkeys(map(canonical_key, keys)))
     _check_unset(snapshot, wanted, if_exists=if_exists)
+    after = _without(snapshot.metadata.configuration, wanted)
+    check_combinations(after, table=target.uri, version=snapshot.version, touched=dict.fromkeys(wanted, ""))
     if properties.COLUMN_MAPPING_MODE.key in wanted and _removes_mapping(target, snapshot, "none"):
         remove_column_mapping(target, snapshot, keep_mode=False)
         if len(wanted) == 1:
             return
         snapshot = target.snapshot()
-    after = _without(snapshot.metadata.configuration, wanted)
-    check_combinations(after, table=target.uri, version=snapshot.version, touched=dict.fromkeys(wanted, ""))
+        after = _without(snapshot.metadata.configuration, wanted)
     _check_mapping(snapshot, after)
     description = None if COMMENT in map(compared_key, wanted) else snapshot.metadata.description
     metadata = replace(snapshot.metadata, configuration=after, description=description)

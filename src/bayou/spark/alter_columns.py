@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 from bayou.errors import InvalidOptionError
 from bayou.protocol import properties, schema_changes
 from bayou.protocol.char_varchar import type_text
-from bayou.protocol.column_defaults import refuse_nested_defaults
+from bayou.protocol.column_defaults import check_allowed, refuse_nested_defaults, with_default
 from bayou.protocol.column_mapping import without_mapping
 from bayou.protocol.mapping_rules import shown_path
+from bayou.protocol.protocol_rules import supported_features
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
 from bayou.protocol.schema_changes import AddedColumn, Position, rename_partition_columns, rewrite_stats_columns
 from bayou.protocol.schema_paths import TableRules, type_at
@@ -24,6 +25,7 @@ from bayou.protocol.stats import parse_column_list
 from bayou.protocol.type_widening import TYPE_CHANGES
 from bayou.spark.alter_target import AlterTarget, altered, table_rules
 from bayou.spark.column_references import refuse_referenced
+from bayou.spark.default_checks import check_defaults
 from bayou.spark.given_types import given_schema, given_type, plain_columns, plain_type
 from bayou.spark.types import as_table_has
 
@@ -163,6 +165,7 @@ class ColumnChange:
         comment: its comment.
         nullable: True where it may hold NULL from now on.
         position: where it goes.
+        default: SQL of its default; the empty text for no default from now on.
     """
 
     path: tuple[str, ...]
@@ -170,6 +173,7 @@ class ColumnChange:
     comment: str | None = None
     nullable: bool | None = None
     position: Position | None = None
+    default: str | None = None
 
 
 def column_change(
@@ -181,10 +185,11 @@ def column_change(
     nullable: bool | None = None,
     after: str | None = None,
     first: bool = False,
+    default: str | None = None,
 ) -> ColumnChange:
-    """A change in the words of `change_column`."""
+    """A change in the words of `change_column`, with the column's default."""
     kind = None if data_type is None else plain_type(given_type(target.spark, data_type, table=target.uri), target.uri)
-    return ColumnChange(path, kind, comment, nullable, position_of(after, first=first))
+    return ColumnChange(path, kind, comment, nullable, position_of(after, first=first), default)
 
 
 def change_columns(target: AlterTarget, changes: Sequence[ColumnChange]) -> None:
@@ -204,11 +209,14 @@ def change_columns(target: AlterTarget, changes: Sequence[ColumnChange]) -> None
         if each.type is not None:
             refuse_nested_defaults(StructType((StructField(each.path[-1], each.type),)), rules)
         before = type_at(schema, each.path, rules)
-        schema = schema_changes.change_column(
-            schema, each.path, rules, data_type=each.type, comment=each.comment, nullable=each.nullable, position=each.position
-        )
+        if any(fact is not None for fact in (each.type, each.comment, each.nullable, each.position)):
+            schema = schema_changes.change_column(
+                schema, each.path, rules, data_type=each.type, comment=each.comment, nullable=each.nullable, position=each.position
+            )
         if type_at(schema, each.path, rules) != before:
             refuse_referenced(target.application.jvm, target.spark, snapshot, schema, each.path, changes_type=True)
+        if each.default is not None:
+            schema = _with_default(target, snapshot, schema, each)
         column = {"column": column_parameter(schema, each.path, noted=snapshot.schema)}
         shown.append(column if each.position is None else {**column, "position": _position_text(each.position)})
     if len(shown) == 1:
@@ -217,6 +225,16 @@ def change_columns(target: AlterTarget, changes: Sequence[ColumnChange]) -> None
         columns = [{**each.pop("column"), **each} for each in shown]
         operation, parameters = "CHANGE COLUMNS", {"columns": columns}
     target.commit(snapshot, operation, parameters, altered(snapshot, snapshot.metadata, schema))
+
+
+def _with_default(target: AlterTarget, snapshot: Snapshot, schema: StructType, change: ColumnChange) -> StructType:
+    schema = with_default(schema, change.path, change.default or None, table_rules(snapshot))
+    if change.default:
+        uri, version = target.uri, snapshot.version
+        check_allowed(schema, supported_features(snapshot.protocol), "ALTER TABLE", table=uri, version=version)
+        changed = StructType(tuple(field for field in schema.fields if field is schema.field(change.path[0])))
+        check_defaults(target.application.jvm, target.spark, changed, table=uri, version=version)
+    return schema
 
 
 def replace_columns(target: AlterTarget, columns: Any) -> None:

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.protocol.column_defaults import check_allowed, with_default
-from bayou.protocol.protocol_rules import supported_features
-from bayou.protocol.schema import StructType
-from bayou.spark.alter_columns import column_parameter, path_of
-from bayou.spark.alter_target import AlterTarget, altered, table_rules
-from bayou.spark.default_checks import check_defaults
+from bayou.spark.alter_columns import ColumnChange, change_columns, path_of
 
 if TYPE_CHECKING:
     from bayou.spark.alter_columns import ColumnPath
+    from bayou.spark.alter_target import AlterTarget
 
 
 def set_default(target: AlterTarget, column: ColumnPath, expression: str | None) -> None:
@@ -31,12 +27,4 @@ def set_default(target: AlterTarget, column: ColumnPath, expression: str | None)
         UnsupportedFeatureError: the table does not have the feature `allowColumnDefaults`.
         InvalidSchemaError: there is no such column, it can have no default, or the expression is none that it can have.
     """
-    snapshot, path = target.snapshot(), path_of(column)
-    schema = with_default(snapshot.schema, path, expression, table_rules(snapshot))
-    if expression is not None:
-        features = supported_features(snapshot.protocol)
-        check_allowed(schema, features, "ALTER TABLE", table=target.uri, version=snapshot.version)
-        changed = StructType(tuple(field for field in schema.fields if field is schema.field(path[0])))
-        check_defaults(target.application.jvm, target.spark, changed, table=target.uri, version=snapshot.version)
-    parameters = {"column": column_parameter(schema, path)}
-    target.commit(snapshot, "CHANGE COLUMN", parameters, altered(snapshot, snapshot.metadata, schema))
+    change_columns(target, [ColumnChange(path_of(column), default=expression or "")])

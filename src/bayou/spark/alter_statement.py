@@ -12,7 +12,7 @@ from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.schema import StructType
 from bayou.protocol.schema_changes import AddedColumn
-from bayou.spark import alter, alter_clustering, alter_columns, alter_defaults
+from bayou.spark import alter, alter_clustering, alter_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -150,7 +150,7 @@ def _replace(target: AlterTarget, changes: Sequence[Change]) -> None:
 
 
 def _change(target: AlterTarget, changes: Sequence[Change]) -> None:
-    """ALTER COLUMN: the changes of all columns together; a default is a change of its own."""
+    """ALTER COLUMN: the changes of all columns together."""
     found = []
     for path in dict.fromkeys(each.path for each in changes):
         given: dict[str, Any] = {}
@@ -168,11 +168,9 @@ def _change(target: AlterTarget, changes: Sequence[Change]) -> None:
                 case "UpdateColumnPosition":
                     given |= each.place
                 case _:
-                    alter_defaults.set_default(target, path, each.facts.get("newDefaultValue") or None)
-        if given:
-            found.append(alter_columns.column_change(target, path, **given))
-    if found:
-        alter_columns.change_columns(target, found)
+                    given["default"] = each.facts.get("newDefaultValue") or ""
+        found.append(alter_columns.column_change(target, path, **given))
+    alter_columns.change_columns(target, found)
 
 
 _METHODS: Final[Mapping[frozenset[str], Callable[[AlterTarget, Sequence[Change]], None]]] = {

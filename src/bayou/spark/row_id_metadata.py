@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
+from bayou.errors import SchemaChangedError
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.relation import dataset
@@ -42,9 +43,16 @@ def with_row_ids(scan: Scan, metadata: Sequence[str]) -> PlannedScan:
 
     Raises:
         CorruptLogError: the table does not say in which columns its files have them.
+        SchemaChangedError: the table does not track its rows any more.
     """
     ids = RowIdColumns.of(scan.snapshot)
-    assert ids is not None  # noqa: S101  (else `_metadata` has no such fields)
+    if ids is None:
+        raise SchemaChangedError(
+            "The table does not track its rows any more, and this DataFrame asks for their ids.",
+            table=scan.snapshot.table_uri,
+            version=scan.snapshot.version,
+            next_step="make the DataFrame again from the table.",
+        )
     positions = scan.positions
     if positions is None:
         positions = pa.array(np.arange(scan.snapshot.files(["path"]).num_rows))

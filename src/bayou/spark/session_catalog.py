@@ -155,7 +155,9 @@ class SessionCatalog:
                 return self._aligned(given, statement, snapshot, evolves=evolves)
             widening = merge_widening(snapshot) if evolves else Widening.NEVER
             given = with_table_types(self._application.jvm, given, snapshot.schema, statement.name, widening=widening)
-            return with_absent_partitions(given, snapshot.schema, snapshot.partition_columns)
+            # What replaces a part of the table says by these columns which part it is.
+            replaces_all = statement.how in ("append", "overwrite") and not request.replaces_a_part
+            return with_absent_partitions(given, snapshot.schema, snapshot.partition_columns) if replaces_all else given
 
         write(self._application, rows, request, as_the_table_has_them)
         self._refresh(spark, statement.name)

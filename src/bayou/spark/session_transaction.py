@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
 from bayou.log.transaction import Transaction
 from bayou.spark.write_settings import user_metadata_of
@@ -53,6 +57,12 @@ def session_transaction(
         parameters,
         engine_info=application.engine_info,
         user_metadata=user_metadata_of(settings) if user_metadata is None else user_metadata,
-        on_commit=lambda version: spark.conf.set(LAST_VERSION, str(version)),
+        on_commit=lambda version: _tell(spark, version),
         **options,
     )
+
+
+def _tell(spark: SparkSession, version: int) -> None:
+    # The commit is in the log: that a session which is being stopped cannot be told is no error of it.
+    with contextlib.suppress(Py4JError, PySparkException):
+        spark.conf.set(LAST_VERSION, str(version))

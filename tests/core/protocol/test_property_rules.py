@@ -5,12 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayou.errors import DeltaError, InvalidOptionError, UnsupportedFeatureError
+from bayou.errors import DeltaError, InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from bayou.log.delta_log import open_log
 from bayou.protocol import properties
 from bayou.protocol.features import FEATURES
 from bayou.protocol.property_combinations import check_combinations
 from bayou.protocol.property_rules import DEFAULTS_PREFIX, canonical_key, session_defaults, validated
 from bayou.protocol.property_values import CHECKS
+from bayou.protocol.schema import StructField, StructType
 
 
 def change(given, **options):
@@ -149,7 +151,19 @@ def test_the_clustering_feature_is_refused_for_a_new_table_too():
 
 def test_a_new_table_may_have_constraints_among_its_properties():
     change = validated({"delta.constraints.Positive": "id > 0"}, table="t", creating=True)
-    assert change.configuration == {"delta.constraints.Positive": "id > 0"}
+    assert change.configuration == {"delta.constraints.positive": "id > 0"}
+    refused({"delta.constraints.a": "id > 0", "DELTA.constraints.A": "id > 1"}, creating=True)
+    for name in ("", " ", "__char_varchar_string_length_check__"):
+        with pytest.raises(InvalidSchemaError) as caught:
+            validated({f"delta.constraints.{name}": "id > 0"}, table="t", creating=True)
+        assert caught.value.error_class == "DELTA_INVALID_CONSTRAINT_NAME"
+
+
+def test_a_table_that_is_made_without_spark_gets_no_constraints(tmp_path):
+    schema = StructType((StructField("id", "long"),))
+    with pytest.raises(InvalidOptionError) as caught:
+        open_log(str(tmp_path)).create(schema, properties={"delta.constraints.c": "nonsense ((("})
+    assert caught.value.error_class == "DELTA_ADD_CONSTRAINTS"
 
 
 def test_nothing_about_the_protocol_lands_in_the_configuration():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from bayou.errors import SchemaChangedError
+from bayou.errors import SchemaChangedError, UnsupportedFeatureError
 from bayou.log.reads import ReadSet
 from bayou.log.transaction import Transaction
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
@@ -23,7 +23,7 @@ from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.session import java_session, settings_of
 from bayou.spark.reader import check_types
 from bayou.spark.row_ids import RowIdColumns
-from bayou.spark.scan import EVERY_FILE, Scan
+from bayou.spark.scan import EVERY_FILE, Scan, is_file_metadata
 from bayou.spark.session_transaction import session_transaction
 from bayou.spark.types import incompatible, readable_schema
 from bayou.spark.write_settings import batch_of
@@ -297,6 +297,16 @@ def table_columns(snapshot: Snapshot) -> str:
 
 def _check_columns(expressions: Expressions, snapshot: Snapshot) -> None:
     given = parse_schema(expressions.relation.schema().json())
+    if any(map(is_file_metadata, given.fields)):
+        raise UnsupportedFeatureError(
+            "Can't resolve column _metadata: rows are changed by what is in them, and not by their ids or their files.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_CANNOT_RESOLVE_COLUMN",
+            sql_state="42703",
+            features=["_metadata in conditions and values"],
+            next_step="read the rows first, and name them by their columns.",
+        )
     problems = list(incompatible(given.fields, snapshot.schema))
     problems += [f"column {name} is new" for name in snapshot.schema.names if given.field(name) is None]
     if problems:
