@@ -475,7 +475,7 @@ REFUSED = {
         TimestampOutOfRangeError,
         "DELTA_TIMESTAMP_GREATER_THAN_COMMIT",
     ),
-    "no number": ({"startingVersion": "latest"}, InvalidOptionError, "DELTA_ILLEGAL_OPTION"),
+    "no number": ({"startingVersion": "latest"}, InvalidOptionError, "DELTA_VERSION_INVALID"),
     "no boolean": ({"startingVersion": 1, "readChangeFeed": "maybe"}, InvalidOptionError, "DELTA_ILLEGAL_OPTION"),
     "time travel": ({"startingVersion": 1, "versionAsOf": 1}, TimeTravelError, "DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS"),
     "time travel by time": (
