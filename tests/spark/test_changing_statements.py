@@ -286,3 +286,25 @@ def test_a_statement_about_a_constraint_that_spark_refuses_is_not_asked_for_wher
             parser.parsePlan(text)
     else:
         assert parser.parsePlan(text).nodeName() == "RowChange"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "delete from {} where raise_error('mine') is null",
+        "update {} set id = 5 where raise_error('mine') is null and id > 0",
+        "merge into {} t using (select 1L id) s on t.id = s.id and raise_error('mine') is null when matched then delete",
+    ],
+)
+def test_a_condition_without_columns_is_asked_of_the_rows(spark, people, text):
+    with pytest.raises(Exception, match="mine"):
+        spark.sql(text.format(people))
+    assert rows(spark, people) == [(1, "a"), (2, "b")]
+
+
+def test_a_condition_without_columns_is_asked_of_the_rows_that_are_replaced(spark, people):
+    with pytest.raises(Exception, match="mine"):
+        spark.table(people).write.format("delta").mode("overwrite").option(
+            "replaceWhere", "raise_error('mine') is null"
+        ).saveAsTable(people)
+    assert rows(spark, people) == [(1, "a"), (2, "b")]

@@ -108,7 +108,7 @@ def replaced_rows(application: Application, spark: SparkSession, request: WriteR
     rule = RowRule(Constraint(REPLACE_WHERE, ConstraintKind.CHECK, (), text), tuple(used))
     if isinstance(condition, bool):
         return ReplacedRows(chosen, predicate, None, rule)
-    if {name.lower() for name in used} <= partitions:
+    if used and {name.lower() for name in used} <= partitions:
         return ReplacedRows(matching_partitions(application, spark, snapshot, condition), predicate, None, rule)
     if not request.data_change:
         raise _changes_data(snapshot)

@@ -32,7 +32,7 @@ class RowCondition:
         always: whether it is true for every row, where it is the same for all.
         text: it as SQL; None where there is none.
         predicate: what it says to skipping.
-        partition_parts: those of its parts that only look at partition columns.
+        partition_parts: those of its parts that look at partition columns and at nothing else.
         other_parts: the others; all have to be true.
     """
 
@@ -81,7 +81,7 @@ def row_condition(application: Application, snapshot: Snapshot, operation: str, 
     parts: tuple[list[JavaObject], list[JavaObject]] = ([], [])
     for part in row_changes.conjuncts(jvm, found):
         names = {name.lower() for name in row_changes.names_of(jvm, part)}
-        parts[0 if names <= partitions else 1].append(part)
+        parts[0 if names and names <= partitions else 1].append(part)
     return RowCondition(found, False, text, _predicate(application, snapshot, found), tuple(parts[0]), tuple(parts[1]))
 
 

@@ -132,7 +132,8 @@ def merge_of(
     if not resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
         own = _own_parts(target, resolution)
         partitions = {name.lower() for name in snapshot.partition_columns}
-        parts = tuple(each for each in own if {name.lower() for name in row_changes.names_of(jvm, each)} <= partitions)
+        names = [{name.lower() for name in row_changes.names_of(jvm, each)} for each in own]
+        parts = tuple(each for each, used in zip(own, names, strict=True) if used and used <= partitions)
         predicates = (*source.predicates, *(_predicate(target, snapshot, each) for each in own))
     by_partition = {field.physical_name for name in snapshot.partition_columns if (field := snapshot.schema.field(name))}
     about = [each for each in predicates if columns(each) and all(path[0] in by_partition for path in columns(each))]
