@@ -283,17 +283,14 @@ def test_what_expressions_of_the_table_use_is_neither_renamed_nor_dropped_nor_re
         )
         assert found.dependents == ("small",)
         refused(table, lambda c=column: table.dropColumns(c), InvalidSchemaError, "DELTA_CONSTRAINT_DEPENDENT_COLUMN_CHANGE")
-    wider = "DELTA_CONSTRAINT_DATA_TYPE_MISMATCH"
-    refused(table, lambda: table.changeColumn("s.x", dataType="bigint"), InvalidSchemaError, wider)
+    constrained = "DELTA_CONSTRAINT_DEPENDENT_COLUMN_CHANGE"
+    refused(table, lambda: table.changeColumn("s.x", dataType="bigint"), InvalidSchemaError, constrained)
     dependent = "DELTA_GENERATED_COLUMNS_DEPENDENT_COLUMN_CHANGE"
     refused(table, lambda: table.renameColumn("b", "z"), InvalidSchemaError, dependent)
     refused(table, lambda: table.dropColumns("b"), InvalidSchemaError, dependent)
-    refused(
-        table,
-        lambda: table.changeColumn("b", dataType="bigint"),
-        InvalidSchemaError,
-        "DELTA_GENERATED_COLUMNS_DATA_TYPE_MISMATCH",
-    )
+    refused(table, lambda: table.changeColumn("b", dataType="bigint"), InvalidSchemaError, dependent)
+    of_its_expression = "DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH"
+    refused(table, lambda: table.changeColumn("g", dataType="bigint"), InvalidSchemaError, of_its_expression)
     table.renameColumn("s.y", "z")
     table.dropColumns("b", "g")
     assert rows(table) == [(1, (3, "y"))]
@@ -459,22 +456,26 @@ def test_an_identity_column_goes_on_behind_what_its_writers_brought(spark, table
 def test_the_protocol_rises_and_never_falls(table):
     table.upgradeTableProtocol(1, 3)
     assert state(table).protocol == Protocol(1, 3)
-    assert last(table)[0] == "UPGRADE PROTOCOL"
-    shown = {"minReaderVersion": 1, "minWriterVersion": 3, "readerFeatures": None, "writerFeatures": None}
-    assert parameter(table, "newProtocol") == shown
+    assert last(table)[0] == "SET TBLPROPERTIES"
+    assert parameter(table, "properties") == {"delta.minReaderVersion": "1", "delta.minWriterVersion": "3"}
     unchanged(table, lambda: table.upgradeTableProtocol(1, 2))
     unchanged(table, lambda: table.upgradeTableProtocol(3, 7))
+    needs_writers = "DELTA_READ_FEATURE_PROTOCOL_REQUIRES_WRITE"
+    refused(table, lambda: table.setProperties({"delta.minReaderVersion": "3"}), InvalidOptionError, needs_writers)
     table.addFeatureSupport("rowtracking")
     assert {"rowTracking", "domainMetadata"} <= set(state(table).protocol.writer_features)
     assert last(table)[0] == "SET TBLPROPERTIES"
     unchanged(table, lambda: table.addFeatureSupport("rowTracking"))
     refused(table, lambda: table.upgradeTableProtocol(4, 7), InvalidOptionError)
-    needs_writers = "DELTA_READ_FEATURE_PROTOCOL_REQUIRES_WRITE"
     refused(table, lambda: table.upgradeTableProtocol(3, 5), InvalidOptionError, needs_writers)
     with pytest.raises(ValueError, match="The readerVersion needs to be an integer but got"):
         table.upgradeTableProtocol("1", 2)
     with pytest.raises(ValueError, match="featureName needs to be a string but got"):
         table.addFeatureSupport(5)
+    with pytest.raises(ValueError, match="featureName needs to be a string but got"):
+        table.dropFeatureSupport(5)
+    with pytest.raises(ValueError, match="truncateHistory needs to be a boolean but got"):
+        table.dropFeatureSupport("rowTracking", "yes")
     unknown = "DELTA_UNSUPPORTED_FEATURES_IN_CONFIG"
     refused(table, lambda: table.addFeatureSupport("nothing"), UnsupportedFeatureError, unknown)
     refused(table, lambda: table.addFeatureSupport("icebergCompatV1"), UnsupportedFeatureError)

@@ -236,6 +236,32 @@ def test_rows_are_found_by_values_of_char_columns_that_were_set(spark, table_pat
     assert spark.sql(f"select count(*) from {target}").first()[0] == 0
 
 
+@pytest.mark.smoke
+@pytest.mark.parametrize("vectors", ["true", "false"])
+def test_values_of_chars_in_structs_arrays_and_maps_are_compared_as_a_query_compares_them(spark, table_path, vectors):
+    target = f"delta.`{table_path}`"
+    spark.sql(
+        f"create table {target} (id int, c char(3), s struct<x: char(2), y: int>, a array<char(2)>,"
+        f" m map<char(2), struct<z: char(2)>>) using delta tblproperties ('delta.enableDeletionVectors' = '{vectors}')"
+    )
+    values = "'{0}', named_struct('x', '{0}', 'y', 1), array('{0}'), map('{0}', named_struct('z', '{0}'))"
+    for number, text in enumerate("abcdefg"):
+        spark.sql(f"insert into {target} select {number}, {values.format(text)}")
+    spark.sql(f"insert into {target} (id) values (9)")
+    conditions = ["s.x = 'a'", "a[0] = 'a'", "m['a'].z = 'a'", "length(s.x) = 1", "c like 'a'", "s.x like 'a'"]
+    for condition in conditions:
+        assert spark.sql(f"select * from {target} where {condition}").count() == 0
+        assert bayou.DeltaTable.forPath(spark, table_path).delete(condition).num_affected_rows == 0
+        spark.sql(f"update {target} set id = 100 where {condition}")
+    spark.sql(f"delete from {target} where s.x = 'a '")
+    spark.sql(f"delete from {target} where a[0] = 'b '")
+    bayou.DeltaTable.forPath(spark, table_path).delete("m['c '].z = 'c '")
+    spark.sql(f"update {target} set id = 20 where s.x = 'd ' and length(s.x) = 2")
+    spark.sql(f"merge into {target} t using (select 'e ' k) s on t.s.x = s.k when matched then delete")
+    assert sorted(row[0] for row in spark.sql(f"select id from {target}").collect()) == [5, 6, 9, 20]
+    assert spark.sql(f"select s, a, m from {target} where id = 9").first()[:] == (None, None, None)
+
+
 def test_the_history_shows_the_condition_as_it_is(spark, people):
     spark.sql(f"update {people} set id = 5 where name = '{people}.x' or name = 'a{people}.y' or {people}.id = 1")
     shown = bayou.DeltaTable.forName(spark, people).history(1).first().operationParameters["predicate"]

@@ -432,6 +432,24 @@ def test_a_column_under_a_rule_is_not_widened_by_merging(spark, table_path):
     assert error.getErrorClass() == "DELTA_CONSTRAINT_DATA_TYPE_MISMATCH"
 
 
+def test_a_generated_column_keeps_the_type_of_its_expression(spark, table_path):
+    create(
+        table_path,
+        StructField("a", "integer"),
+        StructField("g", "integer", True, {"delta.generationExpression": "a + 1"}),
+        protocol=Protocol(3, 7, ("typeWidening",), ("typeWidening", "generatedColumns", "invariants", "appendOnly")),
+        delta__enableTypeWidening="true",
+    )
+    wider = spark.sql("select 1 a, 2L g")
+    error = refused(spark, table_path, wider, InvalidSchemaError, mergeSchema="true")
+    assert error.getErrorClass() == "DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH"
+    merge = bayou.DeltaTable.forPath(spark, table_path).merge(wider, "false").withSchemaEvolution().whenNotMatchedInsertAll()
+    with pytest.raises(InvalidSchemaError, match="generated column g is integer, but the column type is long"):
+        merge.execute()
+    spark.sql("select 1 a").write.format("delta").mode("append").save(table_path)
+    assert [tuple(row) for row in read(spark, table_path).collect()] == [(1, 2)]
+
+
 def test_a_column_beside_rules_is_widened(spark, table_path):
     create(
         table_path,

@@ -52,10 +52,20 @@ def bounded_length(kind: DataType) -> tuple[str, int] | None:
     return None if found is None else (found[1].lower(), int(found[2]))
 
 
-def char_length(field: StructField) -> int | None:
-    """The length of a top-level column of the log that was declared as a char; None for any other column."""
-    found = bounded_length(str(field.metadata.get(DECLARED_TYPE, "")))
-    return found[1] if found is not None and found[0] == "char" else None
+def type_with_chars(field: StructField) -> str | None:
+    """The declared type of a top-level column of the log that is a char or has one somewhere inside; None for any other.
+
+    Returns:
+        The type as SQL spells it, with the names and the order of the field's own type.
+
+    Raises:
+        InvalidSchemaError: the text of a declared type cannot be understood.
+    """
+    text = field.metadata.get(DECLARED_TYPE)
+    if not isinstance(text, str) or "char" not in text.lower():
+        return None
+    declared = _overlay(field.type, parse_type_text(text))
+    return type_text(declared) if any(check.kind == "char" for check in _checks(declared, ())) else None
 
 
 def to_stored(schema: StructType) -> StructType:

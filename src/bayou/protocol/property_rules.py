@@ -98,7 +98,8 @@ def validated(
     features: list[str] = []
     asked: dict[str, int] = {}
     description: str | None = None
-    for key, value in subject.once_each(given).items():
+    given_once = subject.once_each(given)
+    for key, value in given_once.items():
         lower = key.lower()
         if lower in _RESERVED:
             subject.refuse_reserved(key)
@@ -113,6 +114,8 @@ def validated(
         else:
             configuration[key] = subject.stored(key, value, allow_arbitrary=allow_arbitrary, creating=creating)
     check_combinations({**(current or {}), **configuration}, table=table, version=version, touched=configuration)
+    if creating and read_boolean(given_once.get(properties.IGNORE_PROTOCOL_DEFAULTS.key, "false")):
+        asked = {properties.MIN_READER_VERSION.key: 1, properties.MIN_WRITER_VERSION.key: 1, **asked}
     reader, writer = asked.get(properties.MIN_READER_VERSION.key), asked.get(properties.MIN_WRITER_VERSION.key)
     return PropertyChange(configuration, tuple(features), reader, writer, description)
 
@@ -151,7 +154,7 @@ def session_defaults(confs: Mapping[str, str], given: Mapping[str, str] | None =
     Args:
         confs: the session's settings.
         given: the properties that the table is made with; where one is given, its default is left out. With
-            `delta.ignoreProtocolDefaults`, here or among the settings, features and protocol versions are left out.
+            `delta.ignoreProtocolDefaults`, here or among the settings, other features and protocol versions are left out.
     """
     named = {canonical_key(key).lower(): value for key, value in (given or {}).items()}
     found: dict[str, str] = {}
@@ -163,7 +166,7 @@ def session_defaults(confs: Mapping[str, str], given: Mapping[str, str] | None =
             found[key] = value
     ignore = properties.IGNORE_PROTOCOL_DEFAULTS.key
     if read_boolean(named.get(ignore.lower(), found.get(ignore, "false"))):
-        found = {key: value for key, value in found.items() if not _is_about_protocol(key)}
+        found = {key: value for key, value in found.items() if key == ignore or not _is_about_protocol(key)}
     return {key: value for key, value in found.items() if key.lower() not in named}
 
 

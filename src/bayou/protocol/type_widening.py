@@ -137,12 +137,11 @@ def _unsupported(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[str, s
 def notes_versions(protocol: Protocol) -> bool:
     """Whether a table's changes of types are noted with the version that made them.
 
-    It is so where a table has the preview of the feature and not the feature: older clients rely on it.
+    It is so where a table has the preview of the feature: older clients rely on it.
 
     Source: the RFC of type widening; delta-spark's `TypeWideningMetadata.addTypeWideningMetadata`.
     """
-    supported = writer_features(protocol)
-    return _PREVIEW in supported and _FEATURE not in supported
+    return _PREVIEW in writer_features(protocol)
 
 
 def with_noted_version(schema: StructType, version: int) -> StructType:

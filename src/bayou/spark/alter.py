@@ -15,9 +15,10 @@ from bayou.log.row_id_backfill import lacks_row_ids
 from bayou.log.row_tracking import FEATURE
 from bayou.protocol import properties
 from bayou.protocol.actions import Metadata
+from bayou.protocol.features import MAX_READER_VERSION, MAX_WRITER_VERSION
 from bayou.protocol.mapping_rules import mapping_mode, mode_change
 from bayou.protocol.property_combinations import check_combinations
-from bayou.protocol.property_rules import allows_arbitrary, canonical_key, compared_key, shown_key, validated
+from bayou.protocol.property_rules import PropertyChange, allows_arbitrary, canonical_key, compared_key, validated
 from bayou.protocol.protocol_rules import supported_features
 from bayou.protocol.stats_columns import check_stats_columns
 from bayou.spark.alter_mapping import ALLOW_REMOVAL, remove_column_mapping
@@ -70,10 +71,9 @@ def set_properties(target: AlterTarget, given: Mapping[str, str]) -> None:
         give_row_ids(target, snapshot)
         snapshot = target.snapshot()
         actions = _actions(target, snapshot, texts)
-    shown = {shown_key(key): value for key, value in texts.items()}
     # A file that is added while row tracking is suspended has no row ids.
     reads = tracks and properties.ROW_TRACKING_SUSPENDED.read(snapshot.metadata.configuration)
-    target.commit(snapshot, "SET TBLPROPERTIES", {"properties": shown}, actions, reads_table=reads)
+    target.commit(snapshot, "SET TBLPROPERTIES", {"properties": texts}, actions, reads_table=reads)
 
 
 def unset_properties(target: AlterTarget, keys: Sequence[str], *, if_exists: bool = False) -> None:
@@ -118,12 +118,28 @@ def _actions(target: AlterTarget, snapshot: Snapshot, texts: Mapping[str, str]) 
     before = snapshot.metadata.configuration
     allowed = allows_arbitrary(target.settings)
     change = validated(texts, table=target.uri, version=snapshot.version, current=before, allow_arbitrary=allowed)
+    _check_versions(snapshot, change)
     check_stats_columns(snapshot.schema, snapshot.partition_columns, change.configuration, table_rules(snapshot))
     after = {**_without(before, change.configuration), **change.configuration}
     _check_mapping(snapshot, after)
     description = snapshot.metadata.description if change.description is None else change.description
     wanted = replace(snapshot.metadata, configuration=after, description=description)
     return altered(snapshot, wanted, snapshot.schema, change)
+
+
+def _check_versions(snapshot: Snapshot, asked: PropertyChange) -> None:
+    """Refuses readers that look at lists of features beside writers that do not."""
+    writer = asked.min_writer_version or snapshot.protocol.min_writer_version
+    if (asked.min_reader_version or 0) >= MAX_READER_VERSION and writer < MAX_WRITER_VERSION:
+        raise InvalidOptionError(
+            "Unable to upgrade only the reader protocol version to use table features.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_READ_FEATURE_PROTOCOL_REQUIRES_WRITE",
+            sql_state="KD004",
+            next_step=f"give the writer version {MAX_WRITER_VERSION}, too.",
+            option=properties.MIN_WRITER_VERSION.key,
+        )
 
 
 def _text(value: object) -> str:

@@ -24,7 +24,7 @@ from bayou.protocol.schema_replace import replace_columns as replaced_columns
 from bayou.protocol.stats import parse_column_list
 from bayou.protocol.type_widening import TYPE_CHANGES
 from bayou.spark.alter_target import AlterTarget, altered, table_rules
-from bayou.spark.column_references import refuse_referenced
+from bayou.spark.column_references import refuse_other_generated, refuse_referenced
 from bayou.spark.default_checks import check_defaults
 from bayou.spark.given_types import given_schema, given_type, plain_columns, plain_type
 from bayou.spark.types import as_table_has
@@ -214,11 +214,12 @@ def change_columns(target: AlterTarget, changes: Sequence[ColumnChange]) -> None
                 schema, each.path, rules, data_type=each.type, comment=each.comment, nullable=each.nullable, position=each.position
             )
         if type_at(schema, each.path, rules) != before:
-            refuse_referenced(target.application.jvm, target.spark, snapshot, schema, each.path, changes_type=True)
+            refuse_referenced(target.application.jvm, target.spark, snapshot, schema, each.path)
         if each.default is not None:
             schema = _with_default(target, snapshot, schema, each)
         column = {"column": column_parameter(schema, each.path, noted=snapshot.schema)}
         shown.append(column if each.position is None else {**column, "position": _position_text(each.position)})
+    refuse_other_generated(snapshot, schema)
     if len(shown) == 1:
         operation, parameters = "CHANGE COLUMN", shown[0]
     else:
@@ -254,7 +255,8 @@ def replace_columns(target: AlterTarget, columns: Any) -> None:
     for field in snapshot.schema.fields:
         kept = schema.field(field.name)
         if kept is None or type_text(kept.type) != type_text(field.type):
-            refuse_referenced(target.application.jvm, target.spark, snapshot, schema, (field.name,), changes_type=kept is not None)
+            refuse_referenced(target.application.jvm, target.spark, snapshot, schema, (field.name,))
+    refuse_other_generated(snapshot, schema)
     metadata = replace(snapshot.metadata, configuration=_with_stats_columns(snapshot, drop=gone))
     parameters = {"columns": [_parameter((each.name,), each) for each in given.fields]}
     target.commit(snapshot, "REPLACE COLUMNS", parameters, altered(snapshot, metadata, schema))

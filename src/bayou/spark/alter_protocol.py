@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A table's protocol raised: to versions, or by a feature.
 
-Source: delta-spark's `DeltaTable.upgradeTableProtocol` and `addFeatureSupport`; the history calls the latter SET TBLPROPERTIES.
+Source: delta-spark's `DeltaTable.upgradeTableProtocol` and `addFeatureSupport`; the history calls both SET TBLPROPERTIES.
 """
 
 from __future__ import annotations
@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidOptionError
 from bayou.protocol import properties
-from bayou.protocol.features import MAX_READER_VERSION, MAX_WRITER_VERSION
-from bayou.protocol.property_rules import validated
 from bayou.spark.alter import set_properties
-from bayou.spark.alter_target import upgrade
 
 if TYPE_CHECKING:
     from bayou.spark.alter_target import AlterTarget
@@ -35,21 +32,8 @@ def upgrade_protocol(target: AlterTarget, reader_version: Any, writer_version: A
     for name, value in given.items():
         if type(value) is not int:
             raise InvalidOptionError(f"The {name} needs to be an integer but got '{type(value)}'.", table=target.uri, option=name)
-    snapshot = target.snapshot()
     keys = (properties.MIN_READER_VERSION.key, properties.MIN_WRITER_VERSION.key)
-    texts = dict(zip(keys, map(str, given.values()), strict=True))
-    asked = validated(texts, table=target.uri, version=snapshot.version)
-    if reader_version >= MAX_READER_VERSION and writer_version < MAX_WRITER_VERSION:
-        raise InvalidOptionError(
-            "Unable to upgrade only the reader protocol version to use table features.",
-            table=target.uri,
-            version=snapshot.version,
-            error_class="DELTA_READ_FEATURE_PROTOCOL_REQUIRES_WRITE",
-            sql_state="KD004",
-            next_step=f"give the writer version {MAX_WRITER_VERSION}, too.",
-            option="writerVersion",
-        )
-    upgrade(target, snapshot, asked)
+    set_properties(target, dict(zip(keys, given.values(), strict=True)))
 
 
 def add_feature(target: AlterTarget, name: Any) -> None:

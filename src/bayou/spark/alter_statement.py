@@ -10,6 +10,7 @@ from pyspark.sql.types import StructType as SparkStruct
 
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.column_defaults import CURRENT_DEFAULT
+from bayou.protocol.property_rules import shown_key
 from bayou.protocol.schema import StructType
 from bayou.protocol.schema_changes import AddedColumn
 from bayou.spark import alter, alter_clustering, alter_columns
@@ -95,7 +96,7 @@ def run(target: AlterTarget, text: str) -> None:
 
 
 def _set(target: AlterTarget, changes: Sequence[Change]) -> None:
-    alter.set_properties(target, {each.facts["property"]: each.facts["value"] for each in changes})
+    alter.set_properties(target, {shown_key(each.facts["property"]): each.facts["value"] for each in changes})
 
 
 def _unset(target: AlterTarget, changes: Sequence[Change]) -> None:

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidSchemaError, SchemaMismatchError
 from bayou.protocol import properties
 from bayou.protocol.column_dependents import refuse_dependents
 from bayou.protocol.constraints import ConstraintKind, constraints_of
-from bayou.protocol.generated_columns import generated_columns, has_generated_columns
+from bayou.protocol.generated_columns import check_type, generated_columns, has_generated_columns
 from bayou.protocol.schema import ArrayType, MapType, StructType
 from bayou.protocol.type_widening import is_widening
 from bayou.spark.alignment import same_names_and_types
@@ -92,11 +93,30 @@ def refuse_widened(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, after: Str
 
     Raises:
         SchemaMismatchError: an expression uses a column whose type changes.
+        InvalidSchemaError: a generated column would have another type than its expression.
     """
+    refuse_other_generated(snapshot, after)
     if not properties.ENABLE_TYPE_WIDENING.read(snapshot.metadata.configuration):
         return  # then a type changes only where the files hold both alike
     for path in _widened(snapshot.schema, after, ()):
         _refuse_other_type(jvm, spark, snapshot, path)
+
+
+def refuse_other_generated(snapshot: Snapshot, after: StructType) -> None:
+    """Refuses a schema in which a generated column has another type than before: its expression has the one of before.
+
+    Args:
+        snapshot: the table's state.
+        after: its schema after the change.
+
+    Raises:
+        InvalidSchemaError: there is such a column.
+    """
+    if has_generated_columns(snapshot.protocol, snapshot.schema):
+        for column in generated_columns(snapshot.schema):
+            changed = after.field(column.name)
+            if changed is not None:
+                check_type(replace(column, type=changed.type), column.type, table=snapshot.table_uri)
 
 
 def _widened(before: DataType, after: DataType, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -7,9 +7,9 @@ Source: delta-spark's `AlterTableDropFeatureDeltaCommand`: its "fast drop", and 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import ConcurrentModificationError, DeltaError, UnsupportedFeatureError
+from bayou.errors import ConcurrentModificationError, DeltaError, InvalidOptionError, UnsupportedFeatureError
 from bayou.log.feature_history import history_uses, truncate_log
 from bayou.log.row_tracking import DOMAIN
 from bayou.protocol import properties
@@ -34,7 +34,7 @@ _ATTEMPTS: Final = 20
 _CHECKPOINT_ATTEMPTS: Final = 3
 
 
-def drop_feature(target: AlterTarget, name: str, *, truncate_history: bool = False) -> None:
+def drop_feature(target: AlterTarget, name: Any, *, truncate_history: Any = None) -> None:
     """Takes a feature from a table's protocol.
 
     Where the feature's traces are in data files, those are written again, by one Spark job and in a commit of their own.
@@ -46,18 +46,26 @@ def drop_feature(target: AlterTarget, name: str, *, truncate_history: bool = Fal
     Args:
         target: the table.
         name: the feature, in any case.
-        truncate_history: whether the history that knows the feature may go.
+        truncate_history: whether the history that knows the feature may go; None for False.
 
     Raises:
         UnsupportedFeatureError: the feature cannot be dropped by anyone, or not by bayou; or another writer brought traces of
             it back.
-        InvalidOptionError: no feature is named but a property, the table does not have it, its history may not, or must, be
-            truncated, it has to grow older first, or CHECK constraints are left.
+        InvalidOptionError: an argument is of another type, no feature is named but a property, the table does not have it, its
+            history may not, or must, be truncated, it has to grow older first, or CHECK constraints are left.
         InvalidSchemaError: the names of columns need column mapping.
         ConcurrentModificationError: other writers were always faster, or changed files that are written again.
     """
+    if not isinstance(name, str):
+        raise InvalidOptionError(
+            f"featureName needs to be a string but got '{type(name)}'.", table=target.uri, option="featureName"
+        )
+    if not isinstance(truncate_history, bool | None):
+        raise InvalidOptionError(
+            f"truncateHistory needs to be a boolean but got '{type(truncate_history)}'.", table=target.uri, option="truncateHistory"
+        )
     with operation("DROP FEATURE", target.spark, target.settings):
-        _drop(target, name, truncates=truncate_history)
+        _drop(target, name, truncates=bool(truncate_history))
 
 
 def _drop(target: AlterTarget, name: str, *, truncates: bool) -> None:

@@ -24,7 +24,7 @@ from bayou.plan.predicate import (
     Unknown,
 )
 from bayou.protocol import partition_values
-from bayou.protocol.char_varchar import char_length
+from bayou.protocol.char_varchar import bounded_length, from_stored
 from bayou.protocol.schema import StructType
 from bayou.protocol.stats import is_collated
 
@@ -230,13 +230,18 @@ def by_physical_name(schema: StructType) -> Resolve:
 def _by_name(schema: StructType, field: Callable[[StructType, str], StructField | None]) -> Resolve:
     def resolve(names: tuple[str, ...]) -> tuple[tuple[str, ...], DataType] | None:
         kind: DataType = schema
-        path = []
+        path: list[str] = []
         for name in names:
             found = field(kind, name) if isinstance(kind, StructType) else None
-            if found is None or is_collated(found) or char_length(found) is not None:  # compared by other values than are stored
+            if found is None or is_collated(found):
                 return None
+            if not path:
+                found = from_stored(StructType((found,))).fields[0]
             path.append(found.physical_name)
             kind = found.type
-        return tuple(path), kind
+        bounded = bounded_length(kind)
+        if bounded is None:
+            return tuple(path), kind
+        return None if bounded[0] == "char" else (tuple(path), "string")  # a char is compared by other values than are stored
 
     return resolve

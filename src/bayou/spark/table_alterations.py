@@ -250,4 +250,4 @@ class TableAlterations(TableHandle):
             UnsupportedFeatureError: the feature cannot be dropped, or something needs it.
             InvalidOptionError: the table does not have it.
         """
-        drop_feature.drop_feature(self._altered(), featureName, truncate_history=bool(truncateHistory))
+        drop_feature.drop_feature(self._altered(), featureName, truncate_history=truncateHistory)

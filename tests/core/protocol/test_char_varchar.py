@@ -10,12 +10,12 @@ from bayou.protocol.char_varchar import (
     DECLARED_TYPE,
     LengthCheck,
     bounded_length,
-    char_length,
     from_stored,
     length_checks,
     parse_type_text,
     to_stored,
     type_text,
+    type_with_chars,
 )
 from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
 from bayou.protocol.schema_check import walk
@@ -158,7 +158,22 @@ def test_a_text_that_is_no_type_is_refused(text):
     assert caught.value.next_step
 
 
-@pytest.mark.parametrize(("declared", "length"), [("char(5)", 5), ("varchar(5)", None), ("struct<a:char(5)>", None), (None, None)])
-def test_only_a_column_declared_as_a_char_has_a_length_to_be_padded_to(declared, length):
-    field = StructField("c", "string", metadata={} if declared is None else {DECLARED_TYPE: declared})
-    assert char_length(field) == length
+_INNER = StructType((StructField("a", "string"), StructField("new", "long"), StructField("b c", "string")))
+
+
+@pytest.mark.parametrize(
+    ("stored", "declared", "expected"),
+    [
+        ("string", "char(5)", "char(5)"),
+        ("string", "varchar(5)", None),
+        ("string", None, None),
+        (_INNER, "struct<b c:varchar(3),a:char(5)>", "struct<a:char(5),new:bigint,`b c`:varchar(3)>"),
+        (_INNER, "struct<a:varchar(5)>", None),
+        (MapType("string", ArrayType("string")), "map<char(2),array<char(3)>>", "map<char(2),array<char(3)>>"),
+    ],
+)
+def test_only_a_column_with_a_char_in_it_has_values_to_be_padded_and_its_type_has_the_order_of_the_stored_one(
+    stored, declared, expected
+):
+    field = StructField("c", stored, metadata={} if declared is None else {DECLARED_TYPE: declared})
+    assert type_with_chars(field) == expected

@@ -270,7 +270,11 @@ def test_a_given_property_goes_before_the_default_of_the_session():
     ],
 )
 def test_defaults_for_the_protocol_can_be_ignored(settings, given):
-    assert session_defaults(settings, given) == {"delta.appendOnly": "true"}
+    ignoring = {"delta.ignoreProtocolDefaults": settings.get(f"{DEFAULTS_PREFIX}ignoreProtocolDefaults")}
+    found = session_defaults(settings, given)
+    assert found == {"delta.appendOnly": "true", **{key: value for key, value in ignoring.items() if value}}
+    asked = validated({**found, **given}, table="t", creating=True)
+    assert (asked.min_reader_version, asked.min_writer_version) == (1, 1)
 
 
 @given(st.sampled_from(sorted(CHECKS)), st.text(max_size=8) | st.integers().map(str) | st.sampled_from(["true", "1 day", "v2"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns declared as CHAR(n): Spark pads their values when it reads them, and the constants that they are compared with."""
+"""Values declared as CHAR(n): Spark pads them when it reads them, in columns and inside of structs, arrays and maps."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.protocol.char_varchar import char_length
+from bayou.protocol.char_varchar import type_with_chars
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.jvm import merge as catalyst
+from bayou.spark.jvm.casts import padded_chars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,18 +38,17 @@ def padded(
         jvm: the bridge.
         spark: the session.
         plan: the plan.
-        columns: the table's columns, each with its name in the plan.
+        columns: the table's columns, which are the first ones of the plan, each with its name there.
         others: the plan's further columns.
         settings: the session's settings.
     """
-    lengths = {name: length for field, name in columns if (length := char_length(field)) is not None}
+    declared = [type_with_chars(field) for field, _ in columns]
     pads = settings.get(_PADS, "true").lower() == "true" and settings.get(_AS_TEXT, "false").lower() != "true"
-    if not (lengths and pads):
+    if not pads or not any(declared):
         return plan
-    made = []
-    for name in (*(name for _, name in columns), *others):
-        column, length = F.col(quoted_name(name)), lengths.get(name)
-        if length is not None:
-            column = F.when(F.length(column) < length, F.rpad(column, length, " ")).otherwise(column).alias(name)
-        made.append(column)
-    return catalyst.plan_of(catalyst.frame_of(jvm, spark, plan).select(*made))
+    made = [
+        F.col(quoted_name(name)) if kind is None else padded_chars(jvm, plan, number, kind).alias(name)
+        for number, ((_, name), kind) in enumerate(zip(columns, declared, strict=True))
+    ]
+    further = (F.col(quoted_name(name)) for name in others)
+    return catalyst.plan_of(catalyst.frame_of(jvm, spark, plan).select(*made, *further))

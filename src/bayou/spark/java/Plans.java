@@ -3,6 +3,7 @@ package bayou;
 
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.EvalMode$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -65,6 +66,12 @@ public class Plans {
   public static Expression asGiven(Expression value) {
     if (value instanceof AssertNotNull) return asGiven(((AssertNotNull) value).child());
     return (Expression) mapChildren(value, new Change() { public Object apply(Object child) { return asGiven((Expression) child); } });
+  }
+
+  // A condition whose char columns are plain strings. Spark has padded what they are compared with: it shall not do so again.
+  public static Expression padded(Expression condition) {
+    if (condition instanceof AttributeReference) return ((Attribute) condition).withMetadata(org.apache.spark.sql.types.Metadata$.MODULE$.empty());
+    return (Expression) mapChildren(condition, new Change() { public Object apply(Object child) { return padded((Expression) child); } });
   }
 
   private static final SEQ NOTHING = org.apache.spark.api.python.PythonUtils.toSeq(new java.util.ArrayList());

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Casts of values for columns, which Spark's own functions do by the session's settings, as nodes of Catalyst that say how."""
+"""Casts and paddings of values for columns, as nodes of Catalyst: Spark's own functions go by the session's settings."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
+from bayou.protocol.char_varchar import DECLARED_TYPE
 from bayou.spark.jvm.relation import struct_type
 from bayou.spark.jvm.row_changes import column, expression
 
@@ -38,6 +40,20 @@ def legacy_cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str) -> Colu
 def _cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str, mode: JavaObject) -> JavaObject:
     wanted = struct_type(jvm, kind).apply(0).dataType()
     return jvm.static(f"{_EXPRESSIONS}.Cast")(expression(jvm, spark, value), wanted, jvm.none, mode)
+
+
+def padded_chars(jvm: Jvm, plan: JavaObject, number: int, declared: str) -> Column:
+    """A column of a plan with its char values padded as Spark pads them when it reads a table, wherever they are in it.
+
+    Args:
+        jvm: the bridge.
+        plan: the plan, resolved.
+        number: which of its columns.
+        declared: the column's type in SQL, chars and varchars included, with the names and the order of the plan's fields.
+    """
+    metadata = jvm.module("org.apache.spark.sql.types.Metadata").fromJson(json.dumps({DECLARED_TYPE: declared}))
+    found = plan.output().apply(number).withMetadata(metadata)
+    return column(jvm, jvm.module("org.apache.spark.sql.catalyst.util.CharVarcharUtils").addPaddingForScan(found))
 
 
 def can_up_cast(jvm: Jvm, given: str, wanted: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.sql import Column, DataFrame
 
+from bayou.protocol.char_varchar import DECLARED_TYPE
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.parser import sparks_parser
@@ -214,6 +215,8 @@ def taken_apart(jvm: Jvm, statement: JavaObject) -> Expressions:
     """The parts of a resolved DeleteFromTable or UpdateTable."""
     relation = statement.table()
     condition = condition_of_statement(statement)
+    if condition is not None and DECLARED_TYPE in relation.schema().json():
+        condition = jvm.static("bayou.Plans").padded(condition)
     if statement.nodeName() == "DeleteFromTable":
         return Expressions(relation, relation.output(), condition)
     return Expressions(relation, relation.output(), condition, assignments_of(jvm, statement))
