@@ -221,7 +221,8 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
     def toDF(self) -> DataFrame:  # noqa: N802  (delta-spark's name)
         """The table's rows, under its alias; each execution reads the version that is the latest then."""
         request = TableRequest.from_options({**self._options, "path": self._path})
-        rows = read_request(Application.of(self._spark), self._spark, request)
+        application = Application.of(self._spark)
+        rows = self._frames.same(application, self._spark, read_request(application, self._spark, request))
         return rows if self._alias is None else rows.alias(self._alias)
 
     @raised_as_pyspark

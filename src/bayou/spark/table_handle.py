@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bayou.spark.alter_target import AlterTarget
 from bayou.spark.application import Application
 from bayou.spark.dml.change import Target
+from bayou.spark.own_frames import OwnFrames
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -27,13 +28,14 @@ class TableHandle:
         self._options = dict(options)
         self._alias: str | None = None
         self._name: str | None = None
+        self._frames = OwnFrames()
 
     @property
     def _uri(self) -> str:
         return qualify(self._path).uri
 
     def _target(self) -> Target:
-        return Target.of(Application.of(self._spark), self._spark, self._uri, self._options)
+        return Target.of(Application.of(self._spark), self._spark, self._uri, self._options, self._frames.columns)
 
     def _altered(self) -> AlterTarget:
         return AlterTarget.of(Application.of(self._spark), self._spark, self._uri, self._options)

@@ -23,7 +23,7 @@ class TableRows(TableHandle):
     def alias(self, aliasName: str) -> Self:  # noqa: N803  (delta-spark's name)
         """The same table under a name that conditions and values may put before its columns."""
         named = type(self)(self._spark, self._path, self._options)
-        named._alias, named._name = aliasName, self._name  # noqa: SLF001  (of this class)
+        named._alias, named._name, named._frames = aliasName, self._name, self._frames  # noqa: SLF001  (of this class)
         return named
 
     @raised_as_pyspark

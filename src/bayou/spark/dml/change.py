@@ -64,17 +64,26 @@ class Target:
         spark: the session.
         log: the table's log.
         storage_options: options for the file system.
+        handed_out: the columns of the DataFrames that the user has of it from `DeltaTable.toDF`: a Scala `Seq`; None for none.
     """
 
     application: Application
     spark: SparkSession
     log: DeltaLog
     storage_options: Mapping[str, str] = field(repr=False)
+    handed_out: JavaObject | None = None
 
     @classmethod
-    def of(cls, application: Application, spark: SparkSession, path: str, storage_options: Mapping[str, str]) -> Target:
+    def of(
+        cls,
+        application: Application,
+        spark: SparkSession,
+        path: str,
+        storage_options: Mapping[str, str],
+        handed_out: JavaObject | None = None,
+    ) -> Target:
         """The table at a URI."""
-        return cls(application, spark, application.logs.get(path, storage_options), storage_options)
+        return cls(application, spark, application.logs.get(path, storage_options), storage_options, handed_out)
 
     def latest(self) -> Snapshot:
         """Its latest state.

@@ -74,6 +74,36 @@ public class Plans {
     return (Expression) mapChildren(condition, new Change() { public Object apply(Object child) { return padded((Expression) child); } });
   }
 
+  // An expression in which the columns of `known`, which a user took from a DataFrame of the table, are those of `columns` that
+  // have their names. NULL where a column of `known` is one of `others`, too: nothing tells which of the two is meant.
+  public static Expression meant(Expression given, SEQ known, SEQ columns, SEQ others) {
+    java.util.HashMap wanted = new java.util.HashMap(), there = new java.util.HashMap();
+    for (Iterator i = columns.iterator(); i.hasNext();) { Attribute each = (Attribute) i.next(); there.put(each.name(), each); }
+    for (Iterator i = known.iterator(); i.hasNext();) {
+      Attribute each = (Attribute) i.next();
+      if (there.containsKey(each.name())) wanted.put(Long.valueOf(each.exprId().id()), there.get(each.name()));
+    }
+    for (Iterator i = others.iterator(); i.hasNext();) {
+      Long id = Long.valueOf(((Attribute) i.next()).exprId().id());
+      if (wanted.containsKey(id)) wanted.put(id, null);
+    }
+    try {
+      return meant(given, wanted);
+    } catch (java.util.NoSuchElementException ambiguous) {
+      return null;
+    }
+  }
+
+  private static Expression meant(Expression given, final java.util.HashMap wanted) {
+    if (given instanceof AttributeReference) {
+      Long id = Long.valueOf(((Attribute) given).exprId().id());
+      if (!wanted.containsKey(id)) return given;
+      if (wanted.get(id) == null) throw new java.util.NoSuchElementException(((Attribute) given).name());
+      return (Expression) wanted.get(id);
+    }
+    return (Expression) mapChildren(given, new Change() { public Object apply(Object child) { return meant((Expression) child, wanted); } });
+  }
+
   private static final SEQ NOTHING = org.apache.spark.api.python.PythonUtils.toSeq(new java.util.ArrayList());
 
   // The columns of a query that are nothing but NULL, each ended by NUL: Spark's words for a column that an INSERT leaves out.

@@ -30,7 +30,13 @@ _COLUMNS = "org.apache.spark.sql.classic.ExpressionUtils"
 
 
 def delete_statement(
-    jvm: Jvm, spark: SparkSession, schema: str, alias: str | None, condition: str | Column | None
+    jvm: Jvm,
+    spark: SparkSession,
+    schema: str,
+    alias: str | None,
+    condition: str | Column | None,
+    *,
+    handed_out: JavaObject | None = None,
 ) -> tuple[JavaObject, JavaObject]:
     """A DELETE, as Spark resolved it and as it optimised it. It raises what it raises for the statement in SQL.
 
@@ -40,9 +46,12 @@ def delete_statement(
         schema: JSON of the table's columns.
         alias: the name by which the condition may call the table.
         condition: which rows; None for all.
+        handed_out: the columns of the table's own DataFrames, which the condition may name (see `meant`).
     """
+    table = _table(jvm, spark, schema, alias)
     found = jvm.static(f"{_EXPRESSIONS}.Literal").TrueLiteral() if condition is None else expression(jvm, spark, condition)
-    statement = jvm.static(f"{_LOGICAL}.DeleteFromTable")(_table(jvm, spark, schema, alias), found)
+    found = meant(jvm, found, handed_out, table.output())
+    statement = jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, found)
     execution = _execution(jvm, spark, statement)
     return execution.analyzed(), execution.optimizedPlan()
 
@@ -54,6 +63,8 @@ def update_statement(
     alias: str | None,
     condition: JavaObject | None,
     assignments: Sequence[tuple[JavaObject, JavaObject]],
+    *,
+    handed_out: JavaObject | None = None,
 ) -> tuple[JavaObject, JavaObject, list[JavaObject]]:
     """An UPDATE, as Spark resolved it and as it optimised it, and the values as they were given; see `delete_statement`.
 
@@ -64,13 +75,15 @@ def update_statement(
         alias: the name by which expressions may call the table.
         condition: which rows; None for all.
         assignments: columns and their new values, none of them resolved.
+        handed_out: as for `delete_statement`.
     """
     table = _table(jvm, spark, schema, alias)
-    values = _resolved(jvm, spark, table, [value for _, value in assignments])
+    output = table.output()
+    values = _resolved(jvm, spark, table, [meant(jvm, value, handed_out, output) for _, value in assignments])
     # Spark would cast the values to the columns' types, structs by position; so that it does not, each column is set to itself.
     assignment = jvm.static(f"{_LOGICAL}.Assignment")
     made = [assignment(name, name) for name, _ in assignments]
-    where = jvm.none if condition is None else jvm.some(condition)
+    where = jvm.none if condition is None else jvm.some(meant(jvm, condition, handed_out, output))
     execution = _execution(jvm, spark, jvm.static(f"{_LOGICAL}.UpdateTable")(table, jvm.seq(made), where))
     return execution.analyzed(), execution.optimizedPlan(), values
 
@@ -176,6 +189,33 @@ def expression(jvm: Jvm, spark: SparkSession, given: str | Column) -> JavaObject
     return java_session(spark).expression(found)
 
 
+def meant(
+    jvm: Jvm, found: JavaObject, handed_out: JavaObject | None, columns: JavaObject, others: JavaObject | None = None
+) -> JavaObject:
+    """An expression that may have columns of a table's own DataFrames in it, with the statement's columns in their places.
+
+    Args:
+        jvm: the bridge.
+        found: the expression, not resolved.
+        handed_out: the columns of these DataFrames: a Scala `Seq`; None where there are none.
+        columns: the statement's columns of the table.
+        others: the columns of other rows in the statement; None where there are none.
+
+    Raises:
+        AmbiguousColumnError: a column is one of `handed_out` and of `others`.
+    """
+    if handed_out is None or Adapters.known(jvm) is None:
+        return found
+    made = jvm.static("bayou.Plans").meant(found, handed_out, columns, jvm.seq([]) if others is None else others)
+    if made is None:
+        raise AmbiguousColumnError(text_of(found))
+    return made
+
+
+class AmbiguousColumnError(ValueError):
+    """A column of a DataFrame is meant in an expression where it may be the table's or the source's."""
+
+
 def column(jvm: Jvm, found: JavaObject) -> Column:
     """A Catalyst expression as a column."""
     make = cast("Callable[[JavaObject], Column]", Column)  # PySpark has no type for it
@@ -215,7 +255,7 @@ def taken_apart(jvm: Jvm, statement: JavaObject) -> Expressions:
     """The parts of a resolved DeleteFromTable or UpdateTable."""
     relation = statement.table()
     condition = condition_of_statement(statement)
-    if condition is not None and DECLARED_TYPE in relation.schema().json():
+    if condition is not None and Adapters.known(jvm) is not None and DECLARED_TYPE in relation.schema().json():
         condition = jvm.static("bayou.Plans").padded(condition)
     if statement.nodeName() == "DeleteFromTable":
         return Expressions(relation, relation.output(), condition)
@@ -246,14 +286,16 @@ def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
         relation = jvm.static("bayou.Plans").cached(relation)
     while relation.getClass().getSimpleName() in ("SubqueryAlias", "View", "Project"):
         relation = relation.children().head()
-    if relation.getClass().getSimpleName() != "LogicalRelation" or names != [
-        each.name() for each in jvm.list_of(relation.output())
-    ]:
+    request = request_of(relation)
+    return request if request is None or names == [each.name() for each in jvm.list_of(relation.output())] else None
+
+
+def request_of(relation: JavaObject) -> str | None:
+    """The request of a node that is one of bayou's relations and nothing else, as JSON; None for any other."""
+    if relation.getClass().getSimpleName() != "LogicalRelation":
         return None
     found = relation.relation()
-    if found.getClass().getName() != "bayou.DeltaTable":
-        return None
-    text: str = found.location().table()
+    text: str | None = found.location().table() if found.getClass().getName() == "bayou.DeltaTable" else None
     return text
 
 

@@ -114,7 +114,16 @@ def _merge(request: MergeRequest, snapshot: Snapshot) -> Merge:
     target = request.target
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
     jvm, source = target.application.jvm, catalyst.plan_of(request.source)
-    resolver = Resolver(jvm, target.spark, snapshot, request.alias, source, evolves=request.may_evolve, node=request.node)
+    resolver = Resolver(
+        jvm,
+        target.spark,
+        snapshot,
+        request.alias,
+        source,
+        evolves=request.may_evolve,
+        node=request.node,
+        handed_out=target.handed_out,
+    )
     resolution = resolver.resolve(request.condition, request.clauses)
     given = request.source
     if request.latest_by is not None:

@@ -120,6 +120,7 @@ class Resolver:
         *,
         evolves: bool,
         node: JavaObject | None = None,
+        handed_out: JavaObject | None = None,
     ) -> None:
         """Begin.
 
@@ -131,6 +132,7 @@ class Resolver:
             source: the source's plan.
             evolves: whether the table's schema may change.
             node: the node that stands for the table, where Spark has resolved the expressions against it.
+            handed_out: the columns of the table's own DataFrames, which expressions may name (see `row_changes.meant`).
         """
         self._bridge = jvm
         self._spark = spark
@@ -139,6 +141,7 @@ class Resolver:
         self._source = source
         self._evolves = evolves
         self._node = node
+        self._handed_out = handed_out
         self._source_schema = parse_schema(source.schema().json())
 
     def resolve(self, condition: Any, clauses: Sequence[Clause]) -> Resolution:
@@ -247,10 +250,31 @@ class Resolver:
             when = None if clause.condition is None else ask(side, clause.condition)
             given = "source" if clause.is_star else side
             places.append((when, [(ask("target", key)[1], ask(given, value)) for key, value in own]))
-        answers = {side: self._resolved(getattr(sides, side), values) for side, values in asked.items()}
+        answers = {
+            side: self._resolved(getattr(sides, side), [self._meant(each, sides) for each in values])
+            for side, values in asked.items()
+        }
         conditions = [None if when is None else answers[when[0]][when[1]] for when, _ in places]
         resolved = [[(answers["target"][key], answers[side][at]) for key, (side, at) in own] for _, own in places]
         return _Found(answers["known_both"][0], conditions, resolved)
+
+    def _meant(self, value: Any, sides: catalyst.Sides) -> Any:
+        """A value with the table's columns in the places of those that the user took from a DataFrame of it."""
+        if self._handed_out is None or not isinstance(value, Column):
+            return value
+        found = row_changes.expression(self._bridge, self._spark, value)
+        try:
+            return row_changes.meant(self._bridge, found, self._handed_out, sides.target.output(), sides.source.output())
+        except row_changes.AmbiguousColumnError as error:
+            raise SchemaMismatchError(
+                f"{error} names a column of a DataFrame that is the table's and the source's: it may be either.",
+                table=self._snapshot.table_uri,
+                version=self._snapshot.version,
+                error_class="AMBIGUOUS_REFERENCE",
+                sql_state="42704",
+                next_step="give the table and the source aliases, and put these before the columns.",
+                problems=(str(error),),
+            ) from None
 
     def _resolved(self, plan: JavaObject, values: Sequence[Any]) -> list[JavaObject]:
         try:
