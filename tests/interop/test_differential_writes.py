@@ -156,6 +156,8 @@ def error_class(text):
 # Where the classes differ and both are right: each pair is one refusal in two words.
 SAME = [
     {"DELTA_FAILED_TO_MERGE_FIELDS", "DELTA_MERGE_INCOMPATIBLE_DATATYPE"},
+    # Rows with a column too many and values for an identity column; by a table's name, delta-spark sees the latter first, too.
+    {"INSERT_COLUMN_ARITY_MISMATCH", "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED"},
 ]
 
 
@@ -180,6 +182,7 @@ def test_both_engines_take_and_refuse_the_same_writes(delta_spark, spark, tmp_pa
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(0)  # as long as the histories take
 @given(history=histories())
 def test_both_engines_take_and_refuse_the_same_writes_in_thousands_of_histories(delta_spark, spark, tmp_path_factory, history):
     compare(delta_spark, spark, tmp_path_factory.mktemp("both"), history)

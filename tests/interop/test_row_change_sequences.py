@@ -48,6 +48,7 @@ def test_both_engines_change_the_same_rows_step_by_step(delta_spark, spark, tmp_
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(0)  # as long as the stories take
 @given(story=stories())
 def test_both_engines_change_the_same_rows_in_thousands_of_stories(delta_spark, spark, tmp_path_factory, story):
     lived_through(spark, delta_spark, story, tmp_path_factory.mktemp("story"))

@@ -10,7 +10,7 @@ from pyspark.errors import ParseException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 import bayou
-from bayou.errors import DeltaError, TableNotFoundError
+from bayou.errors import DeltaError, SchemaMismatchError, TableNotFoundError
 
 
 @pytest.fixture
@@ -58,6 +58,18 @@ def test_one_query_feeds_several_inserts(spark, name):
     spark.createDataFrame([(3, "c"), (4, "d")], "id long, data string").createOrReplaceTempView("others")
     spark.sql(f"FROM others INSERT INTO {name} SELECT * WHERE id = 3 INSERT INTO {name} SELECT id, upper(data) WHERE id = 4")
     assert rows(spark, name) == [(1, "a"), (2, "b"), (3, "c"), (4, "D")]
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("statement", ["INSERT INTO {t} (id) SELECT 5L", "INSERT INTO {t} BY NAME SELECT 5L id LIMIT 0"])
+def test_an_insert_may_not_leave_out_what_must_not_be_null(spark, name, statement):
+    if "LIMIT 0" not in statement and spark.version < "4":
+        pytest.skip("Spark 3.5 does not tell a column that is left out from NULL")
+    spark.sql(f"CREATE OR REPLACE TABLE {name} (id BIGINT, data STRING NOT NULL) USING delta")
+    with pytest.raises(SchemaMismatchError, match="Column data is not specified in INSERT"):
+        spark.sql(statement.format(t=name))
+    spark.sql(f"INSERT INTO {name} (data, id) VALUES ('c', 3)")
+    assert rows(spark, name) == [(3, "c")]
 
 
 def test_a_writer_by_name_may_leave_out_partition_columns_and_all_others(spark, table_path, name):

@@ -30,12 +30,12 @@ from bayou.spark.table_types import with_bold_casts, with_table_types
 from bayou.spark.truncate import truncate
 from bayou.spark.write_request import Statement, WriteRequest
 from bayou.spark.write_settings import with_settings
-from bayou.spark.write_target import merge_widening
+from bayou.spark.write_target import is_filled, merge_widening
 from bayou.spark.writer import write
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -178,6 +178,8 @@ class SessionCatalog:
                 sql_state="42802",
                 next_step="name the columns that the rows have: INSERT INTO table (column, ...).",
             )
+        if by_name:
+            _refuse_left_out(rows.columns, statement.name, snapshot)
         widening = merge_widening(snapshot) if evolves else Widening.NEVER
         jvm = self._application.jvm
         rows = with_bold_casts(jvm, rows, schema, by_name=by_name, widening=widening)
@@ -224,6 +226,22 @@ class SessionCatalog:
         name = catalog.name(text)
         if name.path is None:
             catalog.refresh(name)
+
+
+def _refuse_left_out(given: Sequence[str], name: str, snapshot: Snapshot) -> None:
+    """Refuses rows by name without a column that must not be NULL and gets no value by itself."""
+    names = {each.lower() for each in given}
+    for field in snapshot.schema.fields:
+        if not field.nullable and field.name.lower() not in names and not is_filled(snapshot, field):
+            raise SchemaMismatchError(
+                f"Column {field.name} is not specified in INSERT, and must not be NULL.",
+                table=name,
+                version=snapshot.version,
+                error_class="DELTA_INSERT_COLUMN_MISMATCH",
+                sql_state="42802",
+                next_step="name the column, or give it a default.",
+                problems=(f"column {field.name!r} is missing",),
+            )
 
 
 def _whole(request: WriteRequest, options: Mapping[str, str]) -> WriteRequest:

@@ -306,6 +306,11 @@ def _filled(snapshot: Snapshot, given: StructType) -> list[StructField]:
     return [each for each in absent if _is_filled(each, generates=generates)]
 
 
+def is_filled(snapshot: Snapshot, column: StructField) -> bool:
+    """Whether a column of a table gets values that the rows of a write do not bring."""
+    return _is_filled(column, generates=has_generated_columns(snapshot.protocol, snapshot.schema))
+
+
 def _checked(target: WriteTarget, given: StructType) -> WriteTarget:
     """The target with the rules for its rows; columns that the rows bring and must not, or lack and must not, are refused."""
     table = target.log.table_uri
