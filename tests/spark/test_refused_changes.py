@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 import bayou
@@ -360,3 +361,22 @@ def test_bad_input_is_refused_by_its_class_and_writes_nothing(spark, paths, case
         )
     assert condition(caught.value) == expected
     assert files(path) == before
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("value", ["s = named_struct('a', 1)", "k = array(1)", "k = 'x'", "s = 5", "k = 5000000000"])
+def test_a_value_that_no_row_can_have_is_refused_where_no_row_is_meant(spark, table_path, value):
+    table = f"delta.`{table_path}`"
+    spark.sql(f"create table {table} (k int, s struct<a: int, b: string>) using delta")
+    spark.sql(f"insert into {table} (k) values (1)")
+    statements = [
+        f"update {table} set {value} where k = 100",
+        f"update {table} set {value} where false",
+        f"update {table} set {value} where length(cast(k as string)) = 9",
+        f"merge into {table} using (select 100 id) on k = id when matched then update set {value}",
+        f"merge into {table} using (select 1 id) on k = id when matched and id = 7 then update set {value}",
+    ]
+    for statement in statements:
+        with pytest.raises((PySparkException, Py4JJavaError)):
+            spark.sql(statement)
+    assert bayou.open(table_path).version() == 1

@@ -13,6 +13,7 @@ from bayou.errors import InvalidSchemaError, SchemaMismatchError, UnsupportedFea
 from bayou.protocol.identity_columns import is_identity
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, parse_schema, schema_to_json
 from bayou.protocol.sql_text import column_sql
+from bayou.protocol.type_widening import is_widening
 from bayou.spark.alignment import same_names_and_types
 from bayou.spark.expressions import path_of
 from bayou.spark.jvm import casts, row_changes
@@ -21,7 +22,7 @@ from bayou.spark.types import spark_data_type, sql_type
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import Column, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from bayou.log.snapshot import Snapshot
     from bayou.protocol.schema import DataType
@@ -128,6 +129,18 @@ def _schema_of(kind: DataType) -> str:
     return schema_to_json(StructType((StructField("value", kind),)))
 
 
+def _field_at(schema: StructType, path: Sequence[str]) -> StructField | None:
+    field = schema.field(path[0])
+    for name in path[1:]:
+        field = field.type.field(name) if field is not None and isinstance(field.type, StructType) else None
+    return field
+
+
+def _widens(given: DataType, wanted: DataType) -> bool:
+    """Whether each value of a type is one of the other: a number of fewer digits."""
+    return isinstance(given, str) and isinstance(wanted, str) and is_widening(given, wanted)
+
+
 class NewValues:
     """The new values of an UPDATE's columns."""
 
@@ -146,12 +159,37 @@ class NewValues:
         """The new value of a top-level column: itself where nothing is set of it."""
         return self._value(field, (field.name,))
 
+    def check(self, rows: DataFrame, schema: StructType) -> None:
+        """Refuses what no row can be given, whether or not there is one: casts that are not possible, constants that do not fit.
+
+        Nothing is run for it.
+
+        Args:
+            rows: rows that have the columns which the values are made of.
+            schema: the table's columns.
+
+        Raises:
+            SchemaMismatchError: the fields of a struct are others than its column's.
+        """
+        fields = ((each, _field_at(schema, each.path)) for each in self._by_path.values())
+        doubtful = [
+            (each, field)
+            for each, field in fields
+            if field is not None and not same_names_and_types(each.type, field.type) and not _widens(each.type, field.type)
+        ]
+        if doubtful:
+            made = [self._new(each, field, each.path).alias(f"value{n}") for n, (each, field) in enumerate(doubtful)]
+            row_changes.optimised(rows.select(*made))
+
+    def _new(self, given: Assignment, field: StructField, path: tuple[str, ...]) -> Column:
+        value = casts.with_named_overflow(self._bridge, given.value, column_sql(path))
+        return self._stored(row_changes.column(self._bridge, value), given.type, field, path)
+
     def _value(self, field: StructField, path: tuple[str, ...]) -> Column:
         key = tuple(name.lower() for name in path)
         found = self._by_path.get(key)
         if found is not None:
-            value = casts.with_named_overflow(self._bridge, found.value, column_sql(path))
-            return self._stored(row_changes.column(self._bridge, value), found.type, field, path)
+            return self._new(found, field, path)
         is_inside = any(each[: len(key)] == key for each in self._by_path)
         if not is_inside or not isinstance(field.type, StructType):
             return self._existing(path)

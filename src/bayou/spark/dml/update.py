@@ -67,14 +67,20 @@ class _Update:
     def execute(self, transaction: Transaction) -> RowChangeResult:
         change, watch = self._change, Stopwatch()
         if self.way is Way.NOTHING:
-            return empty(change)
+            return self._empty()
         if any(row_changes.has_subquery(each.value) for each in self._assignments):
             transaction.read_whole_table()  # it may be this table that the subquery read
         outcome = self._by_vectors(watch) if self.way is Way.VECTORS else self._by_rewriting(watch)
         if outcome is None:
-            return empty(change)
+            return self._empty()
         watch.lap("rewriteTimeMs")
         return commit(change, transaction, outcome, watch)
+
+    def _empty(self) -> RowChangeResult:
+        """The result where no row is meant. What is wrong with the new values is an error all the same."""
+        none = pa.array([], pa.int64())
+        self._values.check(self._change.rows(none), readable_schema(self._change.snapshot.schema))
+        return empty(self._change)
 
     def _by_rewriting(self, watch: Stopwatch) -> Outcome | None:
         change = self._change

@@ -122,10 +122,11 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
     return found;
   }
 
-  // A DataFrame's columns go by name. Which API it is that loads a table, Spark tells by its stack only.
+  // A DataFrame's columns go by name. Which API it is that loads a table, Spark tells by its stack only. Where saveAsTable replaces
+  // a table by one of another source, it reads the old one, to see whether the rows come from there.
   static String writer() {
     if (Callers.include("DataFrameWriterV2", "")) return "writeTo";
-    return Callers.include("DataFrameWriter", "saveAsTable") ? "saveAsTable" : "";
+    return Callers.include("DataFrameWriter", "saveAsTable") && !Callers.include("SparkSession", "table") ? "saveAsTable" : "";
   }
 
   private static boolean isWriter() { return !writer().isEmpty(); }

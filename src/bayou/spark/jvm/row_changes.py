@@ -131,6 +131,11 @@ def resolved_value(
         return None
 
 
+def optimised(frame: DataFrame) -> None:
+    """Has Spark simplify a query, which computes its constants; nothing is run."""
+    frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001  (the bridge)
+
+
 def text_of(found: JavaObject) -> str:
     """An expression as it can be shown, whether it is resolved or not."""
     try:

@@ -19,6 +19,7 @@ from bayou.spark.dml.merge.latest import latest_rows
 from bayou.spark.dml.merge.resolution import Resolver
 from bayou.spark.dml.merge.source import source_of
 from bayou.spark.dml.merge.target import Merge, merge_of
+from bayou.spark.dml.merge.values import check_values
 from bayou.spark.dml.merge.write import Writer
 from bayou.spark.dml.result import PlannedChange, RowChangeResult
 from bayou.spark.jvm import merge as catalyst
@@ -212,6 +213,7 @@ def _transaction(request: MergeRequest, merge: Merge) -> Transaction:
 def _execute(merge: Merge, transaction: Transaction) -> RowChangeResult:
     watch = Stopwatch()
     resolution, change = merge.resolution, merge.change
+    check_values(merge)
     rewrites = not change.uses_vectors
     found = Found() if resolution.is_insert_only else find(merge)
     watch.lap("scanTimeMs")

@@ -14,6 +14,7 @@ from bayou.protocol.sql_text import parenthesised, quoted_name
 from bayou.spark.dml.assignments import NewValues
 from bayou.spark.dml.merge.actions import ACTION
 from bayou.spark.dml.merge.clauses import Action
+from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
@@ -65,6 +66,21 @@ class ClauseValues(NewValues):
                 inner = self._stored(value.getField(source.name), source.type, field, (*path, field.name))
                 members.append(inner.alias(field.name))
         return F.when(value.isNotNull(), F.struct(*members))
+
+
+def check_values(merge: Merge) -> None:
+    """Refuses new values that no row can be given, in clauses that no row falls under, too; see `NewValues.check`.
+
+    Args:
+        merge: the operation.
+
+    Raises:
+        SchemaMismatchError: the fields of a struct are others than its column's.
+    """
+    target, schema = merge.change.target, readable_schema(merge.resolution.schema)
+    pairs = catalyst.frame_of(target.application.jvm, target.spark, merge.resolution.sides.both)
+    for clause in merge.resolution.clauses:
+        ClauseValues(merge, clause, {}).check(pairs, schema)
 
 
 class WrittenColumns:
