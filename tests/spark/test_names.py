@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 import uuid
 from pathlib import Path
@@ -628,3 +629,13 @@ def test_a_table_that_the_rows_come_from_is_not_replaced_by_one_of_another_sourc
     with pytest.raises(AnalysisException, match=r"(?i)(cannot|can't) overwrite"):
         rows.write.format("parquet").mode("overwrite").saveAsTable(name)
     assert ids(spark.table(name)) == [1, 2]
+
+
+@pytest.mark.smoke
+def test_a_table_whose_files_are_gone_is_overwritten(spark, name):
+    spark.range(2).write.format("delta").saveAsTable(name)
+    shutil.rmtree(log_of(spark, name).table_uri.removeprefix("file://"))
+    with pytest.raises(DeltaError):
+        spark.range(3).write.format("delta").mode("append").saveAsTable(name)
+    spark.range(3).write.format("delta").mode("overwrite").saveAsTable(name)
+    assert ids(spark.table(name)) == [0, 1, 2]
