@@ -477,3 +477,20 @@ def test_fields_with_odd_names_are_brought_to_their_places(spark, table_path):
     append(spark.range(1).selectExpr(f"struct(1L as z, struct({fields}) as `in-ner`) as s"), table_path)
     (row,) = read(spark, table_path).collect()
     assert list(row.s["in-ner"]) == list(range(len(names)))
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_rows_that_turn_out_to_be_none_break_no_rule(spark, table_path, mode):
+    table = f"delta.`{table_path}`"
+    spark.sql(f"create table {table} (id int, v int, p string) using delta partitioned by (p)")
+    bayou.DeltaTable.forPath(spark, table_path).addConstraint("c", "v > 0")
+    spark.sql(f"insert into {table} values (1, 1, 'a'), (2, 2, 'b')")
+    # Spark sees that there are none only when it has shuffled them, and leaves all that was to be done with them out of the plan.
+    none = spark.sql(f"select id, max(v) v, p from {table} where v + id > 50 group by id, p")
+    options = {"optimizeWrite": "true", **({} if mode == "append" else {"replaceWhere": "p = 'c'"})}
+    none.write.format("delta").mode(mode).options(**options).save(table_path)
+    source = spark.createDataFrame([(1, 1, "a"), (2, 2, "b")], "id int, v int, p string")
+    merge = bayou.DeltaTable.forPath(spark, table_path).alias("t").merge(source.alias("s"), "t.id = s.id and t.p = s.p")
+    merge.whenMatchedUpdateAll("t.v <> s.v").whenNotMatchedInsertAll("s.v > 100").execute()
+    assert sorted(row.id for row in read(spark, table_path).collect()) == [1, 2]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
 from bayou.errors import SessionError
@@ -130,9 +130,21 @@ def write_new_files(
             (changes if place.startswith(f"{CHANGES_FOLDER}/") else data).append((file, place))
         footers = _footers(application, request, data)
         found_files = _described(request, target, rows, [(*each, footer) for each, footer in zip(data, footers, strict=True)])
+        _refuse_unseen(target, rows, written.observed, found_files.num_rows)
         check_rules(frame.sparkSession, request, target, rows, found_files.files, written.observed)
         given = observed_rows(written.observed) if rows.is_observed else None
         return replace(found_files, changes=[_change_file(target, *each) for each in changes], num_given=given)
+
+
+def _refuse_unseen(target: WriteTarget, rows: ProjectedRows, observed: Sequence[Any], count: int) -> None:
+    """Refuses rows that were to be observed and were not. Spark leaves an observation out where it saw that there are no rows."""
+    if rows.is_observed and not observed and count:
+        raise SessionError(
+            f"{count} rows were written, and Spark does not say whether they satisfy the table's rules.",
+            table=target.log.table_uri,
+            version=target.version,
+            next_step="run the operation again with spark.sql.adaptive.enabled=false.",
+        )
 
 
 def _run(jvm: Jvm, rows: ProjectedRows, request: WriteRequest, target: WriteTarget, split: SplitFolders | None) -> WrittenRows:

@@ -116,8 +116,10 @@ def observed_violations(observed: Sequence[Any]) -> Violations:
     """What the observation of a finished job says.
 
     Args:
-        observed: the values of its aggregates.
+        observed: the values of its aggregates; none where Spark left the rows out, because it saw that there are none.
     """
+    if not observed:
+        return violations(0, ())
     count, *texts, _ = observed
     return violations(count, texts)
 
@@ -126,9 +128,9 @@ def observed_rows(observed: Sequence[Any]) -> int:
     """How many rows a finished job looked at, rows that the rules do not apply to among them.
 
     Args:
-        observed: the values of the aggregates of its observation.
+        observed: the values of the aggregates of its observation; none where there were no rows.
     """
-    return int(observed[-1] or 0)
+    return int(observed[-1] or 0) if observed else 0
 
 
 def violations(count: int | None, texts: Sequence[str | None]) -> Violations:
