@@ -639,3 +639,15 @@ def test_a_table_whose_files_are_gone_is_overwritten(spark, name):
         spark.range(3).write.format("delta").mode("append").saveAsTable(name)
     spark.range(3).write.format("delta").mode("overwrite").saveAsTable(name)
     assert ids(spark.table(name)) == [0, 1, 2]
+
+
+@pytest.mark.smoke
+def test_describe_shows_the_whole_name_and_the_kind_once(spark, name):
+    spark.range(1).write.format("delta").saveAsTable(name)
+    rows = spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
+    facts = {row.col_name: row.data_type for row in rows}
+    if "Catalog" in facts:
+        assert [facts["Catalog"], facts["Namespace"], facts["Table"]] == ["spark_catalog", "default", name]
+    else:
+        assert facts["Name"] == f"spark_catalog.default.{name}"
+    assert [row.col_name for row in rows if row.data_type == "MANAGED"] == ["Type"]

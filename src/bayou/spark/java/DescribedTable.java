@@ -2,6 +2,7 @@
 package bayou;
 
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.connector.catalog.Column;
@@ -15,7 +16,11 @@ public class DescribedTable implements Table {
 
   public DescribedTable(NamedTable table) { this.table = table; }
 
-  public String name() { return table.name(); }
+  // With the catalog before it, as Spark shows the names of other tables. Before Spark 4 entries of its own catalog lack it.
+  public String name() {
+    boolean isPath = "delta".equals(table.v1Table().database());
+    return isPath || table.name().startsWith("spark_catalog.") ? table.name() : "spark_catalog." + table.name();
+  }
 
   public StructType schema() { return table.schema(); }
 
@@ -23,7 +28,12 @@ public class DescribedTable implements Table {
 
   public Transform[] partitioning() { return table.partitioning(); }
 
-  public Map properties() { return table.properties(); }
+  // Of the kind there is a row already.
+  public Map properties() {
+    Map found = new HashMap(table.properties());
+    found.remove("table_type");
+    return found;
+  }
 
   public Set capabilities() { return Collections.EMPTY_SET; }
 }
