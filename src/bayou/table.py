@@ -222,7 +222,9 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
         """The table's rows, under its alias; each execution reads the version that is the latest then."""
         request = TableRequest.from_options({**self._options, "path": self._path})
         application = Application.of(self._spark)
-        rows = self._frames.same(application, self._spark, read_request(application, self._spark, request))
+        rows = read_request(application, self._spark, request)
+        log = self._log()
+        self._frames.add(rows, (log.known or log.update()).schema)
         return rows if self._alias is None else rows.alias(self._alias)
 
     @raised_as_pyspark

@@ -70,6 +70,11 @@ class DeltaLog:
         """Remember that a version has no checksum, so that later commits do not look for one of it, or of those before."""
         self._end_of_checksums = max(version, self._end_of_checksums)
 
+    @property
+    def known(self) -> Snapshot | None:
+        """The state that was read last, which need not be the latest by now; None where none was read."""
+        return self._latest
+
     def snapshot(self, version: int | None = None, timestamp: Timestamp | None = None, *, time_zone: str = "UTC") -> Snapshot:
         """The table at its latest version, at a version, or at a moment.
 

@@ -14,7 +14,7 @@ from bayou.errors import InvalidOptionError
 from bayou.log.row_id_backfill import lacks_row_ids
 from bayou.log.row_tracking import FEATURE
 from bayou.protocol import properties
-from bayou.protocol.actions import Metadata
+from bayou.protocol.actions import Metadata, Protocol
 from bayou.protocol.features import MAX_READER_VERSION, MAX_WRITER_VERSION
 from bayou.protocol.mapping_rules import mapping_mode, mode_change
 from bayou.protocol.property_combinations import check_combinations
@@ -118,18 +118,19 @@ def _actions(target: AlterTarget, snapshot: Snapshot, texts: Mapping[str, str]) 
     before = snapshot.metadata.configuration
     allowed = allows_arbitrary(target.settings)
     change = validated(texts, table=target.uri, version=snapshot.version, current=before, allow_arbitrary=allowed)
-    _check_versions(snapshot, change)
     check_stats_columns(snapshot.schema, snapshot.partition_columns, change.configuration, table_rules(snapshot))
     after = {**_without(before, change.configuration), **change.configuration}
     _check_mapping(snapshot, after)
     description = snapshot.metadata.description if change.description is None else change.description
     wanted = replace(snapshot.metadata, configuration=after, description=description)
-    return altered(snapshot, wanted, snapshot.schema, change)
+    actions = altered(snapshot, wanted, snapshot.schema, change)
+    _check_versions(snapshot, change, next((each for each in actions if isinstance(each, Protocol)), snapshot.protocol))
+    return actions
 
 
-def _check_versions(snapshot: Snapshot, asked: PropertyChange) -> None:
+def _check_versions(snapshot: Snapshot, asked: PropertyChange, after: Protocol) -> None:
     """Refuses readers that look at lists of features beside writers that do not."""
-    writer = asked.min_writer_version or snapshot.protocol.min_writer_version
+    writer = asked.min_writer_version or after.min_writer_version
     if (asked.min_reader_version or 0) >= MAX_READER_VERSION and writer < MAX_WRITER_VERSION:
         raise InvalidOptionError(
             "Unable to upgrade only the reader protocol version to use table features.",

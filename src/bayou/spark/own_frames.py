@@ -1,45 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The DataFrames that a `DeltaTable` gives of itself: each a new one, all with the same ids of columns.
+"""The DataFrames that a `DeltaTable` has given of itself, by the ids of their columns.
 
 So `table.toDF().id` is a column of the table wherever `table` is asked for something, as with delta-spark.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import deque
+from typing import TYPE_CHECKING, Final
 
 from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm.row_changes import request_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from collections.abc import Sequence
 
-    from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
+    from pyspark.sql import DataFrame
+
+    from bayou.protocol.schema import StructField, StructType
+    from bayou.spark.jvm.bridge import JavaObject, Jvm
+
+_MOST: Final = 64
+"""How many DataFrames are remembered: each is the ids of its columns and no more, and a program may ask for one in a loop."""
 
 
 class OwnFrames:
-    """The plan of a table's DataFrames, for as long as the table has the same columns."""
+    """The columns of a table's DataFrames, newest last."""
 
     def __init__(self) -> None:
-        self._plan: JavaObject | None = None
+        self._given: deque[tuple[JavaObject, StructType]] = deque(maxlen=_MOST)
 
-    @property
-    def columns(self) -> JavaObject | None:
-        """The columns of the DataFrames that were given last: a Scala `Seq`; None where none was."""
-        return None if self._plan is None else self._plan.output()
-
-    def same(self, application: Application, spark: SparkSession, frame: DataFrame) -> DataFrame:
-        """A DataFrame of the table with the ids of those before, where it has the same columns; else itself.
+    def add(self, frame: DataFrame, schema: StructType) -> None:
+        """Remembers a DataFrame of the table.
 
         Args:
-            application: the application.
-            spark: the session.
-            frame: a new DataFrame of the table.
+            frame: the DataFrame: its columns are the table's, in their order.
+            schema: the table's schema.
         """
-        plan, known = catalyst.plan_of(frame), self._plan
-        request = request_of(plan)
-        if request is None or known is None or request_of(known) != request or known.schema().json() != plan.schema().json():
-            self._plan = plan
-            return frame
-        return catalyst.frame_of(application.jvm, spark, known)
+        self._given.append((catalyst.plan_of(frame).output(), schema))
+
+    def columns(self, jvm: Jvm, schema: StructType) -> Sequence[JavaObject]:
+        """The columns of these DataFrames that are the table's still: Scala `Seq`s, one for each.
+
+        Another column may have the name since, and a struct other fields in the places of those before.
+
+        Args:
+            jvm: the bridge.
+            schema: the table's schema as it is.
+        """
+        return [self._same(jvm, *each, schema) for each in tuple(self._given)]
+
+    @staticmethod
+    def _same(jvm: Jvm, output: JavaObject, before: StructType, schema: StructType) -> JavaObject:
+        if before is schema or before == schema:
+            return output
+        found = ((number, each, schema.field(each.name)) for number, each in enumerate(before.fields))
+        return jvm.seq(output.apply(number) for number, old, new in found if new is not None and _is_same(old, new))
+
+
+def _is_same(old: StructField, new: StructField) -> bool:
+    return (old.name, old.physical_name, old.type) == (new.name, new.physical_name, new.type)

@@ -84,7 +84,7 @@ class SessionCatalog:
         self._refresh(spark, name)
 
     def _told(self, what: str, spark: SparkSession, text: str) -> Any:
-        """What is asked of a table: `columns`, `properties`, a `relation`, or by its path whether it `exists`, and an `entry`."""
+        """What is asked of a table, by the word that Java has for it."""
         if what == "columns":
             snapshot = self._snapshot(spark, text)
             check_types(self._application, snapshot)
@@ -94,6 +94,15 @@ class SessionCatalog:
             return relation(self._application, java_session(spark), request)
         if what == "properties":
             return "\0".join(each for pair in shown_properties(self._snapshot(spark, text)).items() for each in pair)
+        if what == "replaced":
+            raise UnsupportedFeatureError(
+                "saveAsTable with another format does not replace a Delta table: Spark would drop it before it reads the rows.",
+                table=text,
+                error_class="DELTA_OPERATION_NOT_ALLOWED",
+                sql_state="0AKDC",
+                features=["replacing a Delta table by another source"],
+                next_step="drop the table first, or write with the format delta.",
+            )
         catalog = Catalog(self._application.jvm, spark)
         name = catalog.name(text)
         path = name.path or ""

@@ -35,7 +35,7 @@ class TableHandle:
         return qualify(self._path).uri
 
     def _target(self) -> Target:
-        return Target.of(Application.of(self._spark), self._spark, self._uri, self._options, self._frames.columns)
+        return Target.of(Application.of(self._spark), self._spark, self._uri, self._options, self._frames)
 
     def _altered(self) -> AlterTarget:
         return AlterTarget.of(Application.of(self._spark), self._spark, self._uri, self._options)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from bayou.spark.dml.files import ChosenFiles
     from bayou.spark.jvm.bridge import JavaObject
     from bayou.spark.jvm.row_changes import Expressions
+    from bayou.spark.own_frames import OwnFrames
 
 FILE = "__bayou_file"
 """The hidden column that holds a file's position in the snapshot."""
@@ -64,14 +65,14 @@ class Target:
         spark: the session.
         log: the table's log.
         storage_options: options for the file system.
-        handed_out: the columns of the DataFrames that the user has of it from `DeltaTable.toDF`: a Scala `Seq`; None for none.
+        frames: the DataFrames that the user has of it from `DeltaTable.toDF`; None for none.
     """
 
     application: Application
     spark: SparkSession
     log: DeltaLog
     storage_options: Mapping[str, str] = field(repr=False)
-    handed_out: JavaObject | None = None
+    frames: OwnFrames | None = None
 
     @classmethod
     def of(
@@ -80,10 +81,14 @@ class Target:
         spark: SparkSession,
         path: str,
         storage_options: Mapping[str, str],
-        handed_out: JavaObject | None = None,
+        frames: OwnFrames | None = None,
     ) -> Target:
         """The table at a URI."""
-        return cls(application, spark, application.logs.get(path, storage_options), storage_options, handed_out)
+        return cls(application, spark, application.logs.get(path, storage_options), storage_options, frames)
+
+    def handed_out(self, snapshot: Snapshot) -> Sequence[JavaObject]:
+        """The columns of the user's DataFrames that are the table's in a state of it; see `OwnFrames.columns`."""
+        return () if self.frames is None else self.frames.columns(self.application.jvm, snapshot.schema)
 
     def latest(self) -> Snapshot:
         """Its latest state.

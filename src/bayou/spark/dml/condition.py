@@ -10,6 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import SchemaMismatchError, UnsupportedFeatureError
 from bayou.plan.predicate import And, Boolean, Predicate
+from bayou.protocol.char_varchar import type_with_chars
 from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.adapters import described
@@ -77,12 +78,21 @@ def row_condition(application: Application, snapshot: Snapshot, operation: str, 
     constant = row_changes.constant(found)
     if constant is not None:
         return RowCondition(None, constant, None if constant else text, And(()) if constant else Boolean(value=False))
-    partitions = {name.lower() for name in snapshot.partition_columns}
+    partitions = comparable_partition_columns(snapshot)
     parts: tuple[list[JavaObject], list[JavaObject]] = ([], [])
     for part in row_changes.conjuncts(jvm, found):
         names = {name.lower() for name in row_changes.names_of(jvm, part)}
         parts[0 if names and names <= partitions else 1].append(part)
     return RowCondition(found, False, text, _predicate(application, snapshot, found), tuple(parts[0]), tuple(parts[1]))
+
+
+def comparable_partition_columns(snapshot: Snapshot) -> set[str]:
+    """The partition columns, in lower case, that conditions compare with the values as the log has them.
+
+    Those of chars are not among them: a query pads their values.
+    """
+    found = ((name, snapshot.schema.field(name)) for name in snapshot.partition_columns)
+    return {name.lower() for name, field in found if field is None or type_with_chars(field) is None}
 
 
 def check_condition(operation: str, found: JavaObject | None, snapshot: Snapshot | None = None) -> None:

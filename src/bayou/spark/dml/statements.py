@@ -49,7 +49,9 @@ def planned_delete(target: Target, alias: str | None, condition: Any, txn: tuple
     snapshot = target.latest()
     columns = table_columns(snapshot)
     jvm = target.application.jvm
-    resolved, statement = row_changes.delete_statement(jvm, target.spark, columns, alias, condition, handed_out=target.handed_out)
+    resolved, statement = row_changes.delete_statement(
+        jvm, target.spark, columns, alias, condition, handed_out=target.handed_out(snapshot)
+    )
     check_condition("DELETE", row_changes.condition_of_statement(resolved), snapshot)
     return plan_delete(change_of(target, "DELETE", statement, snapshot, txn=txn))
 
@@ -91,7 +93,7 @@ def _planned_update(
     given = [(name, _value(target, snapshot, alias, name, value)) for name, value in pairs]
     columns = table_columns(snapshot)
     resolved, statement, values = row_changes.update_statement(
-        jvm, target.spark, columns, alias, condition, given, handed_out=target.handed_out
+        jvm, target.spark, columns, alias, condition, given, handed_out=target.handed_out(snapshot)
     )
     check_condition("UPDATE", row_changes.condition_of_statement(resolved), snapshot)
     return plan_update(change_of(target, "UPDATE", statement, snapshot, values=values, txn=txn))

@@ -44,6 +44,8 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   // Reads take Spark's way over an entry and the data source. Rows that are written, ALTER TABLE and TRUNCATE TABLE come to a table of ours.
   public Table loadTable(Identifier name) throws Exception {
     Table found = load(name, isWriter() || isAlter(CurrentOrigin.get()));
+    // Where saveAsTable is to replace a table by one of another source Spark looks at the old one, drops it, and then reads the rows.
+    if (found instanceof WritableTable && Callers.include("DataFrameWriter", "saveAsTable") && Callers.include("SparkSession", "table")) ask("replaced", name);
     return found instanceof NamedTable && isDescribe(CurrentOrigin.get()) ? new DescribedTable((NamedTable) found) : found;
   }
 
@@ -122,11 +124,10 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
     return found;
   }
 
-  // A DataFrame's columns go by name. Which API it is that loads a table, Spark tells by its stack only. Where saveAsTable replaces
-  // a table by one of another source, it reads the old one, to see whether the rows come from there.
+  // A DataFrame's columns go by name. Which API it is that loads a table, Spark tells by its stack only.
   static String writer() {
     if (Callers.include("DataFrameWriterV2", "")) return "writeTo";
-    return Callers.include("DataFrameWriter", "saveAsTable") && !Callers.include("SparkSession", "table") ? "saveAsTable" : "";
+    return Callers.include("DataFrameWriter", "saveAsTable") ? "saveAsTable" : "";
   }
 
   private static boolean isWriter() { return !writer().isEmpty(); }

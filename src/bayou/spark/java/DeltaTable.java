@@ -39,13 +39,7 @@ public class DeltaTable extends HadoopFsRelation implements InsertableRelation {
 
   public int hashCode() { return key.hashCode(); }
 
-  public boolean equals(Object other) { return other instanceof DeltaTable && (((DeltaTable) other).key.equals(key) || isReplaced((DeltaTable) other)); }
-
-  // Where saveAsTable replaces a table by one of another source, Spark looks whether the rows come from the table, and drops it
-  // if not. They do also where they are those of an older version, or its changes.
-  private boolean isReplaced(DeltaTable other) {
-    return other.location().rootPaths().equals(location().rootPaths()) && Callers.include("DataFrameWriter", "saveAsTable");
-  }
+  public boolean equals(Object other) { return other instanceof DeltaTable && ((DeltaTable) other).key.equals(key); }
 
   public boolean canEqual(Object other) { return other instanceof DeltaTable; }
 

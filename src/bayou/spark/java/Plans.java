@@ -74,32 +74,25 @@ public class Plans {
     return (Expression) mapChildren(condition, new Change() { public Object apply(Object child) { return padded((Expression) child); } });
   }
 
-  // An expression in which the columns of `known`, which a user took from a DataFrame of the table, are those of `columns` that
-  // have their names. NULL where a column of `known` is one of `others`, too: nothing tells which of the two is meant.
-  public static Expression meant(Expression given, SEQ known, SEQ columns, SEQ others) {
+  // An expression in which the columns of `known`, which a user took from DataFrames of the table, are those of `columns` that
+  // have their names. Those that are of `others`, too, came there with such a DataFrame, and stay.
+  public static Expression meant(Expression given, Object[] known, SEQ columns, SEQ others) {
     java.util.HashMap wanted = new java.util.HashMap(), there = new java.util.HashMap();
     for (Iterator i = columns.iterator(); i.hasNext();) { Attribute each = (Attribute) i.next(); there.put(each.name(), each); }
-    for (Iterator i = known.iterator(); i.hasNext();) {
-      Attribute each = (Attribute) i.next();
-      if (there.containsKey(each.name())) wanted.put(Long.valueOf(each.exprId().id()), there.get(each.name()));
+    for (int frame = 0; frame < known.length; frame++) {
+      for (Iterator i = ((SEQ) known[frame]).iterator(); i.hasNext();) {
+        Attribute each = (Attribute) i.next();
+        if (there.containsKey(each.name())) wanted.put(Long.valueOf(each.exprId().id()), there.get(each.name()));
+      }
     }
-    for (Iterator i = others.iterator(); i.hasNext();) {
-      Long id = Long.valueOf(((Attribute) i.next()).exprId().id());
-      if (wanted.containsKey(id)) wanted.put(id, null);
-    }
-    try {
-      return meant(given, wanted);
-    } catch (java.util.NoSuchElementException ambiguous) {
-      return null;
-    }
+    for (Iterator i = others.iterator(); i.hasNext();) wanted.remove(Long.valueOf(((Attribute) i.next()).exprId().id()));
+    return wanted.isEmpty() ? given : meant(given, wanted);
   }
 
   private static Expression meant(Expression given, final java.util.HashMap wanted) {
     if (given instanceof AttributeReference) {
-      Long id = Long.valueOf(((Attribute) given).exprId().id());
-      if (!wanted.containsKey(id)) return given;
-      if (wanted.get(id) == null) throw new java.util.NoSuchElementException(((Attribute) given).name());
-      return (Expression) wanted.get(id);
+      Object found = wanted.get(Long.valueOf(((Attribute) given).exprId().id()));
+      return found == null ? given : (Expression) found;
     }
     return (Expression) mapChildren(given, new Change() { public Object apply(Object child) { return meant((Expression) child, wanted); } });
   }

@@ -36,7 +36,7 @@ def delete_statement(
     alias: str | None,
     condition: str | Column | None,
     *,
-    handed_out: JavaObject | None = None,
+    handed_out: Sequence[JavaObject] = (),
 ) -> tuple[JavaObject, JavaObject]:
     """A DELETE, as Spark resolved it and as it optimised it. It raises what it raises for the statement in SQL.
 
@@ -64,7 +64,7 @@ def update_statement(
     condition: JavaObject | None,
     assignments: Sequence[tuple[JavaObject, JavaObject]],
     *,
-    handed_out: JavaObject | None = None,
+    handed_out: Sequence[JavaObject] = (),
 ) -> tuple[JavaObject, JavaObject, list[JavaObject]]:
     """An UPDATE, as Spark resolved it and as it optimised it, and the values as they were given; see `delete_statement`.
 
@@ -195,30 +195,20 @@ def expression(jvm: Jvm, spark: SparkSession, given: str | Column) -> JavaObject
 
 
 def meant(
-    jvm: Jvm, found: JavaObject, handed_out: JavaObject | None, columns: JavaObject, others: JavaObject | None = None
+    jvm: Jvm, found: JavaObject, handed_out: Sequence[JavaObject], columns: JavaObject, others: JavaObject | None = None
 ) -> JavaObject:
     """An expression that may have columns of a table's own DataFrames in it, with the statement's columns in their places.
 
     Args:
         jvm: the bridge.
         found: the expression, not resolved.
-        handed_out: the columns of these DataFrames: a Scala `Seq`; None where there are none.
+        handed_out: the columns of these DataFrames: Scala `Seq`s.
         columns: the statement's columns of the table.
         others: the columns of other rows in the statement; None where there are none.
-
-    Raises:
-        AmbiguousColumnError: a column is one of `handed_out` and of `others`.
     """
-    if handed_out is None or Adapters.known(jvm) is None:
+    if not handed_out or Adapters.known(jvm) is None:
         return found
-    made = jvm.static("bayou.Plans").meant(found, handed_out, columns, jvm.seq([]) if others is None else others)
-    if made is None:
-        raise AmbiguousColumnError(text_of(found))
-    return made
-
-
-class AmbiguousColumnError(ValueError):
-    """A column of a DataFrame is meant in an expression where it may be the table's or the source's."""
+    return jvm.static("bayou.Plans").meant(found, jvm.objects(handed_out), columns, jvm.seq([]) if others is None else others)
 
 
 def column(jvm: Jvm, found: JavaObject) -> Column:

@@ -123,7 +123,7 @@ def _merge(request: MergeRequest, snapshot: Snapshot) -> Merge:
         source,
         evolves=request.may_evolve,
         node=request.node,
-        handed_out=target.handed_out,
+        handed_out=target.handed_out(snapshot),
     )
     resolution = resolver.resolve(request.condition, request.clauses)
     given = request.source

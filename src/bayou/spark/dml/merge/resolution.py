@@ -120,7 +120,7 @@ class Resolver:
         *,
         evolves: bool,
         node: JavaObject | None = None,
-        handed_out: JavaObject | None = None,
+        handed_out: Sequence[JavaObject] = (),
     ) -> None:
         """Begin.
 
@@ -163,6 +163,7 @@ class Resolver:
         pairs = [self._pairs(clause, schema) for clause in clauses]
         found = self._all(sides, condition, clauses, pairs)
         self._check_condition(found.condition, "search")
+        self._check_sides(sides, condition, found.condition)
         made = []
         for number, clause in enumerate(clauses):
             when = found.conditions[number]
@@ -260,21 +261,31 @@ class Resolver:
 
     def _meant(self, value: Any, sides: catalyst.Sides) -> Any:
         """A value with the table's columns in the places of those that the user took from a DataFrame of it."""
-        if self._handed_out is None or not isinstance(value, Column):
+        if not self._handed_out or not isinstance(value, Column):
             return value
         found = row_changes.expression(self._bridge, self._spark, value)
-        try:
-            return row_changes.meant(self._bridge, found, self._handed_out, sides.target.output(), sides.source.output())
-        except row_changes.AmbiguousColumnError as error:
+        return row_changes.meant(self._bridge, found, self._handed_out, sides.target.output(), sides.source.output())
+
+    def _check_sides(self, sides: catalyst.Sides, condition: Any, found: JavaObject) -> None:
+        """Refuses a search condition that names the source alone, where the source has columns of the table's DataFrames.
+
+        Both sides of `table.toDF().id == source.id` are one column then, and every pair of rows would match.
+        """
+        if not self._handed_out or not isinstance(condition, Column):
+            return
+        source = catalyst.ids_of(self._bridge, sides.source)
+        own = {each.exprId().id() for output in self._handed_out for each in self._bridge.list_of(output)}
+        used = {each.exprId().id() for each in catalyst.references_of(self._bridge, found)}
+        if used and used <= source and used & own:
             raise SchemaMismatchError(
-                f"{error} names a column of a DataFrame that is the table's and the source's: it may be either.",
+                f"{row_changes.text_of(found)} names columns that are the table's and the source's: they may be either.",
                 table=self._snapshot.table_uri,
                 version=self._snapshot.version,
                 error_class="AMBIGUOUS_REFERENCE",
                 sql_state="42704",
                 next_step="give the table and the source aliases, and put these before the columns.",
-                problems=(str(error),),
-            ) from None
+                problems=(row_changes.text_of(found),),
+            )
 
     def _resolved(self, plan: JavaObject, values: Sequence[Any]) -> list[JavaObject]:
         try:

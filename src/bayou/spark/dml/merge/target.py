@@ -17,7 +17,7 @@ from bayou.protocol.schema import parse_schema
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.alignment import AlignedColumn, aligned, cast_sql, selected
 from bayou.spark.dml.change import Change
-from bayou.spark.dml.condition import RowCondition
+from bayou.spark.dml.condition import RowCondition, comparable_partition_columns
 from bayou.spark.dml.files import ChosenFiles, common
 from bayou.spark.dml.merge.clauses import Kind
 from bayou.spark.expressions import by_logical_name, from_catalyst
@@ -131,7 +131,7 @@ def merge_of(
     predicates: tuple[Predicate, ...] = ()
     if not resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
         own = _own_parts(target, resolution)
-        partitions = {name.lower() for name in snapshot.partition_columns}
+        partitions = comparable_partition_columns(snapshot)
         names = [{name.lower() for name in row_changes.names_of(jvm, each)} for each in own]
         parts = tuple(each for each, used in zip(own, names, strict=True) if used and used <= partitions)
         predicates = (*source.predicates, *(_predicate(target, snapshot, each) for each in own))
