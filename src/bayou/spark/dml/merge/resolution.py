@@ -273,10 +273,10 @@ class Resolver:
         """
         if not self._handed_out or not isinstance(condition, Column):
             return
-        source = catalyst.ids_of(self._bridge, sides.source)
-        own = {each.exprId().id() for output in self._handed_out for each in self._bridge.list_of(output)}
         used = {each.exprId().id() for each in catalyst.references_of(self._bridge, found)}
-        if used and used <= source and used & own:
+        if not used or not used <= catalyst.ids_of(self._bridge, sides.source):
+            return
+        if any(each.exprId().id() in used for output in self._handed_out for each in self._bridge.list_of(output)):
             raise SchemaMismatchError(
                 f"{row_changes.text_of(found)} names columns that are the table's and the source's: they may be either.",
                 table=self._snapshot.table_uri,
