@@ -273,9 +273,10 @@ class Resolver:
         """
         if not self._handed_out or not isinstance(condition, Column):
             return
-        used = {each.exprId().id() for each in catalyst.references_of(self._bridge, found)}
-        if not used or not used <= catalyst.ids_of(self._bridge, sides.source):
+        columns, source = catalyst.references_of(self._bridge, found), sides.source.outputSet()
+        if not columns or not all(source.contains(each) for each in columns):
             return
+        used = {each.exprId().id() for each in columns}
         if any(each.exprId().id() in used for output in self._handed_out for each in self._bridge.list_of(output)):
             raise SchemaMismatchError(
                 f"{row_changes.text_of(found)} names columns that are the table's and the source's: they may be either.",
