@@ -102,3 +102,24 @@ def test_a_further_query_over_one_table_costs_no_more_than_the_one_before(spark,
             plan_all(frame.where("id < 50"))
         seen.append(calls.value)
     assert seen[1] == seen[2]
+
+
+def test_conditions_and_values_in_sql_ask_nothing_of_the_dataframes_that_a_table_gave(spark, table_path):
+    rows = spark.range(3).selectExpr("id", *(f"cast({number} as int) c{number}" for number in range(20)))
+    rows.write.format("delta").save(table_path)
+    source = spark.range(3)
+
+    def calls(frames):
+        table = bayou.DeltaTable.forPath(spark, table_path)
+        given = [table.toDF() for _ in range(frames)]
+        merge = table.alias("t").merge(source.alias("s"), "t.id = s.id").whenMatchedUpdate(set={"c1": "t.c2 + 1"})
+        with py4j_calls(spark) as found:
+            table.plan_delete("id = 7")
+            table.plan_update("id = 7", {"c1": "5"})
+            merge.plan()
+        assert len(given) == frames
+        return found.value
+
+    calls(1)
+    none, many = (min(calls(frames) for _ in range(3)) for frames in (0, 20))
+    assert none == many

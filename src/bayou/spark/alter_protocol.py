@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bayou.errors import InvalidOptionError
 from bayou.protocol import properties
 from bayou.spark.alter import set_properties
+from bayou.spark.alter_target import check_argument
 
 if TYPE_CHECKING:
     from bayou.spark.alter_target import AlterTarget
@@ -30,8 +30,7 @@ def upgrade_protocol(target: AlterTarget, reader_version: Any, writer_version: A
     """
     given = {"readerVersion": reader_version, "writerVersion": writer_version}
     for name, value in given.items():
-        if type(value) is not int:
-            raise InvalidOptionError(f"The {name} needs to be an integer but got '{type(value)}'.", table=target.uri, option=name)
+        check_argument(target, name, value, int, f"The {name} needs to be an integer")
     keys = (properties.MIN_READER_VERSION.key, properties.MIN_WRITER_VERSION.key)
     set_properties(target, dict(zip(keys, given.values(), strict=True)))
 
@@ -47,7 +46,5 @@ def add_feature(target: AlterTarget, name: Any) -> None:
         InvalidOptionError: the name is no text, or the feature cannot be added by itself.
         UnsupportedFeatureError: the feature is not known, or bayou does not do what it asks of writers.
     """
-    if not isinstance(name, str):
-        message = f"featureName needs to be a string but got '{type(name)}'."
-        raise InvalidOptionError(message, table=target.uri, option="featureName")
+    check_argument(target, "featureName", name, str, "featureName needs to be a string")
     set_properties(target, {f"{properties.FEATURE_PREFIX}{name}": "supported"})

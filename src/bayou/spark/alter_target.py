@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from bayou.errors import InvalidOptionError
 from bayou.log.clustering import logical_clustering, physical_clustering
 from bayou.log.row_tracking import with_materialised_columns
 from bayou.log.transaction import MAX_ATTEMPTS, Transaction
@@ -138,6 +139,23 @@ class AlterTarget:
     def rows(self) -> DataFrame:
         """The table's rows; inside of a transaction those that it reads."""
         return read_request(self.application, self.spark, TableRequest(self.uri, None, None, dict(self.options)))
+
+
+def check_argument(target: AlterTarget, name: str, value: object, kind: type, needs: str) -> None:
+    """Refuses an argument of another type.
+
+    Args:
+        target: the table.
+        name: the argument.
+        value: what was given for it.
+        kind: the type that it has to have; a boolean is no integer.
+        needs: the error's words for what it needs to be.
+
+    Raises:
+        InvalidOptionError: it is of another type.
+    """
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise InvalidOptionError(f"{needs} but got '{type(value)}'.", table=target.uri, option=name)
 
 
 def upgrade(target: AlterTarget, snapshot: Snapshot, asked: PropertyChange) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import ConcurrentModificationError, DeltaError, InvalidOptionError, UnsupportedFeatureError
+from bayou.errors import ConcurrentModificationError, DeltaError, UnsupportedFeatureError
 from bayou.log.feature_history import history_uses, truncate_log
 from bayou.log.row_tracking import DOMAIN
 from bayou.protocol import properties
@@ -21,6 +21,7 @@ from bayou.protocol.drop_feature import (
     history_remains,
     wait_for_retention,
 )
+from bayou.spark.alter_target import check_argument
 from bayou.spark.feature_cleanup import clean, is_protected, traces, without_keys
 from bayou.spark.progress import operation, phase
 
@@ -56,14 +57,9 @@ def drop_feature(target: AlterTarget, name: Any, *, truncate_history: Any = None
         InvalidSchemaError: the names of columns need column mapping.
         ConcurrentModificationError: other writers were always faster, or changed files that are written again.
     """
-    if not isinstance(name, str):
-        raise InvalidOptionError(
-            f"featureName needs to be a string but got '{type(name)}'.", table=target.uri, option="featureName"
-        )
-    if not isinstance(truncate_history, bool | None):
-        raise InvalidOptionError(
-            f"truncateHistory needs to be a boolean but got '{type(truncate_history)}'.", table=target.uri, option="truncateHistory"
-        )
+    check_argument(target, "featureName", name, str, "featureName needs to be a string")
+    if truncate_history is not None:
+        check_argument(target, "truncateHistory", truncate_history, bool, "truncateHistory needs to be a boolean")
     with operation("DROP FEATURE", target.spark, target.settings):
         _drop(target, name, truncates=bool(truncate_history))
 

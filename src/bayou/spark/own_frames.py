@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Final
 from bayou.spark.jvm import merge as catalyst
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pyspark.sql import DataFrame
 
     from bayou.protocol.schema import StructField, StructType
@@ -38,8 +36,8 @@ class OwnFrames:
         """
         self._given.append((catalyst.plan_of(frame).output(), schema))
 
-    def columns(self, jvm: Jvm, schema: StructType) -> Sequence[JavaObject]:
-        """The columns of these DataFrames that are the table's still: Scala `Seq`s, one for each.
+    def columns(self, jvm: Jvm, schema: StructType) -> JavaObject | None:
+        """The columns of these DataFrames that are the table's still: an `Object[]` of Scala `Seq`s, one for each; None for none.
 
         Another column may have the name since, and a struct other fields in the places of those before.
 
@@ -47,15 +45,17 @@ class OwnFrames:
             jvm: the bridge.
             schema: the table's schema as it is.
         """
-        return [self._same(jvm, *each, schema) for each in tuple(self._given)]
-
-    @staticmethod
-    def _same(jvm: Jvm, output: JavaObject, before: StructType, schema: StructType) -> JavaObject:
-        if before is schema or before == schema:
-            return output
-        found = ((number, each, schema.field(each.name)) for number, each in enumerate(before.fields))
-        return jvm.seq(output.apply(number) for number, old, new in found if new is not None and _is_same(old, new))
+        if not self._given:
+            return None
+        return jvm.objects([_same(jvm, output, before, schema) for output, before in tuple(self._given)])
 
 
-def _is_same(old: StructField, new: StructField) -> bool:
-    return (old.name, old.physical_name, old.type) == (new.name, new.physical_name, new.type)
+def _same(jvm: Jvm, output: JavaObject, before: StructType, schema: StructType) -> JavaObject:
+    if before is schema or before == schema:
+        return output
+    known = {each.name: each for each in schema.fields}  # a table may have thousands
+    return jvm.seq(output.apply(number) for number, each in enumerate(before.fields) if _is_same(each, known.get(each.name)))
+
+
+def _is_same(old: StructField, new: StructField | None) -> bool:
+    return new is not None and old.physical_name == new.physical_name and old.type == new.type

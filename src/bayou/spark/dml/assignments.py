@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
+from bayou.protocol.clustering import fields_on
 from bayou.protocol.identity_columns import is_identity
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, parse_schema, schema_to_json
 from bayou.protocol.sql_text import column_sql
@@ -20,7 +21,7 @@ from bayou.spark.jvm import casts, row_changes
 from bayou.spark.types import spark_data_type, sql_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
@@ -129,13 +130,6 @@ def _schema_of(kind: DataType) -> str:
     return schema_to_json(StructType((StructField("value", kind),)))
 
 
-def _field_at(schema: StructType, path: Sequence[str]) -> StructField | None:
-    field = schema.field(path[0])
-    for name in path[1:]:
-        field = field.type.field(name) if field is not None and isinstance(field.type, StructType) else None
-    return field
-
-
 def _widens(given: DataType, wanted: DataType) -> bool:
     """Whether each value of a type is one of the other: a number of fewer digits."""
     return isinstance(given, str) and isinstance(wanted, str) and is_widening(given, wanted)
@@ -159,27 +153,27 @@ class NewValues:
         """The new value of a top-level column: itself where nothing is set of it."""
         return self._value(field, (field.name,))
 
-    def check(self, rows: DataFrame, schema: StructType) -> None:
+    def check(self, rows: Callable[[], DataFrame], schema: StructType) -> None:
         """Refuses what no row can be given, whether or not there is one: casts that are not possible, constants that do not fit.
 
         Nothing is run for it.
 
         Args:
-            rows: rows that have the columns which the values are made of.
+            rows: makes rows that have the columns which the values are made of; asked only where a value is to be cast.
             schema: the table's columns.
 
         Raises:
             SchemaMismatchError: the fields of a struct are others than its column's.
         """
-        fields = ((each, _field_at(schema, each.path)) for each in self._by_path.values())
-        doubtful = [
-            (each, field)
-            for each, field in fields
-            if field is not None and not same_names_and_types(each.type, field.type) and not _widens(each.type, field.type)
-        ]
-        if doubtful:
-            made = [self._new(each, field, each.path).alias(f"value{n}") for n, (each, field) in enumerate(doubtful)]
-            row_changes.optimised(rows.select(*made))
+        columns = {field.name.lower(): field for field in schema.fields}  # a table may have thousands
+        made: list[Column] = []
+        for each in self._by_path.values():
+            top = columns.get(each.path[0].lower())
+            found = None if top is None else fields_on(each.path, StructType((top,)))
+            if found and not same_names_and_types(each.type, found[-1].type) and not _widens(each.type, found[-1].type):
+                made.append(self._new(each, found[-1], each.path).alias(f"value{len(made)}"))
+        if made:
+            row_changes.optimised(rows().select(*made))
 
     def _new(self, given: Assignment, field: StructField, path: tuple[str, ...]) -> Column:
         value = casts.with_named_overflow(self._bridge, given.value, column_sql(path))

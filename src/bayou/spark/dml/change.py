@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyspark.sql import Column
 
 from bayou.errors import SchemaChangedError, UnsupportedFeatureError
 from bayou.log.reads import ReadSet
@@ -86,9 +87,16 @@ class Target:
         """The table at a URI."""
         return cls(application, spark, application.logs.get(path, storage_options), storage_options, frames)
 
-    def handed_out(self, snapshot: Snapshot) -> Sequence[JavaObject]:
-        """The columns of the user's DataFrames that are the table's in a state of it; see `OwnFrames.columns`."""
-        return () if self.frames is None else self.frames.columns(self.application.jvm, snapshot.schema)
+    def handed_out(self, snapshot: Snapshot, *given: Any) -> JavaObject | None:
+        """The columns of the user's DataFrames that are the table's; None where nothing can name one (see `OwnFrames.columns`).
+
+        Args:
+            snapshot: the table's state.
+            given: the conditions and values of a statement. A text names no column of a DataFrame.
+        """
+        if self.frames is None or not any(isinstance(each, Column) for each in given):
+            return None
+        return self.frames.columns(self.application.jvm, snapshot.schema)
 
     def latest(self) -> Snapshot:
         """Its latest state.

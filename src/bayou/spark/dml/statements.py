@@ -50,7 +50,7 @@ def planned_delete(target: Target, alias: str | None, condition: Any, txn: tuple
     columns = table_columns(snapshot)
     jvm = target.application.jvm
     resolved, statement = row_changes.delete_statement(
-        jvm, target.spark, columns, alias, condition, handed_out=target.handed_out(snapshot)
+        jvm, target.spark, columns, alias, condition, handed_out=target.handed_out(snapshot, condition)
     )
     check_condition("DELETE", row_changes.condition_of_statement(resolved), snapshot)
     return plan_delete(change_of(target, "DELETE", statement, snapshot, txn=txn))
@@ -78,7 +78,7 @@ def planned_update(
     jvm, spark = target.application.jvm, target.spark
     pairs = [(catalyst.attribute(jvm, name), row_changes.expression(jvm, spark, value)) for name, value in given.items()]
     where = None if condition is None else row_changes.expression(jvm, spark, condition)
-    return _planned_update(target, alias, where, pairs, txn)
+    return _planned_update(target, alias, where, pairs, txn, given=(condition, *given.values()))
 
 
 def _planned_update(
@@ -87,13 +87,15 @@ def _planned_update(
     condition: JavaObject | None,
     pairs: Sequence[tuple[JavaObject, JavaObject]],
     txn: tuple[str, int] | None = None,
+    *,
+    given: Sequence[Any] = (),
 ) -> PlannedChange:
-    """An UPDATE of expressions that are not resolved."""
+    """An UPDATE of expressions that are not resolved; `given` are those of the user's program."""
     jvm, snapshot = target.application.jvm, target.latest()
-    given = [(name, _value(target, snapshot, alias, name, value)) for name, value in pairs]
+    named = [(name, _value(target, snapshot, alias, name, value)) for name, value in pairs]
     columns = table_columns(snapshot)
     resolved, statement, values = row_changes.update_statement(
-        jvm, target.spark, columns, alias, condition, given, handed_out=target.handed_out(snapshot)
+        jvm, target.spark, columns, alias, condition, named, handed_out=target.handed_out(snapshot, *given)
     )
     check_condition("UPDATE", row_changes.condition_of_statement(resolved), snapshot)
     return plan_update(change_of(target, "UPDATE", statement, snapshot, values=values, txn=txn))

@@ -79,7 +79,7 @@ class _Update:
     def _empty(self) -> RowChangeResult:
         """The result where no row is meant. What is wrong with the new values is an error all the same."""
         none = pa.array([], pa.int64())
-        self._values.check(self._change.rows(none), readable_schema(self._change.snapshot.schema))
+        self._values.check(partial(self._change.rows, none), readable_schema(self._change.snapshot.schema))
         return empty(self._change)
 
     def _by_rewriting(self, watch: Stopwatch) -> Outcome | None:

@@ -18,7 +18,7 @@ public class DescribedTable implements Table {
 
   // With the catalog before it, as Spark shows the names of other tables. Before Spark 4 entries of its own catalog lack it.
   public String name() {
-    boolean isPath = "delta".equals(table.v1Table().database());
+    boolean isPath = table.v1Table().identifier().table().indexOf('/') >= 0;
     return isPath || table.name().startsWith("spark_catalog.") ? table.name() : "spark_catalog." + table.name();
   }
 

@@ -68,10 +68,11 @@ public class Plans {
     return (Expression) mapChildren(value, new Change() { public Object apply(Object child) { return asGiven((Expression) child); } });
   }
 
-  // A condition whose char columns are plain strings. Spark has padded what they are compared with: it shall not do so again.
-  public static Expression padded(Expression condition) {
-    if (condition instanceof AttributeReference) return ((Attribute) condition).withMetadata(org.apache.spark.sql.types.Metadata$.MODULE$.empty());
-    return (Expression) mapChildren(condition, new Change() { public Object apply(Object child) { return padded((Expression) child); } });
+  // A condition whose char columns, which have metadata under `declared`, are plain strings. Spark has padded what they are compared with: it shall not do so again.
+  public static Expression padded(Expression condition, final String declared) {
+    if (condition instanceof AttributeReference && ((Attribute) condition).metadata().contains(declared))
+      return ((Attribute) condition).withMetadata(org.apache.spark.sql.types.Metadata$.MODULE$.empty());
+    return (Expression) mapChildren(condition, new Change() { public Object apply(Object child) { return padded((Expression) child, declared); } });
   }
 
   // An expression in which the columns of `known`, which a user took from DataFrames of the table, are those of `columns` that

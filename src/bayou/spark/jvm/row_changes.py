@@ -36,7 +36,7 @@ def delete_statement(
     alias: str | None,
     condition: str | Column | None,
     *,
-    handed_out: Sequence[JavaObject] = (),
+    handed_out: JavaObject | None = None,
 ) -> tuple[JavaObject, JavaObject]:
     """A DELETE, as Spark resolved it and as it optimised it. It raises what it raises for the statement in SQL.
 
@@ -46,7 +46,7 @@ def delete_statement(
         schema: JSON of the table's columns.
         alias: the name by which the condition may call the table.
         condition: which rows; None for all.
-        handed_out: the columns of the table's own DataFrames, which the condition may name (see `meant`).
+        handed_out: the columns of the table's own DataFrames, which the condition may name (see `meant`); None for none.
     """
     table = _table(jvm, spark, schema, alias)
     found = jvm.static(f"{_EXPRESSIONS}.Literal").TrueLiteral() if condition is None else expression(jvm, spark, condition)
@@ -64,7 +64,7 @@ def update_statement(
     condition: JavaObject | None,
     assignments: Sequence[tuple[JavaObject, JavaObject]],
     *,
-    handed_out: Sequence[JavaObject] = (),
+    handed_out: JavaObject | None = None,
 ) -> tuple[JavaObject, JavaObject, list[JavaObject]]:
     """An UPDATE, as Spark resolved it and as it optimised it, and the values as they were given; see `delete_statement`.
 
@@ -195,20 +195,20 @@ def expression(jvm: Jvm, spark: SparkSession, given: str | Column) -> JavaObject
 
 
 def meant(
-    jvm: Jvm, found: JavaObject, handed_out: Sequence[JavaObject], columns: JavaObject, others: JavaObject | None = None
+    jvm: Jvm, found: JavaObject, handed_out: JavaObject | None, columns: JavaObject, others: JavaObject | None = None
 ) -> JavaObject:
     """An expression that may have columns of a table's own DataFrames in it, with the statement's columns in their places.
 
     Args:
         jvm: the bridge.
         found: the expression, not resolved.
-        handed_out: the columns of these DataFrames: Scala `Seq`s.
+        handed_out: the columns of these DataFrames: an `Object[]` of Scala `Seq`s; None for none.
         columns: the statement's columns of the table.
         others: the columns of other rows in the statement; None where there are none.
     """
-    if not handed_out or Adapters.known(jvm) is None:
+    if handed_out is None or Adapters.known(jvm) is None:
         return found
-    return jvm.static("bayou.Plans").meant(found, jvm.objects(handed_out), columns, jvm.seq([]) if others is None else others)
+    return jvm.static("bayou.Plans").meant(found, handed_out, columns, jvm.seq([]) if others is None else others)
 
 
 def column(jvm: Jvm, found: JavaObject) -> Column:
@@ -250,8 +250,8 @@ def taken_apart(jvm: Jvm, statement: JavaObject) -> Expressions:
     """The parts of a resolved DeleteFromTable or UpdateTable."""
     relation = statement.table()
     condition = condition_of_statement(statement)
-    if condition is not None and Adapters.known(jvm) is not None and DECLARED_TYPE in relation.schema().json():
-        condition = jvm.static("bayou.Plans").padded(condition)
+    if condition is not None and Adapters.known(jvm) is not None:
+        condition = jvm.static("bayou.Plans").padded(condition, DECLARED_TYPE)
     if statement.nodeName() == "DeleteFromTable":
         return Expressions(relation, relation.output(), condition)
     return Expressions(relation, relation.output(), condition, assignments_of(jvm, statement))
@@ -281,16 +281,14 @@ def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
         relation = jvm.static("bayou.Plans").cached(relation)
     while relation.getClass().getSimpleName() in ("SubqueryAlias", "View", "Project"):
         relation = relation.children().head()
-    request = request_of(relation)
-    return request if request is None or names == [each.name() for each in jvm.list_of(relation.output())] else None
-
-
-def request_of(relation: JavaObject) -> str | None:
-    """The request of a node that is one of bayou's relations and nothing else, as JSON; None for any other."""
-    if relation.getClass().getSimpleName() != "LogicalRelation":
+    if relation.getClass().getSimpleName() != "LogicalRelation" or names != [
+        each.name() for each in jvm.list_of(relation.output())
+    ]:
         return None
     found = relation.relation()
-    text: str | None = found.location().table() if found.getClass().getName() == "bayou.DeltaTable" else None
+    if found.getClass().getName() != "bayou.DeltaTable":
+        return None
+    text: str = found.location().table()
     return text
 
 

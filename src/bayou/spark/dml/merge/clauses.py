@@ -60,6 +60,11 @@ class Clause:
         return list(given.items()) if isinstance(given, Mapping) else list(given)
 
     @property
+    def given(self) -> Sequence[Any]:
+        """Its condition and its values."""
+        return [self.condition, *(value for _, value in self.pairs)]
+
+    @property
     def does_nothing(self) -> bool:
         """Whether it is an UPDATE of every row it is about that sets nothing: delta-spark leaves it out."""
         return self.action is Action.UPDATE and self.condition is None and self.assignments is not None and not self.assignments

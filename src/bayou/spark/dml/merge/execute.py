@@ -123,7 +123,7 @@ def _merge(request: MergeRequest, snapshot: Snapshot) -> Merge:
         source,
         evolves=request.may_evolve,
         node=request.node,
-        handed_out=target.handed_out(snapshot),
+        handed_out=target.handed_out(snapshot, request.condition, *(each for clause in request.clauses for each in clause.given)),
     )
     resolution = resolver.resolve(request.condition, request.clauses)
     given = request.source

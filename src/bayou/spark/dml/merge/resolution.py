@@ -120,7 +120,7 @@ class Resolver:
         *,
         evolves: bool,
         node: JavaObject | None = None,
-        handed_out: Sequence[JavaObject] = (),
+        handed_out: JavaObject | None = None,
     ) -> None:
         """Begin.
 
@@ -261,7 +261,7 @@ class Resolver:
 
     def _meant(self, value: Any, sides: catalyst.Sides) -> Any:
         """A value with the table's columns in the places of those that the user took from a DataFrame of it."""
-        if not self._handed_out or not isinstance(value, Column):
+        if self._handed_out is None or not isinstance(value, Column):
             return value
         found = row_changes.expression(self._bridge, self._spark, value)
         return row_changes.meant(self._bridge, found, self._handed_out, sides.target.output(), sides.source.output())
@@ -271,7 +271,7 @@ class Resolver:
 
         Both sides of `table.toDF().id == source.id` are one column then, and every pair of rows would match.
         """
-        if not self._handed_out or not isinstance(condition, Column):
+        if self._handed_out is None or not isinstance(condition, Column):
             return
         columns, source = catalyst.references_of(self._bridge, found), sides.source.outputSet()
         if not columns or not all(source.contains(each) for each in columns):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
@@ -78,7 +79,7 @@ def check_values(merge: Merge) -> None:
         SchemaMismatchError: the fields of a struct are others than its column's.
     """
     target, schema = merge.change.target, readable_schema(merge.resolution.schema)
-    pairs = catalyst.frame_of(target.application.jvm, target.spark, merge.resolution.sides.both)
+    pairs = partial(catalyst.frame_of, target.application.jvm, target.spark, merge.resolution.sides.both)
     for clause in merge.resolution.clauses:
         ClauseValues(merge, clause, {}).check(pairs, schema)
 
