@@ -89,7 +89,7 @@ PLAIN = {
     # options
     "replaceWhere beside": ("DELTA_REPLACE_WHERE_MISMATCH", saved("select 1L id, 2 p", "overwrite", replaceWhere="p = 1")),
     "replaceWhere of nothing": (
-        "DELTA_FAILED_RECOGNIZE_PREDICATE",
+        "UNRESOLVED_COLUMN.WITH_SUGGESTION",
         saved("select 1L id, 2 p", "overwrite", replaceWhere="other = 1"),
     ),
     "replaceWhere that is none": ("DELTA_FAILED_RECOGNIZE_PREDICATE", saved("select 1L id, 2 p", "overwrite", replaceWhere="p =")),

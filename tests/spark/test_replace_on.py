@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import bayou
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
-from bayou.spark import replace_on
+from bayou.spark.dml import replace_on
 
 
 def saved(spark, path, *values, **options):

@@ -116,6 +116,12 @@ class DeletedRows:
         """The actions that put those with rows left in again."""
         return [_marked(each) for each in self.files.values() if each.is_changed and not each.leaves]
 
+    @property
+    def num_left(self) -> int:
+        """How many rows are left in the files with new vectors."""
+        left = [each for each in self.files.values() if each.is_changed]
+        return sum(each.num_records - each.gone.cardinality - each.rows.cardinality for each in left)
+
     def applied(self, staged: StagedActions) -> StagedActions:
         """The actions of a commit with these, too."""
         return replace(staged, removes=[*staged.removes, *self.removes()], adds=[*staged.adds, *self.adds()])

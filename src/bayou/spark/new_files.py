@@ -31,7 +31,7 @@ from bayou.spark.placed_files import SplitFolders
 from bayou.spark.progress import phase
 from bayou.spark.projection import NOTHING_BESIDE, Projection
 from bayou.spark.proven_rules import check_observed, check_rules
-from bayou.spark.row_checks import OBSERVATION, observed_rows
+from bayou.spark.row_checks import OBSERVATION
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
     from bayou.spark.application import Application
     from bayou.spark.change_rows import BesideColumns
+    from bayou.spark.dml.replaced_rows import ReplacedRows
     from bayou.spark.jvm.file_writer import WrittenFile, WrittenRows
-    from bayou.spark.overwrite import ReplacedRows
     from bayou.spark.projection import ProjectedRows
     from bayou.spark.write_request import WriteRequest
     from bayou.spark.write_target import HeadAction, WriteTarget
@@ -59,7 +59,6 @@ class NewFiles:
         num_bytes: the size of all of them.
         head: the actions beside these, where they are others than the target's because of what was written.
         changes: the actions that add the files of change rows; their rows and their size are not counted above.
-        num_given: how many of the rows the writer brought, and not the table; None where nobody counted them.
     """
 
     files: list[AddFile]
@@ -67,7 +66,6 @@ class NewFiles:
     num_bytes: int
     head: tuple[HeadAction, ...] = ()
     changes: Sequence[AddCDCFile] = ()
-    num_given: int | None = None
 
     @property
     def actions(self) -> list[AddFile | AddCDCFile]:
@@ -130,15 +128,15 @@ def write_new_files(
             (changes if place.startswith(f"{CHANGES_FOLDER}/") else data).append((file, place))
         footers = _footers(application, request, data)
         found_files = _described(request, target, rows, [(*each, footer) for each, footer in zip(data, footers, strict=True)])
-        _refuse_unseen(target, rows, written.observed, found_files.num_rows)
+        kept = 0 if replaced is None else replaced.num_kept
+        _refuse_unseen(target, rows, written.observed, found_files.num_rows - kept)
         check_rules(frame.sparkSession, request, target, rows, found_files.files, written.observed)
-        given = observed_rows(written.observed) if rows.is_observed else None
-        return replace(found_files, changes=[_change_file(target, *each) for each in changes], num_given=given)
+        return replace(found_files, changes=[_change_file(target, *each) for each in changes])
 
 
 def _refuse_unseen(target: WriteTarget, rows: ProjectedRows, observed: Sequence[Any], count: int) -> None:
     """Refuses rows that were to be observed and were not. Spark leaves an observation out where it saw that there are no rows."""
-    if rows.is_observed and not observed and count:
+    if rows.observed and not observed and count:
         raise SessionError(
             f"{count} rows were written, and Spark does not say whether they satisfy the table's rules.",
             table=target.log.table_uri,
@@ -154,7 +152,7 @@ def _run(jvm: Jvm, rows: ProjectedRows, request: WriteRequest, target: WriteTarg
         frame = request.stream.batch.to_run(frame)
     if target.materializes_partitions:
         frame = _with_folder_names(frame, target)
-    observation = OBSERVATION if rows.is_observed else ""
+    observation = OBSERVATION if rows.observed else ""
     job = WriteJob(qualify(request.path).uri, partitions, _writer_options(request, target), request.storage_options, observation)
     if split is None:
         prefix = data_prefix(target.properties)

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from bayou.protocol.constraints import Constraint
     from bayou.protocol.schema import StructField
+    from bayou.spark.dml.replaced_rows import ReplacedRows
     from bayou.spark.jvm.bridge import Jvm
     from bayou.spark.jvm.parser import ParsedExpression
-    from bayou.spark.overwrite import ReplacedRows
     from bayou.spark.write_target import WriteTarget
 
 NOTHING_BESIDE = BesideColumns()
@@ -52,7 +52,6 @@ class ProjectedRows:
         observed: the others, which an observation of the frame checks.
         generated_identities: the identity columns whose numbers the rows get here.
         has_changes: whether there are rows for the change data feed among them, as `with_changes` marks them.
-        is_observed: whether the frame has an observation: rules to check, or rows to count.
     """
 
     frame: DataFrame
@@ -61,7 +60,6 @@ class ProjectedRows:
     observed: tuple[RowRule, ...]
     generated_identities: tuple[str, ...] = ()
     has_changes: bool = False
-    is_observed: bool = False
 
 
 class Projection:
@@ -104,13 +102,12 @@ class Projection:
         identities = self._identities()
         frame = self._complete(identities)
         unless = f"{FATE} = {int(Fate.DELETED)}" if self._beside.feeds else None
-        counts = replaced is not None and replaced.rows is not None
-        frame = observing(frame, observed, self._target.schema, unless=unless, counts=counts)
+        frame = observing(frame, observed, self._target.schema, unless=unless)
         frame, beside = self._with_replaced(frame)
         if beside.feeds:
             frame = with_changes(frame, [field.name for field in stored_fields(self._target.schema.fields)], beside)
         physical = self._physical(frame, beside)
-        return ProjectedRows(physical, rules, proven, observed, tuple(identities), beside.feeds, bool(observed) or counts)
+        return ProjectedRows(physical, rules, proven, observed, tuple(identities), beside.feeds)
 
     def _with_replaced(self, frame: DataFrame) -> tuple[DataFrame, BesideColumns]:
         """The rows with those of replaced files, and what they have beside the table's columns."""

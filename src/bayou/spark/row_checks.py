@@ -33,7 +33,6 @@ OBSERVATION = "bayou.rules"
 REPLACE_WHERE = "replaceWhere"
 """The name of the rule that the rows of a write obey which replaces rows by a condition."""
 _MOST_CHARACTERS = 2000
-_NUMBER = "count(1)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +61,16 @@ class Violations:
     rows: tuple[tuple[int, Mapping[str, Any]], ...]
 
 
-def observing(
-    frame: DataFrame, rules: Sequence[RowRule], schema: StructType, *, unless: str | None = None, counts: bool = False
-) -> DataFrame:
-    """The rows with an observation of those that break a rule, and of their number.
+def observing(frame: DataFrame, rules: Sequence[RowRule], schema: StructType, *, unless: str | None = None) -> DataFrame:
+    """The rows with an observation of those that break a rule; as they are where there is none.
 
     Args:
         frame: the rows, under the table's logical names.
         rules: the rules, in the order in which they are told.
         schema: the table's schema.
         unless: a SQL condition on the rows to which the rules do not apply; it is never NULL.
-        counts: whether the rows are counted, where there is no rule.
     """
-    if rules:
-        return frame.observe(OBSERVATION, *_aggregates(rules, schema, unless))
-    return frame.observe(OBSERVATION, F.expr(_NUMBER).alias("rows")) if counts else frame
+    return frame.observe(OBSERVATION, *_aggregates(rules, schema, unless)) if rules else frame
 
 
 def violations_in(frame: DataFrame, rules: Sequence[RowRule], schema: StructType) -> Violations:
@@ -107,7 +101,6 @@ def _aggregates(rules: Sequence[RowRule], schema: StructType, unless: str | None
         "greatest": f"max(if({held}, null, {text}))",
         "least_reversed": f"reverse(min(if({held}, null, reverse({text}))))",
         "by_chance": f"substr(max(if({held}, null, concat(lpad(hex(xxhash64({text})), 16, '0'), {text}))), 17)",
-        "rows": _NUMBER,
     }
     return [F.expr(each).alias(name) for name, each in aggregates.items()]
 
@@ -120,17 +113,8 @@ def observed_violations(observed: Sequence[Any]) -> Violations:
     """
     if not observed:
         return violations(0, ())
-    count, *texts, _ = observed
+    count, *texts = observed
     return violations(count, texts)
-
-
-def observed_rows(observed: Sequence[Any]) -> int:
-    """How many rows a finished job looked at, rows that the rules do not apply to among them.
-
-    Args:
-        observed: the values of the aggregates of its observation; none where there were no rows.
-    """
-    return int(observed[-1] or 0) if observed else 0
 
 
 def violations(count: int | None, texts: Sequence[str | None]) -> Violations:

@@ -16,12 +16,12 @@ from bayou.spark import alter_statement
 from bayou.spark.alter_target import AlterTarget
 from bayou.spark.catalog_columns import catalog_schema, insert_schema, with_absent_partitions, without_filled
 from bayou.spark.create import create
+from bayou.spark.dml.replace_on import check_using_places
 from bayou.spark.insert_columns import evolved_columns
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.relation import aligned_rows
 from bayou.spark.jvm.session import java_session, session_of, settings_of
 from bayou.spark.reader import PINNED_VERSION, TableRequest, check_types, is_table, relation
-from bayou.spark.replace_on import check_using_places
 from bayou.spark.set_location import set_location
 from bayou.spark.statements import InsertStatement, TableStatement
 from bayou.spark.table_place import place_of, refuse_other_files, refuse_other_place

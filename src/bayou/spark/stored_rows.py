@@ -30,7 +30,6 @@ def stored_rows(
     spark: SparkSession,
     snapshot: Snapshot,
     positions: pa.Array,
-    hidden: Mapping[str, pa.Array] | None = None,
     options: Mapping[str, str] | None = None,
 ) -> DataFrame:
     """The rows of some files, with the columns that keep their ids where the table keeps them.
@@ -40,7 +39,6 @@ def stored_rows(
         spark: the session.
         snapshot: the table's state.
         positions: the files.
-        hidden: a constant for each of them, by the name of a further column.
         options: options for the file system.
     """
     ids, fields = RowIdColumns.of(snapshot), readable_schema(snapshot.schema).fields
@@ -51,14 +49,14 @@ def stored_rows(
         [*fields, *(() if ids is None else ids.fields)],
         metadata=None if ids is None else ["row_index"],
         positions=positions.cast(pa.int64()),
-        hidden={**(hidden or {}), **({} if ids is None else ids.constants(snapshot, positions))},
+        hidden={} if ids is None else ids.constants(snapshot, positions),
         options={**(options or {}), **EVERY_FILE},
     )
     rows = scan_frame(scan, spark)
     if ids is None:
         return rows
     names = [field.name for field in fields]
-    return ids.known(rows, OUR_METADATA).select(*map(quoted_name, [*names, *(hidden or ())]), *ids.columns())
+    return ids.known(rows, OUR_METADATA).select(*map(quoted_name, names), *ids.columns())
 
 
 def beside_stored_rows(snapshot: Snapshot) -> BesideColumns:

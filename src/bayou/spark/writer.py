@@ -17,7 +17,6 @@ from bayou.errors import (
     TableNotFoundError,
 )
 from bayou.log.create import creation_parameters
-from bayou.log.removed_files import RemovedFiles
 from bayou.log.transaction import Transaction, Unchanged
 from bayou.protocol.clustering import names_of
 from bayou.protocol.column_defaults import CURRENT_DEFAULT
@@ -28,12 +27,13 @@ from bayou.spark.alignment import same_names_and_types
 from bayou.spark.column_references import refuse_other_types, refuse_widened
 from bayou.spark.committing import commit_new_files, taking_back
 from bayou.spark.constraint_checks import check_constraints
+from bayou.spark.dml.replace_on import evaluated_once, rows_replaced_on
+from bayou.spark.dml.replace_where import rows_of_condition
 from bayou.spark.jvm.session import refresh_caches, settings_of
-from bayou.spark.new_files import delete_files, write_new_files
-from bayou.spark.overwrite import replaced_partitions, replaced_rows
-from bayou.spark.progress import operation, phase
+from bayou.spark.new_files import NO_FILES, delete_files, write_new_files
+from bayou.spark.overwrite import replaced_partitions
+from bayou.spark.progress import operation
 from bayou.spark.reader import check_types
-from bayou.spark.replace_on import evaluated_once, rows_replaced_on
 from bayou.spark.session_transaction import session_transaction
 from bayou.spark.types import as_table_has, readable_schema
 from bayou.spark.write_settings import REPLAYED, spend_batch, with_settings
@@ -42,15 +42,14 @@ from bayou.spark.write_target import write_target
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from bayou.errors import DeltaError
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
     from bayou.spark.application import Application
+    from bayou.spark.dml.replaced_rows import ReplacedRows
     from bayou.spark.new_files import NewFiles
-    from bayou.spark.overwrite import ReplacedRows
     from bayou.spark.write_request import WriteRequest
     from bayou.spark.write_target import WriteTarget
 
@@ -135,8 +134,9 @@ def write(
             frame = evaluated_once(application, frame)
         target = _target(application, frame, request, snapshot, settings)
         _check_data_change(request, target)
-        replaced = _replaced(application, frame, request, snapshot)
-        added = write_new_files(application, frame, request, target, replaced)
+        replaced = _replaced(application, frame, log, request, snapshot)
+        with taking_back(partial(_take_back, request, NO_FILES, replaced)):
+            added = write_new_files(application, frame, request, target, replaced)
         try:
             result = _commit(transaction, request, target, added, replaced)
         except ProtocolChangedException as error:
@@ -196,14 +196,22 @@ def _check_data_change(request: WriteRequest, target: WriteTarget) -> None:
     )
 
 
-def _replaced(application: Application, frame: DataFrame, request: WriteRequest, snapshot: Snapshot | None) -> ReplacedRows | None:
-    if snapshot is not None and (request.replace_on is not None or request.replace_using is not None):
-        phase("finding rows")
-        return rows_replaced_on(application, frame, request, snapshot)
-    if request.replace_where is None or snapshot is None:
+def _replaced(
+    application: Application, frame: DataFrame, log: DeltaLog, request: WriteRequest, snapshot: Snapshot | None
+) -> ReplacedRows | None:
+    if snapshot is None:
         return None
-    phase("finding rows")
-    return replaced_rows(application, frame.sparkSession, request, snapshot)
+    if request.replace_on is not None or request.replace_using is not None:
+        return rows_replaced_on(application, frame, log, request, snapshot)
+    if request.replace_where is None:
+        return None
+    return rows_of_condition(application, frame.sparkSession, log, request, snapshot)
+
+
+def _take_back(request: WriteRequest, added: NewFiles, replaced: ReplacedRows | None) -> None:
+    delete_files(request, added.actions)
+    if replaced is not None:
+        replaced.discard()
 
 
 def _how(request: WriteRequest, snapshot: Snapshot | None) -> dict[str, object]:
@@ -326,41 +334,49 @@ def _commit(
         managed = request.statement.managed
         parameters = creation_parameters(target.metadata, request.cluster_by, managed=managed)
         transaction.describe(parameters | _how(request, transaction.snapshot))
-    take_back = partial(delete_files, request, added.actions)
+    take_back = partial(_take_back, request, added, replaced)
     with taking_back(take_back):
-        gone = _files_to_remove(transaction, request, target, added, replaced)
-        removed = () if gone is None else transaction.remove_files(gone, data_change=request.data_change)
-        metrics = _metrics(request, added, removed)
-        if replaced is not None and transaction.snapshot is not None:
-            metrics |= {"numAddedChangeFiles": len(added.changes), **replaced.row_counts(transaction.snapshot, added)}
+        removed = _removed(transaction, request, target, added, replaced)
+        metrics = _metrics(request, added, removed, replaced)
     spares = partial(_lost_creation, request, target)
     outcome = commit_new_files(transaction, added, metrics, take_back, head=target.head, spares=spares)
     if isinstance(outcome, Unchanged):
         return WriteResult(outcome.version, committed=False, reason=outcome.reason)
-    return WriteResult(outcome.version, True, len(added.files), added.num_rows, added.num_bytes, len(removed))
+    return WriteResult(outcome.version, True, len(added.files), added.num_rows, added.num_bytes, removed.files)
 
 
-def _metrics(request: WriteRequest, added: NewFiles, removed: RemovedFiles | tuple[()]) -> dict[str, int]:
+@dataclass(frozen=True, slots=True)
+class _Removed:
+    """What leaves the table: files and their size in bytes."""
+
+    files: int = 0
+    size_bytes: int = 0
+
+
+def _metrics(request: WriteRequest, added: NewFiles, removed: _Removed, replaced: ReplacedRows | None) -> dict[str, int]:
     files = {"numAddedFiles" if request.stream is not None else "numFiles": len(added.files)}
     metrics = files | {"numOutputRows": added.num_rows, "numOutputBytes": added.num_bytes}
     if request.stream is not None:
-        return metrics | {"numRemovedFiles": len(removed)}
+        return metrics | {"numRemovedFiles": removed.files}
     if request.mode == "overwrite":
-        size = removed.size_bytes if isinstance(removed, RemovedFiles) else 0
-        metrics |= {"numRemovedFiles": len(removed), "numRemovedBytes": size}
-    return metrics
+        metrics |= {"numRemovedFiles": removed.files, "numRemovedBytes": removed.size_bytes}
+    return metrics if replaced is None else {**metrics, **replaced.metrics(added)}
 
 
-def _files_to_remove(
+def _removed(
     transaction: Transaction, request: WriteRequest, target: WriteTarget, added: NewFiles, replaced: ReplacedRows | None
-) -> pa.Table | None:
+) -> _Removed:
+    """Takes out of the table what the new files replace."""
     if request.mode != "overwrite" or target.snapshot is None:
-        return None
+        return _Removed()
     if replaced is not None:
-        return replaced.take(transaction)
+        return _Removed(*replaced.take(transaction, data_change=request.data_change))
     if request.dynamic_partitions and target.partition_by and not request.replaces_table:
-        return replaced_partitions(transaction, added.files, keeps_null=request.keeps_null_partitions)
-    return transaction.files()
+        gone = replaced_partitions(transaction, added.files, keeps_null=request.keeps_null_partitions)
+    else:
+        gone = transaction.files()
+    removed = transaction.remove_files(gone, data_change=request.data_change)
+    return _Removed(len(removed), removed.size_bytes)
 
 
 _MODE_NAMES = {"append": "Append", "overwrite": "Overwrite", "error": "ErrorIfExists", "ignore": "Ignore"}

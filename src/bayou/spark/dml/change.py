@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import SchemaChangedError, UnsupportedFeatureError
 from bayou.log.reads import ReadSet
@@ -17,6 +18,7 @@ from bayou.protocol import properties
 from bayou.protocol.append_only import check_not_append_only
 from bayou.protocol.features import check_writable, writer_features
 from bayou.protocol.schema import parse_schema, schema_to_json
+from bayou.spark.change_rows import FATE, Fate
 from bayou.spark.dml.char_columns import padded
 from bayou.spark.dml.condition import row_condition
 from bayou.spark.dml.files import choose_files
@@ -30,7 +32,7 @@ from bayou.spark.types import incompatible, readable_schema
 from bayou.spark.write_settings import batch_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -123,6 +125,8 @@ class Change:
         settings: the session's settings.
         txn: an application's id and a version of its own, for which the rows are changed once.
         given_txn: the same where it does not come from the session's settings.
+        matching: joins rows of the table with those that say which of them are meant, `left_semi` or `left_anti`, where the
+            condition does not say it alone; None where it does.
     """
 
     target: Target
@@ -134,6 +138,12 @@ class Change:
     settings: Mapping[str, str] = field(repr=False)
     txn: tuple[str, int] | None
     given_txn: tuple[str, int] | None = None
+    matching: Callable[[DataFrame, str], DataFrame] | None = None
+
+    @property
+    def means_all(self) -> bool:
+        """Whether every row is meant, or none is."""
+        return self.condition.found is None and self.matching is None
 
     @property
     def feeds(self) -> bool:
@@ -217,6 +227,25 @@ class Change:
         found = self.scanned(fields, positions, marks, with_numbers=with_numbers, with_ids=with_ids)
         jvm, spark = self.target.application.jvm, self.target.spark
         return found.known(row_changes.statement_rows(jvm, spark, self.expressions.output, found.plan, found.names, found.others))
+
+    def meant(self, rows: DataFrame) -> DataFrame:
+        """Those of some rows, as `rows` gives them, that the statement means."""
+        return rows.where(self._matches) if self.matching is None else self.matching(rows, "left_semi")
+
+    def kept(self, rows: DataFrame) -> DataFrame:
+        """Those of some rows, as `rows` gives them, that the statement does not mean."""
+        return rows.where(~self._matches) if self.matching is None else self.matching(rows, "left_anti")
+
+    def with_fates(self, rows: DataFrame) -> DataFrame:
+        """Rows, as `rows` gives them, with `FATE`: those that the statement means are deleted, the others are kept."""
+        kept, deleted = F.lit(int(Fate.KEPT)), F.lit(int(Fate.DELETED))
+        if self.matching is None:
+            return rows.select("*", F.when(self._matches, deleted).otherwise(kept).alias(FATE))
+        return self.kept(rows).select("*", kept.alias(FATE)).union(self.meant(rows).select("*", deleted.alias(FATE)))
+
+    @property
+    def _matches(self) -> Column:
+        return self.condition.matches(self.target.application.jvm)
 
     def scanned(
         self, fields: Sequence[StructField], positions: pa.Array, marks: pa.Array | None, *, with_numbers: bool, with_ids: bool

@@ -5,19 +5,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.plan.row_changes import FileTotals, RowChangeCounts, Way
 from bayou.spark.dml.commit import Outcome, Stopwatch, commit, empty, run
-from bayou.spark.dml.files import without
+from bayou.spark.dml.gone_files import GoneFiles
 from bayou.spark.dml.result import PlannedChange
-from bayou.spark.dml.rewrite import kept_rows
-from bayou.spark.dml.touched_rows import count_touched, find_touched
+from bayou.spark.dml.rewrite import kept_rows, write_rows
+from bayou.spark.dml.touched_rows import find_touched
 from bayou.spark.dml.vectors import mark_rows
 from bayou.spark.new_files import NO_FILES
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from bayou.log.transaction import Transaction
     from bayou.spark.dml.change import Change
     from bayou.spark.dml.result import RowChangeResult
@@ -67,24 +68,16 @@ def _of_whole_files(change: Change, positions: pa.Array) -> RowChangeCounts:
 
 
 def _by_rewriting(change: Change, watch: Stopwatch) -> Outcome:
-    touched = count_touched(change, change.files.in_part)
+    gone = GoneFiles.of(change)
     watch.lap("scanTimeMs")
-    positions = pa.array(sorted(touched), pa.int64())
-    gone = pa.concat_arrays([change.files.whole, positions])
-    if not len(gone):
+    if not len(gone.files):
         return Outcome(RowChangeCounts())
-    deleted = pa.array([touched[each] for each in positions.to_pylist()], pa.int64())
-    emptied = positions.filter(pc.fill_null(pc.equal(change.snapshot.live_rows(positions), deleted), False))
-    counts = _of_whole_files(change, gone)
-    whole = _of_whole_files(change, change.files.whole).changed_rows
-    added = NO_FILES
-    left = without(positions, emptied)
-    if len(left):
-        # Once a commit has change rows, they are all that the feed has of it: then the rows of whole files are among them.
-        added = kept_rows(change, gone if change.feeds else left)
+    counts, added = _of_whole_files(change, gone.files), NO_FILES
+    if len(gone.read_again):
+        added = write_rows(change, kept_rows(change, gone.read_again))
         watch.lap("rewriteTimeMs")
     found = RowChangeCounts(
-        changed_rows=None if whole is None else whole + sum(touched.values()),
+        changed_rows=gone.num_deleted,
         copied_rows=added.num_rows,
         removed_files=counts.removed_files,
         removed_bytes=counts.removed_bytes,
@@ -92,7 +85,7 @@ def _by_rewriting(change: Change, watch: Stopwatch) -> Outcome:
         added_bytes=added.num_bytes,
         vectors_removed=counts.vectors_removed,
     )
-    return Outcome(found, gone, added)
+    return Outcome(found, gone.files, added)
 
 
 def _by_vectors(change: Change, watch: Stopwatch) -> Outcome:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.log.file_statistics import must_match
-from bayou.spark.overwrite import matching_partitions
+from bayou.spark.matching_partitions import matching_partitions
 from bayou.spark.skipped_files import choose
 
 if TYPE_CHECKING:

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
-
-from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol.constraints import constraints_of
 from bayou.protocol.sql_text import quoted_name
-from bayou.spark.change_rows import FATE, BesideColumns, Fate
+from bayou.spark.change_rows import FATE, BesideColumns
 from bayou.spark.dml.commit import write_request
 from bayou.spark.new_files import write_new_files
 from bayou.spark.types import readable_schema
@@ -26,15 +25,25 @@ if TYPE_CHECKING:
     from bayou.spark.new_files import NewFiles
 
 
-def kept_rows(change: Change, positions: pa.Array) -> NewFiles:
-    """Writes the rows of some files that the condition does not mean, as they are; the others for the change data feed."""
-    matches = change.condition.matches(change.target.application.jvm)
+def kept_rows(change: Change, positions: pa.Array) -> DataFrame:
+    """The rows of some files that the statement does not mean, with their ids; for a change data feed all rows with `FATE`.
+
+    Args:
+        change: the operation.
+        positions: the files.
+    """
     rows, ids = change.rows(positions, with_ids=True), change.row_ids
-    if not change.feeds:
-        rows = rows.where(~matches)
     names = (quoted_name(name) for name in readable_schema(change.snapshot.schema).names)
-    fate = F.when(matches, int(Fate.DELETED)).otherwise(int(Fate.KEPT)).alias(FATE)
-    return write_rows(change, rows.select(*names, *(() if ids is None else ids.columns()), *([fate] if change.feeds else [])))
+    columns = [*names, *(() if ids is None else ids.columns())]
+    if change.feeds:
+        return change.with_fates(rows).select(*columns, FATE)
+    return change.kept(rows).select(*columns)
+
+
+def beside_kept(change: Change) -> BesideColumns:
+    """What rows that are written again have beside the table's columns."""
+    ids = change.row_ids
+    return BesideColumns(() if ids is None else ids.names, change.feeds)
 
 
 def write_rows(
@@ -60,7 +69,6 @@ def write_rows(
     target = WriteTarget(
         change.target.log, snapshot, snapshot.protocol, snapshot.metadata, snapshot.schema, given, constraints=rules
     )
-    ids = change.row_ids
-    beside = BesideColumns(() if ids is None else ids.names, change.feeds, before or {})
+    beside = replace(beside_kept(change), before=before or {})
     frame = rows.select(*map(quoted_name, (*given.names, *beside.given)))
     return write_new_files(change.target.application, frame, write_request(change), target, beside=beside)

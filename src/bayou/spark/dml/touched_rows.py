@@ -29,8 +29,7 @@ def count_touched(change: Change, positions: pa.Array) -> dict[int, int]:
     if not len(positions):
         return {}
     phase("finding rows")
-    matches = change.condition.matches(change.target.application.jvm)
-    found = change.rows(positions, with_files=True).where(matches).groupBy(FILE).agg(F.count(F.lit(1)))
+    found = change.meant(change.rows(positions, with_files=True)).groupBy(FILE).agg(F.count(F.lit(1)))
     return {int(row[0]): int(row[1]) for row in found.collect()}
 
 
@@ -39,8 +38,7 @@ def find_touched(change: Change, positions: pa.Array) -> dict[int, Bitmap]:
     if not len(positions):
         return {}
     phase("finding rows")
-    matches = change.condition.matches(change.target.application.jvm)
-    rows = change.rows(positions, with_files=True, with_numbers=True).where(matches)
+    rows = change.meant(change.rows(positions, with_files=True, with_numbers=True))
     # The functions count from one, and their first bucket is number one.
     bucket, bit = F.expr(f"bitmap_bucket_number({_ROW})"), F.expr(f"bitmap_bit_position({_ROW})")
     found = (

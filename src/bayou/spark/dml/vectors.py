@@ -55,7 +55,7 @@ def mark_rows(change: Change, touched: Mapping[int, Bitmap]) -> DeletedRows:
 
 def _hold(change: Change, added: pa.Table) -> bool:
     """Whether files that others have added meanwhile hold rows that the operation would have changed."""
-    if change.condition.found is None:
+    if change.means_all:
         return True
     later = replace(change, snapshot=change.target.log.update())
     known = later.snapshot.files(["path"])["path"].combine_chunks()
@@ -82,3 +82,15 @@ def uncounted_rows(change: Change, positions: pa.Array) -> dict[str, int]:
             raise footer
         found[path] = footer.num_rows
     return found
+
+
+def count_live(change: Change, positions: pa.Array) -> int:
+    """How many rows some files have that are not deleted; files that the log does not tell it of are opened."""
+    known = change.snapshot.live_rows(positions)
+    unknown = positions.filter(known.is_null())
+    total: int = pc.sum(known).as_py() or 0
+    if not len(unknown):
+        return total
+    vectors = change.snapshot.files(["deletion_vector"])["deletion_vector"].take(unknown).to_pylist()
+    gone: int = sum(each["cardinality"] for each in vectors if each is not None)
+    return total + sum(uncounted_rows(change, unknown).values()) - gone

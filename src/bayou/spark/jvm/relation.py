@@ -271,33 +271,6 @@ def plan_of(frame: DataFrame) -> JavaObject:
     return frame._jdf.queryExecution().executedPlan()  # noqa: SLF001  (the bridge)
 
 
-def condition_of(jvm: Jvm, spark: SparkSession, schema_json: str, text: str) -> JavaObject | bool:
-    """A SQL condition over some columns, resolved and simplified by Spark.
-
-    Args:
-        jvm: the bridge.
-        spark: the session whose settings it is resolved under.
-        schema_json: JSON of the columns.
-        text: the condition.
-
-    Returns:
-        A Catalyst condition that is true for the same rows; True or False where it is that for all rows.
-
-    Raises:
-        py4j.protocol.Py4JJavaError: it cannot be parsed or resolved.
-        ValueError: it looks at more than one row.
-    """
-    nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge; a relation without rows would be optimised away)
-    rows = spark._jsparkSession.createDataFrame(nothing, struct_type(jvm, schema_json))  # noqa: SLF001
-    plan = rows.where(text).queryExecution().optimizedPlan()
-    kind = plan.getClass().getSimpleName()
-    if kind in ("LogicalRDD", "LocalRelation"):
-        return bool(kind == "LogicalRDD")
-    if kind != "Filter":
-        raise ValueError("it is no condition on the values of one row")
-    return plan.condition()
-
-
 def conditions_in_json(jvm: Jvm, spark: SparkSession, schema_json: str, texts: Sequence[str]) -> list[str]:
     """SQL conditions over some columns, resolved and simplified by Spark, each as Catalyst's JSON.
 

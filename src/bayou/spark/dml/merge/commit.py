@@ -22,7 +22,7 @@ from bayou.spark.committing import commit_new_files
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.find import Found, clauses_with, positions_of
 from bayou.spark.dml.result import RowChangeResult
-from bayou.spark.dml.vectors import uncounted_rows
+from bayou.spark.dml.vectors import count_live, uncounted_rows
 from bayou.spark.jvm import row_changes
 from bayou.spark.progress import phase
 
@@ -93,19 +93,6 @@ def _hold(merge: Merge, added: pa.Table) -> bool:
     return bool(matches.head(1))
 
 
-def _live_rows(merge: Merge, positions: pa.Array) -> int:
-    """How many rows some files have that are not deleted."""
-    change = merge.change
-    known = change.snapshot.live_rows(positions)
-    unknown = positions.filter(known.is_null())
-    total: int = pc.sum(known).as_py() or 0
-    if not len(unknown):
-        return total
-    vectors = change.snapshot.files(["deletion_vector"])["deletion_vector"].take(unknown).to_pylist()
-    gone: int = sum(each["cardinality"] for each in vectors if each is not None)
-    return total + sum(uncounted_rows(change, unknown).values()) - gone
-
-
 def metrics_of(merge: Merge, found: Found, written: NewFiles, removed: pa.Array, deleted: DeletedRows | None) -> dict[str, int]:
     """What the history says. Source: delta-spark, `DeltaOperations`.
 
@@ -127,7 +114,7 @@ def metrics_of(merge: Merge, found: Found, written: NewFiles, removed: pa.Array,
     updated, gone = (
         sum(count for (_, action), count in counts.items() if action is wanted) for wanted in (Action.UPDATE, Action.DELETE)
     )
-    copied = _live_rows(merge, removed) - updated - gone if len(removed) else 0
+    copied = count_live(merge.change, removed) - updated - gone if len(removed) else 0
     inserted = written.num_rows - copied - updated
     inserts = bool(clauses_with(merge, Action.INSERT))
     if inserted < 0 or (inserted > 0 and not inserts):

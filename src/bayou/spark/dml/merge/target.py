@@ -25,7 +25,7 @@ from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.row_changes import Expressions
-from bayou.spark.overwrite import matching_partitions
+from bayou.spark.matching_partitions import matching_partitions
 from bayou.spark.skipped_files import choose
 from bayou.spark.types import readable_schema, spark_data_type
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -10,25 +12,23 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidOptionError
-from bayou.log.file_statistics import to_predicate
 from bayou.protocol.sql_text import quoted_name
-from bayou.spark.change_rows import FATE, Fate
+from bayou.spark.dml.change import Target, change_of, table_columns
+from bayou.spark.dml.replaced_rows import ReplacedRows
+from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.merge import error_class_of, is_stable
 from bayou.spark.jvm.relation import alias_of
-from bayou.spark.overwrite import ReplacedRows
-from bayou.spark.stored_rows import beside_stored_rows, stored_rows
-from bayou.spark.types import readable_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import Column, DataFrame
 
+    from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.write_request import WriteRequest
 
-_FILE = "__bayou_file"
 _TABLE, _ROWS = "__bayou_table", "__bayou_rows"
 
 
@@ -45,48 +45,45 @@ def evaluated_once(application: Application, frame: DataFrame) -> DataFrame:
     return kept if alias is None else kept.alias(alias)
 
 
-def rows_replaced_on(application: Application, frame: DataFrame, request: WriteRequest, snapshot: Snapshot) -> ReplacedRows:
+def rows_replaced_on(
+    application: Application, frame: DataFrame, log: DeltaLog, request: WriteRequest, snapshot: Snapshot
+) -> ReplacedRows:
     """What the new rows replace: every row of the table that matches one of them. A file without such a row stays.
 
     Args:
         application: the application.
         frame: the new rows; what it gives is the same each time.
+        log: the table's log.
         request: the write, with `replace_on` or `replace_using`.
         snapshot: the table's state.
 
     Raises:
-        InvalidOptionError: a column of `replaceUsing` is not in both.
+        InvalidOptionError: a column of `replaceUsing` is not in both, or one of `replaceOn` in none.
     """
-    schema, beside = readable_schema(snapshot.schema), beside_stored_rows(snapshot)
-    every = pa.array(range(snapshot.files(["path"]).num_rows), pa.int64())
+    spark, none = frame.sparkSession, pa.array([], pa.int64())
+    target = Target(application, spark, log, request.storage_options)
+    _, every_row = row_changes.delete_statement(application.jvm, spark, table_columns(snapshot), None, None)
+    change = change_of(target, "DELETE", every_row, snapshot)
+    matching = partial(_matching, frame, request, snapshot)
+    if not len(change.files.candidates):
+        matching(change.rows(none), "left_semi")  # what is wrong with the condition is an error all the same
+    return ReplacedRows.of(replace(change, files=replace(change.files, whole=none), matching=matching), None)
 
-    def matching(positions: pa.Array, how: str) -> DataFrame:
-        files = {_FILE: positions.cast(pa.int32())}
-        rows = stored_rows(application, frame.sparkSession, snapshot, positions, files, request.storage_options)
-        if request.replace_using is not None:
-            named = _equal(request.replace_using, frame.columns, schema.names, snapshot)
-            return rows.alias(_TABLE).join(frame.alias(_ROWS), named, how)
-        aliased = rows if request.target_alias is None else rows.alias(request.target_alias)
-        try:
-            return aliased.join(frame, F.expr(request.replace_on or ""), how)
-        except AnalysisException as error:
-            if error_class_of(error) == "AMBIGUOUS_REFERENCE":
-                raise _ambiguous(error, snapshot) from error
-            if error_class_of(error).startswith("UNRESOLVED_COLUMN"):
-                raise _unknown(error, snapshot) from error
-            raise
 
-    touched = [row[0] for row in matching(every, "left_semi").select(_FILE).distinct().collect()] if len(every) else []
-    positions, predicate = pa.array(sorted(touched), pa.int64()), to_predicate([], snapshot.schema)
-    if not touched:
-        return ReplacedRows(positions, predicate, None, None)
-    columns = [quoted_name(name) for name in (*schema.names, *beside.hidden)]
-    kept = matching(positions, "left_anti").select(*columns)
-    if not beside.feeds:
-        return ReplacedRows(positions, predicate, kept, None, beside)
-    gone = matching(positions, "left_semi").select(*columns, F.lit(int(Fate.DELETED)).alias(FATE))
-    kept = kept.select("*", F.lit(int(Fate.KEPT)).alias(FATE))
-    return ReplacedRows(positions, predicate, kept.union(gone), None, beside)
+def _matching(frame: DataFrame, request: WriteRequest, snapshot: Snapshot, rows: DataFrame, how: str) -> DataFrame:
+    """Rows of the table joined with the new ones."""
+    if request.replace_using is not None:
+        named = _equal(request.replace_using, frame.columns, rows.columns, snapshot)
+        return rows.alias(_TABLE).join(frame.alias(_ROWS), named, how)
+    aliased = rows if request.target_alias is None else rows.alias(request.target_alias)
+    try:
+        return aliased.join(frame, F.expr(request.replace_on or ""), how)
+    except AnalysisException as error:
+        if error_class_of(error) == "AMBIGUOUS_REFERENCE":
+            raise _ambiguous(error, snapshot) from error
+        if error_class_of(error).startswith("UNRESOLVED_COLUMN"):
+            raise _unknown(error, snapshot) from error
+        raise
 
 
 def check_using_places(request: WriteRequest, given: Sequence[str], snapshot: Snapshot) -> None:

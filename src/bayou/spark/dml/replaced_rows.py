@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of a table that new rows take the place of: an overwrite of a part is a DELETE and an append in one commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
+
+from bayou.spark.change_rows import BesideColumns
+from bayou.spark.dml.gone_files import GoneFiles
+from bayou.spark.dml.rewrite import beside_kept, kept_rows
+from bayou.spark.dml.touched_rows import find_touched
+from bayou.spark.dml.vectors import mark_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from bayou.log.deleted_rows import DeletedRows
+    from bayou.log.transaction import Transaction
+    from bayou.spark.dml.change import Change
+    from bayou.spark.new_files import NewFiles
+    from bayou.spark.row_checks import RowRule
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedRows:
+    """Rows that go, and what becomes of the files that they are in.
+
+    Attributes:
+        change: the DELETE of the rows.
+        files: the positions of the files that go, in the order of `Snapshot.files`.
+        rule: what the new rows obey; None for nothing of its own.
+        num_deleted: how many rows go; None where the log does not tell.
+        num_kept: how many rows of the files that go stay, and are written again.
+        rows: these rows, as the table has them, and where it has a change data feed those that go, too; None where none stay.
+        beside: what they have beside the table's columns.
+        marked: the rows that deletion vectors delete; None where none do.
+    """
+
+    change: Change
+    files: pa.Array
+    rule: RowRule | None
+    num_deleted: int | None
+    num_kept: int = 0
+    rows: DataFrame | None = None
+    beside: BesideColumns = field(default_factory=BesideColumns)
+    marked: DeletedRows | None = None
+
+    @classmethod
+    def of(cls, change: Change, rule: RowRule | None, *, data_change: bool = True) -> ReplacedRows:
+        """What goes with the rows that a DELETE means. New deletion vectors are written here.
+
+        Args:
+            change: the DELETE.
+            rule: what the new rows obey.
+            data_change: whether rows change; vectors say so always.
+        """
+        if change.uses_vectors and data_change and len(change.files.in_part):
+            marked, whole = mark_rows(change, find_touched(change, change.files.in_part)), change.files.whole
+            known = change.snapshot.live_rows(whole)
+            deleted = None if known.null_count else (pc.sum(known).as_py() or 0) + marked.metrics()["numDeletedRows"]
+            return cls(change, whole, rule, deleted, marked=marked)
+        gone = GoneFiles.of(change)
+        if not len(gone.left):
+            return cls(change, gone.files, rule, gone.num_deleted)
+        rows = kept_rows(change, gone.read_again)
+        return cls(change, gone.files, rule, gone.num_deleted, gone.num_kept, rows, beside_kept(change))
+
+    def take(self, transaction: Transaction, *, data_change: bool) -> tuple[int, int]:
+        """Takes the rows out; the commit depends on what was read for it from then on.
+
+        Args:
+            transaction: the write's transaction.
+            data_change: whether rows change.
+
+        Returns:
+            How many files go as a whole, and their size in bytes.
+        """
+        if self.marked is None:
+            self.change.note_reads(transaction.reads)
+        else:
+            transaction.delete_rows(self.marked)  # what was read for it is in there
+        removed = transaction.remove_files(self.change.snapshot.files().take(self.files), data_change=data_change)
+        emptied = {} if self.marked is None else self.marked.metrics()
+        return len(removed) + emptied.get("numRemovedFiles", 0), removed.size_bytes + emptied.get("numRemovedBytes", 0)
+
+    def metrics(self, added: NewFiles) -> Mapping[str, int]:
+        """What the history counts, of what differs from a write that replaces whole files.
+
+        A file with a new deletion vector counts as one that is written, and its rows as copied. Source: delta-spark,
+        `WriteIntoDelta.registerReplaceWhereMetrics`.
+
+        Args:
+            added: what was written.
+        """
+        found = {"numAddedChangeFiles": len(added.changes)}
+        copied = self.num_kept
+        if self.marked is not None:
+            again = self.marked.adds()
+            copied = self.marked.num_left
+            found["numFiles"] = len(added.files) + len(again)
+            found["numOutputRows"] = added.num_rows + copied
+            found["numOutputBytes"] = added.num_bytes + sum(each.size for each in again)
+        if self.num_deleted is None:
+            return found
+        return found | {"numCopiedRows": copied, "numDeletedRows": self.num_deleted}
+
+    def discard(self) -> None:
+        """Deletes the deletion vectors again: the commit is certainly not in the log."""
+        if self.marked is not None:
+            self.marked.discard()

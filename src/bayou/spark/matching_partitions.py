@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of the partitions that a condition is true for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.protocol.schema import StructField, StructType, schema_to_json
+from bayou.spark.directories import PartitionColumn
+from bayou.spark.jvm.bulk import Bulk
+from bayou.spark.jvm.relation import bound_predicate
+from bayou.spark.jvm.session import java_session
+from bayou.spark.types import sql_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from bayou.log.snapshot import Snapshot
+    from bayou.spark.application import Application
+
+
+def matching_partitions(application: Application, spark: SparkSession, snapshot: Snapshot, condition: Any) -> pa.Array:
+    """The files whose partition values make a condition true, by Spark's own evaluation."""
+    fields = [f for name in snapshot.partition_columns if (f := snapshot.schema.field(name)) is not None]
+    texts = snapshot.partition_texts()
+    partitions = [PartitionColumn(f.physical_name, sql_type(f.type), texts[f.physical_name].combine_chunks()) for f in fields]
+    if not snapshot.files(["path"]).num_rows:
+        return pa.array([], pa.int64())
+    jvm = application.jvm
+    groups = application.partition_groups(snapshot, application.workbench(java_session(spark)), lambda: partitions)
+    logical = StructType(tuple(StructField(f.name, f.type) for f in fields))
+    matching = Bulk.of(jvm).matching(groups.rows, bound_predicate(jvm, [condition], schema_to_json(logical)))
+    return pc.indices_nonzero(pc.is_in(groups.ids, pa.array(matching, pa.int64())))

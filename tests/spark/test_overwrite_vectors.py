@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Overwrites of a part of a table: rows that go are marked in deletion vectors, and files that keep all their rows stay."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.spark.changes import actions, feed, files, metrics, parquet_files
+from tests.spark.counting import jobs
+
+import bayou
+from bayou.errors import ConcurrentModificationError, ConstraintViolationError
+from bayou.log.transaction import Transaction
+
+VECTORS = {"delta.enableDeletionVectors": "true"}
+# In two files: 0 to 9, and 100 to 109.
+TWENTY = "select if(id < 10, id, id + 90) id, 0 v from range(0, 20, 1, 2)"
+WAYS = {
+    "replaceWhere": {"replaceWhere": "id % 100 in (3, 4) and id < 100"},
+    "replaceOn": {"replaceOn": "t.id >= s.id and t.id <= s.id + 1", "targetAlias": "t"},
+    "replaceUsing": {"replaceUsing": "id"},
+}
+GONE = {"replaceWhere": {3, 4}, "replaceOn": {3, 4}, "replaceUsing": {3}}
+
+
+@pytest.fixture(params=WAYS)
+def way(request):
+    """The option that says which rows are replaced."""
+    return request.param
+
+
+@pytest.fixture
+def table(spark, table_path):
+    bayou.write(spark.sql(TWENTY), table_path, **VECTORS)
+    return table_path
+
+
+def overwrite(spark, path, query="select 3L id, 1 v", **options):
+    spark.sql(query).alias("s").write.format("delta").mode("overwrite").options(**options).save(path)
+
+
+def ids(spark, path):
+    return sorted(row.id for row in bayou.read(spark, path).collect())
+
+
+def every_id():
+    return {*range(10), *range(100, 110)}
+
+
+def vector_files(path):
+    return files(path, "deletion_vector_*.bin")
+
+
+@pytest.mark.smoke
+def test_rows_that_go_are_marked_and_no_row_is_written_again(spark, table, way):
+    before = parquet_files(table)
+    overwrite(spark, table, **WAYS[way])
+    assert ids(spark, table) == sorted([*(every_id() - GONE[way]), 3])
+    assert len(parquet_files(table) - before) == 1
+    (marked,) = (each for each in actions(table, "add") if "deletionVector" in each)
+    assert marked["deletionVector"]["cardinality"] == len(GONE[way])
+    assert len(actions(table, "remove")) == 1
+
+
+def test_the_history_counts_a_marked_file_as_written_and_its_rows_as_copied(spark, table, way):
+    # As delta-spark does it.
+    overwrite(spark, table, **WAYS[way])
+    gone, found = len(GONE[way]), metrics(table)
+    names = ("numFiles", "numOutputRows", "numCopiedRows", "numDeletedRows", "numRemovedFiles", "numAddedChangeFiles")
+    assert [int(found[name]) for name in names] == [2, 11 - gone, 10 - gone, gone, 0, 0]
+
+
+@pytest.mark.parametrize("vectors", ["true", "false"])
+def test_files_without_such_a_row_stay_though_statistics_do_not_tell(spark, table_path, vectors):
+    bayou.write(spark.sql(TWENTY), table_path, **{"delta.enableDeletionVectors": vectors})
+    overwrite(spark, table_path, "select 50L id, 1 v", replaceWhere="id % 50 = 0 and id + 1 > 50")
+    assert len(actions(table_path, "remove")) == 1
+    assert ids(spark, table_path) == sorted([*(every_id() - {100}), 50])
+
+
+@pytest.mark.parametrize("vectors", ["true", "false"])
+def test_files_that_go_as_a_whole_are_not_read(spark, table_path, vectors):
+    bayou.write(spark.sql(TWENTY), table_path, **{"delta.enableDeletionVectors": vectors})
+    with jobs(spark) as started:
+        overwrite(spark, table_path, "select 100L id, 1 v", replaceWhere="id >= 100")
+    assert started.value == 1
+    assert ids(spark, table_path) == sorted([*range(10), 100])
+    assert int(metrics(table_path)["numDeletedRows"]) == 10
+
+
+def test_a_file_of_which_no_row_is_left_is_removed(spark, table, way):
+    query = {"replaceWhere": "id + 0 < 10", "replaceOn": "t.id < 10 and s.id < 10", "replaceUsing": "id"}[way]
+    rows = "select id, 1 v from range(10)" if way == "replaceUsing" else "select 3L id, 1 v"
+    overwrite(spark, table, rows, **{**WAYS[way], way: query})
+    assert not any("deletionVector" in each for each in actions(table, "add"))
+    assert int(metrics(table)["numRemovedFiles"]) == 1
+    assert int(metrics(table)["numDeletedRows"]) == 10
+    assert vector_files(table) == set()
+
+
+def test_a_change_data_feed_needs_no_change_files(spark, table_path, way):
+    bayou.write(spark.sql(TWENTY), table_path, **VECTORS, **{"delta.enableChangeDataFeed": "true"})
+    overwrite(spark, table_path, **WAYS[way])
+    assert actions(table_path, "cdc") == []
+    assert feed(spark, table_path, "id", "v") == sorted([*((key, 0, "delete") for key in GONE[way]), (3, 1, "insert")], key=repr)
+
+
+def test_rows_that_break_a_rule_leave_no_vector(spark, table):
+    with pytest.raises(ConstraintViolationError):
+        overwrite(spark, table, "select 5L id, 1 v", replaceWhere="id = 3")
+    assert vector_files(table) == set()
+    assert ids(spark, table) == sorted(every_id())
+
+
+def lost_race(monkeypatch, other):
+    """The next commit is tried after another one."""
+    original = Transaction.try_commit
+
+    def race(self, *arguments, **keywords):
+        monkeypatch.setattr(Transaction, "try_commit", original)
+        other()
+        return original(self, *arguments, **keywords)
+
+    monkeypatch.setattr(Transaction, "try_commit", race)
+
+
+@pytest.mark.smoke
+def test_another_writer_may_change_other_rows_of_the_same_file(spark, table, way, monkeypatch):
+    lost_race(monkeypatch, lambda: bayou.DeltaTable.forPath(spark, table).delete("id = 7"))
+    overwrite(spark, table, **WAYS[way])
+    assert ids(spark, table) == sorted([*(every_id() - GONE[way] - {7}), 3])
+    assert bayou.open(table).version() == 2
+
+
+def test_another_writer_may_add_rows_that_stay(spark, table, way, monkeypatch):
+    lost_race(monkeypatch, lambda: bayou.write(spark.sql("select 55L id, 9 v"), table, mode="append"))
+    overwrite(spark, table, **WAYS[way])
+    assert ids(spark, table) == sorted([*(every_id() - GONE[way]), 3, 55])
+
+
+@pytest.mark.parametrize("other", ["the same row", "a new row that would go"])
+def test_another_writer_of_rows_that_go_excludes_this_one(spark, table, way, other, monkeypatch):
+    def change():
+        if other == "the same row":
+            bayou.DeltaTable.forPath(spark, table).delete("id = 3")
+        else:
+            bayou.write(spark.sql("select 3L id, 9 v"), table, mode="append")
+        before.update(files(table))
+
+    before: set[str] = set()
+    lost_race(monkeypatch, change)
+    with pytest.raises(ConcurrentModificationError):
+        overwrite(spark, table, **WAYS[way])
+    assert len(before - files(table)) == 2  # the data and the vectors of the lost commit
+    assert bayou.open(table).version() == 1
+
+
+@pytest.mark.parametrize("vectors", ["true", "false"])
+def test_no_new_rows_that_only_the_shuffle_shows_to_be_none(spark, table_path, vectors):
+    bayou.write(spark.sql(TWENTY), table_path, **{"delta.enableDeletionVectors": vectors})
+    none = "select id, count(1) v from range(10) where id + rand() < -1 group by id"
+    overwrite(spark, table_path, none.replace("count(1)", "cast(count(1) as int)"), replaceWhere="id = 3")
+    assert ids(spark, table_path) == sorted(every_id() - {3})
+
+
+def test_a_session_may_say_that_no_vectors_are_written(spark, table, way):
+    spark.conf.set("spark.databricks.delta.delete.deletionVectors.persistent", "false")
+    try:
+        overwrite(spark, table, **WAYS[way])
+    finally:
+        spark.conf.unset("spark.databricks.delta.delete.deletionVectors.persistent")
+    assert vector_files(table) == set()
+    assert ids(spark, table) == sorted([*(every_id() - GONE[way]), 3])
+
+
+def without_statistics(path):
+    """Takes the statistics out of a table's only commit."""
+    log = Path(path, "_delta_log", f"{0:020}.json")
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    for each in lines:
+        each.get("add", {}).pop("stats", None)
+    log.write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
+    for each in log.parent.glob("*.crc"):
+        each.unlink()
+
+
+def test_a_file_whose_statistics_do_not_count_its_rows(spark, table_path, way):
+    bayou.write(spark.sql(TWENTY), table_path, **{"delta.enableDeletionVectors": "false"})
+    without_statistics(table_path)
+    overwrite(spark, table_path, **WAYS[way])
+    assert ids(spark, table_path) == sorted([*(every_id() - GONE[way]), 3])
