@@ -137,6 +137,8 @@ def test_a_version_is_an_integer(version):
         ("2026-01-02 03:04:05 -0130", "2026-01-02T04:34:05+00:00"),
         ("2026-01-02 03:04:05 UTC+2", "2026-01-02T01:04:05+00:00"),
         ("2026-07-02 03:04:05 Europe/Paris", "2026-07-02T01:04:05+00:00"),
+        ("2026-07-02 03:04:05 PST", "2026-07-02T10:04:05+00:00"),
+        ("2026-03-29 02:30:00 Europe/Paris", "2026-03-29T01:30:00+00:00"),
         (" 2026-01-02 ", "2026-01-02T00:00:00+00:00"),
     ],
 )
@@ -165,11 +167,17 @@ def test_values_without_a_zone_use_the_zone_given():
     for value in ("2026-01-02", dt.datetime(2026, 1, 2), dt.date(2026, 1, 2)):  # noqa: DTZ001  (the point)
         assert to_milliseconds(value, "Europe/Paris") == expected
     assert to_milliseconds("2026-01-02", "+01:00") == expected
+    assert to_milliseconds("2026-01-02", "ECT") == expected  # a short name of Java's
+
+
+def test_a_zone_that_is_none_is_refused():
+    with pytest.raises(InvalidTimestampError, match="no time zone 'Mars/Base'"):
+        to_milliseconds("2026-01-02 00:00:00Z", "Mars/Base")
 
 
 def test_a_zone_in_the_value_goes_before_the_zone_given():
     value = dt.datetime(2026, 1, 2, tzinfo=dt.timezone.utc)
-    assert to_milliseconds(value, "Europe/Paris") == to_milliseconds("2026-01-02 00:00Z")
+    assert to_milliseconds(value, "Europe/Paris") == to_milliseconds("2026-01-02 00:00:00Z")
 
 
 @given(st.datetimes(timezones=st.just(dt.timezone.utc)))
