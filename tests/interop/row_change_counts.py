@@ -37,12 +37,17 @@ def facts(path: str, version: int) -> dict[str, Any]:
     return {
         "operation": info["operation"],
         "parameters": sorted(info["operationParameters"]),
-        "metrics": sorted(info["operationMetrics"]),
+        "metrics": sorted(name for name in info["operationMetrics"] if info["operation"] != "WRITE" or not _is_left_out(name)),
         "metadata": metadata,
         "protocol": actions.get("protocol"),
         # The mark of used row ids moves where files are written, which one may do for nothing; `_compare_ids` looks at ids.
         "domains": sorted(each["domain"] for each in actions.get("domainMetadata", ()) if each["domain"] != "delta.rowTracking"),
     }
+
+
+def _is_left_out(name: str) -> bool:
+    """Whether delta-spark leaves a metric of an overwrite out, where it adds no file."""
+    return name in ("numOutputRows", "numCopiedRows", "numDeletedRows")
 
 
 def _plain(schema: str) -> str:
@@ -55,7 +60,8 @@ def row_counts(path: str, version: int) -> dict[str, str]:
     info = commit(path, version)["commitInfo"][0]
     found = {name: count for name, count in info["operationMetrics"].items() if ROWS.match(name)}
     if info["operation"] == "WRITE":
-        found["numOutputRows"] = info["operationMetrics"]["numOutputRows"]
+        metrics = {name: int(count) for name, count in info["operationMetrics"].items()}
+        found = {"new rows": str(metrics.get("numOutputRows", 0) - metrics.get("numCopiedRows", 0))}
     return found
 
 
@@ -76,6 +82,22 @@ def check_counts(path: str, version: int) -> None:
         found = counts_of(live, actions)
         said = said_of(metrics, merge=info["operation"] == "MERGE")
         assert {name: found[name] for name in said} == said, (info["operation"], version, metrics)
+    if info["operation"] == "WRITE" and "numDeletedRows" in metrics:
+        _check_replaced(live, actions, metrics)
+
+
+def _check_replaced(live: dict[str, dict[str, Any]], actions: dict[str, list[dict[str, Any]]], metrics: dict[str, int]) -> None:
+    """The same of an overwrite of a part. A file with a new vector counts as written, and its rows as copied."""
+    found = counts_of(live, actions)
+    marked = [each for each in actions.get("add", ()) if each["path"] in live]
+    left = sum(map(_rows, marked))
+    assert metrics["numDeletedRows"] == found["left"] - (metrics["numCopiedRows"] - left), metrics
+    assert metrics["numOutputRows"] == found["written"] + left, metrics
+    assert metrics["numFiles"] == found["files added"] + len(marked), metrics
+    assert metrics["numOutputBytes"] == found["bytes added"] + sum(each["size"] for each in marked), metrics
+    assert metrics["numRemovedFiles"] == found["files removed"], metrics
+    assert metrics["numRemovedBytes"] == found["bytes removed"], metrics
+    assert metrics["numAddedChangeFiles"] == found["change files"], metrics
 
 
 def apply(live: dict[str, dict[str, Any]], actions: dict[str, list[dict[str, Any]]]) -> None:

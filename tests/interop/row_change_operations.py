@@ -59,6 +59,22 @@ class Append:
 
 
 @dataclass(frozen=True)
+class Replace:
+    """Rows in the place of those for which a condition is true; all columns by position."""
+
+    condition: str
+    query: str
+    by_method: bool = False
+
+    def sql(self, table: str) -> str:
+        return f"insert into {table} replace where {self.condition} select * from ({self.query}) where {self.condition}"
+
+    def run(self, spark: Any, path: str) -> None:
+        rows = spark.sql(f"select * from ({self.query}) where {self.condition}")
+        rows.write.format("delta").mode("overwrite").option("replaceWhere", self.condition).save(path)
+
+
+@dataclass(frozen=True)
 class Delete:
     """A DELETE, of all rows where there is no condition."""
 

@@ -8,7 +8,17 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from tests.interop.row_change_columns import COLUMNS
-from tests.interop.row_change_operations import Append, Clause, Delete, Merge, Story, Table, Update, rows_query
+from tests.interop.row_change_operations import (
+    Append,
+    Clause,
+    Delete,
+    Merge,
+    Replace,
+    Story,
+    Table,
+    Update,
+    rows_query,
+)
 
 FIELDS = {"s.a": ("{t}s.a + 1", "9L", "null", "'8'"), "s.b": ("'field'", "null", "{t}id")}
 PARTITIONS = ("k", "t", "day", "d", "g")
@@ -142,11 +152,18 @@ def deletes(draw: Any, table: Table) -> Delete:
 
 
 @st.composite
+def replaces(draw: Any, table: Table) -> Replace:
+    generated = f", {GENERATED[table.generated]} as g" if table.generated else ""
+    query = rows_query(table.columns, draw(rows(8)), extra=generated)
+    return Replace(draw(conditions(table.columns)), query, draw(st.booleans()))
+
+
+@st.composite
 def stories(draw: Any) -> Story:
     """A random story."""
     table = draw(tables())
     appends = rows(6).map(lambda given: Append(table.columns, rows_query(table.columns, given)))
-    each = st.one_of(merges(table), merges(table), updates(table), deletes(table), appends)
+    each = st.one_of(merges(table), merges(table), updates(table), deletes(table), replaces(table), appends)
     operations = tuple(draw(st.lists(each, min_size=2, max_size=6)))
     return Story(table, operations, (draw(updates(table)), draw(deletes(table))))
 

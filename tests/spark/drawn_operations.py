@@ -119,7 +119,24 @@ class Merge:
         return merge.execute()
 
 
-Operation = Append | Delete | Update | Merge
+@dataclass(frozen=True)
+class Replace:
+    """An overwrite: new rows in the place of those that a condition is true for."""
+
+    where: Where
+    new: Rows
+
+    def changes(self, rows: Rows) -> list[Change]:
+        gone: list[Change] = [("delete", key, value) for key, value in rows.items() if self.where.holds(key, value)]
+        return [*gone, *(("insert", key, value) for key, value in self.new.items())]
+
+    def run(self, spark: SparkSession, path: str, txn: tuple[str, int]) -> Any:
+        values = ", ".join(f"({key}L, {value}L)" for key, value in self.new.items())
+        new = spark.sql(f"select * from values {values} as new(id, v)").coalesce(1)
+        return bayou.write(new, path, mode="overwrite", txn=txn, replaceWhere=self.where.sql)
+
+
+Operation = Append | Delete | Update | Merge | Replace
 
 
 def _updated(key: int, before: int, after: int) -> Sequence[Change]:
@@ -129,9 +146,11 @@ def _updated(key: int, before: int, after: int) -> Sequence[Change]:
 def drawn(seed: int, writer: int, number: int) -> Operation:
     """The operation of a writer that has a number."""
     random = Random(f"{seed} {writer} {number}")
-    kind = random.choice(["append"] * 4 + ["delete"] * 4 + ["update"] * 5 + ["merge"] * 6 + ["rewrite"])
+    kind = random.choice(["append"] * 4 + ["delete"] * 4 + ["update"] * 5 + ["merge"] * 6 + ["replace"] * 3 + ["rewrite"])
+    first = KEYS + (1000 * number + writer) * _APPENDED
+    if kind == "replace":
+        return _replace(random, first)
     if kind == "append":
-        first = KEYS + (1000 * number + writer) * _APPENDED
         return Append(range(first, first + _APPENDED))
     if kind == "delete":
         return Delete(_where(random))
@@ -139,6 +158,18 @@ def drawn(seed: int, writer: int, number: int) -> Operation:
         source = {key: random.randrange(MODULUS) for key in random.sample(range(KEYS), random.randint(1, 8))}
         return Merge(source, random.random() < 0.2, _where(random) if random.random() < 0.2 else None)
     return Update(None if kind == "rewrite" else _where(random), random.randrange(10))
+
+
+def _replace(random: Random, unused: int) -> Replace:
+    """Rows for others, by their values or by their ids; `unused` is an id that no other operation gives to a row."""
+    modulus = random.choice([5, 7, 9, 11])
+    rest = random.randrange(modulus)
+    by_value = Where(f"v % {modulus} = {rest}", lambda _, value: value % modulus == rest)
+    first = random.randrange(KEYS)
+    last = first + random.randint(0, 5)
+    by_id = Where(f"id between {first} and {last}", lambda key, _: first <= key <= last)
+    new = {key: random.randrange(MODULUS) for key in random.sample(range(first, last + 1), random.randint(1, last - first + 1))}
+    return random.choice([Replace(by_value, {unused: rest, unused + 1: rest + modulus}), Replace(by_id, new)])
 
 
 def _where(random: Random) -> Where:
