@@ -70,8 +70,7 @@ class Replace:
         return f"insert into {table} replace where {self.condition} select * from ({self.query}) where {self.condition}"
 
     def run(self, spark: Any, path: str) -> None:
-        rows = spark.sql(f"select * from ({self.query}) where {self.condition}")
-        rows.write.format("delta").mode("overwrite").option("replaceWhere", self.condition).save(path)
+        spark.sql(self.sql(f"delta.`{path}`"))
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,7 @@ def deletes(draw: Any, table: Table) -> Delete:
 def replaces(draw: Any, table: Table) -> Replace:
     generated = f", {GENERATED[table.generated]} as g" if table.generated else ""
     query = rows_query(table.columns, draw(rows(8)), extra=generated)
-    return Replace(draw(conditions(table.columns)), query, draw(st.booleans()))
+    return Replace(draw(conditions(table.columns)), query)
 
 
 @st.composite

@@ -13,6 +13,7 @@ from tests.spark.counting import jobs
 import bayou
 from bayou.errors import ConcurrentModificationError, ConstraintViolationError
 from bayou.log.transaction import Transaction
+from bayou.spark.dml import replace_on
 
 VECTORS = {"delta.enableDeletionVectors": "true"}
 # In two files: 0 to 9, and 100 to 109.
@@ -191,3 +192,90 @@ def test_a_file_whose_statistics_do_not_count_its_rows(spark, table_path, way):
     without_statistics(table_path)
     overwrite(spark, table_path, **WAYS[way])
     assert ids(spark, table_path) == sorted([*(every_id() - GONE[way]), 3])
+
+
+def test_counts_are_those_of_the_commit_that_came_second(spark, table, way, monkeypatch):
+    lost_race(monkeypatch, lambda: bayou.DeltaTable.forPath(spark, table).delete("id = 7"))
+    overwrite(spark, table, **WAYS[way])
+    gone, found = len(GONE[way]), metrics(table)
+    names = ("numFiles", "numOutputRows", "numCopiedRows", "numDeletedRows", "numRemovedFiles")
+    assert [int(found[name]) for name in names] == [2, 10 - gone, 9 - gone, gone, 0]
+
+
+def test_counts_of_a_file_that_lost_its_last_rows_to_both(spark, table, way, monkeypatch):
+    stays = ", ".join(map(str, GONE[way]))
+    lost_race(monkeypatch, lambda: bayou.DeltaTable.forPath(spark, table).delete(f"id < 10 and id not in ({stays})"))
+    overwrite(spark, table, **WAYS[way])
+    found = metrics(table)
+    assert [int(found[name]) for name in ("numFiles", "numOutputRows", "numCopiedRows", "numRemovedFiles")] == [1, 1, 0, 1]
+
+
+@pytest.mark.parametrize("option", ["replaceOn", "replaceUsing"])
+def test_two_writers_of_other_rows_into_an_empty_table(spark, table_path, option, monkeypatch):
+    bayou.write(spark.sql(f"{TWENTY} limit 0"), table_path, **VECTORS)
+    options = {"replaceUsing": "id"} if option == "replaceUsing" else {"replaceOn": "t.id = s.id", "targetAlias": "t"}
+    lost_race(monkeypatch, lambda: overwrite(spark, table_path, "select 5L id, 1 v", **options))
+    overwrite(spark, table_path, "select 6L id, 1 v", **options)
+    assert ids(spark, table_path) == [5, 6]
+
+
+def test_new_files_are_deleted_where_the_winner_cannot_be_looked_at(spark, table, way, monkeypatch):
+    def fails(*_):
+        raise RuntimeError("the cluster is gone")
+
+    def other():
+        bayou.write(spark.sql("select id, 9 v from range(55, 60, 1, 1)"), table, mode="append")
+        monkeypatch.setattr("bayou.spark.dml.vectors.count_touched", fails)
+        before.update(files(table))
+
+    before: set[str] = set()
+    lost_race(monkeypatch, other)
+    condition = {"replaceWhere": "id % 100 in (3, 4) and id + 1 < 99"} if way == "replaceWhere" else WAYS[way]
+    with pytest.raises(RuntimeError, match="the cluster is gone"):
+        overwrite(spark, table, **condition)
+    assert len(before - files(table)) == 2  # the data and the vectors
+    assert bayou.open(table).version() == 1
+
+
+def test_a_column_with_the_name_of_sparks_facts_about_files(spark, table_path):
+    bayou.write(spark.sql("select id, 'x' _metadata from range(0, 10, 1, 1)"), table_path, **VECTORS)
+    overwrite(spark, table_path, "select 3L id, 'y' _metadata", replaceWhere="id % 10 = 3")
+    bayou.DeltaTable.forPath(spark, table_path).delete("id % 10 = 4")
+    bayou.DeltaTable.forPath(spark, table_path).update("id % 10 = 5", {"_metadata": "'z'"})
+    found = sorted(tuple(row) for row in bayou.read(spark, table_path).where("_metadata <> 'x'").collect())
+    assert found == [(3, "y"), (5, "z")]
+    assert ids(spark, table_path) == [0, 1, 2, 3, 5, 6, 7, 8, 9]
+    assert vector_files(table_path) == set()
+
+
+def test_a_writer_may_have_an_id_of_its_own_where_the_session_has_half_of_one(spark, table, way):
+    spark.conf.set("spark.databricks.delta.write.txnAppId", "session")
+    try:
+        for _ in range(2):
+            overwrite(spark, table, **WAYS[way], txnAppId="writer", txnVersion="1")
+    finally:
+        spark.conf.unset("spark.databricks.delta.write.txnAppId")
+    assert bayou.open(table).version() == 1
+
+
+def test_texts_that_are_compared_with_chars_are_padded(spark, table_path):
+    spark.sql(f"create table delta.`{table_path}` (c char(5), v int) using delta")
+    spark.sql(f"insert into delta.`{table_path}` values ('ab', 1), ('cd', 2)")
+    overwrite(spark, table_path, "select 'ef' c, 3 v", replaceOn="t.c = 'ab' and s.v > 0", targetAlias="t")
+    assert sorted(row.v for row in bayou.read(spark, table_path).collect()) == [2, 3]
+
+
+def test_rows_that_depend_on_a_table_by_a_subquery_are_evaluated_once(spark, table_path, tmp_path, monkeypatch):
+    source = str(tmp_path / "source")
+    bayou.write(spark.sql("select 3L id"), source)
+    bayou.write(spark.sql(TWENTY), table_path)
+    original = replace_on.rows_replaced_on
+
+    def meanwhile(*arguments):
+        found = original(*arguments)
+        bayou.write(spark.sql("select 5L id"), source, mode="append")
+        return found
+
+    monkeypatch.setattr("bayou.spark.writer.rows_replaced_on", meanwhile)
+    overwrite(spark, table_path, f"select (select max(id) from delta.`{source}`) id, 1 v", replaceUsing="id")
+    assert ids(spark, table_path) == sorted(every_id())

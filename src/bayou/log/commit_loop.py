@@ -84,6 +84,7 @@ class CommitLoop:
         staged: its actions, as the last attempt wrote them.
         commit_info: its provenance, as the last attempt wrote it.
         configuration: the table's properties, as the last attempt found or set them.
+        is_abandoned: whether a race was lost, and what has to be known of the winners could not be found out.
     """
 
     def __init__(
@@ -107,6 +108,7 @@ class CommitLoop:
         self.staged = staged
         self.commit_info: dict[str, Any] = {}
         self.configuration: Mapping[str, str] = {}
+        self.is_abandoned = False
         self._log = log
         self._snapshot = snapshot
         self._reads = reads
@@ -149,7 +151,8 @@ class CommitLoop:
                     return Unchanged(winners[-1].version, "replayed")
                 return self._conflicted(error, attempt)
             except BaseException:
-                # The race is lost and no other put has begun: nothing can name them any more.
+                # No other put has begun: nothing can name what was written for the commit any more.
+                self.is_abandoned = True
                 if self._rows is not None:
                     self._rows.discard()
                 raise

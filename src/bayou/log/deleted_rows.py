@@ -41,6 +41,8 @@ _OTHER_NAMES: Final[Mapping[str, str]] = {
     "numDeletionVectorsRemoved": "numTargetDeletionVectorsRemoved",
     "numDeletionVectorsUpdated": "numTargetDeletionVectorsUpdated",
 }
+# The metric by which an overwrite is known: no other operation that deletes rows has it.
+_OF_WRITE: Final = "numFiles"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +118,6 @@ class DeletedRows:
         """The actions that put those with rows left in again."""
         return [_marked(each) for each in self.files.values() if each.is_changed and not each.leaves]
 
-    @property
-    def num_left(self) -> int:
-        """How many rows are left in the files with new vectors."""
-        left = [each for each in self.files.values() if each.is_changed]
-        return sum(each.num_records - each.gone.cardinality - each.rows.cardinality for each in left)
-
     def applied(self, staged: StagedActions) -> StagedActions:
         """The actions of a commit with these, too."""
         return replace(staged, removes=[*staged.removes, *self.removes()], adds=[*staged.adds, *self.adds()])
@@ -144,6 +140,20 @@ class DeletedRows:
             "numDeletionVectorsUpdated": sum(1 for each in had if not each.leaves),
         }
 
+    def metrics_of_write(self) -> dict[str, int]:
+        """What an overwrite counts of the files with new vectors: as files that are written, and their rows as copied.
+
+        Source: delta-spark's `WriteIntoDelta.registerReplaceWhereMetrics`.
+        """
+        marked = [each for each in self.files.values() if each.is_changed and not each.leaves]
+        left = sum(each.num_records - each.gone.cardinality - each.rows.cardinality for each in marked)
+        size = sum(each.live.size for each in marked)
+        return {"numFiles": len(marked), "numOutputBytes": size, "numOutputRows": left, "numCopiedRows": left}
+
+    def _all_metrics(self, metrics: Mapping[str, object]) -> dict[str, int]:
+        """What an operation with some metrics counts of these rows."""
+        return self.metrics() | (self.metrics_of_write() if _OF_WRITE in metrics else {})
+
     def corrected(self, metrics: Mapping[str, object], first: DeletedRows) -> dict[str, object]:
         """An operation's metrics after a rebase: what it counted, by either set of names, and what is different by now.
 
@@ -151,8 +161,8 @@ class DeletedRows:
             metrics: what the operation counted when it had made the first actions.
             first: those actions.
         """
-        before, found = first.metrics(), dict(metrics)
-        for name, now in self.metrics().items():
+        before, found = first._all_metrics(metrics), dict(metrics)
+        for name, now in self._all_metrics(metrics).items():
             for known in (name, _OTHER_NAMES.get(name, name)):
                 counted = metrics.get(known)
                 if isinstance(counted, int):

@@ -49,6 +49,7 @@ class _State(enum.Enum):
     OPEN = "open"
     COMMITTED = "committed"
     FAILED = "failed"
+    ABANDONED = "given up"
     LEFT = "left"
 
 
@@ -125,6 +126,11 @@ class Transaction:
         self._state = _State.OPEN
         self._txn = _checked_txn(txn, log.table_uri)
         self._inside = contextlib.ExitStack()
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether a commit failed, by whatever error, while certainly nothing of it was in the log."""
+        return self._state is _State.ABANDONED
 
     def __enter__(self) -> Self:
         """The transaction itself; until the block is left, Spark reads its table through it, too."""
@@ -326,15 +332,19 @@ class Transaction:
             self._state = _State.COMMITTED
             self._discard_vectors()
             return Unchanged(self.read_version, "replayed")
+        loop = None
         try:
             loop = self._loop(actions, new_files=new_files, may_be_empty=may_be_empty)
+            outcome = None if loop is None else loop.run(self._max_attempts, metrics)
         except BaseException:
-            self._discard_vectors()
+            if loop is None or loop.is_abandoned:
+                self._state = _State.ABANDONED
+            if loop is None:
+                self._discard_vectors()
             raise
-        if loop is None:
+        if loop is None or outcome is None:
             self._state = _State.COMMITTED
             return Unchanged(self.read_version, "empty")
-        outcome = loop.run(self._max_attempts, metrics)
         if isinstance(outcome, (Committed, Unchanged)):
             self._state = _State.COMMITTED
         if isinstance(outcome, (Conflicted, Unchanged)):

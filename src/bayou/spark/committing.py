@@ -44,7 +44,7 @@ def commit_new_files(
     """Commits new files, or takes back what was made where nothing was committed.
 
     Where the store fails during the commit, it may be in the log all the same, and everything stays. So it does after errors
-    that say nothing of the commit, as an interrupt.
+    that say nothing of the commit, as an interrupt, unless no attempt was made at that moment.
 
     Args:
         transaction: the operation's transaction, with all that it removes.
@@ -63,10 +63,9 @@ def commit_new_files(
         transaction.log.store.sync(added.relative_paths)
     try:
         outcome = transaction.commit([*(added.head or head), *added.actions], metrics=metrics, new_files=True)
-    except StorageError:
-        raise
-    except DeltaError as error:
-        if not spares(error):
+    except BaseException as error:
+        is_out = isinstance(error, DeltaError) and not isinstance(error, StorageError) and not spares(error)
+        if is_out or transaction.is_abandoned:
             take_back()
         raise
     if isinstance(outcome, Unchanged):

@@ -27,6 +27,7 @@ from bayou.spark.jvm.session import java_session, settings_of
 from bayou.spark.reader import check_types
 from bayou.spark.row_ids import RowIdColumns
 from bayou.spark.scan import EVERY_FILE, Scan, is_file_metadata
+from bayou.spark.scan import METADATA as FILE_METADATA
 from bayou.spark.session_transaction import session_transaction
 from bayou.spark.types import incompatible, readable_schema
 from bayou.spark.write_settings import batch_of
@@ -123,8 +124,7 @@ class Change:
         condition: which rows it means.
         files: in which files they are.
         settings: the session's settings.
-        txn: an application's id and a version of its own, for which the rows are changed once.
-        given_txn: the same where it does not come from the session's settings.
+        txn: an application's id and a version of its own, for which the rows are changed once; None for the session's.
         matching: joins rows of the table with those that say which of them are meant, `left_semi` or `left_anti`, where the
             condition does not say it alone; None where it does.
     """
@@ -137,7 +137,6 @@ class Change:
     files: ChosenFiles
     settings: Mapping[str, str] = field(repr=False)
     txn: tuple[str, int] | None
-    given_txn: tuple[str, int] | None = None
     matching: Callable[[DataFrame, str], DataFrame] | None = None
 
     @property
@@ -157,12 +156,14 @@ class Change:
 
     @property
     def uses_vectors(self) -> bool:
-        """Whether the table has rows deleted by deletion vectors, and the session does not say otherwise."""
+        """Whether the table has rows deleted by deletion vectors, rows have numbers, and the session does not say otherwise."""
         setting = _PERSISTENT_VECTORS[self.operation]
         if self.settings.get(setting, "true").lower() != "true":
             return False
         enabled = properties.ENABLE_DELETION_VECTORS.read(self.snapshot.metadata.configuration)
-        return bool(enabled) and "deletionVectors" in writer_features(self.snapshot.protocol)
+        # Rows cannot be numbered where a column of the table has the name of Spark's facts about its files.
+        is_numbered = self.snapshot.schema.field(FILE_METADATA) is None
+        return bool(enabled) and "deletionVectors" in writer_features(self.snapshot.protocol) and is_numbered
 
     def plan(self, way: Way, *, reads: pa.Array) -> RowChangePlan:
         """What is going to be done.
@@ -201,7 +202,7 @@ class Change:
             self.operation,
             parameters,
             settings=self.settings,
-            txn=self.txn,
+            txn=batch_of(self.settings, self.snapshot.table_uri) if self.txn is None else self.txn,
         )
 
     def note_reads(self, reads: ReadSet) -> None:
@@ -336,9 +337,8 @@ def change_of(
     check_not_append_only(snapshot.metadata, f"{operation} changes its rows", snapshot.table_uri, snapshot.version)
     condition = row_condition(application, snapshot, operation, expressions)
     settings = settings_of(target.spark)
-    batch = batch_of(settings, snapshot.table_uri) if txn is None else txn
     files = choose_files(application, target.spark, snapshot, condition)
-    return Change(target, operation, snapshot, expressions, condition, files, settings, batch, txn)
+    return Change(target, operation, snapshot, expressions, condition, files, settings, txn)
 
 
 def table_columns(snapshot: Snapshot) -> str:

@@ -109,7 +109,7 @@ def run(change: Change, execute: Callable[[Transaction], RowChangeResult]) -> Ro
     if result.committed:
         target = change.target
         refresh_caches(target.spark, change.snapshot.table_uri, target.application.jvm, target.storage_options)
-    spend_batch(change.target.spark, change.settings, change.given_txn, result)
+    spend_batch(change.target.spark, change.settings, change.txn, result)
     return result
 
 

@@ -12,6 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidOptionError
+from bayou.protocol.char_varchar import DECLARED_TYPE, type_with_chars
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.dml.change import Target, change_of, table_columns
 from bayou.spark.dml.replaced_rows import ReplacedRows
@@ -75,7 +76,8 @@ def _matching(frame: DataFrame, request: WriteRequest, snapshot: Snapshot, rows:
     if request.replace_using is not None:
         named = _equal(request.replace_using, frame.columns, rows.columns, snapshot)
         return rows.alias(_TABLE).join(frame.alias(_ROWS), named, how)
-    aliased = rows if request.target_alias is None else rows.alias(request.target_alias)
+    declared = _declared(rows, snapshot)
+    aliased = declared if request.target_alias is None else declared.alias(request.target_alias)
     try:
         return aliased.join(frame, F.expr(request.replace_on or ""), how)
     except AnalysisException as error:
@@ -84,6 +86,15 @@ def _matching(frame: DataFrame, request: WriteRequest, snapshot: Snapshot, rows:
         if error_class_of(error).startswith("UNRESOLVED_COLUMN"):
             raise _unknown(error, snapshot) from error
         raise
+
+
+def _declared(rows: DataFrame, snapshot: Snapshot) -> DataFrame:
+    """Rows of the table whose char columns are known to Spark as such: it pads what a condition compares them with."""
+    declared = {each.name: kind for each in snapshot.schema.fields if (kind := type_with_chars(each)) is not None}
+    if not declared:
+        return rows
+    metadata = {name: {DECLARED_TYPE: kind} for name, kind in declared.items()}
+    return rows.select(*(F.col(quoted_name(each)).alias(each, metadata=metadata.get(each, {})) for each in rows.columns))
 
 
 def check_using_places(request: WriteRequest, given: Sequence[str], snapshot: Snapshot) -> None:

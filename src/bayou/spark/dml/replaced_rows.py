@@ -60,7 +60,7 @@ class ReplacedRows:
             rule: what the new rows obey.
             data_change: whether rows change; vectors say so always.
         """
-        if change.uses_vectors and data_change and len(change.files.in_part):
+        if change.uses_vectors and data_change:
             marked, whole = mark_rows(change, find_touched(change, change.files.in_part)), change.files.whole
             known = change.snapshot.live_rows(whole)
             deleted = None if known.null_count else (pc.sum(known).as_py() or 0) + marked.metrics()["numDeletedRows"]
@@ -92,23 +92,18 @@ class ReplacedRows:
     def metrics(self, added: NewFiles) -> Mapping[str, int]:
         """What the history counts, of what differs from a write that replaces whole files.
 
-        A file with a new deletion vector counts as one that is written, and its rows as copied. Source: delta-spark,
-        `WriteIntoDelta.registerReplaceWhereMetrics`.
+        A file with a new deletion vector counts as one that is written, and its rows as copied.
 
         Args:
             added: what was written.
         """
-        found = {"numAddedChangeFiles": len(added.changes)}
-        copied = self.num_kept
-        if self.marked is not None:
-            again = self.marked.adds()
-            copied = self.marked.num_left
-            found["numFiles"] = len(added.files) + len(again)
-            found["numOutputRows"] = added.num_rows + copied
-            found["numOutputBytes"] = added.num_bytes + sum(each.size for each in again)
+        again = {} if self.marked is None else self.marked.metrics_of_write()
+        written = {"numFiles": len(added.files), "numOutputRows": added.num_rows, "numOutputBytes": added.num_bytes}
+        found = {name: count + again.get(name, 0) for name, count in written.items()}
+        found["numAddedChangeFiles"] = len(added.changes)
         if self.num_deleted is None:
             return found
-        return found | {"numCopiedRows": copied, "numDeletedRows": self.num_deleted}
+        return found | {"numCopiedRows": again.get("numCopiedRows", self.num_kept), "numDeletedRows": self.num_deleted}
 
     def discard(self) -> None:
         """Deletes the deletion vectors again: the commit is certainly not in the log."""

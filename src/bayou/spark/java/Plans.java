@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.InputFileName;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.objects.AssertNotNull;
+import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -88,6 +89,19 @@ public class Plans {
     }
     for (Iterator i = others.iterator(); i.hasNext();) wanted.remove(Long.valueOf(((Attribute) i.next()).exprId().id()));
     return wanted.isEmpty() ? given : meant(given, wanted);
+  }
+
+  // An expression with the calls of Python's functions in the places of their results, which Spark's optimizer has moved into `plan`.
+  public static Expression called(Expression given, LogicalPlan plan) {
+    while (plan instanceof BaseEvalPython) {
+      java.util.HashMap calls = new java.util.HashMap();
+      Iterator results = ((BaseEvalPython) plan).resultAttrs().iterator();
+      for (Iterator i = ((BaseEvalPython) plan).udfs().iterator(); i.hasNext();)
+        calls.put(Long.valueOf(((Attribute) results.next()).exprId().id()), i.next());
+      given = meant(given, calls);
+      plan = (LogicalPlan) plan.children().head();
+    }
+    return given;
   }
 
   private static Expression meant(Expression given, final java.util.HashMap wanted) {

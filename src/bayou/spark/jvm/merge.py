@@ -204,7 +204,7 @@ def is_stable(jvm: Jvm, frame: DataFrame) -> bool:
             return False
         if "UDF(" in node.expressions().toString() or "UserDefined" in node.expressions().toString():
             return False
-        pending += jvm.list_of(node.children())
+        pending += [*jvm.list_of(node.children()), *jvm.list_of(node.subqueries())]
     return True
 
 

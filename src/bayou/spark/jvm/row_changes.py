@@ -248,13 +248,26 @@ def condition_of_statement(statement: JavaObject) -> JavaObject | None:
 
 def taken_apart(jvm: Jvm, statement: JavaObject) -> Expressions:
     """The parts of a resolved DeleteFromTable or UpdateTable."""
-    relation = statement.table()
+    table = statement.table()
+    relation, calls = table, _has_calls(table)
+    while _has_calls(relation):
+        relation = relation.child()
     condition = condition_of_statement(statement)
-    if condition is not None and Adapters.known(jvm) is not None:
+    has_adapters = Adapters.known(jvm) is not None
+    if condition is not None and has_adapters:
         condition = jvm.static("bayou.Plans").padded(condition, DECLARED_TYPE)
+        condition = jvm.static("bayou.Plans").called(condition, table) if calls else condition
     if statement.nodeName() == "DeleteFromTable":
         return Expressions(relation, relation.output(), condition)
-    return Expressions(relation, relation.output(), condition, assignments_of(jvm, statement))
+    assignments = assignments_of(jvm, statement)
+    if calls and has_adapters:
+        assignments = [(key, jvm.static("bayou.Plans").called(value, table)) for key, value in assignments]
+    return Expressions(relation, relation.output(), condition, assignments)
+
+
+def _has_calls(relation: JavaObject) -> bool:
+    """Whether a node computes Python's functions: the optimizer moves them there out of a statement's condition."""
+    return bool(relation.getClass().getSimpleName().endswith("EvalPython"))
 
 
 def assignments_of(jvm: Jvm, node: JavaObject) -> list[tuple[JavaObject, JavaObject]]:
@@ -276,6 +289,8 @@ def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
         jvm: the bridge.
         relation: the node; where the table is cached, the one that Spark puts in its place.
     """
+    while _has_calls(relation):
+        relation = relation.child()
     names = [each.name() for each in jvm.list_of(relation.output())]
     if relation.getClass().getSimpleName() == "InMemoryRelation":
         relation = jvm.static("bayou.Plans").cached(relation)
