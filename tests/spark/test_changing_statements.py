@@ -334,3 +334,39 @@ def test_a_condition_without_columns_is_asked_of_the_rows_that_are_replaced(spar
             "replaceWhere", "raise_error('mine') is null"
         ).saveAsTable(people)
     assert rows(spark, people) == [(1, "a"), (2, "b")]
+
+
+@pytest.mark.smoke
+@pytest.mark.skipif(not SAYS_SO, reason="Spark has variables from 4.0 on")
+def test_a_statement_may_name_the_sessions_variables(spark, people):
+    spark.sql("declare or replace variable wanted bigint default 2")
+    try:
+        spark.sql(f"update {people} set name = concat(name, wanted) where id = wanted")
+        bayou.DeltaTable.forName(spark, people).update("id + 1 = wanted", {"name": "cast(wanted as string)"})
+        assert rows(spark, people) == [(1, "2"), (2, "b2")]
+        source = "(select explode(array(2L, 3L)) i)"
+        spark.sql(
+            f"merge into {people} t using {source} s on t.id = s.i and s.i >= wanted "
+            "when matched then update set name = concat('m', wanted) "
+            "when not matched and s.i > wanted then insert (id, name) values (i, wanted)"
+        )
+        assert rows(spark, people) == [(1, "2"), (2, "m2"), (3, "2")]
+        spark.sql(f"delete from {people} where id = wanted")
+        assert rows(spark, people) == [(1, "2"), (3, "2")]
+    finally:
+        spark.sql("drop temporary variable wanted")
+
+
+@pytest.mark.skipif(not SAYS_SO, reason="Spark has functions in SQL from 4.0 on")
+def test_functions_in_sql_are_refused_by_sparks_name_for_them(spark, people):
+    spark.sql("create or replace temporary function one_more(x bigint) returns bigint return x + 1")
+    source = "(select 2L i)"
+    for statement in (
+        f"delete from {people} where one_more(id) = 2",
+        f"update {people} set id = one_more(id)",
+        f"merge into {people} t using {source} s on t.id = one_more(s.i) when matched then delete",
+        f"merge into {people} t using {source} s on t.id = s.i when matched then update set id = one_more(s.i)",
+    ):
+        with pytest.raises(AnalysisException, match="UNSUPPORTED_SQL_UDF_USAGE"):
+            spark.sql(statement).collect()
+    assert rows(spark, people) == [(1, "a"), (2, "b")]

@@ -81,11 +81,19 @@ def update_statement(
     output = table.output()
     values = _resolved(jvm, spark, table, [meant(jvm, value, handed_out, output) for _, value in assignments])
     # Spark would cast the values to the columns' types, structs by position; so that it does not, each column is set to itself.
-    assignment = jvm.static(f"{_LOGICAL}.Assignment")
+    update, assignment = jvm.static(f"{_LOGICAL}.UpdateTable"), jvm.static(f"{_LOGICAL}.Assignment")
     made = [assignment(name, name) for name, _ in assignments]
-    where = jvm.none if condition is None else jvm.some(meant(jvm, condition, handed_out, output))
-    execution = _execution(jvm, spark, jvm.static(f"{_LOGICAL}.UpdateTable")(table, jvm.seq(made), where))
-    return execution.analyzed(), execution.optimizedPlan(), values
+    named = _execution(jvm, spark, update(table, jvm.seq(made), jvm.none)).analyzed()
+    if condition is None:
+        return named, named, values
+    # The session's variables are known to the condition of a DELETE, and not to that of an UPDATE.
+    where = jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, meant(jvm, condition, handed_out, output))
+    execution = _execution(jvm, spark, where)
+    analysed, optimised = (
+        update(each.table(), named.assignments(), jvm.some(each.condition()))
+        for each in (execution.analyzed(), execution.optimizedPlan())
+    )
+    return analysed, optimised, values
 
 
 def written(jvm: Jvm, statement: JavaObject) -> JavaObject | None:
@@ -165,6 +173,21 @@ def _resolved(jvm: Jvm, spark: SparkSession, table: JavaObject, values: Sequence
     condition = jvm.static(f"{_EXPRESSIONS}.IsNotNull")(jvm.static(f"{_EXPRESSIONS}.CreateNamedStruct")(pairs))
     analysed = _execution(jvm, spark, jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, condition)).analyzed()
     return jvm.list_of(analysed.condition().child().children())[1::2]
+
+
+def refuse_unusual(jvm: Jvm, spark: SparkSession, table: JavaObject, values: Sequence[JavaObject]) -> None:
+    """Has Spark say what is wrong with values that are no expressions over the columns of a row.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        table: the plan whose columns they may name.
+        values: expressions of Catalyst, not resolved.
+
+    Raises:
+        pyspark.errors.AnalysisException: one is an aggregate, a window function, a generator or a function in SQL.
+    """
+    _resolved(jvm, spark, table, values)
 
 
 def _table(jvm: Jvm, spark: SparkSession, schema: str, alias: str | None) -> JavaObject:

@@ -292,6 +292,7 @@ class Resolver:
         try:
             return catalyst.resolved(self._bridge, self._spark, plan, values)
         except catalyst.NotAnExpressionError:
+            self._refuse_functions_in_sql(plan, values)
             raise self._unsupported(_NO_EXPRESSIONS, "DELTA_AGGREGATION_NOT_SUPPORTED", "42903") from None
         except AnalysisException as error:
             name = catalyst.error_class_of(error)
@@ -300,6 +301,15 @@ class Resolver:
             if name.startswith("UNRESOLVED_COLUMN"):
                 raise self._unresolved(str(error).split("\n", 1)[0], tuple(plan.schema().fieldNames())) from error
             raise
+
+    def _refuse_functions_in_sql(self, plan: JavaObject, values: Sequence[Any]) -> None:
+        """Lets Spark refuse functions whose bodies are SQL: it takes them in queries alone."""
+        given = [row_changes.expression(self._bridge, self._spark, e) if isinstance(e, (str, Column)) else e for e in values]
+        try:
+            row_changes.refuse_unusual(self._bridge, self._spark, plan, given)
+        except AnalysisException as error:
+            if catalyst.error_class_of(error).startswith("UNSUPPORTED_SQL_UDF_USAGE"):
+                raise
 
     def _check_condition(self, found: JavaObject, name: str) -> None:
         if row_changes.has_subquery(found):
