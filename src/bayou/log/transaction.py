@@ -49,7 +49,7 @@ class _State(enum.Enum):
     OPEN = "open"
     COMMITTED = "committed"
     FAILED = "failed"
-    ABANDONED = "given up"
+    ABANDONED = "failed, with nothing of it in the log"
     LEFT = "left"
 
 

@@ -256,6 +256,16 @@ def check_readable(protocol: Protocol, table: str, version: int | None = None) -
         UnsupportedProtocolError: the reader version is above every known one.
         UnsupportedFeatureError: reader features are unknown or not read; `features` names them.
     """
+    if min(protocol.min_reader_version, protocol.min_writer_version) < 1:
+        raise UnsupportedProtocolError(
+            f"the table has the protocol ({protocol.min_reader_version}, {protocol.min_writer_version}), and there is no version 0",
+            table=table,
+            version=version,
+            next_step="Find out which program wrote it. Versions begin with 1 for readers and for writers.",
+            features=(),
+            required=min(protocol.min_reader_version, protocol.min_writer_version),
+            supported=1,
+        )
     if protocol.min_reader_version > MAX_READER_VERSION:
         raise UnsupportedProtocolError(
             f"the table needs reader version {protocol.min_reader_version}; bayou reads up to {MAX_READER_VERSION}",

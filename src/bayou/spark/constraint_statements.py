@@ -2,7 +2,7 @@
 """ALTER TABLE ... ADD CONSTRAINT ... CHECK and DROP CONSTRAINT as SQL.
 
 Before 4.1 Spark's parser does not know these statements: what it refuses is read here, word by word. From then on they come as
-nodes of Catalyst. The methods of `DeltaTable` carry them out.
+nodes of Catalyst, from the parser or resolved. The methods of `DeltaTable` carry them out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bayou.spark.alter_target import AlterTarget
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.callbacks import BiFunction
 from bayou.spark.jvm.catalog import Catalog
-from bayou.spark.jvm.parser import stated_table, table_name, words, written_table
+from bayou.spark.jvm.parser import stated_name, stated_table, table_name, words, written_table
 from bayou.spark.jvm.session import active_session, java_session, session_of
 from bayou.storage import qualify
 
@@ -119,6 +119,21 @@ class ConstraintStatements:
             return node
         if drops:
             return self._command(ConstraintStatement(table, str(node.name()), if_exists=bool(node.ifExists())))
+        return self._added(node, table)
+
+    def of_parsed(self, node: JavaObject) -> JavaObject | None:
+        """The command for an AddCheckConstraint that Spark has not resolved; None for a table of somebody else's.
+
+        Spark would look for the rows that break the condition, and refuses one that is none by an error of its own inside.
+        """
+        jvm = self._application.jvm
+        spark = active_session(jvm)
+        table = stated_name(jvm, java_session(spark), node)
+        if table is None or not Catalog(jvm, spark).is_delta(column_sql(table)):
+            return None
+        return self._added(node, column_sql(table))
+
+    def _added(self, node: JavaObject, table: str) -> JavaObject:
         check = node.checkConstraint()
         if check.userProvidedCharacteristic().rely().isDefined():  # that it is not enforced, Spark refuses by itself
             raise UnsupportedFeatureError(

@@ -20,16 +20,19 @@ class ParsedStatements:
 
     def __init__(self, application: Application) -> None:
         self._application = application
-        self._constraints = None if knows_constraints(application.jvm) else ConstraintStatements(application)
+        self._constraints = ConstraintStatements(application)
+        self._is_known = knows_constraints(application.jvm)
 
     def __call__(self, text: str, parsed: JavaObject | None) -> JavaObject | None:
         """The command for a statement; None leaves it to Spark.
 
         Args:
             text: the statement.
-            parsed: the UpdateTable or MergeIntoTable that it is; None where Spark's parser refused it.
+            parsed: the UpdateTable, MergeIntoTable or AddCheckConstraint that it is; None where Spark's parser refused it.
         """
         if parsed is None:
-            return None if self._constraints is None else self._constraints.of_text(text)
+            return None if self._is_known else self._constraints.of_text(text)
+        if parsed.nodeName() == "AddCheckConstraint":
+            return self._constraints.of_parsed(parsed)
         make = command_of_parsed_update if parsed.nodeName() == "UpdateTable" else command_of_parsed_merge
         return make(self._application, parsed)

@@ -248,10 +248,12 @@ def test_a_transaction_that_failed_or_was_left_refuses_reuse():
         failed.commit([FILE, FILE])
     with pytest.raises(TransactionStateError, match="failed"):
         failed.commit([FILE])
+    assert failed.is_abandoned
     with builder.log().transaction() as left:
         pass
     with pytest.raises(TransactionStateError, match="left"):
         left.stage(FILE)
+    assert not left.is_abandoned
     with pytest.raises(ZeroDivisionError), builder.log().transaction() as broken:
         broken.commit([AddFile(str(1 // 0), {}, 1, 1)])
     with pytest.raises(TransactionStateError, match="failed"):

@@ -14,11 +14,12 @@ import java.util.function.BiFunction;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 
-// The session's own parser, and behind it Python, which is asked for a statement about a constraint that the session's parser
-// refuses, and for each UPDATE and MERGE: Spark's analyzer refuses columns that a table is to get, and casts values by rules of its own.
+// The session's own parser, and behind it Python, which is asked for a statement about a constraint, which an older parser refuses,
+// and for each UPDATE and MERGE: Spark's analyzer refuses columns that a table is to get, and casts values by rules of its own.
 public class Parser implements InvocationHandler {
   public static BiFunction body;
   private final ParserInterface session;
@@ -29,8 +30,7 @@ public class Parser implements InvocationHandler {
     boolean isPlan = method.getName().startsWith("parsePlan");  // from Spark 4.1 on with parameters, too
     try {
       Object plan = method.invoke(session, arguments);
-      boolean isChange = isPlan && (plan instanceof MergeIntoTable || plan instanceof UpdateTable);
-      Object found = isChange ? body.apply(arguments[0], plan) : null;
+      Object found = isPlan && isOurs(plan) ? body.apply(arguments[0], plan) : null;
       return found == null ? plan : found;
     } catch (InvocationTargetException failed) {
       Throwable unknown = failed.getCause();
@@ -39,6 +39,11 @@ public class Parser implements InvocationHandler {
       if (found == null) throw unknown;
       return found;
     }
+  }
+
+  private static boolean isOurs(Object plan) {
+    if (plan instanceof MergeIntoTable || plan instanceof UpdateTable) return true;
+    return ((LogicalPlan) plan).nodeName().equals("AddCheckConstraint");  // from Spark 4.1 on
   }
 
   private static Object asked(String text, Throwable unknown) {

@@ -129,8 +129,11 @@ def written_table(jvm: Jvm, session: JavaObject, node: JavaObject) -> tuple[str,
         return None
     text = origin.sqlText().get()[origin.startIndex().get() : origin.stopIndex().get() + 1]
     parsed = session.sessionState().sqlParser().parsePlan(text)
-    if parsed.nodeName() != node.nodeName():
-        return None
+    return stated_name(jvm, session, parsed) if parsed.nodeName() == node.nodeName() else None
+
+
+def stated_name(jvm: Jvm, session: JavaObject, parsed: JavaObject) -> tuple[str, ...] | None:
+    """The parts of the table's name in a parsed AddCheckConstraint; None where it is of another catalog."""
     return _in_session_catalog(session, jvm.list_of(parsed.child().child().multipartIdentifier()))
 
 
