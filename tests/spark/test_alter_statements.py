@@ -221,6 +221,13 @@ def test_an_explained_constraint_is_not_added(spark, table, table_path):
 
 
 @pytest.mark.skipif(pyspark.__version__.startswith(("3.", "4.0.")), reason="its parser does not know these words")
+def test_a_constraint_that_spark_knows_to_be_true_is_explained(spark, table, table_path):
+    shown = spark.sql(f"EXPLAIN ALTER TABLE {table} ADD CONSTRAINT always CHECK (1 = 1)").collect()
+    assert "ADD CONSTRAINT `always` CHECK (1 = 1)" in str(shown)
+    assert constraints(table_path) == {}
+
+
+@pytest.mark.skipif(pyspark.__version__.startswith(("3.", "4.0.")), reason="its parser does not know these words")
 @pytest.mark.parametrize("words", ["rely", "norely"])
 def test_constraints_are_not_taken_with_what_they_cannot_be(spark, table, table_path, words):
     with pytest.raises(UnsupportedFeatureError):

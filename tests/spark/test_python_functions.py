@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 import pytest
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BooleanType, LongType
@@ -89,3 +91,65 @@ def test_an_overwrite_of_a_part(spark, table, table_path):
     rows_to_come = spark.sql("select 4L id, 0L v")
     rows_to_come.write.format("delta").mode("overwrite").option("replaceWhere", "is_even(id)").save(table_path)
     assert rows(spark, table_path) == {1: 1, 3: 3, 5: 5, 7: 7, 9: 9, 4: 0}
+
+
+@pytest.mark.smoke
+def test_functions_of_partition_columns(spark, table_path, way):
+    bayou.write(spark.sql("select id, id v, id % 4 k from range(0, 12, 1, 1)"), table_path, partition_by=("k",), **way)
+    table = bayou.DeltaTable.forPath(spark, table_path)
+    table.delete("is_even(k) and id > 3")
+    table.update("is_even(k)", {"v": "plus_one(k)"})
+    source = spark.sql("select explode(array(1L, 3L)) id").alias("s")
+    table.alias("t").merge(source, "t.id = s.id and not is_even(t.k) and t.k = 3").whenMatchedDelete().execute()
+    assert rows(spark, table_path) == {0: 1, 1: 1, 2: 3, 5: 5, 7: 7, 9: 9, 11: 11}
+    spark.sql("select 7L id, 0L v, 3L k").write.format("delta").mode("overwrite").option("replaceWhere", "plus_one(k) = 4").save(
+        table_path
+    )
+    assert rows(spark, table_path) == {0: 1, 1: 1, 2: 3, 5: 5, 7: 0, 9: 9}
+
+
+@pytest.fixture
+def name(spark, table_path):
+    text = f"functions_{uuid.uuid4().hex[:8]}"
+    spark.sql(f"create table {text} (id bigint, v bigint) using delta location '{table_path}'")
+    spark.sql(f"insert into {text} values (1, 2)")
+    yield text
+    spark.sql(f"drop table {text}")
+
+
+@pytest.mark.smoke
+def test_a_merge_that_spark_resolves(spark, table_path, name):
+    table = f"default.{name}"
+    source = "(select 1L id) s"
+    spark.sql(
+        f"merge into {table} using {source} on {table}.id = s.id and is_even({table}.v) "
+        "when not matched then insert (id, v) values (s.id, 0)"
+    )
+    assert rows(spark, table_path) == {1: 2}
+    spark.sql(
+        f"merge into {table} using {source} on {table}.id = s.id and is_even({table}.v) and plus_one({table}.v) = 3 "
+        f"when matched and is_even(plus_one({table}.v) + 1) then update set v = plus_one({table}.v) + plus_one(s.id)"
+    )
+    assert rows(spark, table_path) == {1: 5}
+
+
+def test_a_source_gets_no_column_of_a_function(spark, table_path, name):
+    spark.conf.set("spark.databricks.delta.schema.autoMerge.enabled", "true")
+    try:
+        spark.sql(
+            f"with s as (select 2L id, 0L v) merge into {name} t using s on t.id = s.id and is_even(s.id) "
+            "when matched then update set * when not matched then insert *"
+        )
+    finally:
+        spark.conf.unset("spark.databricks.delta.schema.autoMerge.enabled")
+    assert spark.table(name).columns == ["id", "v"]
+    assert rows(spark, table_path) == {1: 2, 2: 0}
+
+
+def test_rows_of_a_cached_table(spark, table_path, name):
+    spark.sql(f"cache table {name}")
+    try:
+        spark.sql(f"delete from {name} where is_even(v)")
+        assert rows(spark, table_path) == {}
+    finally:
+        spark.sql(f"uncache table {name}")

@@ -7,6 +7,7 @@ import datetime as dt
 import re
 from dataclasses import dataclass
 from typing import Final, TypeAlias
+from zoneinfo import ZoneInfo
 
 from bayou.errors import InvalidTimestampError
 from bayou.protocol.instants import parse_timestamp
@@ -40,17 +41,26 @@ def to_milliseconds(value: Timestamp, time_zone: str = "UTC") -> int:
         InvalidTimestampError: the text is no timestamp, or the zone is unknown.
     """
     if isinstance(value, dt.datetime):
+        value = value if value.tzinfo is not None else _in_zone(value, time_zone)
         if value.tzinfo is not None:
             return (value - _EPOCH) // dt.timedelta(milliseconds=1)
     elif not isinstance(value, (str, dt.date)):
         raise _invalid(value, "it is neither text nor a datetime")
     text = value if isinstance(value, str) else value.isoformat()
-    if parse_timestamp("1970-01-01", time_zone) is None:
-        raise _invalid(value, f"there is no time zone {time_zone!r}")
     micros = parse_timestamp(text, time_zone)
-    if micros is None:
-        raise _invalid(value, "it is not of the form yyyy-MM-dd HH:mm:ss.SSS, and behind it a zone if wanted")
-    return micros // _MICROS_PER_MILLISECOND
+    if micros is not None:
+        return micros // _MICROS_PER_MILLISECOND
+    if parse_timestamp(text, "UTC") is not None:
+        raise _invalid(value, f"there is no time zone {time_zone!r}")
+    raise _invalid(value, "it is not of the form yyyy-MM-dd HH:mm:ss.SSS, and behind it a zone if wanted")
+
+
+def _in_zone(value: dt.datetime, time_zone: str) -> dt.datetime:
+    """A wall clock in a zone, and where it shows a time twice the one that it says; as it is where the name is not Python's."""
+    try:
+        return value.replace(tzinfo=ZoneInfo(time_zone))
+    except (KeyError, ValueError, OSError):
+        return value
 
 
 def format_timestamp(milliseconds: int | None) -> str:

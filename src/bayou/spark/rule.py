@@ -20,6 +20,7 @@ from bayou.spark.create_like import like_command
 from bayou.spark.dml.merge.statement import merge_command
 from bayou.spark.dml.statements import OPERATIONS, command_of
 from bayou.spark.expressions import by_logical_name, from_catalyst
+from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.create_like import NAME as LIKE
 from bayou.spark.jvm.session import is_about_delta
@@ -141,6 +142,7 @@ class RuleBody:
 
     def _change(self, kind: str, statement: JavaObject) -> JavaObject:
         """A statement that changes rows: the command that runs it, when it is executed."""
+        statement = row_changes.restored(self._application.jvm, statement)
         if kind in OPERATIONS:
             return command_of(self._application, statement)
         return merge_command(self._application, statement)

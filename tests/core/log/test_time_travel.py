@@ -171,8 +171,16 @@ def test_values_without_a_zone_use_the_zone_given():
 
 
 def test_a_zone_that_is_none_is_refused():
-    with pytest.raises(InvalidTimestampError, match="no time zone 'Mars/Base'"):
-        to_milliseconds("2026-01-02 00:00:00Z", "Mars/Base")
+    for value in ("2026-01-02 00:00:00", dt.datetime(2026, 1, 2)):  # noqa: DTZ001  (the point)
+        with pytest.raises(InvalidTimestampError, match="no time zone 'Mars/Base'"):
+            to_milliseconds(value, "Mars/Base")
+    assert to_milliseconds("2026-01-02 00:00:00Z", "Mars/Base") == to_milliseconds("2026-01-02")
+
+
+def test_a_wall_clock_that_shows_a_time_twice_says_which_it_means():
+    first, second = (dt.datetime(2026, 10, 25, 2, 30, fold=fold) for fold in (0, 1))  # noqa: DTZ001  (the point)
+    assert to_milliseconds(first, "Europe/Berlin") == to_milliseconds("2026-10-25 00:30:00Z")
+    assert to_milliseconds(second, "Europe/Berlin") == to_milliseconds("2026-10-25 01:30:00Z")
 
 
 def test_a_zone_in_the_value_goes_before_the_zone_given():

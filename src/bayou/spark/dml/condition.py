@@ -82,7 +82,8 @@ def row_condition(application: Application, snapshot: Snapshot, operation: str, 
     parts: tuple[list[JavaObject], list[JavaObject]] = ([], [])
     for part in row_changes.conjuncts(jvm, found):
         names = {name.lower() for name in row_changes.names_of(jvm, part)}
-        parts[0 if names and names <= partitions else 1].append(part)
+        is_decided = names and names <= partitions and not row_changes.calls_python(part)
+        parts[0 if is_decided else 1].append(part)
     return RowCondition(found, False, text, _predicate(application, snapshot, found), tuple(parts[0]), tuple(parts[1]))
 
 

@@ -91,17 +91,32 @@ public class Plans {
     return wanted.isEmpty() ? given : meant(given, wanted);
   }
 
-  // An expression with the calls of Python's functions in the places of their results, which Spark's optimizer has moved into `plan`.
-  public static Expression called(Expression given, LogicalPlan plan) {
-    while (plan instanceof BaseEvalPython) {
-      java.util.HashMap calls = new java.util.HashMap();
-      Iterator results = ((BaseEvalPython) plan).resultAttrs().iterator();
-      for (Iterator i = ((BaseEvalPython) plan).udfs().iterator(); i.hasNext();)
-        calls.put(Long.valueOf(((Attribute) results.next()).exprId().id()), i.next());
-      given = meant(given, calls);
-      plan = (LogicalPlan) plan.children().head();
+  // A statement that changes rows with the calls of Python's functions where it has them: Spark's optimizer takes them out, and has
+  // them computed below the statement, by nodes that add their results to the columns of a table.
+  public static LogicalPlan restored(LogicalPlan statement) {
+    java.util.ArrayList children = new java.util.ArrayList();
+    final java.util.ArrayList calls = new java.util.ArrayList();
+    for (Iterator i = statement.children().iterator(); i.hasNext();) {
+      LogicalPlan child = (LogicalPlan) i.next();
+      for (; child instanceof BaseEvalPython; child = (LogicalPlan) child.children().head()) calls.add(calls((BaseEvalPython) child));
+      children.add(child);
     }
-    return given;
+    if (calls.isEmpty()) return statement;
+    TreeNode plain = statement.withNewChildren(org.apache.spark.api.python.PythonUtils.toSeq(children));
+    return (LogicalPlan) ((LogicalPlan) plain).mapExpressions(new Change() {
+      public Object apply(Object expression) {
+        Expression found = (Expression) expression;
+        for (int i = 0; i < calls.size(); i++) found = meant(found, (java.util.HashMap) calls.get(i));
+        return found;
+      }
+    });
+  }
+
+  private static java.util.HashMap calls(BaseEvalPython node) {
+    java.util.HashMap found = new java.util.HashMap();
+    Iterator results = node.resultAttrs().iterator();
+    for (Iterator i = node.udfs().iterator(); i.hasNext();) found.put(Long.valueOf(((Attribute) results.next()).exprId().id()), i.next());
+    return found;
   }
 
   private static Expression meant(Expression given, final java.util.HashMap wanted) {

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.AppendData;
+import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -111,6 +112,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     String name = plan.nodeName();
     if (!name.equals("DeleteFromTable") && !name.equals("UpdateTable") && !name.equals("MergeIntoTable")) return false;
     TreeNode table = (TreeNode) ((scala.collection.Iterable) plan.children()).head();
+    while (table instanceof BaseEvalPython) table = (TreeNode) ((scala.collection.Iterable) table.children()).head();
     return table instanceof InMemoryRelation && found(Plans.cached((InMemoryRelation) table));
   }
 

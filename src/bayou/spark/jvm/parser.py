@@ -128,7 +128,7 @@ def written_table(jvm: Jvm, session: JavaObject, node: JavaObject) -> tuple[str,
     if not (origin.sqlText().isDefined() and origin.startIndex().isDefined() and origin.stopIndex().isDefined()):
         return None
     text = origin.sqlText().get()[origin.startIndex().get() : origin.stopIndex().get() + 1]
-    parsed = session.sessionState().sqlParser().parsePlan(text)
+    parsed = sparks_parser(jvm, session).parsePlan(text)
     return stated_name(jvm, session, parsed) if parsed.nodeName() == node.nodeName() else None
 
 

@@ -17,7 +17,7 @@ from bayou.spark.jvm.relation import dataset, struct_type
 from bayou.spark.jvm.session import java_session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -53,7 +53,7 @@ def delete_statement(
     found = meant(jvm, found, handed_out, table.output())
     statement = jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, found)
     execution = _execution(jvm, spark, statement)
-    return execution.analyzed(), execution.optimizedPlan()
+    return execution.analyzed(), restored(jvm, execution.optimizedPlan())
 
 
 def update_statement(
@@ -91,7 +91,7 @@ def update_statement(
     execution = _execution(jvm, spark, where)
     analysed, optimised = (
         update(each.table(), named.assignments(), jvm.some(each.condition()))
-        for each in (execution.analyzed(), execution.optimizedPlan())
+        for each in (execution.analyzed(), restored(jvm, execution.optimizedPlan()))
     )
     return analysed, optimised, values
 
@@ -271,26 +271,18 @@ def condition_of_statement(statement: JavaObject) -> JavaObject | None:
 
 def taken_apart(jvm: Jvm, statement: JavaObject) -> Expressions:
     """The parts of a resolved DeleteFromTable or UpdateTable."""
-    table = statement.table()
-    relation, calls = table, _has_calls(table)
-    while _has_calls(relation):
-        relation = relation.child()
+    relation = statement.table()
     condition = condition_of_statement(statement)
-    has_adapters = Adapters.known(jvm) is not None
-    if condition is not None and has_adapters:
+    if condition is not None and Adapters.known(jvm) is not None:
         condition = jvm.static("bayou.Plans").padded(condition, DECLARED_TYPE)
-        condition = jvm.static("bayou.Plans").called(condition, table) if calls else condition
     if statement.nodeName() == "DeleteFromTable":
         return Expressions(relation, relation.output(), condition)
-    assignments = assignments_of(jvm, statement)
-    if calls and has_adapters:
-        assignments = [(key, jvm.static("bayou.Plans").called(value, table)) for key, value in assignments]
-    return Expressions(relation, relation.output(), condition, assignments)
+    return Expressions(relation, relation.output(), condition, assignments_of(jvm, statement))
 
 
-def _has_calls(relation: JavaObject) -> bool:
-    """Whether a node computes Python's functions: the optimizer moves them there out of a statement's condition."""
-    return bool(relation.getClass().getSimpleName().endswith("EvalPython"))
+def restored(jvm: Jvm, statement: JavaObject) -> JavaObject:
+    """A statement as it was before Spark's optimizer took Python's functions out of it, into its tables."""
+    return statement if Adapters.known(jvm) is None else jvm.static("bayou.Plans").restored(statement)
 
 
 def assignments_of(jvm: Jvm, node: JavaObject) -> list[tuple[JavaObject, JavaObject]]:
@@ -312,8 +304,6 @@ def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
         jvm: the bridge.
         relation: the node; where the table is cached, the one that Spark puts in its place.
     """
-    while _has_calls(relation):
-        relation = relation.child()
     names = [each.name() for each in jvm.list_of(relation.output())]
     if relation.getClass().getSimpleName() == "InMemoryRelation":
         relation = jvm.static("bayou.Plans").cached(relation)
@@ -348,15 +338,21 @@ def conjuncts(jvm: Jvm, condition: JavaObject) -> list[JavaObject]:
 
 def has_subquery(found: JavaObject) -> bool:
     """Whether there is a subquery in an expression."""
+    return any("Subquery" in name or name in ("Exists", "ListQuery") for name in _node_names(found))
+
+
+def calls_python(found: JavaObject) -> bool:
+    """Whether an expression calls Python's functions: then Spark cannot evaluate it outside of a query."""
+    return any(name.startswith("PythonUD") for name in _node_names(found))
+
+
+def _node_names(found: JavaObject) -> Iterator[str]:
     pending = [found]
     while pending:
         node = pending.pop()
-        name = node.getClass().getSimpleName()
-        if "Subquery" in name or name in ("Exists", "ListQuery"):
-            return True
+        yield node.getClass().getSimpleName()
         children = node.children()
         pending += [children.apply(position) for position in range(children.size())]
-    return False
 
 
 def constant(condition: JavaObject) -> bool | None:

@@ -133,7 +133,8 @@ def merge_of(
         own = _own_parts(target, resolution)
         partitions = comparable_partition_columns(snapshot)
         names = [{name.lower() for name in row_changes.names_of(jvm, each)} for each in own]
-        parts = tuple(each for each, used in zip(own, names, strict=True) if used and used <= partitions)
+        decided = [used and used <= partitions for used in names]
+        parts = tuple(each for each, is_so in zip(own, decided, strict=True) if is_so and not row_changes.calls_python(each))
         predicates = (*source.predicates, *(_predicate(target, snapshot, each) for each in own))
     by_partition = {field.physical_name for name in snapshot.partition_columns if (field := snapshot.schema.field(name))}
     about = [each for each in predicates if columns(each) and all(path[0] in by_partition for path in columns(each))]
