@@ -370,3 +370,6 @@ def test_functions_in_sql_are_refused_by_sparks_name_for_them(spark, people):
         with pytest.raises(AnalysisException, match="UNSUPPORTED_SQL_UDF_USAGE"):
             spark.sql(statement).collect()
     assert rows(spark, people) == [(1, "a"), (2, "b")]
+    merge = bayou.DeltaTable.forName(spark, people).merge(spark.sql("select 20L sid"), "id = sid")
+    with pytest.raises(AnalysisException, match="UNSUPPORTED_SQL_UDF_USAGE"):
+        merge.whenNotMatchedInsert(values={"id": "one_more(sid)"}).execute()

@@ -151,6 +151,9 @@ def resolved(jvm: Jvm, spark: SparkSession, plan: JavaObject, values: Sequence[A
     analysed = execution.analyzed()
     if analysed.nodeName() != "Project" or analysed.child().nodeName() != plan.nodeName():
         raise NotAnExpressionError
+    # What Spark puts below a projection for a function in SQL is another projection, of more columns.
+    if plan.nodeName() == "Project" and analysed.child().output().size() != plan.output().size():
+        raise NotAnExpressionError
     found = [each.child() for each in jvm.list_of(analysed.projectList())]
     if len(found) != len(values):
         raise NotAnExpressionError
