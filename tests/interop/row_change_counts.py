@@ -37,7 +37,7 @@ def facts(path: str, version: int) -> dict[str, Any]:
     return {
         "operation": info["operation"],
         "parameters": sorted(info["operationParameters"]),
-        "metrics": sorted(name for name in info["operationMetrics"] if info["operation"] != "WRITE" or not _is_left_out(name)),
+        "metrics": sorted(_counted(info)),
         "metadata": metadata,
         "protocol": actions.get("protocol"),
         # The mark of used row ids moves where files are written, which one may do for nothing; `_compare_ids` looks at ids.
@@ -45,9 +45,12 @@ def facts(path: str, version: int) -> dict[str, Any]:
     }
 
 
-def _is_left_out(name: str) -> bool:
-    """Whether delta-spark leaves a metric of an overwrite out, where it adds no file."""
-    return name in ("numOutputRows", "numCopiedRows", "numDeletedRows")
+def _counted(info: dict[str, Any]) -> dict[str, str]:
+    """A commit's metrics that both engines have. Of an overwrite that brings no row delta-spark may leave out those of rows."""
+    metrics = info["operationMetrics"]
+    if info["operation"] == "WRITE" and metrics.get("numOutputRows") == metrics.get("numCopiedRows"):
+        return {name: count for name, count in metrics.items() if name not in ("numOutputRows", "numCopiedRows", "numDeletedRows")}
+    return dict(metrics)
 
 
 def _plain(schema: str) -> str:
@@ -58,16 +61,17 @@ def _plain(schema: str) -> str:
 def row_counts(path: str, version: int) -> dict[str, str]:
     """The counts of rows that do not depend on which rows share a file."""
     info = commit(path, version)["commitInfo"][0]
-    found = {name: count for name, count in info["operationMetrics"].items() if ROWS.match(name)}
-    if info["operation"] == "WRITE":
-        metrics = {name: int(count) for name, count in info["operationMetrics"].items()}
-        found = {"new rows": str(metrics.get("numOutputRows", 0) - metrics.get("numCopiedRows", 0))}
+    metrics = _counted(info)
+    found = {name: count for name, count in metrics.items() if ROWS.match(name)}
+    if "numOutputRows" in metrics and info["operation"] == "WRITE":
+        found["new rows"] = str(int(metrics["numOutputRows"]) - int(metrics.get("numCopiedRows", 0)))
     return found
 
 
 def only_copies(path: str, version: int) -> bool:
     """Whether a commit changes no row: it writes some again as they are."""
-    return all(int(count) == 0 for name, count in row_counts(path, version).items() if name != "numSourceRows")
+    is_merge = commit(path, version)["commitInfo"][0]["operation"] == "MERGE"
+    return is_merge and all(int(count) == 0 for name, count in row_counts(path, version).items() if name != "numSourceRows")
 
 
 def check_counts(path: str, version: int) -> None:

@@ -99,7 +99,7 @@ def test_what_is_no_condition_on_a_row_is_refused(spark, parts, condition, error
     with pytest.raises(error) as caught:
         overwrite(spark.range(5).selectExpr("id", "id % 4 p"), parts, replaceWhere=condition)
     found = error_class_of(caught.value) if isinstance(caught.value, AnalysisException) else caught.value.error_class
-    assert found.startswith((error_class, "_LEGACY_ERROR"))  # Spark 3.5 has no class for some
+    assert found.startswith(error_class)
     assert files(parts) == before
 
 

@@ -153,8 +153,6 @@ class CommitLoop:
             except BaseException:
                 # No other put has begun: nothing can name what was written for the commit any more.
                 self.is_abandoned = True
-                if self._rows is not None:
-                    self._rows.discard()
                 raise
             if attempt < max_attempts:
                 self._pause(state.version + 1, attempt, "nothing that matters was changed")

@@ -339,7 +339,6 @@ class Transaction:
         except BaseException:
             if loop is None or loop.is_abandoned:
                 self._state = _State.ABANDONED
-            if loop is None:
                 self._discard_vectors()
             raise
         if loop is None or outcome is None:

@@ -253,7 +253,7 @@ def check_readable(protocol: Protocol, table: str, version: int | None = None) -
     """Refuse a table that bayou cannot read right.
 
     Raises:
-        UnsupportedProtocolError: the reader version is above every known one.
+        UnsupportedProtocolError: the reader version is above every known one, or a version is below the first.
         UnsupportedFeatureError: reader features are unknown or not read; `features` names them.
     """
     if min(protocol.min_reader_version, protocol.min_writer_version) < 1:

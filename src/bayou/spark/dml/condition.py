@@ -16,6 +16,8 @@ from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.adapters import described
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import Column
 
     from bayou.log.snapshot import Snapshot
@@ -78,16 +80,24 @@ def row_condition(application: Application, snapshot: Snapshot, operation: str, 
     constant = row_changes.constant(found)
     if constant is not None:
         return RowCondition(None, constant, None if constant else text, And(()) if constant else Boolean(value=False))
-    partitions = comparable_partition_columns(snapshot)
-    parts: tuple[list[JavaObject], list[JavaObject]] = ([], [])
-    for part in row_changes.conjuncts(jvm, found):
-        names = {name.lower() for name in row_changes.names_of(jvm, part)}
-        is_decided = names and names <= partitions and not row_changes.calls_python(part)
-        parts[0 if is_decided else 1].append(part)
-    return RowCondition(found, False, text, _predicate(application, snapshot, found), tuple(parts[0]), tuple(parts[1]))
+    parts = row_changes.conjuncts(jvm, found)
+    decided = parts_about_partitions(jvm, snapshot, parts)
+    others = tuple(part for part in parts if not any(part is each for each in decided))  # equality would ask the JVM
+    return RowCondition(found, False, text, _predicate(application, snapshot, found), decided, others)
 
 
-def comparable_partition_columns(snapshot: Snapshot) -> set[str]:
+def parts_about_partitions(jvm: Jvm, snapshot: Snapshot, parts: Sequence[JavaObject]) -> tuple[JavaObject, ...]:
+    """Those parts of a condition that the partition values of the log decide.
+
+    They look at partition columns and at nothing else, and Spark can evaluate them outside of a query.
+    """
+    partitions = _comparable_partition_columns(snapshot)
+    names = [{name.lower() for name in row_changes.names_of(jvm, part)} for part in parts]
+    about = [part for part, used in zip(parts, names, strict=True) if used and used <= partitions]
+    return tuple(part for part in about if not row_changes.calls_python(part))
+
+
+def _comparable_partition_columns(snapshot: Snapshot) -> set[str]:
     """The partition columns, in lower case, that conditions compare with the values as the log has them.
 
     Those of chars are not among them: a query pads their values.

@@ -5,15 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow.compute as pc
-
 from bayou.plan.row_changes import FileTotals, RowChangeCounts, Way
 from bayou.spark.dml.commit import Outcome, Stopwatch, commit, empty, run
 from bayou.spark.dml.gone_files import GoneFiles
 from bayou.spark.dml.result import PlannedChange
 from bayou.spark.dml.rewrite import kept_rows, write_rows
 from bayou.spark.dml.touched_rows import find_touched
-from bayou.spark.dml.vectors import mark_rows
+from bayou.spark.dml.vectors import known_live, mark_rows
 from bayou.spark.new_files import NO_FILES
 
 if TYPE_CHECKING:
@@ -53,8 +51,7 @@ def _execute(change: Change, way: Way, transaction: Transaction) -> RowChangeRes
 
 def _of_whole_files(change: Change, positions: pa.Array) -> RowChangeCounts:
     """What is counted of files that go as they are; no rows where the log does not say how many one has."""
-    rows = change.snapshot.live_rows(positions)
-    counted = None if rows.null_count else pc.sum(rows).as_py() or 0
+    counted = known_live(change, positions)
     files = change.snapshot.files(["size", "deletion_vector"]).take(positions)
     vectors = files.num_rows - files["deletion_vector"].null_count
     totals = FileTotals.of(files["size"])

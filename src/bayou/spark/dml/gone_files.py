@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.spark.dml.touched_rows import count_touched
-from bayou.spark.dml.vectors import count_live
+from bayou.spark.dml.vectors import count_live, known_live
 
 if TYPE_CHECKING:
     from bayou.spark.dml.change import Change
@@ -42,8 +42,8 @@ class GoneFiles:
         positions = pa.array(sorted(touched), pa.int64())
         deleted = pa.array([touched[each] for each in positions.to_pylist()], pa.int64())
         stays = pc.fill_null(pc.not_equal(change.snapshot.live_rows(positions), deleted), True)
-        known = change.snapshot.live_rows(whole)
-        counted = None if known.null_count else (pc.sum(known).as_py() or 0) + sum(touched.values())
+        unread = known_live(change, whole)
+        counted = None if unread is None else unread + sum(touched.values())
         of_left = pc.sum(deleted.filter(stays)).as_py() or 0
         return cls(change, pa.concat_arrays([whole, positions]), counted, positions.filter(stays), of_left)
 

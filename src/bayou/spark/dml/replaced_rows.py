@@ -6,13 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import pyarrow.compute as pc
-
 from bayou.spark.change_rows import BesideColumns
 from bayou.spark.dml.gone_files import GoneFiles
-from bayou.spark.dml.rewrite import beside_kept, kept_rows
+from bayou.spark.dml.rewrite import kept_rows
 from bayou.spark.dml.touched_rows import find_touched
-from bayou.spark.dml.vectors import mark_rows
+from bayou.spark.dml.vectors import known_live, mark_rows
+from bayou.spark.stored_rows import beside_stored_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,14 +61,14 @@ class ReplacedRows:
         """
         if change.uses_vectors and data_change:
             marked, whole = mark_rows(change, find_touched(change, change.files.in_part)), change.files.whole
-            known = change.snapshot.live_rows(whole)
-            deleted = None if known.null_count else (pc.sum(known).as_py() or 0) + marked.metrics()["numDeletedRows"]
+            unread = known_live(change, whole)
+            deleted = None if unread is None else unread + marked.metrics()["numDeletedRows"]
             return cls(change, whole, rule, deleted, marked=marked)
         gone = GoneFiles.of(change)
         if not len(gone.left):
             return cls(change, gone.files, rule, gone.num_deleted)
         rows = kept_rows(change, gone.read_again)
-        return cls(change, gone.files, rule, gone.num_deleted, gone.num_kept, rows, beside_kept(change))
+        return cls(change, gone.files, rule, gone.num_deleted, gone.num_kept, rows, beside_stored_rows(change.snapshot))
 
     def take(self, transaction: Transaction, *, data_change: bool) -> tuple[int, int]:
         """Takes the rows out; the commit depends on what was read for it from then on.

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from bayou.protocol.constraints import constraints_of
 from bayou.protocol.sql_text import quoted_name
-from bayou.spark.change_rows import FATE, BesideColumns
+from bayou.spark.change_rows import FATE
 from bayou.spark.dml.commit import write_request
 from bayou.spark.new_files import write_new_files
+from bayou.spark.stored_rows import beside_stored_rows
 from bayou.spark.types import readable_schema
 from bayou.spark.write_target import WriteTarget
 
@@ -40,12 +41,6 @@ def kept_rows(change: Change, positions: pa.Array) -> DataFrame:
     return change.kept(rows).select(*columns)
 
 
-def beside_kept(change: Change) -> BesideColumns:
-    """What rows that are written again have beside the table's columns."""
-    ids = change.row_ids
-    return BesideColumns(() if ids is None else ids.names, change.feeds)
-
-
 def write_rows(
     change: Change, rows: DataFrame, provided: Iterable[str] | None = None, *, before: Mapping[str, str] | None = None
 ) -> NewFiles:
@@ -69,6 +64,6 @@ def write_rows(
     target = WriteTarget(
         change.target.log, snapshot, snapshot.protocol, snapshot.metadata, snapshot.schema, given, constraints=rules
     )
-    beside = replace(beside_kept(change), before=before or {})
+    beside = replace(beside_stored_rows(snapshot), before=before or {})
     frame = rows.select(*map(quoted_name, (*given.names, *beside.given)))
     return write_new_files(change.target.application, frame, write_request(change), target, beside=beside)

@@ -84,6 +84,12 @@ def uncounted_rows(change: Change, positions: pa.Array) -> dict[str, int]:
     return found
 
 
+def known_live(change: Change, positions: pa.Array) -> int | None:
+    """How many rows some files have that are not deleted; None where the log does not tell it of one of them."""
+    known = change.snapshot.live_rows(positions)
+    return None if known.null_count else pc.sum(known).as_py() or 0
+
+
 def count_live(change: Change, positions: pa.Array) -> int:
     """How many rows some files have that are not deleted; files that the log does not tell it of are opened."""
     known = change.snapshot.live_rows(positions)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.parser import sparks_parser
@@ -135,7 +135,7 @@ def resolved(jvm: Jvm, spark: SparkSession, plan: JavaObject, values: Sequence[A
     columns = [
         jvm.construct(
             alias,
-            expression(jvm, spark, value) if isinstance(value, (str, Column)) else value,
+            expression(jvm, spark, value),
             f"__bayou_value{number}",  # a session may have variables, of shorter names
             ids.newExprId(),
             jvm.seq([]),

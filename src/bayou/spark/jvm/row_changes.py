@@ -175,19 +175,19 @@ def _resolved(jvm: Jvm, spark: SparkSession, table: JavaObject, values: Sequence
     return jvm.list_of(analysed.condition().child().children())[1::2]
 
 
-def refuse_unusual(jvm: Jvm, spark: SparkSession, table: JavaObject, values: Sequence[JavaObject]) -> None:
+def refuse_unusual(jvm: Jvm, spark: SparkSession, table: JavaObject, values: Sequence[Any]) -> None:
     """Has Spark say what is wrong with values that are no expressions over the columns of a row.
 
     Args:
         jvm: the bridge.
         spark: the session.
         table: the plan whose columns they may name.
-        values: expressions of Catalyst, not resolved.
+        values: SQL, columns, or expressions of Catalyst that are not resolved.
 
     Raises:
         pyspark.errors.AnalysisException: one is an aggregate, a window function, a generator or a function in SQL.
     """
-    _resolved(jvm, spark, table, values)
+    _resolved(jvm, spark, table, [expression(jvm, spark, value) for value in values])
 
 
 def _table(jvm: Jvm, spark: SparkSession, schema: str, alias: str | None) -> JavaObject:
@@ -205,10 +205,12 @@ def _execution(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> JavaObje
     return execution
 
 
-def expression(jvm: Jvm, spark: SparkSession, given: str | Column) -> JavaObject:
-    """A Catalyst expression of SQL text or of a column."""
+def expression(jvm: Jvm, spark: SparkSession, given: Any) -> JavaObject:
+    """A Catalyst expression of SQL text or of a column; one that is given is itself."""
     if isinstance(given, str):
         return java_session(spark).sessionState().sqlParser().parseExpression(given)
+    if not isinstance(given, Column):
+        return given
     found: JavaObject = given._jc  # noqa: SLF001  (the bridge)
     try:
         jvm.module(_COLUMNS)

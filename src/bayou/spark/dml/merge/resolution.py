@@ -304,9 +304,8 @@ class Resolver:
 
     def _refuse_functions_in_sql(self, plan: JavaObject, values: Sequence[Any]) -> None:
         """Lets Spark refuse functions whose bodies are SQL: it takes them in queries alone."""
-        given = [row_changes.expression(self._bridge, self._spark, e) if isinstance(e, (str, Column)) else e for e in values]
         try:
-            row_changes.refuse_unusual(self._bridge, self._spark, plan, given)
+            row_changes.refuse_unusual(self._bridge, self._spark, plan, values)
         except AnalysisException as error:
             if catalyst.error_class_of(error).startswith("UNSUPPORTED_SQL_UDF_USAGE"):
                 raise

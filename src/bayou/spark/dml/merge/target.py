@@ -17,7 +17,7 @@ from bayou.protocol.schema import parse_schema
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.alignment import AlignedColumn, aligned, cast_sql, selected
 from bayou.spark.dml.change import Change
-from bayou.spark.dml.condition import RowCondition, comparable_partition_columns
+from bayou.spark.dml.condition import RowCondition, parts_about_partitions
 from bayou.spark.dml.files import ChosenFiles, common
 from bayou.spark.dml.merge.clauses import Kind
 from bayou.spark.expressions import by_logical_name, from_catalyst
@@ -131,10 +131,7 @@ def merge_of(
     predicates: tuple[Predicate, ...] = ()
     if not resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
         own = _own_parts(target, resolution)
-        partitions = comparable_partition_columns(snapshot)
-        names = [{name.lower() for name in row_changes.names_of(jvm, each)} for each in own]
-        decided = [used and used <= partitions for used in names]
-        parts = tuple(each for each, is_so in zip(own, decided, strict=True) if is_so and not row_changes.calls_python(each))
+        parts = parts_about_partitions(jvm, snapshot, own)
         predicates = (*source.predicates, *(_predicate(target, snapshot, each) for each in own))
     by_partition = {field.physical_name for name in snapshot.partition_columns if (field := snapshot.schema.field(name))}
     about = [each for each in predicates if columns(each) and all(path[0] in by_partition for path in columns(each))]
