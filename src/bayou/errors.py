@@ -135,9 +135,9 @@ class TableNotFoundError(DeltaError, FileNotFoundError):
 
 
 class PathNotFoundError(TableNotFoundError):
-    """There is nothing at all at the path."""
+    """There is nothing at all at the path. delta-spark lets Spark say so, and programs look for Spark's words."""
 
-    error_class = "DELTA_PATH_DOES_NOT_EXIST"
+    error_class = "PATH_NOT_FOUND"
     sql_state = "42K03"
 
 

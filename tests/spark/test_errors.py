@@ -55,7 +55,8 @@ def test_a_path_that_is_not_there_is_told_apart(spark, tmp_path, way):
     with pytest.raises(AnalysisException) as caught:
         WAYS[way](spark, str(tmp_path / "nothing"))
     assert isinstance(caught.value, PathNotFoundError)
-    assert caught.value.getErrorClass() == "DELTA_PATH_DOES_NOT_EXIST"
+    assert caught.value.getErrorClass() == "PATH_NOT_FOUND"
+    assert "Path does not exist" in str(caught.value)
 
 
 @pytest.mark.smoke

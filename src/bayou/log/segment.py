@@ -121,9 +121,9 @@ def earliest_version(listing: LogListing) -> int | None:
 def no_table(table: str) -> TableNotFoundError:
     """The error for a folder without a log."""
     return TableNotFoundError(
-        f"there is no Delta table: {LOG_FOLDER} holds neither a commit nor a checkpoint",
+        f"Delta table `{table}` doesn't exist: {LOG_FOLDER} holds neither a commit nor a checkpoint, so this is not a Delta table.",
         table=table,
-        next_step="Check the path; write to it to create a table there.",
+        next_step="check the path; write to it to create a table there.",
     )
 
 

@@ -204,4 +204,4 @@ def test_a_folder_of_files_without_a_log_is_no_table(tmp_path):
 def test_nothing_at_the_path_is_told_apart(tmp_path):
     with pytest.raises(PathNotFoundError) as caught:
         open_log(tmp_path / "nowhere").snapshot()
-    assert caught.value.getErrorClass() == "DELTA_PATH_DOES_NOT_EXIST"
+    assert caught.value.getErrorClass() == "PATH_NOT_FOUND"
