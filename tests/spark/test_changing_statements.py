@@ -373,3 +373,35 @@ def test_functions_in_sql_are_refused_by_sparks_name_for_them(spark, people):
     merge = bayou.DeltaTable.forName(spark, people).merge(spark.sql("select 20L sid"), "id = sid")
     with pytest.raises(AnalysisException, match="UNSUPPORTED_SQL_UDF_USAGE"):
         merge.whenNotMatchedInsert(values={"id": "one_more(sid)"}).execute()
+
+
+@pytest.mark.smoke
+def test_a_statement_gives_its_row_of_counts(spark, people):
+    def given(text):
+        frame = spark.sql(text)
+        assert all(each.nullable and each.dataType.simpleString() == "bigint" for each in frame.schema)
+        return [row.asDict() for row in frame.collect()]
+
+    everyone = {"num_affected_rows": 2, "num_updated_rows": 1, "num_deleted_rows": 0, "num_inserted_rows": 1}
+    merge = f"merge into {people} t using (select explode(array(2L, 3L)) id, 'm' name) s on t.id = s.id {BOTH}"
+    assert given(merge) == [everyone]
+    assert given(f"update {people} set name = 'u' where id < 3") == [{"num_affected_rows": 2}]
+    assert given(f"update {people} set name = 'u' where id = 30") == [{"num_affected_rows": 0}]
+    assert given(f"delete from {people} t where t.id = 1 or t.id = 3") == [{"num_affected_rows": 2}]
+    assert given(f"delete from {people}") == [{"num_affected_rows": 1}]
+    assert spark.sql(f"delete from {people}").select("num_affected_rows").first()[0] == 0
+
+
+def test_the_row_of_counts_is_not_a_second_run(spark, people):
+    deleted = spark.sql(f"delete from {people} where id = 1")
+    spark.sql(f"insert into {people} values (1, 'again')")
+    assert deleted.collect() == deleted.collect() == [(1,)]
+    assert rows(spark, people) == [(1, "again"), (2, "b")]
+
+
+def test_a_delete_that_spark_refuses_is_sparks_error(spark, people):
+    for where, name in (("nope = 1", "UNRESOLVED_COLUMN"), ("id + 1", "DATATYPE_MISMATCH"), ("x.id = 1", "UNRESOLVED_COLUMN")):
+        with pytest.raises(AnalysisException) as caught:
+            spark.sql(f"delete from {people} where {where}")
+        assert str(caught.value).startswith(f"[{name}"), where
+    assert rows(spark, people) == [(1, "a"), (2, "b")]

@@ -326,7 +326,7 @@ def named(spark, tmp_path, way):
 @pytest.mark.smoke
 def test_sql_deletes_by_name_and_by_path(spark, named):
     name, path = named
-    assert spark.sql(f"delete from {name} as t where t.v < 50 and t.v is not null").collect() == []
+    assert spark.sql(f"delete from {name} as t where t.v < 50 and t.v is not null").collect() == [(45,)]
     spark.sql(f"delete from delta.`{path}` where id = 99")
     assert ids(spark, path) == sorted({0, 10, 20, 30, 40, *range(50, 99)})
     assert last(path).operation == "DELETE"

@@ -412,7 +412,7 @@ def test_sql_updates_by_name_and_by_path(spark, tmp_path, way):
     table = make(spark, path, TEN, **way)
     spark.sql(f"create table rows_to_update using delta location '{path}'")
     try:
-        assert spark.sql("update rows_to_update as t set t.v = t.id * 2, p = 9 where t.id > 7").collect() == []
+        assert spark.sql("update rows_to_update as t set t.v = t.id * 2, p = 9 where t.id > 7").collect() == [(2,)]
         spark.sql(f"update delta.`{path}` set v = 0 where v is null")
         assert dict(rows(table, "id", "v")) == {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 0, 6: 6, 7: 7, 8: 16, 9: 18}
         shown = spark.sql("explain update rows_to_update set v = 1 where id = 5").collect()[0][0]

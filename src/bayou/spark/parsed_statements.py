@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bayou.spark.constraint_statements import ConstraintStatements
 from bayou.spark.dml.merge.statement import command_of_parsed_merge
-from bayou.spark.dml.statements import command_of_parsed_update
+from bayou.spark.dml.statements import command_of_parsed_delete, command_of_parsed_update
 from bayou.spark.jvm.parser import knows_constraints
 
 if TYPE_CHECKING:
@@ -28,11 +28,17 @@ class ParsedStatements:
 
         Args:
             text: the statement.
-            parsed: the UpdateTable, MergeIntoTable or AddCheckConstraint that it is; None where Spark's parser refused it.
+            parsed: the node of Spark's that it is, one of those below; None where Spark's parser refused it.
         """
         if parsed is None:
             return None if self._is_known else self._constraints.of_text(text)
         if parsed.nodeName() == "AddCheckConstraint":
             return self._constraints.of_parsed(parsed)
-        make = command_of_parsed_update if parsed.nodeName() == "UpdateTable" else command_of_parsed_merge
-        return make(self._application, parsed)
+        return _MAKERS[parsed.nodeName()](self._application, parsed)
+
+
+_MAKERS = {
+    "DeleteFromTable": command_of_parsed_delete,
+    "UpdateTable": command_of_parsed_update,
+    "MergeIntoTable": command_of_parsed_merge,
+}

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""UPDATE and MERGE as SQL, taken from the session's parser before Spark resolves them.
+"""DELETE, UPDATE and MERGE as SQL, taken from the session's parser before Spark resolves them: so they give a row of counts.
 
 Spark would refuse columns that a MERGE adds, and casts values by rules of its own: constants at once, structs by the position of
-their fields. It resolves what is about a view, what begins with WITH, what has parameters in it, and what calls the table by a
-name that bayou does not know; from such a statement the optimizer rule makes a command.
+their fields. It resolves each DELETE when that is executed, and at once what is about a view, what begins with WITH, and what has
+parameters in it; also what calls the table by a name that bayou does not know. From such a statement the optimizer rule makes a
+command.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pyspark.errors import AnalysisException
 from bayou.errors import DeltaError, redact_text
 from bayou.protocol.sql_text import column_sql
 from bayou.spark.dml.change import Target
+from bayou.spark.dml.result import COUNTS
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.callbacks import BiFunction
@@ -26,9 +28,14 @@ from bayou.storage import qualify
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pyspark.sql import SparkSession
+
     from bayou.spark.application import Application
     from bayou.spark.dml.result import PlannedChange
     from bayou.spark.jvm.bridge import JavaObject
+
+_VERBS = {"DeleteFromTable": ("DELETE", "WHERE"), "UpdateTable": ("UPDATE", "WHERE"), "MergeIntoTable": ("MERGE", "ON")}
+"""What each of Spark's nodes is called, and the word before its condition."""
 
 
 def command_of_parsed(
@@ -36,7 +43,7 @@ def command_of_parsed(
     parsed: JavaObject,
     table: JavaObject,
     condition: JavaObject | None,
-    planned: Callable[[Target, JavaObject], PlannedChange],
+    planned: Callable[[Target, JavaObject], PlannedChange] | None,
 ) -> JavaObject | None:
     """The command that stands for a parsed statement; None where Spark is to resolve it.
 
@@ -45,7 +52,7 @@ def command_of_parsed(
         parsed: the statement.
         table: the relation in it that is changed.
         condition: its condition; None where it has none.
-        planned: makes a plan of the statement for a table.
+        planned: makes a plan of the statement for a table; None where Spark is to resolve it when it is executed.
     """
     jvm = application.jvm
     parts = catalyst.table_name_of(jvm, table)
@@ -56,13 +63,15 @@ def command_of_parsed(
     if found is None or not Catalog(jvm, spark).is_delta(column_sql(found)):
         return None
     name = column_sql(found)
-    verb, joint = ("MERGE", "ON") if parsed.nodeName() == "MergeIntoTable" else ("UPDATE", "WHERE")
+    verb, joint = _VERBS[parsed.nodeName()]
     where = "" if condition is None else f" {joint} {row_changes.text_of(condition)}"
 
     def run(statement: JavaObject, session: JavaObject) -> str:
+        if planned is None:
+            return _as_spark_resolves(application, session_of(session), statement)
         return _run(application, name, statement, session, planned)
 
-    return row_changes.command(jvm, BiFunction(jvm, run), parsed, redact_text(f"{verb} {name}{where}"))
+    return row_changes.command(jvm, BiFunction(jvm, run), parsed, redact_text(f"{verb} {name}{where}"), COUNTS[verb])
 
 
 def _run(
@@ -80,11 +89,17 @@ def _run(
         if not is_unresolved(error):
             raise
         try:
-            return row_changes.counts_of_statement(catalyst.frame_of(application.jvm, spark, parsed)) or ""
+            return _as_spark_resolves(application, spark, parsed)
         except AnalysisException as other:
             # What Spark does not find either is told by its first name; what the statement then met is its own error.
             raise (error if is_unresolved(other) else other) from None
     return plan.run().counts_text
+
+
+def _as_spark_resolves(application: Application, spark: SparkSession, parsed: JavaObject) -> str:
+    counts = row_changes.counts_of_statement(catalyst.frame_of(application.jvm, spark, parsed))
+    assert counts is not None  # noqa: S101  (the optimizer rule makes a command of each statement about a table of ours)
+    return counts
 
 
 def is_unresolved(error: AnalysisException | DeltaError) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import DataFrame
 
@@ -17,6 +17,12 @@ from bayou.spark.errors import raised_as_pyspark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+COUNTS: Final = {
+    "DELETE": ("num_affected_rows",),
+    "UPDATE": ("num_affected_rows",),
+    "MERGE": ("num_affected_rows", "num_updated_rows", "num_deleted_rows", "num_inserted_rows"),
+}
+"""The columns of the row that an operation gives, as delta-spark's do."""
 UNKNOWN_ROWS = -1
 """The number of affected rows where whole files went and the log does not say how many rows they had, as in delta-spark."""
 
@@ -61,9 +67,7 @@ class RowChangeResult:
     @property
     def counts_text(self) -> str:
         """How many rows were affected, and after a MERGE how many of them in which way, as JSON by delta-spark's names."""
-        names = ["num_affected_rows"]
-        names += ["num_updated_rows", "num_deleted_rows", "num_inserted_rows"] if self.operation == "MERGE" else []
-        return json.dumps({name: getattr(self, name) for name in names})
+        return json.dumps({name: getattr(self, name) for name in COUNTS[self.operation]})
 
     def toDF(self) -> DataFrame:  # noqa: N802  (PySpark's name)
         """The one row that delta-spark gives: how many rows were affected, and after a MERGE how many of them in which way."""

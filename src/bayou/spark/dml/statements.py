@@ -167,6 +167,16 @@ def command_of(application: Application, statement: JavaObject) -> JavaObject:
     return row_changes.command(jvm, BiFunction(jvm, lambda node, session: _run(application, node, session)), statement, text)
 
 
+def command_of_parsed_delete(application: Application, parsed: JavaObject) -> JavaObject | None:
+    """The command that stands for a DELETE that is parsed and not resolved yet; None where Spark is to resolve it at once.
+
+    Args:
+        application: the Spark application.
+        parsed: the DeleteFromTable.
+    """
+    return command_of_parsed(application, parsed, parsed.table(), row_changes.condition_of_statement(parsed), None)
+
+
 def command_of_parsed_update(application: Application, parsed: JavaObject) -> JavaObject | None:
     """The command that stands for an UPDATE that is parsed and not resolved yet; None where Spark is to resolve it.
 

@@ -14,12 +14,14 @@ import java.util.function.BiFunction;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
+import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 
 // The session's own parser, and behind it Python, which is asked for a statement about a constraint, which an older parser refuses,
-// and for each UPDATE and MERGE: Spark's analyzer refuses columns that a table is to get, and casts values by rules of its own.
+// and for each DELETE, UPDATE and MERGE: what Spark's analyzer makes of them gives no row of counts, and it refuses columns that a
+// table is to get, and casts values by rules of its own.
 public class Parser implements InvocationHandler {
   public static BiFunction body;
   private final ParserInterface session;
@@ -42,7 +44,7 @@ public class Parser implements InvocationHandler {
   }
 
   private static boolean isOurs(Object plan) {
-    if (plan instanceof MergeIntoTable || plan instanceof UpdateTable) return true;
+    if (plan instanceof DeleteFromTable || plan instanceof MergeIntoTable || plan instanceof UpdateTable) return true;
     return ((LogicalPlan) plan).nodeName().equals("AddCheckConstraint");  // from Spark 4.1 on
   }
 

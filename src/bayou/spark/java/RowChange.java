@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 package bayou;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.lang.reflect.UndeclaredThrowableException;
+import java.util.Collections;
 import java.util.function.BiFunction;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.connector.ExternalCommandRunner;
 import org.apache.spark.sql.execution.command.ExternalCommandExecutor;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.apache.spark.unsafe.Platform;
 import scala.collection.immutable.Map;
 
-// What the optimiser rule puts in the place of a statement that changes rows: executing it asks Python, planning it runs nothing.
-// Spark has settled the columns of a statement's result before the rule sees it, and there are none.
+// What stands for a statement that changes rows: executing it asks Python, planning it runs nothing. One that the parser was asked
+// for gives a row of counts. Where the optimizer rule puts it, Spark has settled the columns of the result before, and there are none.
 public class RowChange extends ExternalCommandExecutor {
   private static final SEQ NOTHING = org.apache.spark.api.python.PythonUtils.toSeq(new java.util.ArrayList());
 
   // Spark copies nodes by the constructor with their parameters, so these are those of the class that this one extends.
   public RowChange(ExternalCommandRunner runner, String name, Map options) { super(runner, name, options); }
 
-  public static RowChange of(BiFunction body, Object statement, String text) {
-    return new RowChange(new Runner(body, statement, text), text, new scala.collection.immutable.HashMap());
+  public static RowChange of(BiFunction body, Object statement, String text, SEQ counted) {
+    return new RowChange(new Runner(body, statement, text, counted), text, new scala.collection.immutable.HashMap());
   }
 
-  public SEQ output() { return NOTHING; }
+  public SEQ output() { return ((Runner) runner()).counted; }
 
   public SEQ run(org.apache.spark.sql.SparkSession session) {
     Runner runner = (Runner) runner();
@@ -30,7 +35,19 @@ public class RowChange extends ExternalCommandExecutor {
     } catch (UndeclaredThrowableException wrapped) {  // what a job failed with, which `apply` does not declare
       Platform.throwException(wrapped.getUndeclaredThrowable());
     }
-    return NOTHING;
+    return runner.counted.isEmpty() ? NOTHING : row(runner);
+  }
+
+  private static SEQ row(Runner runner) {
+    JsonNode counts;
+    try {
+      counts = new ObjectMapper().readTree(runner.counts);
+    } catch (java.io.IOException failed) {
+      throw new IllegalStateException(failed);
+    }
+    Object[] values = new Object[runner.counted.size()];
+    for (int i = 0; i < values.length; i++) values[i] = counts.get(((Attribute) runner.counted.apply(i)).name()).longValue();
+    return org.apache.spark.api.python.PythonUtils.toSeq(Collections.singletonList(RowFactory.create(values)));
   }
 
   // What the body gave; null until the command is executed.
@@ -44,12 +61,14 @@ public class RowChange extends ExternalCommandExecutor {
     final BiFunction body;
     final Object statement;
     final String text;
+    final SEQ counted;
     volatile String counts;
 
-    Runner(BiFunction body, Object statement, String text) {
+    Runner(BiFunction body, Object statement, String text, SEQ counted) {
       this.body = body;
       this.statement = statement;
       this.text = text;
+      this.counted = counted;
     }
 
     public String[] executeCommand(String command, CaseInsensitiveStringMap options) { throw new UnsupportedOperationException(text); }

@@ -418,7 +418,7 @@ def statement_rows(
     return DataFrame(dataset(jvm, session, project), spark)
 
 
-def command(jvm: Jvm, body: Any, statement: JavaObject, text: str) -> JavaObject:
+def command(jvm: Jvm, body: Any, statement: JavaObject, text: str, counts: Sequence[str] = ()) -> JavaObject:
     """A command that stands for a statement until it is executed.
 
     Args:
@@ -426,12 +426,20 @@ def command(jvm: Jvm, body: Any, statement: JavaObject, text: str) -> JavaObject
         body: called with the statement and the JVM session when it is executed, a `BiFunction`; gives a text.
         statement: the statement.
         text: what EXPLAIN shows.
+        counts: the columns of the row of counts that the statement gives, whose values the body's text has as JSON. None where
+            Spark has resolved the statement: it has no columns then.
     """
-    return jvm.static("bayou.RowChange").of(body, statement, text)
+    columns = jvm.seq([])
+    if counts:
+        types = jvm.module("org.apache.spark.sql.types.StructType").fromDDL(", ".join(f"{name} bigint" for name in counts))
+        columns = jvm.module("org.apache.spark.sql.catalyst.types.DataTypeUtils").toAttributes(types)
+    return jvm.static("bayou.RowChange").of(body, statement, text, columns)
 
 
 def counts_of_statement(frame: DataFrame) -> str | None:
-    """What the body of the command gave that a statement's DataFrame is of; None where it is of anything else.
+    """The counts of a statement that Spark has resolved, as the body of its command gave them; None for any other DataFrame.
+
+    A statement that came from the parser has them in its row.
 
     Args:
         frame: what `SparkSession.sql` gave.
@@ -441,6 +449,8 @@ def counts_of_statement(frame: DataFrame) -> str | None:
         return None
     plan = executed.commandPhysicalPlan()
     if plan.getClass().getSimpleName() != "ExecutedCommandExec" or plan.cmd().nodeName() != "RowChange":
+        return None
+    if not plan.cmd().output().isEmpty():
         return None
     counts: str = plan.cmd().counts()
     return counts
