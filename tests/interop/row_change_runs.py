@@ -178,9 +178,9 @@ def _agreed(pair: Pair, operations: Any, theirs: list[Step], ours: list[Step]) -
 def _on_purpose(pair: Pair, merge: Merge, mine: Step, refusal: str, version: int) -> bool:
     """Whether it is on purpose that bayou takes a MERGE that delta-spark refuses, or finds something else wrong with its rows."""
     if MULTIPLE in refusal:
-        return "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE" in (mine.refused or "") or (
-            mine.refused is None and unambiguous(pair, merge, version)
-        )
+        if mine.refused is None:
+            return unambiguous(pair, merge, version)
+        return any(each in mine.refused for each in ("DELTA_CAST_OVERFLOW_IN_TABLE_WRITE", "CAST_INVALID_INPUT"))
     has_star = any(each.sets is None and each.action != "delete" for each in merge.clauses)
     lacks_generated = pair.story.table.generated is not None and not merge.source_has("g")
     return "DELTA_MERGE_UNRESOLVED_EXPRESSION" in refusal and has_star and lacks_generated

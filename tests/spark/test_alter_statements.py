@@ -329,3 +329,84 @@ def test_several_columns_of_one_statement_change_in_one_commit_or_not_at_all(spa
 def test_a_property_may_be_empty(spark, table):
     spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('zzz' = '')")
     assert ("zzz", "") in {tuple(row) for row in spark.sql(f"SHOW TBLPROPERTIES {table}").collect()}
+
+
+# Scripts
+
+
+@pytest.fixture
+def scripts(spark):
+    """Spark runs scripts where this is set; from 4.1 on it does by itself."""
+    spark.conf.set("spark.sql.scripting.enabled", "true")
+    yield
+    spark.conf.unset("spark.sql.scripting.enabled")
+
+
+@pytest.mark.smoke
+@pytest.mark.skipif(pyspark.__version__.startswith("3."), reason="Spark has scripts from 4.0 on")
+def test_statements_in_a_script_change_the_table(spark, table, table_path, scripts):
+    spark.sql(f"""
+        BEGIN
+            INSERT INTO {table} VALUES (2, 'b', struct(2));
+            ALTER TABLE {table} ADD COLUMN z INT AFTER id;
+            IF (SELECT count(*) FROM {table}) = 2 THEN
+                alter /* table */ table -- alter table nobody
+                  {table} SET TBLPROPERTIES ('team' = 'alter table; t');
+            END IF;
+            DESCRIBE TABLE {table};
+            UPDATE {table} SET z = 7 WHERE id = 2;
+            DELETE FROM {table} WHERE id = 1;
+        END""")
+    assert spark.table(table).collect() == [(2, 7, "b", (2,))]
+    assert snapshot(table_path).metadata.configuration["team"] == "alter table; t"
+    assert spark.sql(f"BEGIN TRUNCATE TABLE {table}; SELECT count(*) FROM {table}; END").collect() == [(0,)]
+
+
+@pytest.mark.skipif(pyspark.__version__.startswith(("3.", "4.0.")), reason="its parser does not know these words")
+def test_constraints_are_added_and_dropped_in_a_script(spark, table, table_path, scripts):
+    adds = f"ALTER TABLE {table} ADD CONSTRAINT"
+    spark.sql(f"BEGIN {adds} c CHECK (id > 0); {adds} d CHECK (id > 1 OR id = 1); END")
+    assert snapshot(table_path).metadata.configuration["delta.constraints.c"] == "id > 0"
+    with pytest.raises(ConstraintViolationError):
+        spark.sql(f"BEGIN INSERT INTO {table} VALUES (-1, 'c', NULL); END")
+    spark.sql(f"BEGIN ALTER TABLE {table} DROP CONSTRAINT c; END")
+    assert "delta.constraints.c" not in snapshot(table_path).metadata.configuration
+    with pytest.raises(ConstraintViolationError):
+        spark.sql(f"BEGIN ALTER TABLE {table} ADD CONSTRAINT e CHECK (id > 100); END")
+
+
+@pytest.mark.skipif(pyspark.__version__.startswith("3."), reason="Spark has scripts from 4.0 on")
+def test_rows_are_changed_in_a_script_by_its_variables(spark, table, table_path, scripts):
+    spark.sql(f"""
+        BEGIN
+            DECLARE one INT DEFAULT 1;
+            UPDATE {table} SET name = concat('n', one) WHERE id = one;
+            MERGE INTO {table} t USING (SELECT 2L AS id) s ON t.id = s.id
+                WHEN NOT MATCHED THEN INSERT (id, name) VALUES (s.id + one, 'm');
+        END""")
+    assert sorted(spark.table(table).select("id", "name").collect()) == [(1, "n1"), (3, "m")]
+    spark.sql(f"BEGIN DECLARE three INT DEFAULT 3; DELETE FROM {table} WHERE id = three; END")
+    assert ids(spark.table(table)) == [1]
+
+
+@pytest.mark.skipif(pyspark.__version__.startswith(("3.", "4.0.")), reason="its scripts have no handlers")
+def test_a_script_can_handle_an_error_of_bayous(spark, table, scripts):
+    spark.sql(f"ALTER TABLE {table} ADD CONSTRAINT c CHECK (id > 0)")
+    handled = """
+        BEGIN
+            DECLARE EXIT HANDLER FOR {what} BEGIN SELECT 'handled'; END;
+            INSERT INTO {table} VALUES (-1, 'c', NULL);
+        END"""
+    for what in ("SQLEXCEPTION", "SQLSTATE '23001'"):
+        assert spark.sql(handled.format(what=what, table=table)).collect() == [("handled",)]
+    assert spark.table(table).count() == 1
+
+
+def test_a_variable_in_the_text_does_not_move_the_tables_name(spark, table, table_path):
+    spark.sql(f"SET bayou_test_table={table}")
+    try:
+        spark.sql("/* ${bayou_test_table} */ ALTER TABLE ${bayou_test_table} ADD COLUMN z INT")
+        assert [row[0] for row in spark.sql("DESCRIBE TABLE ${bayou_test_table}").collect()][:4] == ["id", "name", "s", "z"]
+        assert spark.sql("/* ${bayou_test_table} */ SELECT count(*) FROM ${bayou_test_table}").collect() == [(1,)]
+    finally:
+        spark.conf.unset("bayou_test_table")

@@ -392,6 +392,14 @@ def test_a_statement_gives_its_row_of_counts(spark, people):
     assert spark.sql(f"delete from {people}").select("num_affected_rows").first()[0] == 0
 
 
+@pytest.mark.skipif(pyspark.__version__.startswith(("3.", "4.0.")), reason="its parser is not told of parameters")
+def test_a_statement_with_parameters_gives_its_row_of_counts(spark, people):
+    deleted = spark.sql(f"delete from {people} where id = :id", args={"id": 1})
+    updated = spark.sql(f"update {people} set name = ? where id = ?", args=["x", 2])
+    assert deleted.collect() == updated.collect() == [(1,)]
+    assert rows(spark, people) == [(2, "x")]
+
+
 def test_the_row_of_counts_is_not_a_second_run(spark, people):
     deleted = spark.sql(f"delete from {people} where id = 1")
     spark.sql(f"insert into {people} values (1, 'again')")

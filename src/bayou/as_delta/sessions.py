@@ -26,7 +26,7 @@ from bayou.errors import DeltaError
 from bayou.spark.dml.result import row_of_counts
 from bayou.spark.errors import as_pyspark
 from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.row_changes import counts_of_statement
+from bayou.spark.jvm.commands import counts_of_statement
 from bayou.spark.jvm.system_properties import change_spark_properties
 from bayou.spark.session import enable
 

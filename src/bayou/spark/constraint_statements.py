@@ -14,7 +14,7 @@ from bayou.errors import UnsupportedFeatureError, redact_text
 from bayou.protocol.sql_text import column_sql, quoted_name
 from bayou.spark import alter_constraints
 from bayou.spark.alter_target import AlterTarget
-from bayou.spark.jvm import row_changes
+from bayou.spark.jvm import commands
 from bayou.spark.jvm.callbacks import BiFunction
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.parser import stated_name, stated_table, table_name, words, written_table
@@ -157,7 +157,7 @@ class ConstraintStatements:
     def _command(self, statement: ConstraintStatement) -> JavaObject:
         jvm = self._application.jvm
         body = BiFunction(jvm, lambda _nothing, session: self._run(statement, session))
-        return row_changes.command(jvm, body, None, statement.text)
+        return commands.command(jvm, body, None, statement.text)
 
     def _run(self, statement: ConstraintStatement, session: JavaObject) -> None:
         spark = session_of(session)

@@ -14,7 +14,7 @@ from bayou.protocol.clustering import names_of
 from bayou.protocol.column_mapping import without_mapping
 from bayou.protocol.schema import parse_schema
 from bayou.spark.create import TableDefinition, create
-from bayou.spark.jvm import row_changes
+from bayou.spark.jvm import commands
 from bayou.spark.jvm.callbacks import BiFunction
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.create_like import LikeStatement
@@ -45,7 +45,7 @@ def like_command(application: Application, node: JavaObject) -> JavaObject | Non
     makes_ours = statement.provider == "delta" or (is_silent and _is_delta(Catalog(jvm, active_session(jvm)), statement.source))
     if not makes_ours:
         return None
-    return row_changes.command(jvm, BiFunction(jvm, lambda same, session: _run(application, same, session)), node, statement.text)
+    return commands.command(jvm, BiFunction(jvm, lambda same, session: _run(application, same, session)), node, statement.text)
 
 
 def _is_delta(catalog: Catalog, name: TableName) -> bool:

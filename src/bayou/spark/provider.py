@@ -57,12 +57,18 @@ class Provider:
         session, scala_options, schema, origin = objects
         given: dict[str, str | None] = dict(options)
         if all(name.lower() != "path" for name in given):
-            given["path"] = _path_in_sql(origin)
+            given["path"] = self._path_in_sql(origin)
         request = reader.TableRequest.from_options(given)
         relation = reader.relation(self._application, session, request, scala_options)
         if schema is not None:
             self._check_schema(schema, relation, request.path)
         return relation
+
+    def _path_in_sql(self, origin: JavaObject) -> str | None:
+        """The path of ``delta.`path` `` in a statement. Spark does not pass it on, but knows where in the text it stands."""
+        text = self._application.jvm.static("bayou.StatementText").of(origin)
+        found = re.search(r"(?:\bdelta|`delta`)\s*\.\s*`((?:[^`]|``)+)`", text, re.IGNORECASE)
+        return str(found.group(1)).replace("``", "`") if found else None
 
     def _check_schema(self, given: str, relation: JavaObject, path: str) -> None:
         """A schema that the reader was given, or a catalog entry has, must be one that the table can be read as."""
@@ -103,15 +109,6 @@ class Provider:
 
     def _without_filled(self, rows: DataFrame, snapshot: Snapshot | None) -> DataFrame:
         return rows if snapshot is None else without_filled(self._application.jvm, rows, snapshot.schema)
-
-
-def _path_in_sql(origin: JavaObject) -> str | None:
-    """The path of ``delta.`path` `` in a statement. Spark does not pass it on, but knows where in the text it stands."""
-    if origin.sqlText().isEmpty() or origin.startIndex().isEmpty():
-        return None
-    text = origin.sqlText().get()[origin.startIndex().get() : origin.stopIndex().get() + 1]
-    found = re.search(r"(?:\bdelta|`delta`)\s*\.\s*`((?:[^`]|``)+)`", text, re.IGNORECASE)
-    return str(found.group(1)).replace("``", "`") if found else None
 
 
 _MODES = {"Append": "append", "Overwrite": "overwrite", "ErrorIfExists": "error", "Ignore": "ignore"}

@@ -17,7 +17,7 @@ from bayou.protocol.sql_text import column_sql
 from bayou.protocol.type_widening import is_widening
 from bayou.spark.alignment import same_names_and_types
 from bayou.spark.expressions import path_of
-from bayou.spark.jvm import casts, row_changes
+from bayou.spark.jvm import casts, nodes, row_changes
 from bayou.spark.types import spark_data_type, sql_type
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def typed_assignments(pairs: Sequence[tuple[JavaObject, JavaObject]], snapshot: 
                 features=["nested fields in arrays and maps"],
                 next_step="set the whole array or map.",
             )
-        kind = parse_schema(_one_column(row_changes.type_of(value))).fields[0].type
+        kind = parse_schema(_one_column(nodes.type_of(value))).fields[0].type
         found.append(Assignment(path, value, kind))
     return tuple(found)
 
@@ -177,7 +177,7 @@ class NewValues:
 
     def _new(self, given: Assignment, field: StructField, path: tuple[str, ...]) -> Column:
         value = casts.with_named_overflow(self._bridge, given.value, column_sql(path))
-        return self._stored(row_changes.column(self._bridge, value), given.type, field, path)
+        return self._stored(nodes.column(self._bridge, value), given.type, field, path)
 
     def _value(self, field: StructField, path: tuple[str, ...]) -> Column:
         key = tuple(name.lower() for name in path)

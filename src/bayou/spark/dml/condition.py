@@ -12,7 +12,7 @@ from bayou.errors import SchemaMismatchError, UnsupportedFeatureError
 from bayou.plan.predicate import And, Boolean, Predicate
 from bayou.protocol.char_varchar import type_with_chars
 from bayou.spark.expressions import by_logical_name, from_catalyst
-from bayou.spark.jvm import row_changes
+from bayou.spark.jvm import nodes
 from bayou.spark.jvm.adapters import described
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class RowCondition:
         """Whether a row is meant, as a column that is never NULL."""
         if self.found is None:
             return F.lit(self.always)
-        return F.coalesce(row_changes.column(jvm, self.found), F.lit(False))
+        return F.coalesce(nodes.column(jvm, self.found), F.lit(False))
 
 
 def row_condition(application: Application, snapshot: Snapshot, operation: str, expressions: Expressions) -> RowCondition:
@@ -76,11 +76,11 @@ def row_condition(application: Application, snapshot: Snapshot, operation: str, 
         return RowCondition(None, True, None, And(()))
     jvm = application.jvm
     check_condition(operation, found, snapshot)
-    text = row_changes.sql_of(jvm, found)
-    constant = row_changes.constant(found)
+    text = nodes.sql_of(jvm, found)
+    constant = nodes.constant(found)
     if constant is not None:
         return RowCondition(None, constant, None if constant else text, And(()) if constant else Boolean(value=False))
-    parts = row_changes.conjuncts(jvm, found)
+    parts = nodes.conjuncts(jvm, found)
     decided = parts_about_partitions(jvm, snapshot, parts)
     others = tuple(part for part in parts if not any(part is each for each in decided))  # equality would ask the JVM
     return RowCondition(found, False, text, _predicate(application, snapshot, found), decided, others)
@@ -92,9 +92,9 @@ def parts_about_partitions(jvm: Jvm, snapshot: Snapshot, parts: Sequence[JavaObj
     They look at partition columns and at nothing else, and Spark can evaluate them outside of a query.
     """
     partitions = _comparable_partition_columns(snapshot)
-    names = [{name.lower() for name in row_changes.names_of(jvm, part)} for part in parts]
+    names = [{name.lower() for name in nodes.names_of(jvm, part)} for part in parts]
     about = [part for part, used in zip(parts, names, strict=True) if used and used <= partitions]
-    return tuple(part for part in about if not row_changes.calls_python(part))
+    return tuple(part for part in about if not nodes.calls_python(part))
 
 
 def _comparable_partition_columns(snapshot: Snapshot) -> set[str]:
@@ -116,7 +116,7 @@ def check_condition(operation: str, found: JavaObject | None, snapshot: Snapshot
     if found is None:
         return
     refuse_subqueries(operation, found, snapshot)
-    if not row_changes.is_boolean(found):
+    if not nodes.is_boolean(found):
         raise SchemaMismatchError(
             f"The condition {found.sql()} of the {operation} is of type {found.dataType().sql()} and not a boolean.",
             table=None if snapshot is None else snapshot.table_uri,
@@ -133,7 +133,7 @@ def refuse_subqueries(operation: str, found: JavaObject, snapshot: Snapshot | No
     Raises:
         UnsupportedFeatureError: there is one in it.
     """
-    if row_changes.has_subquery(found):
+    if nodes.has_subquery(found):
         raise UnsupportedFeatureError(
             f"Subqueries are not supported in the {operation} (condition = {found.sql()}).",
             table=None if snapshot is None else snapshot.table_uri,

@@ -17,8 +17,8 @@ from bayou.errors import DeltaError, redact_text
 from bayou.protocol.sql_text import column_sql
 from bayou.spark.dml.change import Target
 from bayou.spark.dml.result import COUNTS
+from bayou.spark.jvm import commands, nodes
 from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.callbacks import BiFunction
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.parser import table_name
@@ -64,14 +64,14 @@ def command_of_parsed(
         return None
     name = column_sql(found)
     verb, joint = _VERBS[parsed.nodeName()]
-    where = "" if condition is None else f" {joint} {row_changes.text_of(condition)}"
+    where = "" if condition is None else f" {joint} {nodes.text_of(condition)}"
 
     def run(statement: JavaObject, session: JavaObject) -> str:
         if planned is None:
             return _as_spark_resolves(application, session_of(session), statement)
         return _run(application, name, statement, session, planned)
 
-    return row_changes.command(jvm, BiFunction(jvm, run), parsed, redact_text(f"{verb} {name}{where}"), COUNTS[verb])
+    return commands.command(jvm, BiFunction(jvm, run), parsed, redact_text(f"{verb} {name}{where}"), COUNTS[verb])
 
 
 def _run(
@@ -97,7 +97,7 @@ def _run(
 
 
 def _as_spark_resolves(application: Application, spark: SparkSession, parsed: JavaObject) -> str:
-    counts = row_changes.counts_of_statement(catalyst.frame_of(application.jvm, spark, parsed))
+    counts = commands.counts_of_statement(catalyst.frame_of(application.jvm, spark, parsed))
     assert counts is not None  # noqa: S101  (the optimizer rule makes a command of each statement about a table of ours)
     return counts
 

@@ -12,7 +12,7 @@ from bayou.protocol.constraints import Constraint, ConstraintKind
 from bayou.spark.dml.change import Target, change_of, table_columns
 from bayou.spark.dml.condition import check_condition
 from bayou.spark.dml.replaced_rows import ReplacedRows
-from bayou.spark.jvm import row_changes
+from bayou.spark.jvm import nodes, row_changes
 from bayou.spark.jvm.callbacks import reason_of
 from bayou.spark.row_checks import REPLACE_WHERE, RowRule
 
@@ -47,7 +47,7 @@ def rows_of_condition(
     text = "true" if request.replace_where is None else request.replace_where
     change = _change(Target(application, spark, log, request.storage_options), text, snapshot)
     found = change.condition.found
-    used = set() if found is None else row_changes.names_of(application.jvm, found)
+    used = set() if found is None else nodes.names_of(application.jvm, found)
     if not request.data_change and not {name.lower() for name in used} <= {name.lower() for name in snapshot.partition_columns}:
         raise InvalidOptionError(
             "'replaceWhere' cannot be used with data filters when 'dataChange' is set to false.",

@@ -16,8 +16,8 @@ from bayou.spark.dml.delete import plan_delete
 from bayou.spark.dml.parsed import command_of_parsed
 from bayou.spark.dml.update import plan_update
 from bayou.spark.dml.values_in_sql import values_in_sql
+from bayou.spark.jvm import commands, nodes, row_changes
 from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.callbacks import BiFunction
 from bayou.spark.jvm.session import session_of
 
@@ -76,8 +76,8 @@ def planned_update(
     _check_condition(condition)
     given = _checked_assignments(assignments)
     jvm, spark = target.application.jvm, target.spark
-    pairs = [(catalyst.attribute(jvm, name), row_changes.expression(jvm, spark, value)) for name, value in given.items()]
-    where = None if condition is None else row_changes.expression(jvm, spark, condition)
+    pairs = [(catalyst.attribute(jvm, name), nodes.expression(jvm, spark, value)) for name, value in given.items()]
+    where = None if condition is None else nodes.expression(jvm, spark, condition)
     return _planned_update(target, alias, where, pairs, txn, given=(condition, *given.values()))
 
 
@@ -104,12 +104,12 @@ def _planned_update(
 def _value(target: Target, snapshot: Snapshot, alias: str | None, name: JavaObject, value: JavaObject) -> JavaObject:
     """A value as it was given; for the word DEFAULT what the column's default is."""
     jvm, schema = target.application.jvm, snapshot.schema
-    if not row_changes.is_default(jvm, value) or schema.field("default") is not None:
+    if not nodes.is_default(jvm, value) or schema.field("default") is not None:
         return value
-    parts = row_changes.parts_of(jvm, name, alias)
+    parts = nodes.parts_of(jvm, name, alias)
     if len(parts) > 1:  # fields have no defaults, and the word is no column's name
         return value
-    return row_changes.expression(jvm, target.spark, default_of(jvm, target.spark, schema.field(parts[0]), schema, snapshot))
+    return nodes.expression(jvm, target.spark, default_of(jvm, target.spark, schema.field(parts[0]), schema, snapshot))
 
 
 def _check_condition(condition: Any) -> None:
@@ -162,9 +162,9 @@ def command_of(application: Application, statement: JavaObject) -> JavaObject:
     given = None if parsed is None else row_changes.condition_of_statement(parsed)
     if given is not None:
         refuse_subqueries(operation, given)  # Spark has simplified some away
-    where = "" if expressions.condition is None else f" WHERE {row_changes.sql_of(jvm, expressions.condition)}"
+    where = "" if expressions.condition is None else f" WHERE {nodes.sql_of(jvm, expressions.condition)}"
     text = f"{operation} delta.`{redact_uri(json.loads(table)['path'])}`{where}"
-    return row_changes.command(jvm, BiFunction(jvm, lambda node, session: _run(application, node, session)), statement, text)
+    return commands.command(jvm, BiFunction(jvm, lambda node, session: _run(application, node, session)), statement, text)
 
 
 def command_of_parsed_delete(application: Application, parsed: JavaObject) -> JavaObject | None:

@@ -21,7 +21,7 @@ from bayou.spark.dml.result import PlannedChange
 from bayou.spark.dml.rewrite import write_rows
 from bayou.spark.dml.touched_rows import count_touched, find_touched
 from bayou.spark.dml.vectors import mark_rows
-from bayou.spark.jvm import row_changes
+from bayou.spark.jvm import nodes
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
 from bayou.spark.new_files import delete_files
@@ -68,7 +68,7 @@ class _Update:
         change, watch = self._change, Stopwatch()
         if self.way is Way.NOTHING:
             return self._empty()
-        if any(row_changes.has_subquery(each.value) for each in self._assignments):
+        if any(nodes.has_subquery(each.value) for each in self._assignments):
             transaction.read_whole_table()  # it may be this table that the subquery read
         outcome = self._by_vectors(watch) if self.way is Way.VECTORS else self._by_rewriting(watch)
         if outcome is None:

@@ -16,7 +16,7 @@ from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.schema import ArrayType, MapType, StructType
 from bayou.spark.dml.defaults import default_of
 from bayou.spark.expressions import path_of
-from bayou.spark.jvm import row_changes
+from bayou.spark.jvm import nodes, row_changes
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
@@ -75,8 +75,8 @@ class _Written:
 def _as_written(target: Target, snapshot: Snapshot, written: _Written, field: StructField, value: JavaObject) -> JavaObject | None:
     jvm, spark = target.application.jvm, target.spark
     text = written.value
-    if CURRENT_DEFAULT in field.metadata and row_changes.is_default(jvm, text):
-        text = row_changes.expression(jvm, spark, default_of(jvm, spark, field, snapshot.schema, snapshot))
+    if CURRENT_DEFAULT in field.metadata and nodes.is_default(jvm, text):
+        text = nodes.expression(jvm, spark, default_of(jvm, spark, field, snapshot.schema, snapshot))
     elif not _has_struct(field.type):
         return value
     return row_changes.resolved_value(jvm, spark, written.statement, written.parsed, text)

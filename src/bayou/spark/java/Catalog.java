@@ -30,16 +30,15 @@ import org.apache.spark.sql.types.StructType;
 public class Catalog extends DelegatingCatalogExtension implements StagingTableCatalog {
   public static BiFunction body;
 
-  // Blanks and comments between words. Repeated without a way back, which would take a stack frame for each.
-  private static final String GAP = "(?:\\s|--[^\\n]*\\n|/\\*.*?\\*/)";
-  private static final String PART = "(?:`(?:[^`]|``)*+`|[^\\s`.(/-]++)";
-  private static final String BEFORE = GAP + "*+(?:explain" + GAP + "++(?:(?:extended|codegen|cost|formatted)" + GAP + "++)?+)?+";
   private static final Pattern INSERT = Pattern.compile("(?i)\\binsert\\b");
-  private static final Pattern ALTER = Pattern.compile("(?is)" + BEFORE + "(?:alter|truncate)" + GAP + "++table\\b");
-  private static final Pattern TRUNCATE_PARTITION = Pattern.compile("(?is)" + BEFORE + "truncate" + GAP + "++table\\b" + GAP + "*+" + PART + "(?:" + GAP + "*+\\." + GAP + "*+" + PART + ")*+" + GAP + "*+partition" + GAP + "*+\\(");
 
-  // Of a table, not of the columns of a query.
-  private static final Pattern DESCRIBE = Pattern.compile("(?is)" + GAP + "*+desc(?:ribe)?+" + GAP + "++(?:table" + GAP + "++)?+(?:(?:extended|formatted)" + GAP + "++)?+(?!.*\\bas" + GAP + "++json\\b)(?!(?:query|select|with|from|values|table|map|reduce)\\b|\\().*");
+  // What stands before the name of a table, or behind it.
+  private static final Pattern ALTER = Pattern.compile("(?i)\\b(?:alter|truncate)\\s+table\\s+$");
+  private static final Pattern TRUNCATE = Pattern.compile("(?i)\\btruncate\\s+table\\s+$");
+  private static final Pattern PARTITION = Pattern.compile("(?i)\\s*partition\\s*\\(");
+  private static final Pattern MERGE = Pattern.compile("(?is)\\bmerge\\s(?:[^;]*\\s)?into\\s+$");
+  private static final Pattern DESCRIBE = Pattern.compile("(?i)\\bdesc(?:ribe)?\\s+(?:table\\s+)?(?:(?:extended|formatted)\\s+)?$");
+  private static final Pattern AS_JSON = Pattern.compile("(?is)[^;]*\\bas\\s+json\\b");
 
   // Reads take Spark's way over an entry and the data source. Rows that are written, ALTER TABLE and TRUNCATE TABLE come to a table of ours.
   public Table loadTable(Identifier name) throws Exception {
@@ -134,23 +133,19 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
 
   // Spark's older commands know how to truncate a partition, and are refused.
   private static boolean isAlter(Origin origin) {
-    if (!origin.sqlText().isDefined()) return false;
-    String text = (String) origin.sqlText().get();
-    return ALTER.matcher(text).lookingAt() && !TRUNCATE_PARTITION.matcher(text).lookingAt();
+    String before = StatementText.before(origin);
+    return ALTER.matcher(before).find() && !(TRUNCATE.matcher(before).find() && PARTITION.matcher(StatementText.behind(origin)).lookingAt());
   }
 
-  private static boolean isDescribe(Origin origin) { return origin.sqlText().isDefined() && DESCRIBE.matcher((String) origin.sqlText().get()).matches(); }
+  // Of a table, not of the columns of a query.
+  private static boolean isDescribe(Origin origin) { return DESCRIBE.matcher(StatementText.before(origin)).find() && !AS_JSON.matcher(StatementText.behind(origin)).lookingAt(); }
 
   static boolean isInsert(Origin origin) { return origin.sqlText().isDefined() && INSERT.matcher((String) origin.sqlText().get()).find(); }
 
   // DataFrame.mergeInto has no text.
   private static boolean isMerger() { return Callers.include("MergeIntoWriter", "") || Callers.include("MergeIntoWriterImpl", ""); }
 
-  private static boolean isMerge(Origin origin) {
-    if (origin.sqlText().isEmpty() || origin.startIndex().isEmpty()) return false;
-    String before = ((String) origin.sqlText().get()).substring(0, ((Integer) (Object) origin.startIndex().get()).intValue());
-    return before.matches("(?is).*\\bmerge\\s(.*\\s)?into\\s+");
-  }
+  private static boolean isMerge(Origin origin) { return MERGE.matcher(StatementText.before(origin)).find(); }
 
   private static boolean isDelta(CatalogTable entry) { return entry.provider().isDefined() && isDelta((String) entry.provider().get()); }
 

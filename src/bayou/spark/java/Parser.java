@@ -32,6 +32,7 @@ public class Parser implements InvocationHandler {
     boolean isPlan = method.getName().startsWith("parsePlan");  // from Spark 4.1 on with parameters, too
     try {
       Object plan = method.invoke(session, arguments);
+      if (isPlan && ((LogicalPlan) plan).nodeName().equals("CompoundBody")) return ((LogicalPlan) plan).transformDown(new Statements((String) arguments[0]));
       Object found = isPlan && isOurs(plan) ? body.apply(arguments[0], plan) : null;
       return found == null ? plan : found;
     } catch (InvocationTargetException failed) {
@@ -46,6 +47,33 @@ public class Parser implements InvocationHandler {
   private static boolean isOurs(Object plan) {
     if (plan instanceof DeleteFromTable || plan instanceof MergeIntoTable || plan instanceof UpdateTable) return true;
     return ((LogicalPlan) plan).nodeName().equals("AddCheckConstraint");  // from Spark 4.1 on
+  }
+
+  // The statements of a script, from Spark 4.0 on. What their text has to tell is looked up in the whole of it.
+  public static class Statements extends scala.runtime.AbstractPartialFunction {
+    private final String text;
+
+    public Statements(String text) { this.text = text; }
+
+    public boolean isDefinedAt(Object node) { return ((LogicalPlan) node).nodeName().equals("SingleStatement") && isOurs(planOf(node)); }
+
+    public Object applyOrElse(Object node, scala.Function1 otherwise) {
+      if (!isDefinedAt(node)) return otherwise.apply(node);
+      Object found = body.apply(text, planOf(node));
+      try {
+        return found == null ? node : node.getClass().getConstructor(new Class[] {LogicalPlan.class}).newInstance(new Object[] {found});
+      } catch (Exception other) {  // a Spark that makes it otherwise
+        return node;
+      }
+    }
+
+    private static Object planOf(Object node) {
+      try {
+        return node.getClass().getMethod("parsedPlan", new Class[0]).invoke(node, new Object[0]);
+      } catch (Exception other) {
+        return node;
+      }
+    }
   }
 
   private static Object asked(String text, Throwable unknown) {

@@ -148,10 +148,12 @@ def reason_of(error: Exception) -> str:
 
 def java_error(jvm: Jvm, error: BaseException) -> JavaObject:
     """The Java exception that carries a Python one through the JVM."""
-    text = str(error) if isinstance(error, DeltaError) else f"{type(error).__name__}: {error}"
+    text, condition, state = f"{type(error).__name__}: {error}", None, None
+    if isinstance(error, DeltaError):
+        text, condition, state = str(error), error.error_class, error.sql_state
     key = ERRORS.keep(error)
     try:
-        return jvm.construct(jvm.java_class("bayou.DeltaError"), text, key)
+        return jvm.construct(jvm.java_class("bayou.DeltaError"), text, key, condition, state)
     except LookupError:  # no adapters on this JVM
         return jvm.view.java.lang.IllegalArgumentException(f"{text} [bayou:{key}]")
 

@@ -7,8 +7,8 @@ import json
 from typing import TYPE_CHECKING
 
 from bayou.protocol.char_varchar import DECLARED_TYPE
+from bayou.spark.jvm.nodes import column, expression
 from bayou.spark.jvm.relation import struct_type
-from bayou.spark.jvm.row_changes import column, expression
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession

@@ -11,9 +11,10 @@ from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
 
 from bayou.spark.jvm.callbacks import FAILED_CALL
+from bayou.spark.jvm.nodes import expression
 from bayou.spark.jvm.parser import sparks_parser
 from bayou.spark.jvm.relation import dataset, struct_type
-from bayou.spark.jvm.row_changes import assignments_of, expression
+from bayou.spark.jvm.row_changes import assignments_of
 from bayou.spark.jvm.session import java_session
 
 if TYPE_CHECKING:
@@ -166,27 +167,9 @@ def error_class_of(error: AnalysisException) -> str:
     return found or ""
 
 
-def is_deterministic(found: JavaObject) -> bool:
-    """Whether an expression gives the same for the same row, each time."""
-    return bool(found.deterministic())
-
-
 def ids_of(jvm: Jvm, plan_or_output: JavaObject) -> frozenset[int]:
     """The ids of a plan's columns."""
     return frozenset(each.exprId().id() for each in jvm.list_of(plan_or_output.output()))
-
-
-def references_of(jvm: Jvm, found: JavaObject) -> list[JavaObject]:
-    """The columns that an expression looks at."""
-    return jvm.list_of(found.references().toSeq())
-
-
-def equality_of(found: JavaObject) -> tuple[JavaObject, JavaObject, bool] | None:
-    """The two sides of an equality, and whether NULL is a value to it; None for anything else."""
-    name = found.getClass().getSimpleName()
-    if name not in ("EqualTo", "EqualNullSafe"):
-        return None
-    return found.left(), found.right(), name == "EqualNullSafe"
 
 
 def is_stable(jvm: Jvm, frame: DataFrame) -> bool:

@@ -124,10 +124,9 @@ def stated_table(node: JavaObject) -> str | None:
 
 def written_table(jvm: Jvm, session: JavaObject, node: JavaObject) -> tuple[str, ...] | None:
     """The parts of the table's name in the text of an AddCheckConstraint; None where it is not there, or of another catalog."""
-    origin = node.origin()
-    if not (origin.sqlText().isDefined() and origin.startIndex().isDefined() and origin.stopIndex().isDefined()):
+    text = jvm.static("bayou.StatementText").of(node.origin())
+    if not text:
         return None
-    text = origin.sqlText().get()[origin.startIndex().get() : origin.stopIndex().get() + 1]
     parsed = sparks_parser(jvm, session).parsePlan(text)
     return stated_name(jvm, session, parsed) if parsed.nodeName() == node.nodeName() else None
 

@@ -3,21 +3,21 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Column, DataFrame
 
 from bayou.protocol.char_varchar import DECLARED_TYPE
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.callbacks import FAILED_CALL
+from bayou.spark.jvm.nodes import expression
 from bayou.spark.jvm.parser import sparks_parser
 from bayou.spark.jvm.relation import dataset, struct_type
 from bayou.spark.jvm.session import java_session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
-_COLUMNS = "org.apache.spark.sql.classic.ExpressionUtils"
-"""Between columns and expressions, from Spark 4.0 on."""
 
 
 def delete_statement(
@@ -144,28 +142,6 @@ def optimised(frame: DataFrame) -> None:
     frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001  (the bridge)
 
 
-def text_of(found: JavaObject) -> str:
-    """An expression as it can be shown, whether it is resolved or not."""
-    try:
-        text: str = found.sql()
-    except FAILED_CALL:  # some ask for types
-        text = found.toString()
-    return text
-
-
-def parts_of(jvm: Jvm, name: JavaObject, alias: str | None) -> tuple[str, ...]:
-    """The parts of the name of a column that is not resolved, without the table's alias before them."""
-    parts = tuple(map(str, jvm.list_of(name.nameParts())))
-    return parts[1:] if len(parts) > 1 and alias is not None and parts[0].lower() == alias.lower() else parts
-
-
-def is_default(jvm: Jvm, value: JavaObject) -> bool:
-    """Whether a parsed value is the word DEFAULT."""
-    if value.getClass().getSimpleName() != "UnresolvedAttribute":
-        return False
-    return [str(part).upper() for part in jvm.list_of(value.nameParts())] == ["DEFAULT"]
-
-
 def _resolved(jvm: Jvm, spark: SparkSession, table: JavaObject, values: Sequence[JavaObject]) -> list[JavaObject]:
     """Expressions over a table's columns, resolved as parts of a condition, where Spark checks them and casts nothing."""
     names = [expression(jvm, spark, f"'v{number}'") for number in range(len(values))]
@@ -205,20 +181,6 @@ def _execution(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> JavaObje
     return execution
 
 
-def expression(jvm: Jvm, spark: SparkSession, given: Any) -> JavaObject:
-    """A Catalyst expression of SQL text or of a column; one that is given is itself."""
-    if isinstance(given, str):
-        return java_session(spark).sessionState().sqlParser().parseExpression(given)
-    if not isinstance(given, Column):
-        return given
-    found: JavaObject = given._jc  # noqa: SLF001  (the bridge)
-    try:
-        jvm.module(_COLUMNS)
-    except LookupError:
-        return found.expr()
-    return java_session(spark).expression(found)
-
-
 def meant(
     jvm: Jvm, found: JavaObject, handed_out: JavaObject | None, columns: JavaObject, others: JavaObject | None = None
 ) -> JavaObject:
@@ -234,16 +196,6 @@ def meant(
     if handed_out is None or Adapters.known(jvm) is None:
         return found
     return jvm.static("bayou.Plans").meant(found, handed_out, columns, jvm.seq([]) if others is None else others)
-
-
-def column(jvm: Jvm, found: JavaObject) -> Column:
-    """A Catalyst expression as a column."""
-    make = cast("Callable[[JavaObject], Column]", Column)  # PySpark has no type for it
-    try:
-        made: Column = make(jvm.module(_COLUMNS).column(found))
-    except LookupError:
-        made = make(jvm.static("org.apache.spark.sql.Column")(found))
-    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,75 +274,6 @@ def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
     return text
 
 
-def names_of(jvm: Jvm, found: JavaObject) -> set[str]:
-    """The names of the columns that an expression looks at."""
-    return {each.name() for each in _references(jvm, found)}
-
-
-def _references(jvm: Jvm, found: JavaObject) -> list[JavaObject]:
-    return jvm.list_of(found.references().toSeq())
-
-
-def conjuncts(jvm: Jvm, condition: JavaObject) -> list[JavaObject]:
-    """The conditions that all have to be true for the condition to be true."""
-    if condition.getClass().getSimpleName() != "And":
-        return [condition]
-    return [*conjuncts(jvm, condition.left()), *conjuncts(jvm, condition.right())]
-
-
-def has_subquery(found: JavaObject) -> bool:
-    """Whether there is a subquery in an expression."""
-    return any("Subquery" in name or name in ("Exists", "ListQuery") for name in _node_names(found))
-
-
-def calls_python(found: JavaObject) -> bool:
-    """Whether an expression calls Python's functions: then Spark cannot evaluate it outside of a query."""
-    return any(name.startswith("PythonUD") for name in _node_names(found))
-
-
-def _node_names(found: JavaObject) -> Iterator[str]:
-    pending = [found]
-    while pending:
-        node = pending.pop()
-        yield node.getClass().getSimpleName()
-        children = node.children()
-        pending += [children.apply(position) for position in range(children.size())]
-
-
-def constant(condition: JavaObject) -> bool | None:
-    """Whether a condition is true for every row, or for none; None where it depends on the row."""
-    if condition.getClass().getSimpleName() != "Literal":
-        return None
-    return bool(condition.value())
-
-
-def type_of(found: JavaObject) -> str:
-    """JSON of a resolved expression's type."""
-    text: str = found.dataType().json()
-    return text
-
-
-def is_boolean(found: JavaObject) -> bool:
-    """Whether a resolved expression is a condition; a plain NULL is one."""
-    return found.dataType().typeName() in ("boolean", "void")
-
-
-def sql_of(jvm: Jvm, found: JavaObject) -> str:
-    """A resolved expression as SQL, its columns without the table's name before them."""
-    text: str = found.sql()
-    qualifiers = {".".join(_quoted(part) for part in jvm.list_of(each.qualifier())) for each in _references(jvm, found)}
-    named = [re.escape(each) for each in sorted(qualifiers - {""}, key=len, reverse=True)]
-    if not named:
-        return text
-    # A text in quotes stays as it is, and so does what only ends like a qualifier.
-    parts = re.compile(rf"'(?:[^'\\]|\\.)*'|(?<![\w`.])(?:{'|'.join(named)})\.")
-    return parts.sub(lambda part: part[0] if part[0].startswith("'") else "", text)
-
-
-def _quoted(name: str) -> str:
-    return name if name.isascii() and name.replace("_", "a").isalnum() and not name.isdecimal() else f"`{name.replace('`', '``')}`"
-
-
 def statement_rows(
     jvm: Jvm, spark: SparkSession, output: JavaObject, plan: JavaObject, names: Sequence[str], others: Sequence[str] = ()
 ) -> DataFrame:
@@ -416,41 +299,3 @@ def statement_rows(
     ]
     project = jvm.static(f"{_LOGICAL}.Project")(jvm.seq([*made, *(given[name] for name in others)]), plan)
     return DataFrame(dataset(jvm, session, project), spark)
-
-
-def command(jvm: Jvm, body: Any, statement: JavaObject, text: str, counts: Sequence[str] = ()) -> JavaObject:
-    """A command that stands for a statement until it is executed.
-
-    Args:
-        jvm: the bridge.
-        body: called with the statement and the JVM session when it is executed, a `BiFunction`; gives a text.
-        statement: the statement.
-        text: what EXPLAIN shows.
-        counts: the columns of the row of counts that the statement gives, whose values the body's text has as JSON. None where
-            Spark has resolved the statement: it has no columns then.
-    """
-    columns = jvm.seq([])
-    if counts:
-        types = jvm.module("org.apache.spark.sql.types.StructType").fromDDL(", ".join(f"{name} bigint" for name in counts))
-        columns = jvm.module("org.apache.spark.sql.catalyst.types.DataTypeUtils").toAttributes(types)
-    return jvm.static("bayou.RowChange").of(body, statement, text, columns)
-
-
-def counts_of_statement(frame: DataFrame) -> str | None:
-    """The counts of a statement that Spark has resolved, as the body of its command gave them; None for any other DataFrame.
-
-    A statement that came from the parser has them in its row.
-
-    Args:
-        frame: what `SparkSession.sql` gave.
-    """
-    executed = frame._jdf.queryExecution().commandExecuted()  # noqa: SLF001  (the bridge)
-    if executed.nodeName() != "CommandResult":
-        return None
-    plan = executed.commandPhysicalPlan()
-    if plan.getClass().getSimpleName() != "ExecutedCommandExec" or plan.cmd().nodeName() != "RowChange":
-        return None
-    if not plan.cmd().output().isEmpty():
-        return None
-    counts: str = plan.cmd().counts()
-    return counts

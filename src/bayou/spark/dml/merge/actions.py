@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.spark.dml.change import FILE
 from bayou.spark.dml.merge.clauses import Kind
 from bayou.spark.dml.merge.source import IN_SOURCE
-from bayou.spark.jvm import row_changes
+from bayou.spark.jvm import nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +53,6 @@ def _chain(merge: Merge, kind: Kind) -> Column:
         number = F.lit(each.number)
         if each.condition is None:
             return number if found is None else found.otherwise(number)
-        holds = row_changes.column(merge.change.target.application.jvm, each.condition)
+        holds = nodes.column(merge.change.target.application.jvm, each.condition)
         found = F.when(holds, number) if found is None else found.when(holds, number)
     return otherwise if found is None else found.otherwise(otherwise)

@@ -23,7 +23,7 @@ from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.find import Found, clauses_with, positions_of
 from bayou.spark.dml.result import RowChangeResult
 from bayou.spark.dml.vectors import count_live, uncounted_rows
-from bayou.spark.jvm import row_changes
+from bayou.spark.jvm import nodes
 from bayou.spark.progress import phase
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _hold(merge: Merge, added: pa.Table) -> bool:
     if positions.null_count or snapshot.schema != merge.change.snapshot.schema:
         return True
     later = replace(merge, change=replace(merge.change, snapshot=snapshot))
-    condition = row_changes.column(merge.change.target.application.jvm, merge.resolution.condition)
+    condition = nodes.column(merge.change.target.application.jvm, merge.resolution.condition)
     matches = later.rows(positions.cast(pa.int64())).join(merge.source.marked(), condition, "left_semi")
     return bool(matches.head(1))
 

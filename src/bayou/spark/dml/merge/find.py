@@ -21,7 +21,7 @@ from bayou.spark.dml.change import FILE, METADATA
 from bayou.spark.dml.merge.actions import ACTION, KEPT, NONE, action_of, matched_action_of
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm import row_changes
+from bayou.spark.jvm import nodes
 from bayou.spark.progress import phase
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _pairs(merge: Merge) -> DataFrame:
     resolution, jvm = merge.resolution, merge.change.target.application.jvm
     rows = merge.rows(merge.change.files.candidates, with_numbers=True)
     how = "left" if resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE) else "inner"
-    joined = rows.join(merge.source.marked(), row_changes.column(jvm, resolution.condition), how)
+    joined = rows.join(merge.source.marked(), nodes.column(jvm, resolution.condition), how)
     bucket, bit = F.expr(f"bitmap_bucket_number({_ROW})"), F.expr(f"bitmap_bit_position({_ROW})")
     action = matched_action_of(merge) if how == "inner" else action_of(merge)
     found = joined.select(FILE, bucket.alias("bucket"), bit.alias("bit"), action.alias(ACTION))
@@ -119,10 +119,10 @@ def _error(merge: Merge) -> MultipleMatchesError:
     """Looks for the keys of the rows in doubt, which are few or the MERGE is a mistake altogether."""
     jvm, resolution, snapshot = merge.change.target.application.jvm, merge.resolution, merge.change.snapshot
     ids = catalyst.ids_of(jvm, resolution.sides.target)
-    used = [each for each in catalyst.references_of(jvm, resolution.condition) if each.exprId().id() in ids]
-    keys = [row_changes.column(jvm, each).alias(each.name()) for each in used] or [F.col(FILE)]
+    used = [each for each in nodes.references_of(jvm, resolution.condition) if each.exprId().id() in ids]
+    keys = [nodes.column(jvm, each).alias(each.name()) for each in used] or [F.col(FILE)]
     rows = merge.rows(merge.change.files.candidates, with_numbers=True)
-    joined = rows.join(merge.source.marked(), row_changes.column(jvm, resolution.condition), "inner")
+    joined = rows.join(merge.source.marked(), nodes.column(jvm, resolution.condition), "inner")
     several = (
         joined.where(matched_action_of(merge) >= 0)
         .select(FILE, F.col(f"{METADATA}.row_index").alias("row"), F.to_json(F.struct(*keys)).alias("key"))

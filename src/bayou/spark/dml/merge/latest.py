@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import InvalidOptionError
 from bayou.spark.dml.merge.source import only_of
 from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm import row_changes
+from bayou.spark.jvm import nodes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -47,10 +47,10 @@ def latest_rows(
     jvm = application.jvm
     source, target = (catalyst.ids_of(jvm, side) for side in (resolution.sides.source, resolution.sides.target))
     keys: list[tuple[Column, bool]] = []
-    for part in row_changes.conjuncts(jvm, resolution.condition):
+    for part in nodes.conjuncts(jvm, resolution.condition):
         found = _key(application, part, source, target)
         if found is not None:
-            keys.append((row_changes.column(jvm, found[0]), found[1]))
+            keys.append((nodes.column(jvm, found[0]), found[1]))
         elif not only_of(application, part, target):
             raise InvalidOptionError(
                 f"keep='latest' needs a condition of equalities between the table and the source, and there is {part.sql()}.",
@@ -70,7 +70,7 @@ def _key(
     application: Application, part: JavaObject, source: frozenset[int], target: frozenset[int]
 ) -> tuple[JavaObject, bool] | None:
     """The source's side of an equality with the table, and whether NULL equals NULL in it; None where it is something else."""
-    equality = catalyst.equality_of(part)
+    equality = nodes.equality_of(part)
     if equality is None:
         return None
     left, right, null_safe = equality

@@ -21,7 +21,7 @@ from bayou.spark.dml.defaults import default_of
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.evolution import evolved_schema
 from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm import row_changes
+from bayou.spark.jvm import nodes, row_changes
 from bayou.spark.types import as_nullable, readable_schema
 from bayou.spark.write_target import merge_widening
 
@@ -198,7 +198,7 @@ class Resolver:
     def _path(self, key: Any) -> tuple[str, ...]:
         """The names that a key is made of, without the table's."""
         name = catalyst.attribute(self._bridge, key) if isinstance(key, str) else key
-        return row_changes.parts_of(self._bridge, name, self._alias)
+        return nodes.parts_of(self._bridge, name, self._alias)
 
     def _pairs(self, clause: Clause, schema: StructType) -> Pairs:
         """The assigned columns and their values, not resolved; `*` is spelled out."""
@@ -214,7 +214,7 @@ class Resolver:
 
     def _given(self, key: Any, value: Any, schema: StructType) -> Any:
         """A value as it was given; for the word DEFAULT what the column's default is."""
-        if self._node is not None or isinstance(value, (str, Column)) or not row_changes.is_default(self._bridge, value):
+        if self._node is not None or isinstance(value, (str, Column)) or not nodes.is_default(self._bridge, value):
             return value
         path = self._path(key)
         if len(path) > 1:  # fields have no defaults, and the word is no column's name
@@ -263,7 +263,7 @@ class Resolver:
         """A value with the table's columns in the places of those that the user took from a DataFrame of it."""
         if self._handed_out is None or not isinstance(value, Column):
             return value
-        found = row_changes.expression(self._bridge, self._spark, value)
+        found = nodes.expression(self._bridge, self._spark, value)
         return row_changes.meant(self._bridge, found, self._handed_out, sides.target.output(), sides.source.output())
 
     def _check_sides(self, sides: catalyst.Sides, condition: Any, found: JavaObject) -> None:
@@ -273,19 +273,19 @@ class Resolver:
         """
         if self._handed_out is None or not isinstance(condition, Column):
             return
-        columns, source = catalyst.references_of(self._bridge, found), sides.source.outputSet()
+        columns, source = nodes.references_of(self._bridge, found), sides.source.outputSet()
         if not columns or not all(source.contains(each) for each in columns):
             return
         used = {each.exprId().id() for each in columns}
         if any(each.exprId().id() in used for output in self._handed_out for each in self._bridge.list_of(output)):
             raise SchemaMismatchError(
-                f"{row_changes.text_of(found)} names columns that are the table's and the source's: they may be either.",
+                f"{nodes.text_of(found)} names columns that are the table's and the source's: they may be either.",
                 table=self._snapshot.table_uri,
                 version=self._snapshot.version,
                 error_class="AMBIGUOUS_REFERENCE",
                 sql_state="42704",
                 next_step="give the table and the source aliases, and put these before the columns.",
-                problems=(row_changes.text_of(found),),
+                problems=(nodes.text_of(found),),
             )
 
     def _resolved(self, plan: JavaObject, values: Sequence[Any]) -> list[JavaObject]:
@@ -311,12 +311,12 @@ class Resolver:
                 raise
 
     def _check_condition(self, found: JavaObject, name: str) -> None:
-        if row_changes.has_subquery(found):
+        if nodes.has_subquery(found):
             raise self._unsupported(f"Subqueries in the {name} condition ({found.sql()})", "DELTA_UNSUPPORTED_SUBQUERY", "0AKDC")
-        if not catalyst.is_deterministic(found):
+        if not nodes.is_deterministic(found):
             message = f"Non-deterministic functions in the {name} condition ({found.sql()})"
             raise self._unsupported(message, "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED", "0AKDC")
-        if not row_changes.is_boolean(found):
+        if not nodes.is_boolean(found):
             raise SchemaMismatchError(
                 f"The {name} condition {found.sql()} of the MERGE is of type {found.dataType().sql()} and not a boolean.",
                 table=self._snapshot.table_uri,

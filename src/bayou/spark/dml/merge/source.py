@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.spark.dml.merge.keys import MOST_VALUES, Key, KeyValues, condition_of
 from bayou.spark.expressions import by_logical_name, from_catalyst, path_of
 from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm import row_changes
+from bayou.spark.jvm import nodes
 from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.session import memory_bytes
 
@@ -105,7 +105,7 @@ def source_of(
     ids = catalyst.ids_of(jvm, resolution.sides.source)
     columns = _used(application, resolution.values(), ids)
     keys = _used(application, [resolution.condition], ids)
-    frame = given.select(*(row_changes.column(jvm, each) for each in columns)) if columns else given.select(F.lit(1).alias("_1"))
+    frame = given.select(*(nodes.column(jvm, each) for each in columns)) if columns else given.select(F.lit(1).alias("_1"))
     is_stable = catalyst.is_stable(jvm, frame)
     is_kept = _must_keep(settings, is_stable=is_stable)
     if is_kept:
@@ -125,7 +125,7 @@ def source_of(
 def _used(application: Application, values: Sequence[JavaObject], ids: frozenset[int]) -> list[JavaObject]:
     found: dict[int, JavaObject] = {}
     for value in values:
-        for each in catalyst.references_of(application.jvm, value):
+        for each in nodes.references_of(application.jvm, value):
             number = each.exprId().id()
             if number in ids:
                 found.setdefault(number, each)
@@ -143,31 +143,31 @@ def _keys(application: Application, resolution: Resolution, snapshot: Snapshot, 
     target = catalyst.ids_of(jvm, resolution.sides.target)
     partitions = {name.lower() for name in snapshot.partition_columns}
     found = []
-    for part in row_changes.conjuncts(jvm, resolution.condition):
-        equality = catalyst.equality_of(part)
+    for part in nodes.conjuncts(jvm, resolution.condition):
+        equality = nodes.equality_of(part)
         if equality is None:
             continue
         left, right, null_safe = equality
         for ours, theirs in ((left, right), (right, left)):
             if not only_of(application, ours, target) or not only_of(application, theirs, source):
                 continue
-            kind = json.loads(row_changes.type_of(ours))
+            kind = json.loads(nodes.type_of(ours))
             if not isinstance(kind, str):
                 continue
-            nodes = json.loads(described(application.jvm, ours))
-            path = path_of(json.dumps(nodes))
+            tree = json.loads(described(application.jvm, ours))
+            path = path_of(json.dumps(tree))
             is_partition = path is not None and len(path) == 1 and path[0].lower() in partitions
-            key = Key(nodes, kind, null_safe, is_partition)
+            key = Key(tree, kind, null_safe, is_partition)
             if key.is_told:
-                found.append((key, row_changes.column(jvm, theirs)))
+                found.append((key, nodes.column(jvm, theirs)))
     return found
 
 
 def only_of(application: Application, found: JavaObject, ids: frozenset[int]) -> bool:
     """Whether an expression is about some columns, no others, and gives the same each time."""
-    if not catalyst.is_deterministic(found):
+    if not nodes.is_deterministic(found):
         return False
-    references = catalyst.references_of(application.jvm, found)
+    references = nodes.references_of(application.jvm, found)
     return bool(references) and all(each.exprId().id() in ids for each in references)
 
 

@@ -21,8 +21,8 @@ from bayou.spark.dml.change import Target
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind
 from bayou.spark.dml.merge.execute import MergeRequest, planned
 from bayou.spark.dml.parsed import command_of_parsed, is_unresolved
+from bayou.spark.jvm import commands, row_changes
 from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.callbacks import BiFunction
 from bayou.spark.jvm.session import session_of
 
@@ -74,7 +74,7 @@ def merge_command(application: Application, statement: JavaObject) -> JavaObject
             next_step="name the table.",
         )
     text = f"MERGE delta.`{redact_uri(json.loads(table)['path'])}` ON {statement.mergeCondition().sql()}"
-    return row_changes.command(jvm, BiFunction(jvm, lambda node, session: _run(application, node, session)), statement, text)
+    return commands.command(jvm, BiFunction(jvm, lambda node, session: _run(application, node, session)), statement, text)
 
 
 def command_of_parsed_merge(application: Application, parsed: JavaObject) -> JavaObject | None:

@@ -22,7 +22,7 @@ from bayou.spark.dml.files import ChosenFiles, common
 from bayou.spark.dml.merge.clauses import Kind
 from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm import row_changes
+from bayou.spark.jvm import nodes, row_changes
 from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.row_changes import Expressions
 from bayou.spark.matching_partitions import matching_partitions
@@ -171,13 +171,13 @@ def _own_parts(target: Target, resolution: Resolution) -> list[JavaObject]:
     ids = catalyst.ids_of(jvm, resolution.sides.target)
     own = [
         part
-        for part in row_changes.conjuncts(jvm, resolution.condition)
-        if (found := catalyst.references_of(jvm, part)) and all(each.exprId().id() in ids for each in found)
+        for part in nodes.conjuncts(jvm, resolution.condition)
+        if (found := nodes.references_of(jvm, part)) and all(each.exprId().id() in ids for each in found)
     ]
     if resolution.is_optimised:
         return own
     simplified = catalyst.simplified(jvm, target.spark, resolution.sides.target, own)
-    return [part for each in simplified for part in row_changes.conjuncts(jvm, each)]
+    return [part for each in simplified for part in nodes.conjuncts(jvm, each)]
 
 
 def _predicate(target: Target, snapshot: Snapshot, found: JavaObject) -> Predicate:

@@ -16,7 +16,7 @@ from bayou.spark.dml.assignments import NewValues
 from bayou.spark.dml.merge.actions import ACTION
 from bayou.spark.dml.merge.clauses import Action
 from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm import row_changes
+from bayou.spark.jvm import nodes
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
 from bayou.spark.stored_expressions import check_stored
@@ -104,7 +104,7 @@ class WrittenColumns:
         self._fields = [f for f in readable_schema(schema).fields if f.name.lower() not in omitted]
         self._table: Mapping[str, StructField] = {field.name: field for field in schema.fields}
         output = jvm.list_of(merge.resolution.sides.target.output())
-        self._columns = {each.name().lower(): row_changes.column(jvm, each) for each in output}
+        self._columns = {each.name().lower(): nodes.column(jvm, each) for each in output}
         self._values = {each.number: ClauseValues(merge, each, self._columns) for each in self._clauses}
         self._generates = has_generated_columns(merge.change.snapshot.protocol, schema)
 

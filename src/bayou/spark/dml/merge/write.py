@@ -27,7 +27,7 @@ from bayou.spark.dml.merge.beside import RowsBeside
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.find import clauses_with, positions_of
 from bayou.spark.dml.merge.values import WrittenColumns
-from bayou.spark.jvm import row_changes
+from bayou.spark.jvm import nodes
 from bayou.spark.new_files import NewFiles, delete_files, write_new_files
 from bayou.spark.types import readable_schema
 from bayou.spark.write_target import WriteTarget, changed
@@ -232,7 +232,7 @@ class Writer:
             return rows.join(merge.rows(files).drop(FILE), self._condition, "left_anti")
         matches = merge.rows(files).join(merge.source.marked(), self._condition, "inner")
         names = [f"__bayou_key{number}" for number in range(len(keys))]
-        columns = [row_changes.column(jvm, each) for each in keys]
+        columns = [nodes.column(jvm, each) for each in keys]
         known = matches.select(*(column.alias(name) for column, name in zip(columns, names, strict=True))).distinct()
         same: Column = F.lit(True)
         for column, name in zip(columns, names, strict=True):
@@ -244,4 +244,4 @@ class Writer:
 
     @property
     def _condition(self) -> Column:
-        return row_changes.column(self._merge.change.target.application.jvm, self._merge.resolution.condition)
+        return nodes.column(self._merge.change.target.application.jvm, self._merge.resolution.condition)

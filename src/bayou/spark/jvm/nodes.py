@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Expressions as nodes of Catalyst, one at a time: made of SQL and of columns, given back as such, and what one is made of."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, cast
+
+from pyspark.sql import Column
+
+from bayou.spark.jvm.callbacks import FAILED_CALL
+from bayou.spark.jvm.session import java_session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import SparkSession
+
+    from bayou.spark.jvm.bridge import JavaObject, Jvm
+
+_COLUMNS = "org.apache.spark.sql.classic.ExpressionUtils"
+"""Between columns and expressions, from Spark 4.0 on."""
+
+
+def expression(jvm: Jvm, spark: SparkSession, given: Any) -> JavaObject:
+    """A Catalyst expression of SQL text or of a column; one that is given is itself."""
+    if isinstance(given, str):
+        return java_session(spark).sessionState().sqlParser().parseExpression(given)
+    if not isinstance(given, Column):
+        return given
+    found: JavaObject = given._jc  # noqa: SLF001  (the bridge)
+    try:
+        jvm.module(_COLUMNS)
+    except LookupError:
+        return found.expr()
+    return java_session(spark).expression(found)
+
+
+def column(jvm: Jvm, found: JavaObject) -> Column:
+    """A Catalyst expression as a column."""
+    make = cast("Callable[[JavaObject], Column]", Column)  # PySpark has no type for it
+    try:
+        made: Column = make(jvm.module(_COLUMNS).column(found))
+    except LookupError:
+        made = make(jvm.static("org.apache.spark.sql.Column")(found))
+    return made
+
+
+def text_of(found: JavaObject) -> str:
+    """An expression as it can be shown, whether it is resolved or not."""
+    try:
+        text: str = found.sql()
+    except FAILED_CALL:  # some ask for types
+        text = found.toString()
+    return text
+
+
+def sql_of(jvm: Jvm, found: JavaObject) -> str:
+    """A resolved expression as SQL, its columns without the table's name before them."""
+    text: str = found.sql()
+    qualifiers = {".".join(_quoted(part) for part in jvm.list_of(each.qualifier())) for each in references_of(jvm, found)}
+    named = [re.escape(each) for each in sorted(qualifiers - {""}, key=len, reverse=True)]
+    if not named:
+        return text
+    # A text in quotes stays as it is, and so does what only ends like a qualifier.
+    parts = re.compile(rf"'(?:[^'\\]|\\.)*'|(?<![\w`.])(?:{'|'.join(named)})\.")
+    return parts.sub(lambda part: part[0] if part[0].startswith("'") else "", text)
+
+
+def _quoted(name: str) -> str:
+    return name if name.isascii() and name.replace("_", "a").isalnum() and not name.isdecimal() else f"`{name.replace('`', '``')}`"
+
+
+def type_of(found: JavaObject) -> str:
+    """JSON of a resolved expression's type."""
+    text: str = found.dataType().json()
+    return text
+
+
+def is_boolean(found: JavaObject) -> bool:
+    """Whether a resolved expression is a condition; a plain NULL is one."""
+    return found.dataType().typeName() in ("boolean", "void")
+
+
+def constant(condition: JavaObject) -> bool | None:
+    """Whether a condition is true for every row, or for none; None where it depends on the row."""
+    if condition.getClass().getSimpleName() != "Literal":
+        return None
+    return bool(condition.value())
+
+
+def conjuncts(jvm: Jvm, condition: JavaObject) -> list[JavaObject]:
+    """The conditions that all have to be true for the condition to be true."""
+    if condition.getClass().getSimpleName() != "And":
+        return [condition]
+    return [*conjuncts(jvm, condition.left()), *conjuncts(jvm, condition.right())]
+
+
+def names_of(jvm: Jvm, found: JavaObject) -> set[str]:
+    """The names of the columns that an expression looks at."""
+    return {each.name() for each in references_of(jvm, found)}
+
+
+def parts_of(jvm: Jvm, name: JavaObject, alias: str | None) -> tuple[str, ...]:
+    """The parts of the name of a column that is not resolved, without the table's alias before them."""
+    parts = tuple(map(str, jvm.list_of(name.nameParts())))
+    return parts[1:] if len(parts) > 1 and alias is not None and parts[0].lower() == alias.lower() else parts
+
+
+def references_of(jvm: Jvm, found: JavaObject) -> list[JavaObject]:
+    """The columns that an expression looks at."""
+    return jvm.list_of(found.references().toSeq())
+
+
+def is_default(jvm: Jvm, value: JavaObject) -> bool:
+    """Whether a parsed value is the word DEFAULT."""
+    if value.getClass().getSimpleName() != "UnresolvedAttribute":
+        return False
+    return [str(part).upper() for part in jvm.list_of(value.nameParts())] == ["DEFAULT"]
+
+
+def has_subquery(found: JavaObject) -> bool:
+    """Whether there is a subquery in an expression."""
+    return any("Subquery" in name or name in ("Exists", "ListQuery") for name in _node_names(found))
+
+
+def calls_python(found: JavaObject) -> bool:
+    """Whether an expression calls Python's functions: then Spark cannot evaluate it outside of a query."""
+    return any(name.startswith("PythonUD") for name in _node_names(found))
+
+
+def _node_names(found: JavaObject) -> Iterator[str]:
+    pending = [found]
+    while pending:
+        node = pending.pop()
+        yield node.getClass().getSimpleName()
+        children = node.children()
+        pending += [children.apply(position) for position in range(children.size())]
+
+
+def equality_of(found: JavaObject) -> tuple[JavaObject, JavaObject, bool] | None:
+    """The two sides of an equality, and whether NULL is a value to it; None for anything else."""
+    name = found.getClass().getSimpleName()
+    if name not in ("EqualTo", "EqualNullSafe"):
+        return None
+    return found.left(), found.right(), name == "EqualNullSafe"
+
+
+def is_deterministic(found: JavaObject) -> bool:
+    """Whether an expression gives the same for the same row, each time."""
+    return bool(found.deterministic())
