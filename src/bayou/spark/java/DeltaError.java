@@ -10,8 +10,6 @@ public class DeltaError extends IllegalArgumentException implements SparkThrowab
   private final String condition;
   private final String state;
 
-  public DeltaError(String message, String key) { this(message, key, null, null); }
-
   public DeltaError(String message, String key, String condition, String state) {
     super(message);
     this.key = key;
