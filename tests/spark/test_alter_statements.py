@@ -389,17 +389,60 @@ def test_rows_are_changed_in_a_script_by_its_variables(spark, table, table_path,
     assert ids(spark.table(table)) == [1]
 
 
+@pytest.mark.skipif(pyspark.__version__.startswith("3."), reason="Spark has scripts from 4.0 on")
+def test_the_branches_of_a_script_stay_where_they_are(spark, table, table_path, scripts):
+    delete, update = f"DELETE FROM {table}", f"UPDATE {table} SET name = concat(name, 'u')"
+    spark.sql(f"BEGIN IF 1 = 2 THEN {delete}; ELSE {update}; END IF; END")
+    spark.sql(f"BEGIN CASE WHEN 1 = 2 THEN {delete}; ELSE {update}; END CASE; END")
+    spark.sql(f"BEGIN CASE 1 WHEN 2 THEN {delete}; ELSE {update}; END CASE; END")
+    spark.sql(f"BEGIN DECLARE n INT DEFAULT 0; WHILE n < 2 DO {update}; SET n = n + 1; END WHILE; END")
+    assert spark.table(table).select("id", "name").collect() == [(1, "auuuuu")]
+
+
+@pytest.mark.skipif(pyspark.__version__.startswith("3."), reason="Spark has scripts from 4.0 on")
+def test_a_name_in_a_script_is_what_it_is_when_the_statement_runs(spark, tmp_path, scripts):
+    database = f"db_{uuid.uuid4().hex[:8]}"
+    spark.sql(f"CREATE DATABASE {database} LOCATION '{tmp_path}'")
+    try:
+        for name in (f"{database}.t", f"{database}.t_{database}", f"t_{database}"):
+            spark.sql(f"CREATE TABLE {name} USING delta AS SELECT 1 AS id")
+        spark.sql(f"BEGIN USE {database}; UPDATE t_{database} SET id = 2; DELETE FROM t; USE default; END")
+        found = [ids(spark.table(each)) for each in (f"t_{database}", f"{database}.t_{database}", f"{database}.t")]
+        assert found == [[1], [2], []]
+    finally:
+        spark.sql("USE default")
+        spark.sql(f"DROP TABLE IF EXISTS t_{database}")
+        spark.sql(f"DROP DATABASE {database} CASCADE")
+
+
+def test_texts_that_spark_counts_otherwise_do_not_move_the_tables_name(spark, table, table_path):
+    spark.sql(f"/* \U0001f680\U0001f680 */ ALTER TABLE {table} ADD COLUMN z INT")
+    assert [row[0] for row in spark.sql(f"/* \U0001f680 */ DESCRIBE TABLE {table}").collect()][:4] == ["id", "name", "s", "z"]
+    assert spark.sql(f"SELECT '\U0001f680\U0001f680', id FROM {table}").collect() == [("\U0001f680\U0001f680", 1)]
+
+
+@pytest.mark.skipif(pyspark.__version__.startswith(("3.", "4.0.")), reason="its parser is not told of parameters")
+def test_parameters_in_the_text_do_not_move_the_tables_name(spark, table, table_path, scripts):
+    script = f"BEGIN INSERT INTO {table} VALUES (:id, :name, NULL); ALTER TABLE {table} ADD COLUMN z INT; END"
+    spark.sql(script, args={"id": 2, "name": "a name that is longer than the parameter's, and longer"})
+    assert snapshot(table_path).schema.names[-1] == "z"
+    spark.sql(f"UPDATE {table} SET z = :z WHERE name LIKE :like", args={"z": 5, "like": "a name%"})
+    assert spark.table(table).where("z = 5").count() == 1
+
+
 @pytest.mark.skipif(pyspark.__version__.startswith(("3.", "4.0.")), reason="its scripts have no handlers")
 def test_a_script_can_handle_an_error_of_bayous(spark, table, scripts):
     spark.sql(f"ALTER TABLE {table} ADD CONSTRAINT c CHECK (id > 0)")
     handled = """
         BEGIN
             DECLARE EXIT HANDLER FOR {what} BEGIN SELECT 'handled'; END;
+            UPDATE {table} SET name = 'again';
             INSERT INTO {table} VALUES (-1, 'c', NULL);
+            DELETE FROM {table};
         END"""
     for what in ("SQLEXCEPTION", "SQLSTATE '23001'"):
         assert spark.sql(handled.format(what=what, table=table)).collect() == [("handled",)]
-    assert spark.table(table).count() == 1
+    assert spark.table(table).select("id", "name").collect() == [(1, "again")]
 
 
 def test_a_variable_in_the_text_does_not_move_the_tables_name(spark, table, table_path):

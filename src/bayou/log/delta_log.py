@@ -382,7 +382,9 @@ class DeltaLog:
         local = self._store.local_path("")
         if something or (local is not None and os.path.isdir(local)):  # noqa: PTH112
             return no_table(self._table_uri)
-        return PathNotFoundError(f"Path does not exist: {self._table_uri}.", table=self._table_uri, next_step="check the path.")
+        return PathNotFoundError(
+            f"Path does not exist: {redact_uri(self._table_uri)}.", table=self._table_uri, next_step="check the path."
+        )
 
 
 def open_log(path: str | os.PathLike[str], storage_options: Mapping[str, str] | None = None) -> DeltaLog:

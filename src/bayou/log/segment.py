@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bayou.errors import CorruptLogError, TableNotFoundError, VersionGapError, VersionNotFoundError
+from bayou.errors import CorruptLogError, TableNotFoundError, VersionGapError, VersionNotFoundError, redact_uri
 from bayou.log.listing import CheckpointFiles, LogListing, list_log, read_last_checkpoint, sort_listing
 from bayou.protocol.file_names import LOG_FOLDER, commit_path, version_prefix
 from bayou.storage.store import FileStatus, LogStore
@@ -121,7 +121,8 @@ def earliest_version(listing: LogListing) -> int | None:
 def no_table(table: str) -> TableNotFoundError:
     """The error for a folder without a log."""
     return TableNotFoundError(
-        f"Delta table `{table}` doesn't exist: {LOG_FOLDER} holds neither a commit nor a checkpoint, so this is not a Delta table.",
+        f"Delta table `{redact_uri(table)}` doesn't exist: {LOG_FOLDER} holds neither a commit nor a checkpoint, so this is not a"
+        " Delta table.",
         table=table,
         next_step="check the path; write to it to create a table there.",
     )

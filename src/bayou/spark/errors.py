@@ -128,7 +128,7 @@ def _carried(java_exception: Any, data_file_missing: Callable[[str], errors.Delt
     for cause in causes(java_exception):
         name = cause.getClass().getName()
         text = cause.getMessage() or ""
-        key = cause.key() if name == "bayou.DeltaError" else _key_in(text)
+        key = cause.key() if name in ("bayou.DeltaError", "bayou.NamedError") else _key_in(text)
         error = ERRORS.get(key) if key else None
         if isinstance(error, errors.DeltaError):
             return as_pyspark(error)

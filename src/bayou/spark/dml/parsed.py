@@ -26,7 +26,7 @@ from bayou.spark.jvm.session import active_session, java_session, session_of
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -58,30 +58,39 @@ def command_of_parsed(
     parts = catalyst.table_name_of(jvm, table)
     if parts is None or catalyst.has_parameters(jvm, parsed):
         return None
-    spark = active_session(jvm)
-    found = table_name(jvm, java_session(spark), column_sql(parts))
-    if found is None or not Catalog(jvm, spark).is_delta(column_sql(found)):
+    name = _name_of_ours(application, active_session(jvm), parts)
+    if name is None:
         return None
-    name = column_sql(found)
     verb, joint = _VERBS[parsed.nodeName()]
     where = "" if condition is None else f" {joint} {nodes.text_of(condition)}"
 
     def run(statement: JavaObject, session: JavaObject) -> str:
-        if planned is None:
-            return _as_spark_resolves(application, session_of(session), statement)
-        return _run(application, name, statement, session, planned)
+        spark = session_of(session)
+        # What the name stands for may be another table by now, as behind USE in a script.
+        name = None if planned is None else _name_of_ours(application, spark, parts)
+        if planned is None or name is None:
+            return commands.run_resolved(jvm, spark, statement)
+        return _run(application, name, statement, spark, planned)
 
     return commands.command(jvm, BiFunction(jvm, run), parsed, redact_text(f"{verb} {name}{where}"), COUNTS[verb])
+
+
+def _name_of_ours(application: Application, spark: SparkSession, parts: Sequence[str]) -> str | None:
+    """The name of a Delta table of the session's catalog, as SQL has it; None where the parts are another table's."""
+    jvm = application.jvm
+    found = table_name(jvm, java_session(spark), column_sql(parts))
+    if found is None or not Catalog(jvm, spark).is_delta(column_sql(found)):
+        return None
+    return column_sql(found)
 
 
 def _run(
     application: Application,
     name: str,
     parsed: JavaObject,
-    session: JavaObject,
+    spark: SparkSession,
     planned: Callable[[Target, JavaObject], PlannedChange],
 ) -> str:
-    spark = session_of(session)
     location = qualify(Catalog(application.jvm, spark).delta_location(name)).uri
     try:
         plan = planned(Target.of(application, spark, location, {}), parsed)
@@ -89,17 +98,11 @@ def _run(
         if not is_unresolved(error):
             raise
         try:
-            return _as_spark_resolves(application, spark, parsed)
+            return commands.run_resolved(application.jvm, spark, parsed)
         except AnalysisException as other:
             # What Spark does not find either is told by its first name; what the statement then met is its own error.
             raise (error if is_unresolved(other) else other) from None
     return plan.run().counts_text
-
-
-def _as_spark_resolves(application: Application, spark: SparkSession, parsed: JavaObject) -> str:
-    counts = commands.counts_of_statement(catalyst.frame_of(application.jvm, spark, parsed))
-    assert counts is not None  # noqa: S101  (the optimizer rule makes a command of each statement about a table of ours)
-    return counts
 
 
 def is_unresolved(error: AnalysisException | DeltaError) -> bool:

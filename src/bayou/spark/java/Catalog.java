@@ -36,7 +36,7 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   private static final Pattern ALTER = Pattern.compile("(?i)\\b(?:alter|truncate)\\s+table\\s+$");
   private static final Pattern TRUNCATE = Pattern.compile("(?i)\\btruncate\\s+table\\s+$");
   private static final Pattern PARTITION = Pattern.compile("(?i)\\s*partition\\s*\\(");
-  private static final Pattern MERGE = Pattern.compile("(?is)\\bmerge\\s(?:[^;]*\\s)?into\\s+$");
+  private static final Pattern MERGE = Pattern.compile("(?i)\\bmerge\\s+(?:with\\s+schema\\s+evolution\\s+)?into\\s+$");
   private static final Pattern DESCRIBE = Pattern.compile("(?i)\\bdesc(?:ribe)?\\s+(?:table\\s+)?(?:(?:extended|formatted)\\s+)?$");
   private static final Pattern AS_JSON = Pattern.compile("(?is)[^;]*\\bas\\s+json\\b");
 

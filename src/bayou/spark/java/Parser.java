@@ -32,7 +32,7 @@ public class Parser implements InvocationHandler {
     boolean isPlan = method.getName().startsWith("parsePlan");  // from Spark 4.1 on with parameters, too
     try {
       Object plan = method.invoke(session, arguments);
-      if (isPlan && ((LogicalPlan) plan).nodeName().equals("CompoundBody")) return ((LogicalPlan) plan).transformDown(new Statements((String) arguments[0]));
+      if (isPlan && isScripts(plan)) take(plan, (String) arguments[0]);
       Object found = isPlan && isOurs(plan) ? body.apply(arguments[0], plan) : null;
       return found == null ? plan : found;
     } catch (InvocationTargetException failed) {
@@ -49,31 +49,33 @@ public class Parser implements InvocationHandler {
     return ((LogicalPlan) plan).nodeName().equals("AddCheckConstraint");  // from Spark 4.1 on
   }
 
-  // The statements of a script, from Spark 4.0 on. What their text has to tell is looked up in the whole of it.
-  public static class Statements extends scala.runtime.AbstractPartialFunction {
-    private final String text;
-
-    public Statements(String text) { this.text = text; }
-
-    public boolean isDefinedAt(Object node) { return ((LogicalPlan) node).nodeName().equals("SingleStatement") && isOurs(planOf(node)); }
-
-    public Object applyOrElse(Object node, scala.Function1 otherwise) {
-      if (!isDefinedAt(node)) return otherwise.apply(node);
-      Object found = body.apply(text, planOf(node));
+  // The statements of a script, from Spark 4.0 on, in their places: Spark does not put a script's nodes together again as they were.
+  private static void take(Object node, String text) {
+    if (node instanceof scala.collection.Iterable) {
+      for (scala.collection.Iterator each = ((scala.collection.Iterable) node).iterator(); each.hasNext();) take(each.next(), text);
+    } else if (node instanceof scala.Option) {
+      if (((scala.Option) node).isDefined()) take(((scala.Option) node).get(), text);
+    } else if (isScripts(node) && node.getClass().getSimpleName().equals("SingleStatement")) {
       try {
-        return found == null ? node : node.getClass().getConstructor(new Class[] {LogicalPlan.class}).newInstance(new Object[] {found});
-      } catch (Exception other) {  // a Spark that makes it otherwise
-        return node;
+        Field field = node.getClass().getDeclaredField("parsedPlan");
+        field.setAccessible(true);
+        Object plan = field.get(node);
+        Object found = isOurs(plan) ? body.apply(text, plan) : null;
+        if (found != null) field.set(node, found);
+      } catch (ReflectiveOperationException other) {
+        return;  // a Spark that keeps it otherwise: it is Spark that resolves the statement
       }
+    } else if (isScripts(node)) {
+      for (scala.collection.Iterator each = ((scala.Product) node).productIterator(); each.hasNext();) take(each.next(), text);
     }
+  }
 
-    private static Object planOf(Object node) {
-      try {
-        return node.getClass().getMethod("parsedPlan", new Class[0]).invoke(node, new Object[0]);
-      } catch (Exception other) {
-        return node;
-      }
-    }
+  private static boolean isScripts(Object node) {
+    if (!(node instanceof scala.Product)) return false;
+    for (Class each = node.getClass(); each != null; each = each.getSuperclass())
+      for (int i = 0; i < each.getInterfaces().length; i++)
+        if (each.getInterfaces()[i].getSimpleName().equals("CompoundPlanStatement")) return true;
+    return false;
   }
 
   private static Object asked(String text, Throwable unknown) {

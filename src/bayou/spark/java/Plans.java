@@ -36,7 +36,7 @@ public class Plans {
     for (int i = 0; wanted.hasNext(); i++) {
       Attribute want = (Attribute) wanted.next();
       Expression have = (Expression) given.get(names[i]);
-      if (have == null) throw new DeltaError("no column " + names[i] + " in the scan of " + want.name(), "internal", null, null);
+      if (have == null) throw new DeltaError("no column " + names[i] + " in the scan of " + want.name(), "internal");
       if (!have.dataType().catalogString().equals(want.dataType().catalogString()))
         have = new Cast(have, want.dataType(), scala.Option.empty(), EvalMode$.MODULE$.LEGACY());
       columns.add(new Alias(have, want.name(), want.exprId(), want.qualifier(), scala.Option.empty(), NOTHING));
@@ -163,8 +163,8 @@ public class Plans {
         if (((InMemoryRelation) each.productElement(1)).cacheBuilder() == builder) return (LogicalPlan) each.productElement(0);
       }
     } catch (Exception unknown) {
-      throw new DeltaError("the query of cached rows is not known: " + unknown, "internal", null, null);
+      throw new DeltaError("the query of cached rows is not known: " + unknown, "internal");
     }
-    throw new DeltaError("the query of cached rows is not known", "internal", null, null);
+    throw new DeltaError("the query of cached rows is not known", "internal");
   }
 }

@@ -25,9 +25,9 @@ public class Refusing implements FileIndex {
 
   public SEQ rootPaths() { return roots; }
 
-  public SEQ listFiles(SEQ partitionFilters, SEQ dataFilters) { throw new DeltaError(message, "refusing", null, null); }
+  public SEQ listFiles(SEQ partitionFilters, SEQ dataFilters) { throw new DeltaError(message, "refusing"); }
 
-  public String[] inputFiles() { throw new DeltaError(message, "refusing", null, null); }
+  public String[] inputFiles() { throw new DeltaError(message, "refusing"); }
 
   public void refresh() {}
 

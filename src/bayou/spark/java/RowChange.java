@@ -35,7 +35,7 @@ public class RowChange extends ExternalCommandExecutor {
     } catch (UndeclaredThrowableException wrapped) {  // what a job failed with, which `apply` does not declare
       Platform.throwException(wrapped.getUndeclaredThrowable());
     }
-    return runner.counted.isEmpty() ? NOTHING : row(runner);
+    return runner.counted.isEmpty() || runner.counts.isEmpty() ? NOTHING : row(runner);
   }
 
   private static SEQ row(Runner runner) {

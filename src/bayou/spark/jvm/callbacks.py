@@ -148,12 +148,12 @@ def reason_of(error: Exception) -> str:
 
 def java_error(jvm: Jvm, error: BaseException) -> JavaObject:
     """The Java exception that carries a Python one through the JVM."""
-    text, condition, state = f"{type(error).__name__}: {error}", None, None
-    if isinstance(error, DeltaError):
-        text, condition, state = str(error), error.error_class, error.sql_state
+    text = str(error) if isinstance(error, DeltaError) else f"{type(error).__name__}: {error}"
     key = ERRORS.keep(error)
     try:
-        return jvm.construct(jvm.java_class("bayou.DeltaError"), text, key, condition, state)
+        if isinstance(error, DeltaError) and error.error_class and error.sql_state:
+            return jvm.construct(jvm.java_class("bayou.NamedError"), text, key, error.error_class, error.sql_state)
+        return jvm.construct(jvm.java_class("bayou.DeltaError"), text, key)
     except LookupError:  # no adapters on this JVM
         return jvm.view.java.lang.IllegalArgumentException(f"{text} [bayou:{key}]")
 

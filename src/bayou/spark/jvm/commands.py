@@ -5,12 +5,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bayou.spark.jvm.relation import dataset
+from bayou.spark.jvm.session import java_session
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from bayou.spark.jvm.bridge import JavaObject, Jvm
+
+_EXECUTION = "org.apache.spark.sql.execution"
 
 
 def command(jvm: Jvm, body: Any, statement: JavaObject, text: str, counts: Sequence[str] = ()) -> JavaObject:
@@ -29,6 +34,26 @@ def command(jvm: Jvm, body: Any, statement: JavaObject, text: str, counts: Seque
         types = jvm.module("org.apache.spark.sql.types.StructType").fromDDL(", ".join(f"{name} bigint" for name in counts))
         columns = jvm.module("org.apache.spark.sql.catalyst.types.DataTypeUtils").toAttributes(types)
     return jvm.static("bayou.RowChange").of(body, statement, text, columns)
+
+
+def run_resolved(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> str:
+    """Runs a parsed statement as Spark resolves it; the counts of one that became a command of bayou's, else an empty text.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        statement: the statement, not resolved.
+    """
+    session = java_session(spark)
+    execution = session.sessionState().executePlan(statement, jvm.module(f"{_EXECUTION}.CommandExecutionMode").SKIP())
+    execution.assertAnalyzed()
+    plan = execution.optimizedPlan()
+    if plan.nodeName() != "RowChange":  # by now the name is that of another catalog's table
+        dataset(jvm, session, statement)
+        return ""
+    plan.run(session)
+    counts: str = plan.counts()
+    return counts
 
 
 def counts_of_statement(frame: DataFrame) -> str | None:

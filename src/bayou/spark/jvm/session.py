@@ -86,14 +86,14 @@ def install_rule(jvm: Jvm, session: JavaObject, body: Callable[[], Callable[...,
 def _install_parser(jvm: Jvm, session: JavaObject) -> None:
     """Lets bayou read what Spark's parser does not know, and what its analyzer would refuse, on a session and on those made of it.
 
-    That is statements about constraints before Spark 4.1, and each UPDATE and MERGE. The parser that
-    is there stays, and is asked first.
+    That is statements about constraints before Spark 4.1, and each DELETE, UPDATE and MERGE. The parser that is there stays,
+    and is asked first.
     """
     try:
         Adapters.of(jvm).static("bayou.Parser").install(session)
     except Py4JJavaError as error:  # a JVM that lets nobody at Spark's own fields
         _logger.warning(
-            "SQL does not know constraints before Spark 4.1, and UPDATE and MERGE are what Spark makes of them: %s",
+            "SQL does not know constraints before Spark 4.1, and DELETE, UPDATE and MERGE are what Spark makes of them: %s",
             error.java_exception.toString(),
         )
 
