@@ -34,6 +34,13 @@ SAME = [
     ),
 ]
 MULTIPLE = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
+WRONG_ROWS = (
+    "CAST_INVALID_INPUT",
+    "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE",
+    "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
+    "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
+)
+"""What is wrong with rows; which of several faults a MERGE meets first is up to its plan."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +187,7 @@ def _on_purpose(pair: Pair, merge: Merge, mine: Step, refusal: str, version: int
     if MULTIPLE in refusal:
         if mine.refused is None:
             return unambiguous(pair, merge, version)
-        return any(each in mine.refused for each in ("DELTA_CAST_OVERFLOW_IN_TABLE_WRITE", "CAST_INVALID_INPUT"))
+        return any(each in mine.refused for each in WRONG_ROWS)
     has_star = any(each.sets is None and each.action != "delete" for each in merge.clauses)
     lacks_generated = pair.story.table.generated is not None and not merge.source_has("g")
     return "DELTA_MERGE_UNRESOLVED_EXPRESSION" in refusal and has_star and lacks_generated

@@ -158,6 +158,8 @@ SAME = [
     {"DELTA_FAILED_TO_MERGE_FIELDS", "DELTA_MERGE_INCOMPATIBLE_DATATYPE"},
     # Rows with a column too many and values for an identity column; by a table's name, delta-spark sees the latter first, too.
     {"INSERT_COLUMN_ARITY_MISMATCH", "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED"},
+    # INSERT BY NAME of a column that the table has not got: delta-spark's name for it is another one where a value is to be cast.
+    {"DELTA_MISSING_COLUMN", "DELTA_METADATA_MISMATCH"},
 ]
 
 
