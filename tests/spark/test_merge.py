@@ -871,3 +871,19 @@ def test_a_merge_that_only_inserts_in_the_end_is_an_append(spark, table_path):
     with pytest.raises(AppendOnlyError):
         upsert(2)
     assert rows(table) == [(1, 1), (2, 5)]
+
+
+@pytest.mark.parametrize("vectors", [True, False])
+def test_a_little_merge_leaves_one_file(spark, table_path, vectors):
+    spark.range(100).selectExpr("id", "id v").coalesce(1).write.format("delta").option(
+        "delta.enableDeletionVectors", str(vectors).lower()
+    ).save(table_path)
+    table = bayou.DeltaTable.forPath(spark, table_path)
+    source = spark.range(90, 110).selectExpr("id", "-id v").repartition(4)
+    merged = table.alias("t").merge(source.alias("s"), "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    assert (merged.num_updated_rows, merged.num_inserted_rows, merged.metrics["numTargetFilesAdded"]) == (10, 10, 1)
+    new = spark.range(200, 220).selectExpr("id", "id v").repartition(4)
+    inserted = table.alias("t").merge(new.alias("s"), "t.id = s.id").whenNotMatchedInsertAll().execute()
+    assert (inserted.num_inserted_rows, inserted.metrics["numTargetFilesAdded"]) == (20, 1)
+    assert table.toDF().count() == 130
+    assert table.toDF().selectExpr("sum(v)").first()[0] == sum(range(90)) - sum(range(90, 110)) + sum(range(200, 220))

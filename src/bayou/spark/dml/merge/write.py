@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Window
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
+from bayou.plan.row_changes import FileTotals
 from bayou.protocol import properties
 from bayou.protocol.constraints import constraints_of
 from bayou.protocol.generated_columns import generation_expression
@@ -27,6 +29,7 @@ from bayou.spark.dml.merge.beside import RowsBeside
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.find import clauses_with, positions_of
 from bayou.spark.dml.merge.values import WrittenColumns
+from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes
 from bayou.spark.new_files import NewFiles, delete_files, write_new_files
 from bayou.spark.types import readable_schema
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
 
 _ADAPTIVE = "spark.sql.adaptive.enabled"
 _MATCH = "__bayou_match"
+_ONE_TASK: Final = 4 << 20
+"""Bytes that Spark gives to one task of a scan however many there could be: the default of `spark.sql.files.openCostInBytes`."""
 _REPARTITION = "spark.databricks.delta.merge.repartitionBeforeWrite.enabled"
 
 
@@ -148,7 +153,16 @@ class Writer:
             parts.append(self._source_part())
         if not parts:
             return None
-        return parts[0] if len(parts) == 1 else parts[0].union(parts[1])
+        rows = parts[0] if len(parts) == 1 else parts[0].union(parts[1])
+        return rows.coalesce(1) if self._is_little else rows
+
+    @property
+    def _is_little(self) -> bool:
+        """Whether one task is enough: it leaves one file, and not one for the table's rows and one for each part of the source."""
+        change, source = self._merge.change, self._merge.source
+        files = pc.unique(pa.concat_arrays([positions_of(self._changed), self._files_with_matches().cast(pa.int64())]))
+        size = FileTotals.of(change.snapshot.files(["size"])["size"], files).size_bytes
+        return size + source.rows * catalyst.row_width_of(source.frame) <= _ONE_TASK
 
     @property
     def _repeats(self) -> bool:
