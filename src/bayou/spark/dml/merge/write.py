@@ -103,11 +103,15 @@ class Writer:
         """The request of the write. Rows of a partitioned table are gathered by partition first, into files of a good size."""
         change = self._merge.change
         request = write_request(change)
-        gathers = change.settings.get(_REPARTITION, "true").lower() == "true"
         known = properties.OPTIMIZE_WRITE.read(change.snapshot.metadata.configuration)
-        if request.optimize_write is None and known is None and gathers and change.snapshot.partition_columns:
+        if request.optimize_write is None and known is None and self._gathers and change.snapshot.partition_columns:
             return replace(request, optimize_write=True)
         return request
+
+    @property
+    def _gathers(self) -> bool:
+        """Whether the session lets a MERGE gather rows before it writes them."""
+        return self._merge.change.settings.get(_REPARTITION, "true").lower() == "true"
 
     @property
     def _generates_identities(self) -> bool:
@@ -154,7 +158,7 @@ class Writer:
         if not parts:
             return None
         rows = parts[0] if len(parts) == 1 else parts[0].union(parts[1])
-        return rows.coalesce(1) if self._is_little else rows
+        return rows.coalesce(1) if self._gathers and self._is_little else rows
 
     @property
     def _is_little(self) -> bool:
