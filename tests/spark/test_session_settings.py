@@ -67,9 +67,7 @@ def test_the_mark_of_an_identity_column_goes_back_only_where_the_session_says_so
 
 @pytest.mark.parametrize(("gathers", "files"), [("true", 2), ("false", 8)])
 def test_a_merge_gathers_the_rows_of_a_partition_unless_the_session_says_no(spark, table_path, setting, gathers, files):
-    bayou.write(
-        spark.sql("select 0L id, 0L p"), table_path, partition_by=["p"], properties={"delta.enableDeletionVectors": "false"}
-    )
+    bayou.write(spark.sql("select 0L id, 0L p"), table_path, partition_by=["p"])
     setting("merge.repartitionBeforeWrite.enabled", gathers)
     rows = spark.range(1, 41, 1, 4).selectExpr("id", "id % 2 p").repartition(4, "id")
     source = rows.alias("s")

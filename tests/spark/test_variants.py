@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pyarrow.parquet as pq
 import pyspark
 import pytest
 
@@ -36,6 +39,27 @@ def test_variants_are_written_and_read(spark, table_path):
     spark.sql("select parse_json('{\"a\": 2}') v").write.format("delta").mode("append").save(table_path)
     found = spark.read.format("delta").load(table_path).selectExpr("variant_get(v, '$.a', 'int') a").collect()
     assert sorted(row.a for row in found) == [1, 2]
+
+
+@pytest.mark.smoke
+@pytest.mark.skipif(not HAS_VARIANTS, reason="this Spark has no variants")
+@pytest.mark.parametrize("shreds", [None, "true"])
+def test_variants_are_shredded_only_where_the_tables_property_says_so(spark, table_path, shreds):
+    properties = {} if shreds is None else {"delta.enableVariantShredding": shreds}
+    rows = spark.sql("""select id, parse_json('{"a": ' || id || '}') v from range(100)""").coalesce(1)
+    bayou.write(rows, table_path, **properties, **{"delta.enableDeletionVectors": "false"})
+    table = bayou.DeltaTable.forPath(spark, table_path)
+    table.update("id = 3", {"v": """parse_json('{"a": 7}')"""})
+    table.alias("t").merge(rows.alias("s"), "t.id = s.id and s.id = 5").whenMatchedUpdateAll().execute()
+    files = [str(each) for each in Path(table_path).glob("*.parquet")]
+    assert len(files) == 3
+    infers = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 2)
+    for file in files:
+        group = pq.ParquetFile(file).metadata.row_group(0)
+        names = [group.column(place).path_in_schema for place in range(group.num_columns)]
+        assert any("typed_value" in each for each in names) == (shreds == "true" and infers), names
+    assert ("variantShredding-preview" in (bayou.open(table_path).snapshot().protocol.reader_features or ())) == (shreds == "true")
+    assert table.toDF().selectExpr("sum(variant_get(v, '$.a', 'int'))").first()[0] == sum(range(100)) + 4
 
 
 @pytest.mark.smoke

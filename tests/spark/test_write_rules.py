@@ -208,6 +208,8 @@ EVIL = {
     "a function of the catalog": "spark_catalog.default.f(id) > 0",
     "the file's name": "input_file_name() = ''",
     "a window": "sum(id) OVER () > 0",
+    "a computed name of a function": "IDENTIFIER('re' || 'flect')('java.lang.System', 'getProperty', 'user.home') IS NOT NULL",
+    "a computed name of a column": "IDENTIFIER('id') > 0",
     "the user": "current_user = 'root'",
     "no SQL": "id >",
 }
@@ -218,6 +220,50 @@ def test_expressions_that_do_more_than_compute_are_not_run(spark, table_path, wh
     create(table_path, StructField("id", "long"), protocol=Protocol(1, 3), delta__constraints__c=EVIL[what])
     error = refused(spark, table_path, spark.range(3), InvalidSchemaError)
     assert EVIL[what] in str(error)
+
+
+EVIL_VALUES = (
+    "reflect('java.lang.System', 'getProperty', 'user.home')",
+    "IDENTIFIER('re' || 'flect')('java.lang.System', 'getProperty', 'user.home')",
+    "version()",
+    "(SELECT max(id) FROM range(3))",
+)
+
+
+@pytest.mark.parametrize("evil", EVIL_VALUES)
+def test_generated_columns_of_others_that_do_more_than_compute_are_not_run(spark, table_path, evil):
+    generated = StructField("b", "string", metadata={"delta.generationExpression": evil})
+    create(table_path, StructField("a", "long"), generated, protocol=GENERATES)
+    error = refused(spark, table_path, spark.range(3).toDF("a"), InvalidSchemaError)
+    assert evil in str(error)
+
+
+@pytest.mark.parametrize("evil", EVIL_VALUES)
+@pytest.mark.parametrize("how", ["save", "insert", "default", "by name", "merge", "update"])
+def test_defaults_of_others_that_do_more_than_compute_are_not_run(spark, table_path, evil, how):
+    with_default = StructField("b", "string", metadata={"CURRENT_DEFAULT": evil})
+    protocol = Protocol(1, 7, writer_features=("allowColumnDefaults", "appendOnly"))
+    create(table_path, StructField("a", "long"), with_default, protocol=protocol)
+    append(spark.sql("select 1L a, 'x' b"), table_path)
+    before, name = files(table_path), f"delta.`{table_path}`"
+    table = bayou.DeltaTable.forPath(spark, table_path)
+    statements = {
+        "save": lambda: append(spark.range(3).toDF("a"), table_path),
+        "insert": lambda: spark.sql(f"insert into {name} (a) values (2)"),
+        "default": lambda: spark.sql(f"insert into {name} values (2, default)"),
+        "by name": lambda: spark.sql(f"insert into {name} by name select 2L a"),
+        "merge": lambda: (
+            table.alias("t").merge(spark.range(9).alias("s"), "t.a = s.id").whenNotMatchedInsert(values={"a": "s.id"}).execute()
+        ),
+        "update": lambda: spark.sql(f"update {name} set b = default"),
+    }
+    with pytest.raises(PySparkException) as caught:
+        statements[how]()
+    assert evil.replace("'", "").replace(" ", "") in str(caught.value).replace("'", "").replace(" ", "")
+    assert files(table_path) == before
+    assert [tuple(each) for each in spark.sql(f"select * from {name}").collect()] == [(1, "x")]
+    spark.sql(f"insert into {name} values (2, 'y')")
+    assert read(spark, table_path).count() == 2
 
 
 def test_nested_columns_come_in_any_order_and_case_and_may_lack_fields(spark, table_path):

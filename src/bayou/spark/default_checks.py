@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of column defaults before they go into a table: what the expression calls, and whether its value fits the column.
+"""Checks of column defaults: what the expression calls, and, before it goes into a table, whether its value fits the column.
 
 Source: Spark's `ResolveDefaultColumns`, which checks those of CREATE TABLE and ALTER TABLE statements.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
+from bayou.errors import InvalidSchemaError
 from bayou.protocol.char_varchar import type_text
-from bayou.protocol.column_defaults import defaults, refuse_nested_defaults
+from bayou.protocol.column_defaults import CURRENT_DEFAULT, defaults, refuse_nested_defaults
 from bayou.protocol.expression_functions import ExpressionKind
 from bayou.protocol.partition_values import INTEGER_BITS, decimal_type
 from bayou.protocol.schema import StructType
 from bayou.protocol.schema_paths import TableRules
-from bayou.protocol.sql_text import parenthesised
+from bayou.protocol.sql_text import parenthesised, quoted_name
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.relation import may_upcast
@@ -25,9 +28,12 @@ from bayou.spark.types import sql_type
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from bayou.errors import InvalidSchemaError
+    from bayou.log.snapshot import Snapshot
     from bayou.protocol.schema import StructField
-    from bayou.spark.jvm.bridge import Jvm
+    from bayou.spark.jvm.bridge import JavaObject, Jvm
+
+_PLAIN: Final = re.compile(r"[-+]?\d[\w.]*|'[^'\\]*'|null|true|false", re.IGNORECASE)
+"""Literals, which no parser need be asked about."""
 
 
 def check_defaults(jvm: Jvm, spark: SparkSession, schema: StructType, *, table: str, version: int | None = None) -> None:
@@ -48,6 +54,40 @@ def check_defaults(jvm: Jvm, spark: SparkSession, schema: StructType, *, table: 
     refuse_nested_defaults(schema, rules)
     for field, expression in defaults(schema):
         _check_default(jvm, spark, field, expression, rules)
+
+
+def harmless_defaults(jvm: Jvm, session: JavaObject, snapshot: Snapshot) -> StructType:
+    """A table's schema with no default that Spark should not be shown: Spark resolves them as soon as an INSERT needs one.
+
+    In the place of one that calls what is not known to be harmless is the call of a function that does not exist. Its name says
+    why, and Spark's error has it. Runs no Spark job.
+
+    Args:
+        jvm: the bridge.
+        session: the JVM session.
+        snapshot: the table's state.
+    """
+    refused = {}
+    for field, expression in defaults(snapshot.schema):
+        if not _PLAIN.fullmatch(expression):
+            why = _why_not(jvm, session, expression, snapshot)
+            if why is not None:
+                refused[field.name] = f"{quoted_name(f'{expression} ({why})')}()"
+    fields = (
+        replace(each, metadata={**each.metadata, CURRENT_DEFAULT: refused[each.name]}) if each.name in refused else each
+        for each in snapshot.schema.fields
+    )
+    return StructType(tuple(fields)) if refused else snapshot.schema
+
+
+def _why_not(jvm: Jvm, session: JavaObject, expression: str, snapshot: Snapshot) -> str | None:
+    kind, version = ExpressionKind.COLUMN_DEFAULT, snapshot.version
+    try:
+        found = parsed(jvm, session, expression)
+        check_stored(found, kind, snapshot.schema, of="the default", table=snapshot.table_uri, version=version)
+    except InvalidSchemaError as error:
+        return error.message
+    return None
 
 
 def _check_default(jvm: Jvm, spark: SparkSession, field: StructField, expression: str, rules: TableRules) -> None:

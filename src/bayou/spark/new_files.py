@@ -80,6 +80,8 @@ class NewFiles:
 
 NO_FILES: Final = NewFiles([], 0, 0)
 """What was written where nothing was."""
+_SHREDS_VARIANTS: Final = "spark.sql.variant.inferShreddingSchema"
+"""On by itself from Spark 4.2 on; readers of a table without the feature `variantShredding` need not know such files."""
 _MORE_THAN_TWO_FILES: Final = 3
 """Spark's writer sorts what is left of the rows as soon as it has as many files open as it may have."""
 
@@ -234,6 +236,7 @@ def _writer_options(request: WriteRequest, target: WriteTarget) -> Mapping[str, 
         found["compression"] = codec.lower()
     if properties.PARQUET_FORMAT_VERSION.read(target.properties).startswith("2") and "parquet.writer.version" not in given:
         found["parquet.writer.version"] = "v2"
+    found[_SHREDS_VARIANTS] = str(properties.ENABLE_VARIANT_SHREDDING.read(target.properties)).lower()
     return found
 
 

@@ -23,6 +23,7 @@ from bayou.protocol.type_widening import unsupported_changes
 from bayou.spark.catalog_columns import catalog_schema
 from bayou.spark.change_request import bounds_of
 from bayou.spark.change_scan import FEED_NAMES, pin
+from bayou.spark.default_checks import harmless_defaults
 from bayou.spark.jvm.relation import BareTable, bare_relation, dataset
 from bayou.spark.jvm.session import java_session
 from bayou.spark.row_ids import tells_row_ids
@@ -221,7 +222,9 @@ def relation(application: Application, session: JavaObject, request: TableReques
     if request.changes is not None:
         return _change_relation(application, session, request, snapshot, options)
     schema = readable_schema(snapshot.schema)
-    columns = schema_to_json(schema)
+    columns = filled = schema_to_json(schema)
+    if any(defaults(snapshot.schema)):
+        filled = schema_to_json(catalog_schema(harmless_defaults(application.jvm, session, snapshot)))
     partitions = [schema.field(name) for name in snapshot.partition_columns]
     # Caches know a relation by this key: a DataFrame made after the table moved on must not hit an older one's cache.
     pinned = "latest" if request.version is None else "pinned"
@@ -231,7 +234,7 @@ def relation(application: Application, session: JavaObject, request: TableReques
         root=snapshot.table_uri,
         partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
         columns=columns,
-        filled=schema_to_json(catalog_schema(snapshot.schema)) if any(defaults(snapshot.schema)) else columns,
+        filled=filled,
         size=_size(snapshot),
         tracks_rows=tells_row_ids(snapshot),
     )

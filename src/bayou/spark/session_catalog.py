@@ -16,6 +16,7 @@ from bayou.spark import alter_statement
 from bayou.spark.alter_target import AlterTarget
 from bayou.spark.catalog_columns import catalog_schema, insert_schema, with_absent_partitions, without_filled
 from bayou.spark.create import create
+from bayou.spark.default_checks import harmless_defaults
 from bayou.spark.dml.replace_on import check_using_places
 from bayou.spark.insert_columns import evolved_columns
 from bayou.spark.jvm.catalog import Catalog
@@ -88,7 +89,8 @@ class SessionCatalog:
         if what == "columns":
             snapshot = self._snapshot(spark, text)
             check_types(self._application, snapshot)
-            return "\0".join([schema_to_json(catalog_schema(snapshot.schema)), *snapshot.partition_columns])
+            schema = catalog_schema(harmless_defaults(self._application.jvm, java_session(spark), snapshot))
+            return "\0".join([schema_to_json(schema), *snapshot.partition_columns])
         if what == "relation":
             request = TableRequest.from_options({"path": self._location(spark, text)})
             return relation(self._application, java_session(spark), request)
@@ -193,7 +195,8 @@ class SessionCatalog:
         jvm = self._application.jvm
         rows = with_bold_casts(jvm, rows, schema, by_name=by_name, widening=widening)
         given = parse_schema(rows.schema.json())
-        wanted = evolved_columns(insert_schema(schema), given, by_name=by_name, widening=widening)
+        shown = insert_schema(harmless_defaults(jvm, java_session(rows.sparkSession), snapshot))
+        wanted = evolved_columns(shown, given, by_name=by_name, widening=widening)
         rows = aligned_rows(jvm, rows, statement.name, schema_to_json(wanted), by_name=by_name)
         return without_filled(jvm, rows, schema)
 

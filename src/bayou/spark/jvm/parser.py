@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,21 @@ _VARIABLES = "org.apache.spark.sql.internal.VariableSubstitution"
 _END = -1
 _MOST_PARTS = 3
 _SESSION_CATALOG = "spark_catalog"
-# What the parser makes of them has no name of a function.
+_EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
+# What the parser makes of operators, of literals and of what stands around functions and columns: nothing but a row's values.
+_HARMLESS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        Add Alias And BitwiseAnd BitwiseNot BitwiseOr BitwiseXor CaseWhen Cast Collate Divide EqualNullSafe EqualTo GreaterThan
+        GreaterThanOrEqual ILike In IntegralDivide IsNotNull IsNotUnknown IsNull IsUnknown LambdaFunction LessThan
+        LessThanOrEqual Like LikeAll LikeAny Literal Multiply NamedArgumentExpression Not NotLikeAll NotLikeAny Or RLike
+        Remainder SemiStructuredExtract ShiftLeft ShiftRight ShiftRightUnsigned StringLocate StringTrim StringTrimLeft
+        StringTrimRight Subtract TimestampAdd TimestampDiff TryCast UnaryMinus UnaryPositive UnresolvedAttribute
+        UnresolvedCollation UnresolvedExtractValue UnresolvedFunction UnresolvedNamedLambdaVariable
+        """,
+    )
+)
 _FORBIDDEN = {
     "ScalarSubquery": "a subquery",
     "Exists": "a subquery",
@@ -36,6 +51,7 @@ _FORBIDDEN = {
     "PosParameter": "a parameter",
     "NameParameterizedExpression": "a parameter",
     "VariableReference": "a variable",
+    "ExpressionWithUnresolvedIdentifier": "a name that is computed (IDENTIFIER)",
 }
 
 
@@ -166,6 +182,11 @@ def parsed(jvm: Jvm, session: JavaObject, text: str) -> ParsedExpression:
             path = tuple(jvm.list_of(node.nameParts()))
             if path[0].lower() not in variables:
                 columns.add(path)
+        elif name not in _HARMLESS:
+            if str(node.getClass().getName()).startswith(_EXPRESSIONS):
+                functions.add(str(node.prettyName()).lower())  # a function that the grammar knows by words of its own
+            else:
+                forbidden.append(f"a {name}")
         if name == "LambdaFunction":
             has_lambda = True
             variables |= {str(jvm.list_of(each.nameParts())[0]).lower() for each in jvm.list_of(node.arguments())}
