@@ -17,7 +17,7 @@ from bayou.protocol.sql_text import quoted_name
 from bayou.spark.dml.change import Target, change_of, table_columns
 from bayou.spark.dml.replaced_rows import ReplacedRows
 from bayou.spark.jvm import row_changes
-from bayou.spark.jvm.merge import error_class_of, is_stable
+from bayou.spark.jvm.merge import error_class_of, settled
 from bayou.spark.jvm.relation import alias_of
 
 if TYPE_CHECKING:
@@ -40,10 +40,11 @@ def evaluated_once(application: Application, frame: DataFrame) -> DataFrame:
         application: the application.
         frame: the rows.
     """
-    if is_stable(application.jvm, frame):
+    fixed = settled(application.jvm, frame)
+    if fixed is frame:
         return frame
-    alias, kept = alias_of(frame), frame.localCheckpoint()
-    return kept if alias is None else kept.alias(alias)
+    alias, once = alias_of(frame), fixed or frame.localCheckpoint()
+    return once if alias is None else once.alias(alias)
 
 
 def rows_replaced_on(

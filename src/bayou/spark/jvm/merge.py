@@ -29,6 +29,9 @@ _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
 _STABLE_NODES = frozenset({"Project", "Filter", "SubqueryAlias", "View", "Union"})
 _STABLE_LEAVES = frozenset({"LocalRelation", "Range", "OneRowRelation"})
+_OF_DELTA = "DeltaLogFiles"
+_FILE_INDEXES = frozenset({"InMemoryFileIndex", _OF_DELTA})
+"""What lists files that were settled when the plan was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,33 +175,38 @@ def ids_of(jvm: Jvm, plan_or_output: JavaObject) -> frozenset[int]:
     return frozenset(each.exprId().id() for each in jvm.list_of(plan_or_output.output()))
 
 
-def is_stable(jvm: Jvm, frame: DataFrame) -> bool:
-    """Whether a DataFrame gives the same rows however often it is run, and at little cost beside reading them.
+def settled(jvm: Jvm, frame: DataFrame) -> DataFrame | None:
+    """A DataFrame that gives the same rows however often it is run, and at little cost beside reading them; None for another.
 
-    It does where it is a filter or a projection of files whose list is fixed, or of literal rows.
+    It does where it is a filter or a projection of files whose list is fixed, or of literal rows. The list of a Delta table's
+    files is the one of now from here on.
     """
-    pending = [frame._jdf.queryExecution().optimizedPlan()]  # noqa: SLF001  (the bridge)
+    plan = frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001  (the bridge)
+    pending, has_tables = [plan], False
     while pending:
         node = pending.pop()
         name = node.getClass().getSimpleName()
         if not node.deterministic():
-            return False
+            return None
         if name == "LogicalRelation":
-            if not _is_fixed(node.relation()):
-                return False
+            files = _file_index_of(node.relation())
+            if files not in _FILE_INDEXES:
+                return None
+            has_tables = has_tables or files == _OF_DELTA
         elif name not in _STABLE_LEAVES and name not in _STABLE_NODES:
-            return False
+            return None
         if "UDF(" in node.expressions().toString() or "UserDefined" in node.expressions().toString():
-            return False
+            return None
         pending += [*jvm.list_of(node.children()), *jvm.list_of(node.subqueries())]
-    return True
+    if not has_tables:
+        return frame
+    return DataFrame(dataset(jvm, java_session(frame.sparkSession), plan), frame.sparkSession)
 
 
-def _is_fixed(relation: JavaObject) -> bool:
-    """Whether a relation is a list of files that was settled when it was made; a Delta table's latest version is none."""
-    if relation.getClass().getSimpleName() != "HadoopFsRelation":
-        return False
-    return bool(relation.location().getClass().getSimpleName() == "InMemoryFileIndex")
+def _file_index_of(relation: JavaObject) -> str:
+    """The class that lists a relation's files; empty where it has no files."""
+    is_files = relation.getClass().getSimpleName() == "HadoopFsRelation"
+    return str(relation.location().getClass().getSimpleName()) if is_files else ""
 
 
 def size_bytes_of(frame: DataFrame) -> int:
@@ -210,6 +218,13 @@ def size_bytes_of(frame: DataFrame) -> int:
 def row_width_of(frame: DataFrame) -> int:
     """What Spark takes a row of a DataFrame to need in memory, in bytes."""
     return int(frame._jdf.schema().defaultSize())  # noqa: SLF001  (the bridge)
+
+
+def kept_bytes_of(frame: DataFrame) -> int:
+    """What the blocks of a DataFrame that `localCheckpoint` gave take, in memory and on disks, in bytes. Runs no job."""
+    number = frame._jdf.queryExecution().logical().rdd().id()  # noqa: SLF001  (the bridge)
+    found = frame.sparkSession._jsparkSession.sparkContext().getRDDStorageInfo()  # noqa: SLF001  (the bridge)
+    return sum(int(each.memSize()) + int(each.diskSize()) for each in found if each.id() == number)
 
 
 def let_go(frame: DataFrame) -> None:

@@ -32,6 +32,7 @@ _MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
 _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 _FEW_ROWS: Final = 50_000
 _COMPRESSED: Final = 8
+"""How many times their size in files rows may have in memory."""
 _FAR_MORE: Final = 20
 """How many times the source's rows the table's are where shuffling them costs more than any broadcast that has room."""
 _LARGE: Final = 4
@@ -51,6 +52,7 @@ class Source:
         columns: these columns.
         keys: those of them that the condition looks at.
         rows: how many rows there are.
+        size: how many bytes have to be read for them: those of their files, or of the rows that are kept.
         is_small: whether all of them are broadcast.
         room: how many bytes of them may be, if that saves much.
         is_kept: whether the rows were evaluated once, and are kept until `close`.
@@ -61,6 +63,7 @@ class Source:
     columns: Sequence[JavaObject]
     keys: Sequence[JavaObject]
     rows: int
+    size: int
     is_small: bool
     room: int
     is_kept: bool
@@ -106,20 +109,26 @@ def source_of(
     columns = _used(application, resolution.values(), ids)
     keys = _used(application, [resolution.condition], ids)
     frame = given.select(*(nodes.column(jvm, each) for each in columns)) if columns else given.select(F.lit(1).alias("_1"))
-    is_stable = catalyst.is_stable(jvm, frame)
+    settled = catalyst.settled(jvm, frame)
+    is_stable = settled is not None
     is_kept = _must_keep(settings, is_stable=is_stable)
     if is_kept:
         frame = frame.localCheckpoint()
+    elif settled is not None:
+        frame = settled
     # Rows that are other ones each time say nothing of the keys that will be there.
     found = _keys(application, resolution, snapshot, ids) if is_kept or is_stable else []
     rows, values = _counted(frame, found)
     texts = [text for key, each in zip(found, values, strict=True) if (text := condition_of(key[0], each)) is not None]
     resolve = by_logical_name(snapshot.schema)
     predicates = tuple(from_catalyst([text], resolve) for text in texts)
-    size, limit = rows * catalyst.row_width_of(frame), _bytes(settings.get(_THRESHOLD, "10485760"))
-    is_small = (rows <= _FEW_ROWS and size <= limit) or _fits(frame, size, limit)
-    room = memory_bytes(given.sparkSession) // _OF_MEMORY if _fits(frame, size, _LARGE * limit) else 0
-    return Source(frame, columns, keys, rows, is_small, room, is_kept, predicates)
+    limit, told = _bytes(settings.get(_THRESHOLD, "10485760")), catalyst.size_bytes_of(frame)
+    kept = catalyst.kept_bytes_of(frame) if is_kept else None
+    size = rows * catalyst.row_width_of(frame) if kept is None else kept
+    is_small = size <= _COMPRESSED * limit and (told <= limit or _are_few(frame, rows, limit, is_known=is_kept))
+    has_room = size <= _LARGE * _COMPRESSED * limit and told <= _LARGE * limit
+    room = memory_bytes(given.sparkSession) // _OF_MEMORY if has_room else 0
+    return Source(frame, columns, keys, rows, told if kept is None else kept, is_small, room, is_kept, predicates)
 
 
 def _used(application: Application, values: Sequence[JavaObject], ids: frozenset[int]) -> list[JavaObject]:
@@ -198,13 +207,14 @@ def _listed(rows: DataFrame, keys: Sequence[tuple[Key, Column]], values: Sequenc
     return [KeyValues(each.least, each.greatest, each.has_null, told or None) for each, told in zip(values, found, strict=True)]
 
 
-def _fits(frame: DataFrame, size: int, limit: int) -> bool:
-    """Whether rows fit into a broadcast.
+def _are_few(frame: DataFrame, rows: int, limit: int, *, is_known: bool) -> bool:
+    """Whether rows are so few that they are broadcast whatever they are made from.
 
-    Their number is known, and their width is Spark's guess, which takes long strings for short ones; Spark's own estimate of
-    the size is that of compressed files.
+    Spark takes long texts for short ones: where the size of the rows is not known, they are measured.
     """
-    return size <= _COMPRESSED * limit and catalyst.size_bytes_of(frame) <= limit
+    if rows > _FEW_ROWS or rows * catalyst.row_width_of(frame) > limit:
+        return False
+    return is_known or _size_of(frame, rows, limit) <= limit
 
 
 def _size_of(frame: DataFrame, rows: int, enough: int) -> int:

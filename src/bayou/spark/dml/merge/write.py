@@ -29,7 +29,6 @@ from bayou.spark.dml.merge.beside import RowsBeside
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.find import clauses_with, positions_of
 from bayou.spark.dml.merge.values import WrittenColumns
-from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes
 from bayou.spark.new_files import NewFiles, delete_files, write_new_files
 from bayou.spark.types import readable_schema
@@ -48,7 +47,9 @@ if TYPE_CHECKING:
 _ADAPTIVE = "spark.sql.adaptive.enabled"
 _MATCH = "__bayou_match"
 _ONE_TASK: Final = 4 << 20
-"""Bytes that Spark gives to one task of a scan however many there could be: the default of `spark.sql.files.openCostInBytes`."""
+"""Bytes that one task reads: what Spark takes the opening of one file to cost, `spark.sql.files.openCostInBytes`."""
+_FEW_FILES: Final = 32
+"""Files that one task opens one after the other."""
 _REPARTITION = "spark.databricks.delta.merge.repartitionBeforeWrite.enabled"
 
 
@@ -158,15 +159,20 @@ class Writer:
         if not parts:
             return None
         rows = parts[0] if len(parts) == 1 else parts[0].union(parts[1])
-        return rows.coalesce(1) if self._gathers and self._is_little else rows
+        return rows.coalesce(1) if self._gathers and self._is_little and not self._is_optimized else rows
+
+    @property
+    def _is_optimized(self) -> bool:
+        """Whether the rows are put together for their files anyway."""
+        asked = self.request.optimize_write
+        return bool(properties.OPTIMIZE_WRITE.read(self._merge.change.snapshot.metadata.configuration) if asked is None else asked)
 
     @property
     def _is_little(self) -> bool:
         """Whether one task is enough: it leaves one file, and not one for the table's rows and one for each part of the source."""
-        change, source = self._merge.change, self._merge.source
         files = pc.unique(pa.concat_arrays([positions_of(self._changed), self._files_with_matches().cast(pa.int64())]))
-        size = FileTotals.of(change.snapshot.files(["size"])["size"], files).size_bytes
-        return size + source.rows * catalyst.row_width_of(source.frame) <= _ONE_TASK
+        size = FileTotals.of(self._merge.change.snapshot.files(["size"])["size"], files).size_bytes
+        return len(files) <= _FEW_FILES and size + self._merge.source.size <= _ONE_TASK
 
     @property
     def _repeats(self) -> bool:
