@@ -13,6 +13,7 @@ from tests.spark.counting import files_read, jobs, plan_of
 from tests.spark.tables import file_of, ids, numbers, numbers_table, without_rows
 
 import bayou
+from bayou.errors import SchemaChangedError
 from bayou.testing.table_builder import TableBuilder, remove
 
 
@@ -84,6 +85,46 @@ def test_a_cache_of_an_older_version_is_not_a_newer_tables(spark, table_path):
         assert pinned.count() == 100
     finally:
         pinned.unpersist()
+
+
+REPLACEMENTS = {
+    "the builder": lambda spark, path: bayou.DeltaTable.replace(spark).location(path).addColumn("id", "BIGINT").execute(),
+    "SQL": lambda spark, path: spark.sql(f"create or replace table delta.`{path}` (id bigint) using delta"),
+}
+OTHER_COLUMNS = {
+    "the builder": lambda spark, path: bayou.DeltaTable.replace(spark).location(path).addColumn("x", "STRING").execute(),
+    "a write": lambda spark, path: bayou.write(spark.range(0).toDF("x"), path, mode="overwrite", overwriteSchema=True),
+}
+
+
+@pytest.mark.parametrize("what", REPLACEMENTS)
+def test_a_cached_table_is_empty_after_it_was_replaced(spark, table_path, what):
+    spark.range(3).write.format("delta").save(table_path)
+    cached = spark.read.format("delta").load(table_path).cache()
+    try:
+        assert cached.count() == 3
+        REPLACEMENTS[what](spark, table_path)
+        assert cached.count() == 0
+    finally:
+        cached.unpersist()
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("what", OTHER_COLUMNS)
+def test_what_gives_a_cached_table_other_columns_is_done_and_the_old_dataframe_is_refused(spark, table_path, what, caplog):
+    spark.range(3).write.format("delta").save(table_path)
+    cached, numbers = spark.read.format("delta").load(table_path).cache(), spark.range(5).cache()
+    try:
+        assert (cached.count(), numbers.count()) == (3, 5)
+        OTHER_COLUMNS[what](spark, table_path)
+        assert "not cached any longer" in caplog.text
+        assert spark.read.format("delta").load(table_path).columns == ["x"]
+        assert numbers.storageLevel.useMemory
+        with pytest.raises(SchemaChangedError):
+            cached.collect()
+    finally:
+        cached.unpersist()
+        numbers.unpersist()
 
 
 @pytest.mark.smoke

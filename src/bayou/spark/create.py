@@ -25,7 +25,7 @@ from bayou.spark.default_checks import check_defaults
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.relation import expression_type
-from bayou.spark.jvm.session import java_session, settings_of
+from bayou.spark.jvm.session import java_session, refresh_caches, settings_of
 from bayou.spark.session_transaction import session_transaction
 from bayou.spark.stored_expressions import called_by_name, check_stored
 from bayou.spark.table_place import place_of, refuse_other_files, refuse_other_place
@@ -198,6 +198,8 @@ def _commit(
         if snapshot is None or protocol != snapshot.protocol:
             transaction.stage(protocol)
         transaction.commit([metadata, *domains], metrics={})
+    if snapshot is not None:
+        refresh_caches(spark, log.table_uri, application.jvm, {})
 
 
 def _check_generated(application: Application, spark: SparkSession, schema: StructType, table: str) -> None:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from bayou.spark.jvm.adapters import Adapters, has_delta_spark
 from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.callbacks import BiFunction
+from bayou.spark.jvm.callbacks import FAILED_CALL, BiFunction, reason_of
 from bayou.storage.paths import redact_uri
 
 if TYPE_CHECKING:
@@ -172,6 +172,6 @@ def refresh_caches(spark: SparkSession, table_uri: str, jvm: Jvm, options: Mappi
             configuration.set(name, value)
         path = jvm.static("org.apache.hadoop.fs.Path")(table_uri)
         jvm.call(manager, "recacheByPath", session, path, path.getFileSystem(configuration))
-    except Py4JJavaError as error:
-        reason = error.java_exception.toString()
-        _logger.warning("cached DataFrames of %s may be old, unpersist them: %s", redact_uri(table_uri), reason)
+    except FAILED_CALL as error:
+        # Spark lets all of them go before it computes the first one anew.
+        _logger.warning("cached DataFrames of %s are not cached any longer: %s", redact_uri(table_uri), reason_of(error))
