@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.plan.predicate import And, Predicate, columns
+from bayou.plan.predicate import And, Or, Predicate, columns
 from bayou.protocol.schema import parse_schema
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.alignment import AlignedColumn, aligned, cast_sql, selected
@@ -130,9 +130,10 @@ def merge_of(
     parts: tuple[JavaObject, ...] = ()
     predicates: tuple[Predicate, ...] = ()
     if not resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
-        own = _own_parts(target, resolution)
+        own = _own_parts(target, resolution, resolution.condition)
         parts = parts_about_partitions(jvm, snapshot, own)
         predicates = (*source.predicates, *(_predicate(target, snapshot, each) for each in own))
+        predicates += _changed_by_clauses(target, snapshot, resolution)
     by_partition = {field.physical_name for name in snapshot.partition_columns if (field := snapshot.schema.field(name))}
     about = [each for each in predicates if columns(each) and all(path[0] in by_partition for path in columns(each))]
     in_partitions = reduce(
@@ -165,13 +166,26 @@ def _without_false(predicates: tuple[Predicate, ...], candidates: pa.Array) -> p
     return candidates.slice(0, 0) if any(isinstance(each, Boolean) and not each.value for each in predicates) else candidates
 
 
-def _own_parts(target: Target, resolution: Resolution) -> list[JavaObject]:
-    """The parts of the condition that only look at the table, as Spark simplifies them."""
+def _changed_by_clauses(target: Target, snapshot: Snapshot, resolution: Resolution) -> tuple[Predicate, ...]:
+    """What a row of the table satisfies that some clause changes, where all of them are about matches; nothing where all may be."""
+    changed = []
+    for clause in resolution.clauses:
+        if clause.kind is not Kind.MATCHED or clause.condition is None:
+            return ()
+        own = _own_parts(target, resolution, clause.condition)
+        if not own:
+            return ()
+        changed.append(And(tuple(_predicate(target, snapshot, each) for each in own)))
+    return (Or(tuple(changed)),) if changed else ()
+
+
+def _own_parts(target: Target, resolution: Resolution, condition: JavaObject) -> list[JavaObject]:
+    """The parts of a condition that only look at the table, as Spark simplifies them."""
     jvm = target.application.jvm
     ids = catalyst.ids_of(jvm, resolution.sides.target)
     own = [
         part
-        for part in nodes.conjuncts(jvm, resolution.condition)
+        for part in nodes.conjuncts(jvm, condition)
         if (found := nodes.references_of(jvm, part)) and all(each.exprId().id() in ids for each in found)
     ]
     if resolution.is_optimised:
