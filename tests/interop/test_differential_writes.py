@@ -33,13 +33,19 @@ VALUES = {
         "struct(1 as x, 'a' as y, 3 as z)",
         "struct(1L as x, 'a' as y)",
     ),
+    "STRUCT<x: INT NOT NULL, y: STRING>": (
+        "named_struct('x', 1, 'y', 'a')",
+        "named_struct('x', cast(null as int), 'y', 'a')",
+        "named_struct('y', 'b', 'x', 2)",
+        "named_struct('y', 'b')",
+    ),
     "ARRAY<INT>": ("array(1, 2)", "array(1L)", "array(cast(null as int))"),
     "MAP<STRING, INT>": ("map('k', 1)", "map('k', 1L)"),
 }
 NAMES = ("a", "b", "c")
 MERGES = {"mergeSchema": "true"}
 OPTIONS = {
-    "append": [{}, {}, MERGES, {"dataChange": "false"}],
+    "append": [{}, {}, MERGES, {"dataChange": "false"}, {"maxRecordsPerFile": "1"}, {"optimizeWrite": "true"}],
     "overwrite": [
         {},
         {"overwriteSchema": "true"},
@@ -47,8 +53,26 @@ OPTIONS = {
         {"replaceWhere": "k >= 0", **MERGES},
         {"partitionOverwriteMode": "dynamic"},
         {"replaceUsing": "k"},
+        {"replaceOn": "target.k = given.k", "targetAlias": "target"},
     ],
 }
+SETTINGS = [
+    {},
+    {},
+    {},
+    {"spark.databricks.delta.schema.autoMerge.enabled": "true"},
+    {"spark.sql.storeAssignmentPolicy": "STRICT"},
+    {"spark.sql.storeAssignmentPolicy": "LEGACY"},
+    {"spark.sql.ansi.enabled": "false"},
+]
+DEFAULTS = {"BIGINT": "7", "INT": "-1", "STRING": "'none'", "DATE": "current_date()", "DECIMAL(5,2)": "1.5", "VARCHAR(3)": "'x'"}
+PROPERTIES = [
+    (),
+    ("'delta.columnMapping.mode' = 'name'",),
+    ("'delta.columnMapping.mode' = 'id'",),
+    ("'delta.enableTypeWidening' = 'true'",),
+    ("'delta.enableRowTracking' = 'true'",),
+]
 VERBS = ("INSERT", "INSERT BY NAME", "insertInto", "append", "overwritePartitions", "saveAsTable")
 
 
@@ -62,9 +86,14 @@ class Table:
     generated: bool = False
     check: str | None = None
     identity: str | None = None
+    defaults: tuple[str, ...] = ()
+    settings: dict[str, str] = field(default_factory=dict)
 
     def statements(self, name):
-        listed = [f"{n} {t}{'' if nullable else ' NOT NULL'}" for n, t, nullable in self.columns]
+        listed = [
+            f"{n} {t}{'' if nullable else ' NOT NULL'}{f' DEFAULT {DEFAULTS[t]}' if n in self.defaults else ''}"
+            for n, t, nullable in self.columns
+        ]
         if self.generated:
             listed.append("g BIGINT GENERATED ALWAYS AS (k + 1)")
         if self.identity:
@@ -99,22 +128,30 @@ def tables(draw):
     )
     plain = [n for n, t, _ in columns if "<" not in t and t != "DOUBLE"]
     partition_by = tuple(draw(st.lists(st.sampled_from(plain), max_size=1))) if plain else ()
-    properties = draw(st.sampled_from([(), ("'delta.columnMapping.mode' = 'name'",), ("'delta.enableTypeWidening' = 'true'",)]))
+    properties = draw(st.sampled_from(PROPERTIES))
     check = draw(st.sampled_from([None, "k >= 0", "k is not null"]))
     identity = draw(st.sampled_from([None, None, "ALWAYS", "BY DEFAULT"]))
-    return Table(columns, partition_by, properties, draw(st.booleans()) and not check, check, identity)
+    defaults = tuple(draw(st.lists(st.sampled_from([n for n, t, _ in columns if t in DEFAULTS] or [""]), max_size=1)))
+    defaults = tuple(each for each in defaults if each)
+    if defaults:
+        properties = (*properties, "'delta.feature.allowColumnDefaults' = 'supported'")
+    return Table(columns, partition_by, properties, draw(st.booleans()), check, identity, defaults, draw(st.sampled_from(SETTINGS)))
 
 
 @st.composite
 def writes(draw, table):
-    given = [("k", draw(st.sampled_from(["1L", "-1L", "cast(null as bigint)", "5"])))]
+    given = (
+        [("k", draw(st.sampled_from(["1L", "-1L", "cast(null as bigint)", "5"])))]
+        if table.generated or draw(st.integers(0, 7))
+        else []
+    )
     for name, kind, _ in table.columns:
         how = draw(st.sampled_from(["value", "value", "value", "null", "absent", "upper"]))
         if how == "absent":
             continue
         value = f"cast(null as {kind})" if how == "null" else draw(st.sampled_from(VALUES[kind]))
         given.append((name.upper() if how == "upper" else name, value))
-    if draw(st.integers(0, 4)) == 0:
+    if draw(st.integers(0, 4)) == 0 or not given:
         given.append(("extra", "1"))
     if table.generated and draw(st.booleans()):
         given.append(("g", draw(st.sampled_from(["2L", "cast(null as bigint)", "9L"]))))
@@ -141,7 +178,7 @@ def written(spark, path, write):
         if write.verb:
             write_by_name(rows, write.verb, f"delta.`{path}`", write.options)
         else:
-            rows.write.format("delta").mode(write.mode).options(**write.options).save(path)
+            rows.alias("given").write.format("delta").mode(write.mode).options(**write.options).save(path)
     except Exception as error:  # noqa: BLE001  (compared with the other engine's)
         return f"{type(error).__name__}: {error}"
     return None
@@ -194,24 +231,41 @@ def compare(delta_spark, spark, folder, history):
     """Has both engines write the same, and compares the errors, the columns and the rows."""
     table, asked = history
     theirs, ours = str(folder / "theirs"), str(folder / "ours")
+    make(delta_spark, spark, table, theirs, ours)
+    assert columns_of(ours) == columns_of(theirs)
+    changed = {name: spark.conf.get(name, None) for name in table.settings}
+    delta_spark.sql(*(f"set {name}={value}" for name, value in table.settings.items()), "select 1")
+    for name, value in table.settings.items():
+        spark.conf.set(name, value)
+    try:
+        for write in asked:
+            compare_write(delta_spark, spark, table, write, theirs, ours)
+    finally:
+        delta_spark.sql(*(f"reset {name}" for name in changed), "select 1")
+        for name, value in changed.items():
+            spark.conf.unset(name) if value is None else spark.conf.set(name, value)
+    assert columns_of(ours) == columns_of(theirs)
+    assert rows_of(delta_spark, ours) == rows_of(delta_spark, theirs), (table, asked)
+
+
+def make(delta_spark, spark, table, theirs, ours):
     delta_spark.sql(*table.statements(f"delta.`{theirs}`"), "select 1")
     for statement in table.statements(f"delta.`{ours}`"):
         spark.sql(statement)
     if table.check:
         delta_spark.sql(f"alter table delta.`{theirs}` add constraint c check ({table.check})", "select 1")
         bayou.DeltaTable.forPath(spark, ours).addConstraint("c", table.check)
-    assert columns_of(ours) == columns_of(theirs)
-    for write in asked:
-        if write.verb:
-            refused = delta_spark.write_by_name(write.query, write.verb, theirs, write.options)
-        else:
-            refused = delta_spark.write(write.query, theirs, write.mode, write.options, [])
-        files = {each for each in Path(ours).rglob("*.parquet") if "_delta_log" not in each.parts}
-        error = written(spark, ours, write)
-        event(f"refused: {refused is not None}")
-        assert (refused is None) == (error is None), (table, write, refused, error)
-        if refused is not None and error is not None:
-            assert agree(refused, error), (table, write, refused, error)
-            assert {each for each in Path(ours).rglob("*.parquet") if "_delta_log" not in each.parts} == files
-    assert columns_of(ours) == columns_of(theirs)
-    assert rows_of(delta_spark, ours) == rows_of(delta_spark, theirs), (table, asked)
+
+
+def compare_write(delta_spark, spark, table, write, theirs, ours):
+    if write.verb:
+        refused = delta_spark.write_by_name(write.query, write.verb, theirs, write.options)
+    else:
+        refused = delta_spark.write(write.query, theirs, write.mode, write.options, [])
+    files = {each for each in Path(ours).rglob("*.parquet") if "_delta_log" not in each.parts}
+    error = written(spark, ours, write)
+    event(f"refused: {refused is not None}")
+    assert (refused is None) == (error is None), (table, write, refused, error)
+    if refused is not None and error is not None:
+        assert agree(refused, error), (table, write, refused, error)
+        assert {each for each in Path(ours).rglob("*.parquet") if "_delta_log" not in each.parts} == files
