@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
@@ -59,6 +59,7 @@ class NewFiles:
         num_bytes: the size of all of them.
         head: the actions beside these, where they are others than the target's because of what was written.
         changes: the actions that add the files of change rows; their rows and their size are not counted above.
+        observed: what the observations of the rows saw that were asked for, by their names.
     """
 
     files: list[AddFile]
@@ -66,6 +67,7 @@ class NewFiles:
     num_bytes: int
     head: tuple[HeadAction, ...] = ()
     changes: Sequence[AddCDCFile] = ()
+    observed: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     @property
     def actions(self) -> list[AddFile | AddCDCFile]:
@@ -93,6 +95,8 @@ def write_new_files(
     target: WriteTarget,
     replaced: ReplacedRows | None = None,
     beside: BesideColumns = NOTHING_BESIDE,
+    *,
+    observations: Sequence[str] = (),
 ) -> NewFiles:
     """Writes rows as new files of a table. Files without rows are deleted again; where a row breaks a rule, all are.
 
@@ -103,6 +107,7 @@ def write_new_files(
         target: the table.
         replaced: what rows the new ones replace, where a condition tells.
         beside: the columns of the rows that are none of the table's; none where rows are replaced.
+        observations: the names of the observations of the rows that the caller has made, and wants to see.
 
     Raises:
         ConstraintViolationError: rows break a rule of the table.
@@ -111,7 +116,8 @@ def write_new_files(
     root = qualify(request.path)
     rows = Projection(application.jvm, frame, target, replaced, beside).rows()
     split = SplitFolders(root, request.storage_options, data_prefix(target.properties)) if rows.has_changes else None
-    written = _run(application.jvm, rows, request, target, split)
+    written = _run(application.jvm, rows, request, target, split, observations)
+    of_rules = written.observed.get(OBSERVATION, ())
     relatives = [_relative(file, root.uri) for file in written.files]
     places: list[str] = []
 
@@ -122,7 +128,7 @@ def write_new_files(
 
     with taking_back(take_back):
         if not rows.proven.rules:  # before anything is placed
-            check_observed(target, rows, written.observed)
+            check_observed(target, rows, of_rules)
         places += relatives if split is None else split.place(relatives)
         data: list[tuple[WrittenFile, str]] = []
         changes: list[tuple[WrittenFile, str]] = []
@@ -131,9 +137,10 @@ def write_new_files(
         footers = _footers(application, request, data)
         found_files = _described(request, target, rows, [(*each, footer) for each, footer in zip(data, footers, strict=True)])
         kept = 0 if replaced is None else replaced.num_kept
-        _refuse_unseen(target, rows, written.observed, found_files.num_rows - kept)
-        check_rules(frame.sparkSession, request, target, rows, found_files.files, written.observed)
-        return replace(found_files, changes=[_change_file(target, *each) for each in changes])
+        _refuse_unseen(target, rows, of_rules, found_files.num_rows - kept)
+        check_rules(frame.sparkSession, request, target, rows, found_files.files, of_rules)
+        changed = [_change_file(target, *each) for each in changes]
+        return replace(found_files, changes=changed, observed=written.observed)
 
 
 def _refuse_unseen(target: WriteTarget, rows: ProjectedRows, observed: Sequence[Any], count: int) -> None:
@@ -147,15 +154,22 @@ def _refuse_unseen(target: WriteTarget, rows: ProjectedRows, observed: Sequence[
         )
 
 
-def _run(jvm: Jvm, rows: ProjectedRows, request: WriteRequest, target: WriteTarget, split: SplitFolders | None) -> WrittenRows:
+def _run(
+    jvm: Jvm,
+    rows: ProjectedRows,
+    request: WriteRequest,
+    target: WriteTarget,
+    split: SplitFolders | None,
+    observations: Sequence[str],
+) -> WrittenRows:
     """The job that writes the files: those of data and of change rows in folders of their own, where there are both."""
     frame, partitions = _gathered(jvm, rows.frame, request, target), target.physical_partitions
     if request.stream is not None:
         frame = request.stream.batch.to_run(frame)
     if target.materializes_partitions:
         frame = _with_folder_names(frame, target)
-    observation = OBSERVATION if rows.observed else ""
-    job = WriteJob(qualify(request.path).uri, partitions, _writer_options(request, target), request.storage_options, observation)
+    wanted = (*observations, OBSERVATION) if rows.observed else observations
+    job = WriteJob(qualify(request.path).uri, partitions, _writer_options(request, target), request.storage_options, wanted)
     if split is None:
         prefix = data_prefix(target.properties)
         return write_files(jvm, frame, replace(job, root=f"{job.root}/{prefix}") if prefix else job)

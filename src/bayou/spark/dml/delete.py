@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bayou.plan.row_changes import FileTotals, RowChangeCounts, Way
-from bayou.spark.dml.commit import Outcome, Stopwatch, commit, empty, run
+from bayou.spark.committing import taking_back
+from bayou.spark.dml.commit import Outcome, Stopwatch, commit, empty, run, write_request
 from bayou.spark.dml.gone_files import GoneFiles
 from bayou.spark.dml.result import PlannedChange
 from bayou.spark.dml.rewrite import kept_rows, write_rows
+from bayou.spark.dml.row_counts import check_written
 from bayou.spark.dml.touched_rows import find_touched
 from bayou.spark.dml.vectors import known_live, mark_rows
-from bayou.spark.new_files import NO_FILES
+from bayou.spark.new_files import NO_FILES, delete_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,6 +75,9 @@ def _by_rewriting(change: Change, watch: Stopwatch) -> Outcome:
     counts, added = _of_whole_files(change, gone.files), NO_FILES
     if len(gone.read_again):
         added = write_rows(change, kept_rows(change, gone.read_again))
+        with taking_back(partial(delete_files, write_request(change), added.actions)):
+            told = f"the rows of {len(gone.left)} files that stay"
+            check_written(change.snapshot, change.operation, written=added.num_rows, expected=gone.num_kept, told=told)
         watch.lap("rewriteTimeMs")
     found = RowChangeCounts(
         changed_rows=gone.num_deleted,

@@ -19,8 +19,9 @@ from bayou.spark.dml.assignments import NewValues, assignments_of
 from bayou.spark.dml.commit import Outcome, Stopwatch, commit, empty, run, write_request
 from bayou.spark.dml.result import PlannedChange
 from bayou.spark.dml.rewrite import write_rows
+from bayou.spark.dml.row_counts import check_written
 from bayou.spark.dml.touched_rows import count_touched, find_touched
-from bayou.spark.dml.vectors import mark_rows
+from bayou.spark.dml.vectors import count_live, mark_rows
 from bayou.spark.jvm import nodes
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
@@ -96,6 +97,10 @@ class _Update:
         files = change.snapshot.files(["size", "deletion_vector"]).take(positions)
         totals = FileTotals.of(files["size"])
         added = self._written(change.rows(positions, with_ids=True), matches)
+        with taking_back(partial(delete_files, write_request(change), added.actions)):
+            live = count_live(change, positions)
+            told = f"the rows of {totals.files} files that are written again"
+            check_written(change.snapshot, change.operation, written=added.num_rows, expected=live, told=told)
         changed = added.num_rows if updated is None else updated
         counts = RowChangeCounts(
             changed_rows=changed,
@@ -118,6 +123,9 @@ class _Update:
         rows = change.rows(pa.array(sorted(touched), pa.int64()), with_ids=True).where(matches)
         added = self._written(rows, None)
         with taking_back(partial(delete_files, write_request(change), added.actions)):
+            found = sum(each.cardinality for each in touched.values())
+            told = "the rows that were found"
+            check_written(change.snapshot, change.operation, written=added.num_rows, expected=found, told=told)
             marked = mark_rows(change, touched)
         counted = marked.metrics()
         counts = RowChangeCounts(

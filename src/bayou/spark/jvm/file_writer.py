@@ -61,7 +61,7 @@ class WriteJob:
         partition_by: the partition columns; they become folders and are not written into the files.
         options: the Parquet writer's options.
         hadoop: settings of the file system.
-        observation: the name of an observation in the rows whose values are wanted; empty for none.
+        observations: the names of the observations in the rows whose values are wanted.
         open_files: a task that has so many files open, one for each value of the partition columns that it met, sorts the
             rest of its rows by them. The session decides where None.
     """
@@ -70,7 +70,7 @@ class WriteJob:
     partition_by: Sequence[str]
     options: Mapping[str, str] = field(repr=False)
     hadoop: Mapping[str, str] = field(repr=False)
-    observation: str = ""
+    observations: Sequence[str] = ()
     open_files: int | None = None
 
 
@@ -80,11 +80,11 @@ class WrittenRows:
 
     Attributes:
         files: the files that it wrote.
-        observed: the values of the observation; empty where none was wanted.
+        observed: the values of the observations that were wanted, by their names; of those that Spark left out, none.
     """
 
     files: list[WrittenFile]
-    observed: list[Any]
+    observed: Mapping[str, list[Any]]
 
 
 def write_files(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
@@ -105,7 +105,7 @@ def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
     try:
         with _sink_log(jvm, session) as (log, written):
             _call_writer(jvm, session, frame, job, log)
-            values = observed(jvm, plan_of(frame), job.observation) if job.observation else []
+            values = observed(jvm, plan_of(frame), job.observations) if job.observations else {}
             return WrittenRows(_facts(written()), values)
     finally:
         context.setLocalProperty(_REBASE[0], given)

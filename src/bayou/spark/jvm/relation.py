@@ -326,11 +326,13 @@ def may_upcast(jvm: Jvm, frame: DataFrame) -> bool:
     return found
 
 
-def observed(jvm: Jvm, plan: JavaObject, name: str) -> list[Any]:
-    """The values of an observation after a plan has run; none where the plan has no such observation."""
+def observed(jvm: Jvm, plan: JavaObject, names: Sequence[str]) -> dict[str, list[Any]]:
+    """The values of observations after a plan has run, by their names; nothing of those that the plan does not have."""
     collected = jvm.module("org.apache.spark.sql.execution.CollectMetricsExec").collect(plan)
-    found = collected.get(name)
-    if found.isEmpty():
-        return []
-    row = found.get()
-    return [row.get(position) for position in range(row.length())]
+    values = {}
+    for name in names:
+        found = collected.get(name)
+        if not found.isEmpty():
+            row = found.get()
+            values[name] = [row.get(position) for position in range(row.length())]
+    return values

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import InvalidCommitError
 from bayou.log.deleted_rows import delete_rows
 from bayou.log.reads import ReadSet
 from bayou.log.transaction import Unchanged
@@ -22,7 +21,7 @@ from bayou.spark.committing import commit_new_files
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.find import Found, clauses_with, positions_of
 from bayou.spark.dml.result import RowChangeResult
-from bayou.spark.dml.vectors import count_live, uncounted_rows
+from bayou.spark.dml.vectors import uncounted_rows
 from bayou.spark.jvm import nodes
 from bayou.spark.progress import phase
 
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from bayou.log.deleted_rows import DeletedRows
     from bayou.log.transaction import Transaction
+    from bayou.spark.dml.merge.counts import FoundRows
     from bayou.spark.dml.merge.target import Merge
     from bayou.spark.new_files import NewFiles
 
@@ -93,53 +93,29 @@ def _hold(merge: Merge, added: pa.Table) -> bool:
     return bool(matches.head(1))
 
 
-def metrics_of(merge: Merge, found: Found, written: NewFiles, removed: pa.Array, deleted: DeletedRows | None) -> dict[str, int]:
+def metrics_of(merge: Merge, found: FoundRows, written: NewFiles, removed: pa.Array, deleted: DeletedRows | None) -> dict[str, int]:
     """What the history says. Source: delta-spark, `DeltaOperations`.
 
     Args:
         merge: the operation.
-        found: the rows that it changes.
+        found: how many rows it changes.
         written: what it wrote.
         removed: the positions of the files that leave the table.
         deleted: the rows that deletion vectors delete; None where none do.
-
-    Raises:
-        InvalidCommitError: more rows were written than can have been, or fewer.
     """
-    counts = {
-        (kind, action): sum(found.count(e.number) for e in merge.resolution.of_kind(kind) if e.action is action)
-        for kind in (Kind.MATCHED, Kind.NOT_MATCHED_BY_SOURCE)
-        for action in (Action.UPDATE, Action.DELETE)
-    }
-    updated, gone = (
-        sum(count for (_, action), count in counts.items() if action is wanted) for wanted in (Action.UPDATE, Action.DELETE)
-    )
-    copied = count_live(merge.change, removed) - updated - gone if len(removed) else 0
-    inserted = written.num_rows - copied - updated
-    inserts = bool(clauses_with(merge, Action.INSERT))
-    if inserted < 0 or (inserted > 0 and not inserts):
-        raise InvalidCommitError(
-            f"the two passes of this MERGE saw different rows: {written.num_rows} rows were written, of which {updated} are "
-            f"updated and {copied} copied. The source gives other rows each time it is read",
-            table=merge.change.snapshot.table_uri,
-            version=merge.change.snapshot.version,
-            error_class="DELTA_NUM_RECORDS_MISMATCH",
-            sql_state="XXKDS",
-            next_step="Set spark.databricks.delta.merge.materializeSource to all, or write the source to a table first.",
-        )
     vectors = deleted.metrics() if deleted is not None else {}
     files = merge.change.snapshot.files(["size", "deletion_vector"]).take(removed)
     totals = FileTotals.of(files["size"])
     return {
         "numSourceRows": merge.source.rows,
-        "numTargetRowsInserted": inserted,
-        "numTargetRowsUpdated": updated,
-        "numTargetRowsMatchedUpdated": counts[Kind.MATCHED, Action.UPDATE],
-        "numTargetRowsNotMatchedBySourceUpdated": counts[Kind.NOT_MATCHED_BY_SOURCE, Action.UPDATE],
-        "numTargetRowsDeleted": gone,
-        "numTargetRowsMatchedDeleted": counts[Kind.MATCHED, Action.DELETE],
-        "numTargetRowsNotMatchedBySourceDeleted": counts[Kind.NOT_MATCHED_BY_SOURCE, Action.DELETE],
-        "numTargetRowsCopied": copied,
+        "numTargetRowsInserted": found.num_inserted(written),
+        "numTargetRowsUpdated": found.num_updated,
+        "numTargetRowsMatchedUpdated": found.updated[Kind.MATCHED],
+        "numTargetRowsNotMatchedBySourceUpdated": found.updated[Kind.NOT_MATCHED_BY_SOURCE],
+        "numTargetRowsDeleted": found.num_deleted,
+        "numTargetRowsMatchedDeleted": found.deleted[Kind.MATCHED],
+        "numTargetRowsNotMatchedBySourceDeleted": found.deleted[Kind.NOT_MATCHED_BY_SOURCE],
+        "numTargetRowsCopied": found.copied,
         "numOutputRows": written.num_rows,
         "numTargetFilesAdded": len(written.files),
         "numTargetFilesRemoved": totals.files + vectors.get("numRemovedFiles", 0),

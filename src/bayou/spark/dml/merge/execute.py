@@ -14,6 +14,7 @@ from bayou.spark.committing import taking_back
 from bayou.spark.dml.commit import Stopwatch
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind, check_clauses
 from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of, note_matches
+from bayou.spark.dml.merge.counts import FoundRows, check_counts
 from bayou.spark.dml.merge.find import Found, clauses_with, find, positions_of
 from bayou.spark.dml.merge.latest import latest_rows
 from bayou.spark.dml.merge.resolution import Resolver
@@ -232,6 +233,9 @@ def _execute(merge: Merge, transaction: Transaction) -> RowChangeResult:
 
     with taking_back(take_back):
         written = writer.write()
+        removed = positions_of(changed) if rewrites else positions_of(())
+        rows = FoundRows.of(merge, found, removed)
+        check_counts(merge, rows, written, feeds=writer.feeds)
         if rewrites and changed:
             change.note_reads(transaction.reads)
         else:
@@ -240,8 +244,7 @@ def _execute(merge: Merge, transaction: Transaction) -> RowChangeResult:
             if resolution.is_insert_only:
                 note_matches(merge, transaction.reads)
         watch.lap("rewriteTimeMs")
-        removed = positions_of(changed) if rewrites else positions_of(())
-        metrics = metrics_of(merge, found, written, removed, deleted) | dict(watch.times())
+        metrics = metrics_of(merge, rows, written, removed, deleted) | dict(watch.times())
         if len(removed):
             transaction.remove_files(change.snapshot.files().take(removed))
     return commit_merge(merge, transaction, written, metrics, take_back)

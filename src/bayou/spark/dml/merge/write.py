@@ -27,6 +27,7 @@ from bayou.spark.dml.commit import write_request
 from bayou.spark.dml.merge.actions import ACTION, action_of, inserted_action_of, matched_action_of
 from bayou.spark.dml.merge.beside import RowsBeside
 from bayou.spark.dml.merge.clauses import Action, Kind
+from bayou.spark.dml.merge.counts import OF_SOURCE, OF_TABLE, observed
 from bayou.spark.dml.merge.find import clauses_with, positions_of
 from bayou.spark.dml.merge.values import WrittenColumns
 from bayou.spark.jvm import nodes
@@ -95,9 +96,17 @@ class Writer:
                 rows = self._rows()
                 if rows is not None:
                     written.append(self._write(rows, self._provided([*self._updates, *self._inserts]), self._beside.columns))
+        seen = {name: values for each in written for name, values in each.observed.items()}
+        if len(written) > 1:  # numbers for identity columns are made of rows that are not observed any more
+            seen[OF_SOURCE] = [0, 0, 0, written[1].num_rows]
         head = next((each.head for each in reversed(written) if each.head), self._table.head)
         files, changes = [file for each in written for file in each.files], [file for each in written for file in each.changes]
-        return NewFiles(files, sum(e.num_rows for e in written), sum(e.num_bytes for e in written), head, changes)
+        return NewFiles(files, sum(e.num_rows for e in written), sum(e.num_bytes for e in written), head, changes, seen)
+
+    @property
+    def feeds(self) -> bool:
+        """Whether rows that are deleted pass through the job, for the change data feed."""
+        return self._beside.feeds
 
     @property
     def request(self) -> WriteRequest:
@@ -141,7 +150,16 @@ class Writer:
 
     def _write(self, rows: DataFrame, provided: Iterable[str], beside: BesideColumns, left_out: Iterable[str] = ()) -> NewFiles:
         target = self._target(provided, left_out)
-        return write_new_files(self._merge.change.target.application, rows, self.request, target, beside=beside)
+        application, names = self._merge.change.target.application, (OF_TABLE, OF_SOURCE) if self._is_counted else ()
+        return write_new_files(application, rows, self.request, target, beside=beside, observations=names)
+
+    @property
+    def _is_counted(self) -> bool:
+        """Whether it has to be counted how many rows of each kind are written: new rows hide what is amiss with others."""
+        return bool(self._inserts and self._changed)
+
+    def _counted(self, rows: DataFrame, name: str) -> DataFrame:
+        return observed(rows, self._merge, name) if self._is_counted else rows
 
     def _provided(self, clauses: Iterable[int]) -> set[str]:
         """The columns that some clauses set."""
@@ -223,7 +241,7 @@ class Writer:
         is_written = F.col(ACTION).isin(self._beside.passed)
         if self._rewrites:
             is_written = is_written | ((F.col(ACTION) < 0) & (F.col(FILE) >= 0))
-        return joined.where(is_written)
+        return self._counted(joined.where(is_written), OF_TABLE)
 
     def _of_source(self) -> DataFrame:
         """The source's rows that match nothing."""
@@ -235,7 +253,7 @@ class Writer:
         action = inserted_action_of(merge)
         # Clauses of other kinds look at the table's columns, which are not there, and are not asked.
         found = rows.withColumn(ACTION, action)
-        return found.where(F.col(ACTION).isin(self._inserts))
+        return self._counted(found.where(F.col(ACTION).isin(self._inserts)), OF_SOURCE)
 
     def _files_with_matches(self) -> pa.Array:
         if self._merge.resolution.is_insert_only:

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many rows a MERGE found of each kind, and whether it wrote as many.
+
+Where rows are inserted, how many there are in the new files does not tell how many of them are updated: then the job that writes
+them counts each kind. What a job counts may count a row twice where Spark ran a task again, and never too few; how many rows there
+are in all, the footers of the files say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.spark.dml.merge.actions import ACTION
+from bayou.spark.dml.merge.clauses import Action, Kind
+from bayou.spark.dml.merge.find import clauses_with
+from bayou.spark.dml.row_counts import check_written, other_rows
+from bayou.spark.dml.vectors import count_live
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from bayou.spark.dml.merge.find import Found
+    from bayou.spark.dml.merge.target import Merge
+    from bayou.spark.new_files import NewFiles
+
+OF_TABLE: Final = "bayou.merge.table"
+"""The observation of the table's rows that are written, and of new ones that come out of the same join."""
+OF_SOURCE: Final = "bayou.merge.source"
+"""The observation of the source's rows that are written."""
+_TOLD: Final = ("updated", "deleted", "copied", "inserted")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRows:
+    """What becomes of the table's rows, as the first pass of a MERGE tells.
+
+    Attributes:
+        updated: how many are updated, by the kind of the clause.
+        deleted: how many are deleted.
+        copied: how many are written again as they were.
+    """
+
+    updated: Mapping[Kind, int]
+    deleted: Mapping[Kind, int]
+    copied: int
+
+    @classmethod
+    def of(cls, merge: Merge, found: Found, removed: pa.Array) -> FoundRows:
+        """Counts them. Files that the log does not tell the number of rows of are opened.
+
+        Args:
+            merge: the operation.
+            found: the rows.
+            removed: the positions of the files that are written again.
+        """
+
+        def by_kind(action: Action) -> dict[Kind, int]:
+            return {
+                kind: sum(found.count(each.number) for each in merge.resolution.of_kind(kind) if each.action is action)
+                for kind in (Kind.MATCHED, Kind.NOT_MATCHED_BY_SOURCE)
+            }
+
+        updated, deleted = by_kind(Action.UPDATE), by_kind(Action.DELETE)
+        live = count_live(merge.change, removed) if len(removed) else 0
+        return cls(updated, deleted, live - sum(updated.values()) - sum(deleted.values()) if len(removed) else 0)
+
+    @property
+    def num_updated(self) -> int:
+        """How many rows are updated."""
+        return sum(self.updated.values())
+
+    @property
+    def num_deleted(self) -> int:
+        """How many rows are deleted."""
+        return sum(self.deleted.values())
+
+    def num_inserted(self, written: NewFiles) -> int:
+        """How many of the rows in new files are new."""
+        return written.num_rows - self.num_updated - self.copied
+
+
+def observed(rows: DataFrame, merge: Merge, name: str) -> DataFrame:
+    """Rows that are written, with an observation that counts each kind.
+
+    Args:
+        rows: the rows, with the column `ACTION`.
+        merge: the operation.
+        name: the observation's name.
+    """
+
+    def count(action: Action) -> str:
+        numbers = clauses_with(merge, action)
+        return f"count(if({ACTION} in ({', '.join(map(str, numbers))}), 1, null))" if numbers else "sum(0)"
+
+    counts = (count(Action.UPDATE), count(Action.DELETE), f"count(if({ACTION} < 0, 1, null))", count(Action.INSERT))
+    return rows.observe(name, *(F.expr(text).alias(told) for text, told in zip(counts, _TOLD, strict=True)))
+
+
+def check_counts(merge: Merge, found: FoundRows, written: NewFiles, *, feeds: bool) -> None:
+    """Refuses what was written where it is not what was found: a row of the table would be lost, or be there twice.
+
+    Args:
+        merge: the operation.
+        found: what the first pass found.
+        written: what the second one wrote.
+        feeds: whether rows that are deleted pass through the second one.
+
+    Raises:
+        InvalidCommitError: it is not.
+    """
+    snapshot = merge.change.snapshot
+    if not clauses_with(merge, Action.INSERT):
+        told = f"{found.num_updated} that are updated and {found.copied} that are copied"
+        expected = found.num_updated + found.copied
+        check_written(snapshot, "MERGE", written=written.num_rows, expected=expected, told=told)
+        return
+    wanted = (found.num_updated, found.num_deleted if feeds else 0, found.copied)
+    if not any(wanted):
+        return
+    seen = _seen(written.observed)
+    updated, deleted, copied, inserted = seen
+    # Where a task ran again, the job may have counted a row twice, and what is too much says nothing.
+    is_exact = updated + copied + inserted <= written.num_rows
+    if any(a < b or (is_exact and a > b) for a, b in zip((updated, deleted, copied), wanted, strict=True)):
+        was, had = (", ".join(f"{count} {each}" for count, each in zip(row, _TOLD, strict=False)) for row in (seen[:3], wanted))
+        raise other_rows(snapshot, "MERGE", f"of the rows that were written, {was} were seen, and had to be {had}")
+    if found.num_inserted(written) < 0:
+        raise other_rows(snapshot, "MERGE", f"{written.num_rows} rows were written, and {found.num_updated} are updated")
+
+
+def _seen(observed: Mapping[str, Sequence[int | None]]) -> tuple[int, int, int, int]:
+    """Rows by what became of them. Spark leaves an observation out where it saw that there are no rows."""
+    parts = [observed[name] for name in (OF_TABLE, OF_SOURCE) if name in observed]
+    updated, deleted, copied, inserted = (sum(each[place] or 0 for each in parts) for place in range(len(_TOLD)))
+    return updated, deleted, copied, inserted

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows that an operation finds and rows that it writes: where they are not as many, nothing is committed and no file is left."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.sql import functions as F  # noqa: N812
+from tests.spark.changes import files
+from tests.spark.ways import FILES, VECTORS
+
+import bayou
+from bayou.errors import InvalidCommitError
+from bayou.spark.dml.merge import execute
+
+TEN = "select id, id v from range(0, 10, 1, 1)"
+FEED = {"delta.enableChangeDataFeed": "true"}
+
+
+def make(spark, path, **properties):
+    bayou.write(spark.sql(TEN), path, **properties)
+    return bayou.DeltaTable.forPath(spark, path).alias("t")
+
+
+@pytest.fixture
+def fickle(tmp_path):
+    """A function that says of itself that it always gives the same, and is true for none of ten rows it has seen before."""
+    seen = tmp_path / "seen"
+    seen.touch()
+
+    def is_new(value):
+        with seen.open("r+") as file:
+            count = len(file.read())
+            file.write("x")
+        return count < 10 and value < 5
+
+    return F.udf(is_new, "boolean")
+
+
+def refused(path, change):
+    before = files(path)
+    with pytest.raises(InvalidCommitError, match="saw different rows") as caught:
+        change()
+    assert caught.value.getErrorClass() == "DELTA_NUM_RECORDS_MISMATCH"
+    assert caught.value.getSqlState() == "XXKDS"
+    assert files(path) == before
+    assert bayou.open(path).version() == 0
+
+
+def test_an_update_that_writes_fewer_rows_than_it_marks_is_refused(spark, table_path, fickle):
+    table = make(spark, table_path, **VECTORS)
+    refused(table_path, lambda: table.update(fickle("id"), {"v": "0"}))
+
+
+def test_a_delete_that_keeps_other_rows_than_it_counted_is_refused(spark, table_path, fickle):
+    table = make(spark, table_path, **FILES)
+    refused(table_path, lambda: table.delete(fickle("id")))
+
+
+@pytest.mark.parametrize("operation", ["delete", "update", "update all", "merge"])
+def test_a_file_that_has_not_the_rows_that_the_log_says_is_not_written_again(spark, table_path, operation):
+    table = make(spark, table_path, **FILES)
+    commit = Path(table_path, "_delta_log", f"{0:020d}.json")
+    actions = [json.loads(line) for line in commit.read_text(encoding="utf-8").splitlines()]
+    for each in actions:
+        if "add" in each:
+            each["add"]["stats"] = json.dumps({**json.loads(each["add"]["stats"]), "numRecords": 12})
+    commit.write_text("".join(json.dumps(each) + "\n" for each in actions), encoding="utf-8")
+    commit.with_name(f".{commit.name}.crc").unlink(missing_ok=True)
+    commit.with_suffix(".crc").unlink(missing_ok=True)
+    source = spark.sql("select 3L id, 0L v union all select 30L, 0L").alias("s")
+    changes = {
+        "delete": lambda: table.delete("id = 3"),
+        "update": lambda: table.update("id = 3", {"v": "0"}),
+        "update all": lambda: table.update(set={"v": "0"}),
+        "merge": lambda: table.merge(source, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute(),
+    }
+    refused(table_path, changes[operation])
+
+
+@pytest.fixture
+def other_rows(spark, monkeypatch):
+    """A source that is another one for the second pass: three rows that match and were not five; ten new rows both times."""
+    system, write, setting = spark._jvm.java.lang.System, execute.Writer.write, "spark.databricks.delta.merge.materializeSource"
+    system.setProperty("bayou.rows", "5")
+
+    def fewer(writer):
+        system.setProperty("bayou.rows", "3")
+        return write(writer)
+
+    monkeypatch.setattr(execute.Writer, "write", fewer)
+    spark.conf.set(setting, "none")
+    limit = "cast(reflect('java.lang.System', 'getProperty', 'bayou.rows') as int)"
+    yield spark.sql(f"select id, id * 10 v from range(20) where id < {limit} or id >= 10").alias("s")
+    spark.conf.unset(setting)
+    system.clearProperty("bayou.rows")
+
+
+@pytest.mark.parametrize("feed", [{}, FEED], ids=["no feed", "feed"])
+def test_a_merge_that_inserts_notices_updates_that_it_did_not_write(spark, table_path, way, joins, feed, other_rows):
+    table = make(spark, table_path, **way, **feed)
+    merge = table.merge(other_rows, "t.id = s.id").whenMatchedUpdateAll("s.v > 0")
+    refused(table_path, lambda: merge.whenNotMatchedInsertAll().execute())
+
+
+def test_a_merge_that_inserts_notices_deletes_that_its_feed_does_not_tell_of(spark, table_path, joins, other_rows):
+    table = make(spark, table_path, **FILES, **FEED)
+    merge = table.merge(other_rows, "t.id = s.id").whenMatchedDelete()
+    refused(table_path, lambda: merge.whenNotMatchedInsertAll().execute())
+
+
+def test_a_merge_that_makes_identities_notices_updates_that_it_did_not_write(spark, table_path, way, other_rows):
+    builder = bayou.DeltaTable.create(spark).location(table_path).addColumn("id", "long").addColumn("v", "long")
+    for name, value in way.items():
+        builder = builder.property(name, value)
+    builder.addColumn("number", "long", generatedAlwaysAs=bayou.IdentityGenerator()).execute()
+    bayou.write(spark.sql(TEN), table_path, mode="append")
+    table = bayou.DeltaTable.forPath(spark, table_path).alias("t")
+    merge = table.merge(other_rows, "t.id = s.id").whenMatchedUpdate(set={"v": "s.v"})
+    before = files(table_path)
+    with pytest.raises(InvalidCommitError, match="saw different rows"):
+        merge.whenNotMatchedInsert(values={"id": "s.id", "v": "s.v"}).execute()
+    assert files(table_path) == before
