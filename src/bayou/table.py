@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import SparkSession
 
-from bayou.errors import DeltaError, SessionError, StorageError, TableNotFoundError
+from bayou.errors import DeltaError, InvalidOptionError, SessionError, StorageError, TableNotFoundError
 from bayou.log.delta_log import open_log
 from bayou.spark.application import Application
 from bayou.spark.builder import DeltaTableBuilder, IdentityGenerator
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from bayou.log.time_travel import Timestamp
 
 __all__ = ["DeltaTable", "DeltaTableBuilder", "IdentityGenerator", "read", "write"]
+
+_FILE_SYSTEM: Final = ("fs.", "dfs.")
+"""How the names of settings begin that `DeltaTable.forPath` takes."""
 
 
 @raised_as_pyspark
@@ -133,9 +136,11 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
 
         Raises:
             TableNotFoundError: there is no table.
+            InvalidOptionError: a setting has another name.
         """
         enable(sparkSession)
         options = dict(hadoopConf or {})
+        _check_settings(options, path)
         table = cls(sparkSession, path, options)
         try:
             table._log().update()
@@ -273,3 +278,18 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
     def detail(self) -> DataFrame:
         """One row of facts, with the columns of DESCRIBE DETAIL. Runs no Spark job."""
         return detail_frame(Application.of(self._spark), self._spark, self._log().update(), self._name)
+
+
+def _check_settings(settings: Mapping[str, str], path: str) -> None:
+    """Refuses settings that are none of the file system, as delta-spark does. Their values may be secrets, and are not told."""
+    others = [name for name in settings if not name.startswith(_FILE_SYSTEM)]
+    if others:
+        raise InvalidOptionError(
+            "Currently DeltaTable.forPath only supports hadoop configuration keys starting with "
+            f"[{','.join(_FILE_SYSTEM)}] but got {', '.join(others)}",
+            table=path,
+            error_class="DELTA_TABLE_FOR_PATH_UNSUPPORTED_HADOOP_CONF",
+            sql_state="0AKDC",
+            option=others[0],
+            next_step="leave the others out, or set them on the session.",
+        )

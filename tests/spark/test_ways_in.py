@@ -8,10 +8,12 @@ import os
 from pathlib import Path
 
 import pytest
+from pyspark.errors import IllegalArgumentException
 from tests.spark.counting import jobs
 from tests.spark.tables import ids, numbers, numbers_table, without_rows
 
 import bayou
+from bayou.errors import InvalidOptionError
 from bayou.protocol import file_names
 from bayou.testing.table_builder import TableBuilder, remove
 
@@ -88,6 +90,20 @@ def test_every_way_reads_the_latest_rows(spark, table_path, way):
     frame = WAYS[way](spark, table_path)
     assert ids(frame) == [2, 3]
     assert frame.dtypes == [("id", "bigint")]
+
+
+@pytest.mark.parametrize("names", [["spark.sql.shuffle.partitions"], ["fs.s3a.impl", "fs", "FS.a"], ["dfs"], ["my.fs.a"]])
+def test_settings_for_a_path_are_those_of_the_file_system(spark, table_path, names):
+    three_versions(table_path)
+    known = {"fs.file.impl.disable.cache": "false", "dfs.blocksize": "1m"}
+    assert ids(bayou.DeltaTable.forPath(spark, table_path, known).toDF()) == [2, 3]
+    with pytest.raises(InvalidOptionError) as error:
+        bayou.DeltaTable.forPath(spark, table_path, known | dict.fromkeys(names, "secret"))
+    assert error.value.getErrorClass() == "DELTA_TABLE_FOR_PATH_UNSUPPORTED_HADOOP_CONF"
+    assert error.value.getSqlState() == "0AKDC"
+    assert isinstance(error.value, IllegalArgumentException)
+    assert all(name in str(error.value) for name in names if name != "fs.s3a.impl")
+    assert "secret" not in str(error.value)
 
 
 @pytest.mark.smoke
