@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 import uuid
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pyspark
 import pytest
 from pyspark.errors import AnalysisException, UnsupportedOperationException
 from pyspark.sql import functions as F  # noqa: N812
-from tests.spark.counting import jobs, sorted_joins
+from tests.spark.counting import jobs, physical_plans, sorted_joins
 from tests.spark.ways import FILES, VECTORS
 
 import bayou
@@ -197,6 +198,37 @@ def test_a_row_that_several_rows_of_the_source_would_change_is_an_error_that_nam
     assert error.value.keys == tuple(f'{{"id":{i}}}' for i in range(5))
     assert "and 2 more" in str(error.value)
     assert (bayou.open(table_path).version(), data_files(table_path)) == (0, before)
+
+
+def test_rows_that_several_would_change_are_counted_and_never_gathered_in_one_task(spark, table_path):
+    table = make(spark, table_path, "select id, id % 50 k, id v from range(0, 20000, 1, 4)", **FILES)
+    new = source(spark, "select id % 20000 id, id v from range(0, 40000, 1, 4)")
+    with physical_plans(spark) as plans, pytest.raises(MultipleMatchesError) as error:
+        table.merge(new, "t.id = s.id").whenMatchedUpdate(set={"v": "s.v"}).execute()
+    assert (error.value.num_rows, len(error.value.keys)) == (20_000, 5)
+    assert "and 19995 more" in str(error.value)
+    assert any("TakeOrderedAndProject" in plan for plan in plans)
+    assert not any("collect_set" in plan for plan in plans)
+    with pytest.raises(MultipleMatchesError) as error:
+        table.merge(new, "t.k = s.id").whenMatchedUpdate(set={"v": "s.v"}).execute()
+    assert error.value.keys == tuple(f'{{"k":{number}}}' for number in (0, 10, 11, 12, 13))
+
+
+def test_times_say_how_long_the_source_took_and_the_whole_of_it(spark, table_path, way):
+    table = make(spark, table_path, TEN, **way)
+    given = "select id, 7L p, 1L v from range(8, 12)"
+    for query, keeps in ((given, False), (f"select id, first(p) p, max(v) v from ({given}) group by id", True)):
+        merge = table.merge(source(spark, query), "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll()
+        begin = time.monotonic()
+        plan = merge.plan()
+        paused = time.monotonic()
+        time.sleep(0.5)  # what lies between a plan and its execution is no part of either
+        resumed = time.monotonic()
+        metrics = plan.execute().metrics
+        took = (time.monotonic() - resumed + paused - begin) * 1000
+        assert (metrics["materializeSourceTimeMs"] > 0) == keeps
+        phases = sum(metrics[f"{phase}TimeMs"] for phase in ("materializeSource", "scan", "rewrite"))
+        assert 0 < phases <= metrics["executionTimeMs"] <= took
 
 
 def test_several_matches_are_no_matter_where_all_of_them_delete(spark, table_path, way, joins):

@@ -116,7 +116,10 @@ def _is_ambiguous(found: Mapping[int, Mapping[int, Bitmap]], pairs: Mapping[tupl
 
 
 def _error(merge: Merge) -> MultipleMatchesError:
-    """Looks for the keys of the rows in doubt, which are few or the MERGE is a mistake altogether."""
+    """Looks for the rows in doubt: counts them, and takes the least of their keys. No task holds more keys than an error shows.
+
+    Costs a query for each; a MERGE that goes well does not ask.
+    """
     jvm, resolution, snapshot = merge.change.target.application.jvm, merge.resolution, merge.change.snapshot
     ids = catalyst.ids_of(jvm, resolution.sides.target)
     used = [each for each in nodes.references_of(jvm, resolution.condition) if each.exprId().id() in ids]
@@ -130,20 +133,22 @@ def _error(merge: Merge) -> MultipleMatchesError:
         .agg(F.first("key").alias("key"), F.count(F.lit(1)).alias("matches"))
         .where("matches > 1")
     )
-    found = several.agg(F.count(F.lit(1)), F.expr(f"slice(sort_array(collect_set(key)), 1, {_SAMPLE})")).collect()[0]
-    shown = ", ".join(found[1])
-    more = f" and {found[0] - len(found[1])} more" if found[0] > len(found[1]) else ""
+    count = several.count()
+    # Sorted and cut in one step, each task keeps as many as are wanted.
+    found = tuple(row[0] for row in several.select("key").distinct().orderBy("key").limit(_SAMPLE).collect())
+    shown = ", ".join(found)
+    more = f" and {count - len(found)} more" if count > len(found) else ""
     return MultipleMatchesError(
         "Cannot perform Merge as multiple source rows matched and attempted to modify the same target row in the Delta table in "
-        f"possibly conflicting ways. {found[0]} rows of the table are matched several times: {shown}{more}.",
+        f"possibly conflicting ways. {count} rows of the table are matched several times: {shown}{more}.",
         table=snapshot.table_uri,
         version=snapshot.version,
         error_class="DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",
         sql_state="21506",
         next_step="leave one row for each key in the source, narrow the conditions of the clauses, or take the latest row of each "
         "key: merge(..., keep='latest', by=column).",
-        keys=tuple(found[1]),
-        num_rows=found[0],
+        keys=found,
+        num_rows=count,
     )
 
 
