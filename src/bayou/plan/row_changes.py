@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a DELETE or an UPDATE is going to do, and what it did, as values that can be printed."""
+"""What a change of rows is going to do, and what it did, as values that can be printed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -51,12 +51,50 @@ class FileTotals:
         return cls(len(found), pc.sum(found).as_py() or 0)
 
 
+class FileOutcome(Enum):
+    """What a plan has in mind for a file."""
+
+    PRUNED_BY_PARTITION = "pruned by partition"
+    PRUNED_BY_STATISTICS = "pruned by statistics"
+    DELETED_UNREAD = "deleted unread"
+    READ = "read"
+    """Rows are looked for in it, and it stays as it is, with a deletion vector maybe."""
+    MAY_BE_REWRITTEN = "may be rewritten"
+    """Rows are looked for in it, and where it has some its other rows are copied."""
+
+
+def files_by_outcome(files: pa.Table, *, in_partitions: pa.Array, to_read: pa.Array, unread: pa.Array, rewrites: bool) -> pa.Table:
+    """The files of a table with what becomes of them: the columns `path`, `outcome`, a value of `FileOutcome`, and `size`.
+
+    Shape: one row for each file, in the order that they come in.
+    Units: size in bytes.
+
+    Args:
+        files: the files' `path` and `size`.
+        in_partitions: the positions of those whose partition values do not rule them out.
+        to_read: the positions of those that are read.
+        unread: the positions of those that are deleted unread.
+        rewrites: whether files are written again.
+    """
+    read = FileOutcome.MAY_BE_REWRITTEN if rewrites else FileOutcome.READ
+    numbers = pc.subtract(pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), files.num_rows)), 1)
+    names = pa.repeat(FileOutcome.PRUNED_BY_PARTITION.value, files.num_rows)
+    chosen = ((in_partitions, FileOutcome.PRUNED_BY_STATISTICS), (to_read, read), (unread, FileOutcome.DELETED_UNREAD))
+    for positions, outcome in chosen:
+        names = pc.if_else(pc.is_in(numbers, value_set=positions.cast(pa.int64())), outcome.value, names)
+    return pa.table({"path": files["path"], "outcome": names, "size": files["size"]})
+
+
+def _no_files() -> pa.Table:
+    return pa.table({"path": pa.array([], pa.string()), "outcome": pa.array([], pa.string()), "size": pa.array([], pa.int64())})
+
+
 @dataclass(frozen=True, slots=True)
 class RowChangePlan:
-    """Which files a DELETE or an UPDATE reads, which it passes over and why, and which it may rewrite.
+    """Which files a DELETE, an UPDATE or a MERGE reads, which it passes over and why, and which it may rewrite.
 
     Attributes:
-        operation: DELETE or UPDATE.
+        operation: DELETE, UPDATE or MERGE.
         table: the table's URI.
         version: the version that the plan was made for.
         condition: which rows it changes, as SQL; None for all.
@@ -67,6 +105,8 @@ class RowChangePlan:
         wholly_matched: the files of which every row is deleted, as the log tells; they are not read.
         to_read: the files in which the rows are looked for.
         may_rewrite: the files of which rows that stay may have to be copied; none where deletion vectors are used.
+        files: lists the files when it is called: `path`, as the log has it, `outcome` and `size` (see `files_by_outcome`).
+            There are none where the operation was done before.
     """
 
     operation: str
@@ -80,6 +120,12 @@ class RowChangePlan:
     wholly_matched: FileTotals = field(default_factory=FileTotals)
     to_read: FileTotals = field(default_factory=FileTotals)
     may_rewrite: FileTotals = field(default_factory=FileTotals)
+    files: Callable[[], pa.Table] = field(default=_no_files, repr=False, compare=False)
+
+    @property
+    def num_pruned_files(self) -> int:
+        """How many files are passed over, by their partition values or by their statistics."""
+        return self.pruned_by_partition.files + self.pruned_by_statistics.files
 
     def __str__(self) -> str:
         rows = [

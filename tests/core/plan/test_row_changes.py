@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from bayou.plan.row_changes import FileTotals, RowChangeCounts, RowChangePlan, Way, aligned_text
+from bayou.plan.row_changes import FileTotals, RowChangeCounts, RowChangePlan, Way, aligned_text, files_by_outcome
 
 SIZES = pa.chunked_array([[10, 20], [30, 40]])
 
@@ -47,6 +48,34 @@ def test_a_plan_prints_as_a_small_table():
         "  deleted unread            1    100",
         "  to read                   2    200",
         "  may be rewritten          2    200",
+    ]
+
+
+@pytest.mark.parametrize(("rewrites", "read"), [(True, "may be rewritten"), (False, "read")])
+def test_each_file_has_one_outcome(rewrites, read):
+    files = pa.table({"path": list("abcde"), "size": [1, 2, 3, 4, 5]})
+    positions = {name: pa.array(values, pa.int64()) for name, values in {"in": [4, 1, 2, 3], "read": [2, 1], "unread": [4]}.items()}
+    found = files_by_outcome(
+        files, in_partitions=positions["in"], to_read=positions["read"], unread=positions["unread"], rewrites=rewrites
+    )
+    assert found.to_pydict() == {
+        "path": ["a", "b", "c", "d", "e"],
+        "outcome": ["pruned by partition", read, read, "pruned by statistics", "deleted unread"],
+        "size": [1, 2, 3, 4, 5],
+    }
+    none = pa.array([], pa.int64())
+    empty = files_by_outcome(files.slice(0, 0), in_partitions=none, to_read=none, unread=none, rewrites=rewrites)
+    assert empty.schema == RowChangePlan("DELETE", "/t", 0, None, Way.NOTHING, FileTotals()).files().schema
+
+
+def test_a_million_files_are_told_column_by_column():
+    files = pa.table({"path": pa.array(np.arange(1_000_000)).cast(pa.string()), "size": np.arange(1_000_000)})
+    some = pa.array(np.arange(0, 1_000_000, 2))
+    none = some.slice(0, 0)
+    found = files_by_outcome(files, in_partitions=some, to_read=some, unread=none, rewrites=True)
+    assert found["outcome"].value_counts().to_pylist() == [
+        {"values": "may be rewritten", "counts": 500_000},
+        {"values": "pruned by partition", "counts": 500_000},
     ]
 
 

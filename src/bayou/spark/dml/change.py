@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import SchemaChangedError, UnsupportedFeatureError
 from bayou.log.reads import ReadSet
 from bayou.log.transaction import Transaction
-from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
+from bayou.plan.row_changes import FileTotals, RowChangePlan, Way, files_by_outcome
 from bayou.protocol import properties
 from bayou.protocol.append_only import check_not_append_only
 from bayou.protocol.features import check_writable, writer_features
@@ -175,7 +175,17 @@ class Change:
         sizes = self.snapshot.files(["size"])["size"]
         total, kept, found = (FileTotals.of(sizes, each) for each in (None, self.files.in_partitions, self.files.candidates))
         to_read = FileTotals.of(sizes, reads)
-        deleted = self.operation == "DELETE"
+        unread = self.files.whole if self.operation == "DELETE" else self.files.whole.slice(0, 0)
+
+        def files() -> pa.Table:
+            return files_by_outcome(
+                self.snapshot.files(["path", "size"]),
+                in_partitions=self.files.in_partitions,
+                to_read=reads,
+                unread=unread,
+                rewrites=way is Way.REWRITE,
+            )
+
         return RowChangePlan(
             self.operation,
             self.snapshot.table_uri,
@@ -185,9 +195,10 @@ class Change:
             total,
             FileTotals(total.files - kept.files, total.size_bytes - kept.size_bytes),
             FileTotals(kept.files - found.files, kept.size_bytes - found.size_bytes),
-            FileTotals.of(sizes, self.files.whole) if deleted else FileTotals(),
+            FileTotals.of(sizes, unread),
             to_read,
             to_read if way is Way.REWRITE else FileTotals(),
+            files,
         )
 
     def transaction(self) -> Transaction:

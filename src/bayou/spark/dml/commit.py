@@ -31,9 +31,24 @@ if TYPE_CHECKING:
 class Stopwatch:
     """Times the phases of an operation, for the history."""
 
-    def __init__(self) -> None:
-        self._start = self._lap = time.monotonic()
+    def __init__(self, spent_seconds: float = 0.0) -> None:
+        """Begin.
+
+        Args:
+            spent_seconds: what the operation has taken before, as its planning did.
+        """
+        self._lap = time.monotonic()
+        self._start = self._lap - spent_seconds
         self._times: dict[str, int] = {}
+
+    @property
+    def seconds(self) -> float:
+        """What the operation has taken."""
+        return time.monotonic() - self._start
+
+    def begin(self) -> None:
+        """A phase begins; what was between it and the one before is none."""
+        self._lap = time.monotonic()
 
     def lap(self, name: str) -> None:
         """A phase has ended."""
@@ -43,8 +58,7 @@ class Stopwatch:
 
     def times(self) -> Mapping[str, int]:
         """Milliseconds by the names of the history."""
-        total = int((time.monotonic() - self._start) * 1000)
-        return {"executionTimeMs": total, "scanTimeMs": 0, "rewriteTimeMs": 0, **self._times}
+        return {"executionTimeMs": int(self.seconds * 1000), "scanTimeMs": 0, "rewriteTimeMs": 0, **self._times}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +70,14 @@ class Outcome:
         removed: the positions of the files that leave the table.
         added: the files that were written.
         deleted: the rows that deletion vectors delete; None where none are.
+        rewritten: how many of the files that leave the table hold rows that were written again.
     """
 
     counts: RowChangeCounts
     removed: pa.Array = field(default_factory=lambda: pa.array([], pa.int64()))
     added: NewFiles = NO_FILES
     deleted: DeletedRows | None = None
+    rewritten: int = 0
 
 
 def write_request(change: Change) -> WriteRequest:
@@ -93,7 +109,16 @@ def commit(change: Change, transaction: Transaction, outcome: Outcome, watch: St
         return RowChangeResult(change.operation, made.version, committed=False, reason=made.reason, spark=change.target.spark)
     affected = UNKNOWN_ROWS if outcome.counts.changed_rows is None else outcome.counts.changed_rows
     updated, deleted = (0, affected) if change.operation == "DELETE" else (affected, 0)
-    return RowChangeResult(change.operation, made.version, True, updated, deleted, 0, metrics, "", change.target.spark)
+    return RowChangeResult(
+        change.operation,
+        made.version,
+        committed=True,
+        num_updated_rows=updated,
+        num_deleted_rows=deleted,
+        metrics=metrics,
+        spark=change.target.spark,
+        num_rewritten_files=outcome.rewritten,
+    )
 
 
 def run(change: Change, execute: Callable[[Transaction], RowChangeResult]) -> RowChangeResult:

@@ -34,7 +34,8 @@ def plan_delete(change: Change) -> PlannedChange:
         way = Way.METADATA
     else:
         way = Way.VECTORS if change.uses_vectors else Way.REWRITE
-    return PlannedChange(change.plan(way, reads=reads), lambda: run(change, lambda transaction: _execute(change, way, transaction)))
+    plan = change.plan(way, reads=reads)
+    return PlannedChange(plan, lambda: run(change, lambda transaction: _execute(change, way, transaction)).by(plan))
 
 
 def _execute(change: Change, way: Way, transaction: Transaction) -> RowChangeResult:
@@ -88,7 +89,7 @@ def _by_rewriting(change: Change, watch: Stopwatch) -> Outcome:
         added_bytes=added.num_bytes,
         vectors_removed=counts.vectors_removed,
     )
-    return Outcome(found, gone.files, added)
+    return Outcome(found, gone.files, added, rewritten=len(gone.left))
 
 
 def _by_vectors(change: Change, watch: Stopwatch) -> Outcome:

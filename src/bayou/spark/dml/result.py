@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import DataFrame
@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from bayou.plan.row_changes import RowChangePlan, aligned_text
 from bayou.spark.cast_overflow import naming_overflow
 from bayou.spark.errors import raised_as_pyspark
+from bayou.spark.write_settings import REPLAYED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +41,9 @@ class RowChangeResult:
         num_inserted_rows: the rows that were inserted.
         metrics: what the history says of it, by its names; empty where nothing was committed.
         reason: why nothing was committed: `empty`, or `replayed` where `txn` was committed before; empty where something was.
+        num_scanned_files: the files in which rows were looked for.
+        num_pruned_files: the files that were passed over, by their partition values or by their statistics.
+        num_rewritten_files: the files whose other rows were written again, as files of their own.
     """
 
     operation: str
@@ -51,7 +55,16 @@ class RowChangeResult:
     metrics: Mapping[str, int] = field(default_factory=dict)
     reason: str = ""
     spark: SparkSession | None = field(default=None, repr=False, compare=False)
+    num_scanned_files: int = 0
+    num_pruned_files: int = 0
+    num_rewritten_files: int = 0
     _frames: list[DataFrame] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def by(self, plan: RowChangePlan) -> RowChangeResult:
+        """The result with the files that were scanned and pruned, as the plan has it that was run."""
+        if self.reason == REPLAYED:
+            return self
+        return replace(self, num_scanned_files=plan.to_read.files, num_pruned_files=plan.num_pruned_files)
 
     @property
     def num_affected_rows(self) -> int:

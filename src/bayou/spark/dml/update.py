@@ -51,7 +51,8 @@ def plan_update(change: Change) -> PlannedChange:
         UnsupportedFeatureError: the table wants more for rows that are written again than bayou does.
     """
     update = _Update(change)
-    return PlannedChange(change.plan(update.way, reads=change.files.candidates), lambda: run(change, update.execute))
+    plan = change.plan(update.way, reads=change.files.candidates)
+    return PlannedChange(plan, lambda: run(change, update.execute).by(plan))
 
 
 class _Update:
@@ -111,7 +112,7 @@ class _Update:
             added_bytes=added.num_bytes,
             vectors_removed=files.num_rows - files["deletion_vector"].null_count,
         )
-        return Outcome(counts, positions, added)
+        return Outcome(counts, positions, added, rewritten=len(positions))
 
     def _by_vectors(self, watch: Stopwatch) -> Outcome | None:
         change = self._change

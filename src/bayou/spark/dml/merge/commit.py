@@ -127,12 +127,18 @@ def metrics_of(merge: Merge, found: FoundRows, written: NewFiles, removed: pa.Ar
         - files["deletion_vector"].null_count
         + vectors.get("numDeletionVectorsRemoved", 0),
         "numTargetDeletionVectorsUpdated": vectors.get("numDeletionVectorsUpdated", 0),
-        "materializeSourceTimeMs": 0,
+        "materializeSourceTimeMs": merge.source.kept_in_ms,
     }
 
 
 def commit_merge(
-    merge: Merge, transaction: Transaction, written: NewFiles, metrics: Mapping[str, int], take_back: Callable[[], None]
+    merge: Merge,
+    transaction: Transaction,
+    written: NewFiles,
+    metrics: Mapping[str, int],
+    take_back: Callable[[], None],
+    *,
+    rewritten: int,
 ) -> RowChangeResult:
     """Commits what was prepared.
 
@@ -142,6 +148,7 @@ def commit_merge(
         written: the new files.
         metrics: what it counted.
         take_back: deletes what was prepared.
+        rewritten: how many files of the table were written again.
 
     Raises:
         ConcurrentModificationError: another commit excludes this one.
@@ -160,4 +167,5 @@ def commit_merge(
         num_inserted_rows=metrics["numTargetRowsInserted"],
         metrics=metrics,
         spark=spark,
+        num_rewritten_files=rewritten,
     )

@@ -94,6 +94,7 @@ def planned(request: MergeRequest) -> PlannedChange:
         UnsupportedFeatureError: a condition has a subquery or is not deterministic, or the table asks for more than bayou does.
         AppendOnlyError: the table only takes appends, and rows would change.
     """
+    watch = Stopwatch()
     clauses = [each for each in request.clauses if not each.does_nothing]
     request = replace(request, clauses=clauses, settings=settings_of(request.target.spark))
     check_clauses(request.clauses, request.target.log.table_uri)
@@ -103,7 +104,8 @@ def planned(request: MergeRequest) -> PlannedChange:
     with operation("MERGE", request.target.spark, request.settings):
         phase("reading the source")
         merge = _merge(request, snapshot)
-    return PlannedChange(_plan(merge), lambda: _run(request, merge))
+    plan, spent = _plan(merge), watch.seconds
+    return PlannedChange(plan, lambda: _run(request, merge, Stopwatch(spent)))
 
 
 def _is_replay(request: MergeRequest, snapshot: Snapshot) -> bool:
@@ -154,12 +156,12 @@ def _nothing(request: MergeRequest, version: int, reason: str) -> RowChangeResul
     return RowChangeResult("MERGE", version, committed=False, reason=reason, spark=request.target.spark)
 
 
-def _run(request: MergeRequest, merge: Merge) -> RowChangeResult:
+def _run(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResult:
     """Runs a MERGE; all of it again where a block of a kept source was lost."""
     for attempt in range(_ATTEMPTS):
         try:
             try:
-                return _once(request, merge)
+                return _once(request, merge, watch).by(_plan(merge))
             finally:
                 merge.source.close()
         except FAILED_CALL as error:
@@ -170,11 +172,11 @@ def _run(request: MergeRequest, merge: Merge) -> RowChangeResult:
     raise AssertionError
 
 
-def _once(request: MergeRequest, merge: Merge) -> RowChangeResult:
+def _once(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResult:
     target = request.target
     with operation("MERGE", target.spark, request.settings), _transaction(request, merge) as transaction:
         replayed = _nothing(request, merge.change.snapshot.version, REPLAYED)
-        result = replayed if transaction.is_replay else _execute(merge, transaction)
+        result = replayed if transaction.is_replay else _execute(merge, transaction, watch)
     if result.committed:
         refresh_caches(target.spark, merge.change.snapshot.table_uri, target.application.jvm, target.storage_options)
     return _ended(request, result)
@@ -211,8 +213,8 @@ def _transaction(request: MergeRequest, merge: Merge) -> Transaction:
     )
 
 
-def _execute(merge: Merge, transaction: Transaction) -> RowChangeResult:
-    watch = Stopwatch()
+def _execute(merge: Merge, transaction: Transaction, watch: Stopwatch) -> RowChangeResult:
+    watch.begin()
     resolution, change = merge.resolution, merge.change
     check_values(merge)
     rewrites = not change.uses_vectors
@@ -247,4 +249,4 @@ def _execute(merge: Merge, transaction: Transaction) -> RowChangeResult:
         metrics = metrics_of(merge, rows, written, removed, deleted) | dict(watch.times())
         if len(removed):
             transaction.remove_files(change.snapshot.files().take(removed))
-    return commit_merge(merge, transaction, written, metrics, take_back)
+    return commit_merge(merge, transaction, written, metrics, take_back, rewritten=len(removed))

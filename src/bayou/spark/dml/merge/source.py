@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -57,6 +58,7 @@ class Source:
         room: how many bytes of them may be, if that saves much.
         is_kept: whether the rows were evaluated once, and are kept until `close`.
         predicates: what a row of the table satisfies that matches one of them.
+        kept_in_ms: how long it took to evaluate and keep them, in milliseconds; 0 where they are not kept.
     """
 
     frame: DataFrame
@@ -68,6 +70,7 @@ class Source:
     room: int
     is_kept: bool
     predicates: tuple[Predicate, ...]
+    kept_in_ms: int = 0
 
     def beside(self, rows: int) -> Source:
         """The source beside that many rows of the table: small where these are far more, and would all be shuffled and sorted.
@@ -112,8 +115,11 @@ def source_of(
     settled = catalyst.settled(jvm, frame)
     is_stable = settled is not None
     is_kept = _must_keep(settings, is_stable=is_stable)
+    kept_in_ms = 0
     if is_kept:
+        begin = time.monotonic()
         frame = frame.localCheckpoint()
+        kept_in_ms = int((time.monotonic() - begin) * 1000)
     elif settled is not None:
         frame = settled
     # Rows that are other ones each time say nothing of the keys that will be there.
@@ -128,7 +134,7 @@ def source_of(
     is_small = size <= _COMPRESSED * limit and (told <= limit or _are_few(frame, rows, limit, is_known=is_kept))
     has_room = size <= _LARGE * _COMPRESSED * limit and told <= _LARGE * limit
     room = memory_bytes(given.sparkSession) // _OF_MEMORY if has_room else 0
-    return Source(frame, columns, keys, rows, told if kept is None else kept, is_small, room, is_kept, predicates)
+    return Source(frame, columns, keys, rows, told if kept is None else kept, is_small, room, is_kept, predicates, kept_in_ms)
 
 
 def _used(application: Application, values: Sequence[JavaObject], ids: frozenset[int]) -> list[JavaObject]:
