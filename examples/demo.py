@@ -199,10 +199,11 @@ def rules(spark: SparkSession, table: str) -> None:
 
 
 def corrections(spark: SparkSession, raw: str, table: str) -> None:
-    """Delays that are reported late are merged into January, cancelled flights go, and the change feed has both."""
+    """Delays that are reported late are merged into January, cancelled flights go, and the change feed has all of it."""
     columns = "day", "carrier", "flight", "origin", "dep_delay"
     january = spark.read.parquet(raw).where("month = 1").select(*columns).dropDuplicates(columns[:4])
-    bayou.write(january.repartitionByRange(8, "day"), table, **{"delta.enableDeletionVectors": "true"})
+    properties = {"delta.enableDeletionVectors": "true", "delta.enableChangeDataFeed": "true"}
+    bayou.write(january.repartitionByRange(8, "day"), table, **properties)
     show(
         'table.alias("t").merge(late.alias("s"), "t.day = s.day AND t.carrier = s.carrier AND ...") \\\n'
         "    .whenMatchedUpdateAll().whenNotMatchedInsertAll().plan()"
@@ -213,14 +214,14 @@ def corrections(spark: SparkSession, raw: str, table: str) -> None:
     matches = " AND ".join(f"t.{name} = s.{name}" for name in columns[:4])
     merge = opened.alias("t").merge(late.alias("s"), matches).whenMatchedUpdateAll().whenNotMatchedInsertAll()
     console.print(indented(merge.plan()), highlight=False)
-    show_rows(merge.execute().toDF())
+    merged = merge.execute()
+    show_rows(merged.toDF())
     show('table.update("carrier = \'FL\'", {"carrier": "\'WN\'"})\ntable.delete("dep_delay IS NULL")')
-    opened.setProperties({"delta.enableChangeDataFeed": "true"})
     updated = opened.update("carrier = 'FL'", {"carrier": "'WN'"})
     deleted = opened.delete("dep_delay IS NULL")
     console.print(f"  {updated.num_affected_rows} updated, {deleted.num_affected_rows} deleted\n", highlight=False)
     show("bayou.read(spark, table, changes=(since, None))")
-    feed = bayou.read(spark, table, changes=(updated.version, None))
+    feed = bayou.read(spark, table, changes=(merged.version, None))
     show_rows(feed.groupBy("_commit_version", "_change_type").count().orderBy("_commit_version", "_change_type"))
 
 
