@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
 import uuid
 from pathlib import Path
@@ -331,7 +332,9 @@ def test_insert_only_reads_no_more_than_the_keys_and_rewrites_nothing(spark, tab
     table = make(spark, table_path, "select id, id v from range(0, 100, 1, 4)", **way)
     before = live_files(table_path)
     new = source(spark, "select id, 0L v from range(98, 103)")
-    result = table.merge(new, "t.id = s.id").whenNotMatchedInsertAll().execute()
+    with physical_plans(spark) as plans:
+        result = table.merge(new, "t.id = s.id").whenNotMatchedInsertAll().execute()
+    assert {schema for plan in plans for schema in re.findall(r"ReadSchema: (\S+)", plan)} == {"struct<id:bigint>"}
     assert before < live_files(table_path)
     assert counts(result) == (0, 0, 3)
     assert result.metrics["numTargetFilesRemoved"] == 0

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.spark.counting import jobs, py4j_calls
-from tests.spark.tables import only_log
+from tests.spark.counting import jobs, physical_plans, py4j_calls
+from tests.spark.tables import numbers, only_log
 
 import bayou
+from bayou.protocol.actions import Protocol
 from bayou.protocol.deletion_vector import encode_inline
 from bayou.testing.table_builder import TableBuilder, add
 
@@ -102,6 +103,37 @@ def test_a_further_query_over_one_table_costs_no_more_than_the_one_before(spark,
             plan_all(frame.where("id < 50"))
         seen.append(calls.value)
     assert seen[1] == seen[2]
+
+
+def table_with_vectors(path, touched, untouched=0):
+    """Files of ten numbers each: some are there, and the others, whose statistics rule them out, are in the log alone."""
+    there = [numbers(path, f"{i}.parquet", range(i * 10, i * 10 + 10)) for i in range(touched)]
+    stats = '{"numRecords":10,"minValues":{"id":-9},"maxValues":{"id":-1},"nullCount":{"id":0}}'
+    others = [add(f"other-{i}.parquet", stats=stats) for i in range(untouched)]
+    protocol = Protocol(3, 7, ("deletionVectors",), ("deletionVectors",))
+    configuration = {"delta.enableDeletionVectors": "true"}
+    return TableBuilder(path).create(protocol=protocol, configuration=configuration).commit(*there, *others)
+
+
+@pytest.mark.parametrize("many", [(500, 0), (FEW, 10_000)], ids=["many files", "few of very many files"])
+def test_a_delete_by_vectors_is_one_query_and_asks_no_more_for_many_files(spark, tmp_path, many):
+    sizes = {"few": (FEW, 0), "many": many}
+    for name, files in sizes.items():
+        table_with_vectors(str(tmp_path / name), *files)
+
+    def calls(name, digit):
+        table = bayou.DeltaTable.forPath(spark, str(tmp_path / name))
+        with physical_plans(spark) as plans, jobs(spark) as ran, py4j_calls(spark) as found:
+            result = table.delete(f"id > 0 and id % 10 = {digit}")
+        # Spark counts what comes before a shuffle as a job of its own.
+        assert (len(plans), ran.value, result.num_scanned_files) == (1, 2, sizes[name][0])
+        assert result.num_affected_rows == result.metrics["numDeletionVectorsAdded"] == sizes[name][0]
+        return found.value
+
+    for name in sizes:  # what is looked up once, for the JVM or for a table, is not to be counted
+        calls(name, 1)
+    few, many_files = (min(calls(name, digit) for digit in (2, 3, 4)) for name in sizes)
+    assert few == many_files
 
 
 def test_conditions_and_values_in_sql_ask_nothing_of_the_dataframes_that_a_table_gave(spark, table_path):
