@@ -40,7 +40,7 @@ public class DefaultSource extends org.apache.spark.sql.execution.datasources.bi
       scala.Tuple2 option = (scala.Tuple2) i.next();
       text.append(option._1()).append('\0').append(option._2()).append('\0');
     }
-    return body.apply(text.toString(), objects);
+    return bayou.Python.ask(body, text.toString(), objects);
   }
 
   public String shortName() { return "delta"; }

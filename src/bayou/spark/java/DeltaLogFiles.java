@@ -24,9 +24,9 @@ public class DeltaLogFiles implements FileIndex {
 
   public SEQ rootPaths() { return roots; }
 
-  public SEQ listFiles(SEQ partitionFilters, SEQ dataFilters) { return (SEQ) list.apply(partitionFilters, dataFilters); }
+  public SEQ listFiles(SEQ partitionFilters, SEQ dataFilters) { return (SEQ) Python.ask(list, partitionFilters, dataFilters); }
 
-  public String[] inputFiles() { return (String[]) list.apply(null, null); }
+  public String[] inputFiles() { return (String[]) Python.ask(list, null, null); }
 
   public void refresh() {}
 

@@ -32,7 +32,7 @@ public class DeltaTable extends HadoopFsRelation implements InsertableRelation {
   // Spark comes to `insert` only for a table without partitions. All else that asks, such as dynamic pruning, gets the table's.
   public StructType partitionSchema() { return inserts && Callers.include("PreprocessTableInsertion", "") ? NO_PARTITIONS : super.partitionSchema(); }
 
-  public void insert(Dataset data, boolean overwrite) { inserter.accept(((Refusing) location()).table(), new Object[] {data, Boolean.valueOf(overwrite)}); }
+  public void insert(Dataset data, boolean overwrite) { Python.tell(inserter, ((Refusing) location()).table(), new Object[] {data, Boolean.valueOf(overwrite)}); }
 
   // With overlapping columns Spark keeps no schema in a catalog entry and asks the table for it each time.
   public Map overlappedPartCols() { return new scala.collection.immutable.Map.Map1("path", key); }

@@ -3,7 +3,6 @@ package bayou;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.lang.reflect.UndeclaredThrowableException;
 import java.util.Collections;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.RowFactory;
@@ -11,7 +10,6 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.connector.ExternalCommandRunner;
 import org.apache.spark.sql.execution.command.ExternalCommandExecutor;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
-import org.apache.spark.unsafe.Platform;
 import scala.collection.immutable.Map;
 
 // What stands for a statement that changes rows: executing it asks Python, planning it runs nothing. One that the parser was asked
@@ -30,11 +28,7 @@ public class RowChange extends ExternalCommandExecutor {
 
   public SEQ run(org.apache.spark.sql.SparkSession session) {
     Runner runner = (Runner) runner();
-    try {
-      runner.counts = (String) runner.body.apply(runner.statement, session);
-    } catch (UndeclaredThrowableException wrapped) {  // what a job failed with, which `apply` does not declare
-      Platform.throwException(wrapped.getUndeclaredThrowable());
-    }
+    runner.counts = (String) Python.ask(runner.body, runner.statement, session);
     return runner.counted.isEmpty() || runner.counts.isEmpty() ? NOTHING : row(runner);
   }
 

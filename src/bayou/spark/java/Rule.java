@@ -45,10 +45,10 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     SessionSettings.keep();
     if (plan instanceof org.apache.spark.sql.execution.command.RunnableCommand) return statement(plan, "command");
     if (plan.nodeName().equals("AddCheckConstraint") || plan.nodeName().equals("DropConstraint"))
-      return (TreeNode) body.apply("constraint\0", new Object[] {plan});
+      return (TreeNode) Python.ask(body, "constraint\0", new Object[] {plan});
     plan = withWrites(plan);
     if (readsStated(plan)) plan = org.apache.spark.sql.catalyst.optimizer.PushDownPredicates$.MODULE$.apply((LogicalPlan) withReads(plan));
-    if (changesCached(plan)) return (TreeNode) body.apply("change\0" + plan.nodeName(), new Object[] {plan});
+    if (changesCached(plan)) return (TreeNode) Python.ask(body, "change\0" + plan.nodeName(), new Object[] {plan});
     if (!found(plan)) return plan;
     Map query = query();
     LogicalPlan changed = (LogicalPlan) rewrite(plan, query);
@@ -130,7 +130,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     String name = plan.getClass().getSimpleName();
     if (!name.equals("CreateTableLikeCommand") && !name.equals("ShowColumnsCommand") && !name.equals("TruncateTableCommand") && !name.equals("LoadDataCommand")
         && !(name.startsWith("AlterTable") && !name.equals("AlterTableRenameCommand"))) return plan;
-    return (TreeNode) body.apply(kind, new Object[] {plan});
+    return (TreeNode) Python.ask(body, kind, new Object[] {plan});
   }
 
   static boolean ours(TreeNode plan) {
@@ -148,7 +148,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
   private TreeNode rewrite(TreeNode plan, final Map query) {
     String name = plan.nodeName();
     if (name.equals("DeleteFromTable") || name.equals("UpdateTable") || name.equals("MergeIntoTable"))
-      return (TreeNode) body.apply("change\0" + name, new Object[] {plan});
+      return (TreeNode) Python.ask(body, "change\0" + name, new Object[] {plan});
     ArrayList chain = chain(plan);
     if (chain != null) return complete(chain, query);
     TreeNode changed = Plans.mapChildren(plan, new Plans.Change() { public Object apply(Object child) { return rewrite((TreeNode) child, query); } });
@@ -196,7 +196,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     String condition = last > 0 && chain.get(last - 1) instanceof Filter ? Plans.describe(((Filter) chain.get(last - 1)).condition()) : "";
     String transaction = relation.sparkSession().sparkContext().getLocalProperty("bayou.transaction");
     String facts = "scan\0" + (transaction == null ? "" : transaction) + "\0" + String.join(" ", names) + "\0" + table + "\0" + version + "\0" + leaf.schema().json() + "\0" + condition;
-    Object[] answer = (Object[]) body.apply(facts, new Object[] {chain.toArray(), relation.sparkSession()});
+    Object[] answer = (Object[]) Python.ask(body, facts, new Object[] {chain.toArray(), relation.sparkSession()});
     query.put(table, answer[3]);
     if (answer[4].equals(Boolean.TRUE)) query.put(PUSH_DOWN, Boolean.TRUE);
     int position = ((Integer) answer[0]).intValue();

@@ -69,7 +69,7 @@ public class WritableTable implements SupportsWrite {
 
   protected static Object ask(String text, Dataset data) {
     Object session = data == null ? (Object) org.apache.spark.sql.SparkSession.active() : data.sparkSession();
-    return Catalog.body.apply(text, new Object[] {session, data});
+    return Python.ask(Catalog.body, text, new Object[] {session, data});
   }
 
   static String pairs(Map map, char kind) {
