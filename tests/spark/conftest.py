@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings under which every change of rows has to come to the same; what streaming queries read, and where they write."""
+"""The settings under which every change of rows has to come to the same; scripts; what streams read, and where they write."""
 
 from __future__ import annotations
 
@@ -28,6 +28,14 @@ def joins(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", request.param)
     yield request.param
     spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+
+
+@pytest.fixture
+def scripts(spark: SparkSession) -> Iterator[None]:
+    """Spark runs scripts where this is set; from 4.1 on it does by itself."""
+    spark.conf.set("spark.sql.scripting.enabled", "true")
+    yield
+    spark.conf.unset("spark.sql.scripting.enabled")
 
 
 @pytest.fixture

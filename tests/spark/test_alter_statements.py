@@ -334,14 +334,6 @@ def test_a_property_may_be_empty(spark, table):
 # Scripts
 
 
-@pytest.fixture
-def scripts(spark):
-    """Spark runs scripts where this is set; from 4.1 on it does by itself."""
-    spark.conf.set("spark.sql.scripting.enabled", "true")
-    yield
-    spark.conf.unset("spark.sql.scripting.enabled")
-
-
 @pytest.mark.smoke
 @pytest.mark.skipif(pyspark.__version__.startswith("3."), reason="Spark has scripts from 4.0 on")
 def test_statements_in_a_script_change_the_table(spark, table, table_path, scripts):

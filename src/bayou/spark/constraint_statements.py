@@ -17,12 +17,14 @@ from bayou.spark.alter_target import AlterTarget
 from bayou.spark.jvm import commands
 from bayou.spark.jvm.callbacks import BiFunction
 from bayou.spark.jvm.catalog import Catalog
-from bayou.spark.jvm.parser import stated_name, stated_table, table_name, words, written_table
+from bayou.spark.jvm.parser import stated_name, stated_parts, stated_table, table_name, words, written_table
 from bayou.spark.jvm.session import active_session, java_session, session_of
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from pyspark.sql import SparkSession
 
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
@@ -119,33 +121,57 @@ class ConstraintStatements:
             return node
         if drops:
             return self._command(ConstraintStatement(table, str(node.name()), if_exists=bool(node.ifExists())))
-        return self._added(node, table)
+        statement = self._added(node, table)
+        return self._made(lambda node, session: self._add(node, statement, session), statement, node)
 
-    def of_parsed(self, node: JavaObject) -> JavaObject | None:
+    def of_parsed(self, node: JavaObject, *, in_script: bool) -> JavaObject | None:
         """The command for an AddCheckConstraint that Spark has not resolved; None for a table of somebody else's.
 
         Spark would look for the rows that break the condition, and refuses one that is none by an error of its own inside.
+
+        Args:
+            node: the statement.
+            in_script: whether it is one of a script's: then it is told when it runs whose table it is about.
         """
         jvm = self._application.jvm
-        spark = active_session(jvm)
-        table = stated_name(jvm, java_session(spark), node)
-        if table is None or not Catalog(jvm, spark).is_delta(column_sql(table)):
+        parts = stated_parts(jvm, node)
+        table = column_sql(parts) if parts is not None and in_script else self._stated(active_session(jvm), node)
+        if table is None:
             return None
-        return self._added(node, column_sql(table))
+        statement = self._added(node, table)
 
-    def _added(self, node: JavaObject, table: str) -> JavaObject:
+        def run(node: JavaObject, session: JavaObject) -> str | None:
+            spark = session_of(session)
+            found = self._stated(spark, node)
+            if found is None:
+                return commands.run_resolved(jvm, spark, node)
+            self._add(node, replace(statement, table=found), session)
+            return None
+
+        return self._made(run, statement, node)
+
+    def _stated(self, spark: SparkSession, node: JavaObject) -> str | None:
+        """The table that a parsed AddCheckConstraint names, as SQL has it; None for one of somebody else's."""
+        jvm = self._application.jvm
+        table = stated_name(jvm, java_session(spark), node)
+        return column_sql(table) if table is not None and Catalog(jvm, spark).is_delta(column_sql(table)) else None
+
+    def _added(self, node: JavaObject, table: str) -> ConstraintStatement:
+        check = node.checkConstraint()
+        return ConstraintStatement(table, str(check.name()), " ".join(words(self._application.jvm, check.condition())))
+
+    def _add(self, node: JavaObject, statement: ConstraintStatement, session: JavaObject) -> None:
         check = node.checkConstraint()
         if check.userProvidedCharacteristic().rely().isDefined():  # that it is not enforced, Spark refuses by itself
             raise UnsupportedFeatureError(
                 "A CHECK constraint of a Delta table has no RELY and no NORELY: it is enforced.",
-                table=table,
+                table=statement.table,
                 error_class="DELTA_OPERATION_NOT_ALLOWED",
                 sql_state="0AKDC",
                 features=["checkConstraints"],
                 next_step="leave the words behind the condition out.",
             )
-        condition = " ".join(words(self._application.jvm, check.condition()))
-        return self._command(ConstraintStatement(table, str(check.name()), condition))
+        self._run(statement, session)
 
     def _written(self, node: JavaObject) -> str | None:
         """The table of a condition that Spark knows to be true of each row; None for a table of somebody else's."""
@@ -155,9 +181,10 @@ class ConstraintStatements:
         return column_sql(table) if table is not None and Catalog(jvm, spark).is_delta(column_sql(table)) else None
 
     def _command(self, statement: ConstraintStatement) -> JavaObject:
-        jvm = self._application.jvm
-        body = BiFunction(jvm, lambda _nothing, session: self._run(statement, session))
-        return commands.command(jvm, body, None, statement.text)
+        return self._made(lambda _nothing, session: self._run(statement, session), statement)
+
+    def _made(self, body: Callable[..., str | None], statement: ConstraintStatement, node: JavaObject | None = None) -> JavaObject:
+        return commands.command(self._application.jvm, BiFunction(self._application.jvm, body), node, statement.text)
 
     def _run(self, statement: ConstraintStatement, session: JavaObject) -> None:
         spark = session_of(session)

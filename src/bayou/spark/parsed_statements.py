@@ -23,18 +23,18 @@ class ParsedStatements:
         self._constraints = ConstraintStatements(application)
         self._is_known = knows_constraints(application.jvm)
 
-    def __call__(self, text: str, parsed: JavaObject | None) -> JavaObject | None:
+    def __call__(self, text: str | None, parsed: JavaObject | None) -> JavaObject | None:
         """The command for a statement; None leaves it to Spark.
 
         Args:
-            text: the statement.
+            text: the statement; None for one of a script's.
             parsed: the node of Spark's that it is, one of those below; None where Spark's parser refused it.
         """
         if parsed is None:
-            return None if self._is_known else self._constraints.of_text(text)
+            return None if self._is_known or text is None else self._constraints.of_text(text)
         if parsed.nodeName() == "AddCheckConstraint":
-            return self._constraints.of_parsed(parsed)
-        return _MAKERS[parsed.nodeName()](self._application, parsed)
+            return self._constraints.of_parsed(parsed, in_script=text is None)
+        return _MAKERS[parsed.nodeName()](self._application, parsed, in_script=text is None)
 
 
 _MAKERS = {

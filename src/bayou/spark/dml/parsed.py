@@ -44,6 +44,8 @@ def command_of_parsed(
     table: JavaObject,
     condition: JavaObject | None,
     planned: Callable[[Target, JavaObject], PlannedChange] | None,
+    *,
+    in_script: bool,
 ) -> JavaObject | None:
     """The command that stands for a parsed statement; None where Spark is to resolve it.
 
@@ -53,26 +55,27 @@ def command_of_parsed(
         table: the relation in it that is changed.
         condition: its condition; None where it has none.
         planned: makes a plan of the statement for a table; None where Spark is to resolve it when it is executed.
+        in_script: whether it is one of a script's, which may make the table, or use another database, before it.
     """
     jvm = application.jvm
     parts = catalyst.table_name_of(jvm, table)
     if parts is None or catalyst.has_parameters(jvm, parsed):
         return None
-    name = _name_of_ours(application, active_session(jvm), parts)
-    if name is None:
+    named = column_sql(parts) if in_script else _name_of_ours(application, active_session(jvm), parts)
+    if named is None:
         return None
     verb, joint = _VERBS[parsed.nodeName()]
     where = "" if condition is None else f" {joint} {nodes.text_of(condition)}"
 
     def run(statement: JavaObject, session: JavaObject) -> str:
         spark = session_of(session)
-        # What the name stands for may be another table by now, as behind USE in a script.
+        # In a script, what the name stands for is known only here.
         name = None if planned is None else _name_of_ours(application, spark, parts)
         if planned is None or name is None:
             return commands.run_resolved(jvm, spark, statement)
         return _run(application, name, statement, spark, planned)
 
-    return commands.command(jvm, BiFunction(jvm, run), parsed, redact_text(f"{verb} {name}{where}"), COUNTS[verb])
+    return commands.command(jvm, BiFunction(jvm, run), parsed, redact_text(f"{verb} {named}{where}"), COUNTS[verb])
 
 
 def _name_of_ours(application: Application, spark: SparkSession, parts: Sequence[str]) -> str | None:

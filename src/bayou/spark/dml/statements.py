@@ -167,24 +167,28 @@ def command_of(application: Application, statement: JavaObject) -> JavaObject:
     return commands.command(jvm, BiFunction(jvm, lambda node, session: _run(application, node, session)), statement, text)
 
 
-def command_of_parsed_delete(application: Application, parsed: JavaObject) -> JavaObject | None:
+def command_of_parsed_delete(application: Application, parsed: JavaObject, *, in_script: bool) -> JavaObject | None:
     """The command that stands for a DELETE that is parsed and not resolved yet; None where Spark is to resolve it at once.
 
     Args:
         application: the Spark application.
         parsed: the DeleteFromTable.
+        in_script: as for `command_of_parsed`.
     """
-    return command_of_parsed(application, parsed, parsed.table(), row_changes.condition_of_statement(parsed), None)
+    condition = row_changes.condition_of_statement(parsed)
+    return command_of_parsed(application, parsed, parsed.table(), condition, None, in_script=in_script)
 
 
-def command_of_parsed_update(application: Application, parsed: JavaObject) -> JavaObject | None:
+def command_of_parsed_update(application: Application, parsed: JavaObject, *, in_script: bool) -> JavaObject | None:
     """The command that stands for an UPDATE that is parsed and not resolved yet; None where Spark is to resolve it.
 
     Args:
         application: the Spark application.
         parsed: the UpdateTable.
+        in_script: as for `command_of_parsed`.
     """
-    return command_of_parsed(application, parsed, parsed.table(), row_changes.condition_of_statement(parsed), _planned_as_written)
+    condition = row_changes.condition_of_statement(parsed)
+    return command_of_parsed(application, parsed, parsed.table(), condition, _planned_as_written, in_script=in_script)
 
 
 def _planned_as_written(target: Target, parsed: JavaObject) -> PlannedChange:

@@ -32,8 +32,8 @@ public class Parser implements InvocationHandler {
     boolean isPlan = method.getName().startsWith("parsePlan");  // from Spark 4.1 on with parameters, too
     try {
       Object plan = method.invoke(session, arguments);
-      if (isPlan && isScripts(plan)) take(plan, (String) arguments[0]);
-      Object found = isPlan && isOurs(plan) ? body.apply(arguments[0], plan) : null;
+      if (isPlan && isScripts(plan)) take(plan);
+      Object found = isPlan && isOurs(plan) ? Python.ask(body, arguments[0], plan) : null;
       return found == null ? plan : found;
     } catch (InvocationTargetException failed) {
       Throwable unknown = failed.getCause();
@@ -50,23 +50,24 @@ public class Parser implements InvocationHandler {
   }
 
   // The statements of a script, from Spark 4.0 on, in their places: Spark does not put a script's nodes together again as they were.
-  private static void take(Object node, String text) {
+  // Which tables they are about is not known yet.
+  private static void take(Object node) {
     if (node instanceof scala.collection.Iterable) {
-      for (scala.collection.Iterator each = ((scala.collection.Iterable) node).iterator(); each.hasNext();) take(each.next(), text);
+      for (scala.collection.Iterator each = ((scala.collection.Iterable) node).iterator(); each.hasNext();) take(each.next());
     } else if (node instanceof scala.Option) {
-      if (((scala.Option) node).isDefined()) take(((scala.Option) node).get(), text);
+      if (((scala.Option) node).isDefined()) take(((scala.Option) node).get());
     } else if (isScripts(node) && node.getClass().getSimpleName().equals("SingleStatement")) {
       try {
         Field field = node.getClass().getDeclaredField("parsedPlan");
         field.setAccessible(true);
         Object plan = field.get(node);
-        Object found = isOurs(plan) ? body.apply(text, plan) : null;
+        Object found = isOurs(plan) ? Python.ask(body, null, plan) : null;
         if (found != null) field.set(node, found);
       } catch (ReflectiveOperationException other) {
         return;  // a Spark that keeps it otherwise: it is Spark that resolves the statement
       }
     } else if (isScripts(node)) {
-      for (scala.collection.Iterator each = ((scala.Product) node).productIterator(); each.hasNext();) take(each.next(), text);
+      for (scala.collection.Iterator each = ((scala.Product) node).productIterator(); each.hasNext();) take(each.next());
     }
   }
 
@@ -80,7 +81,7 @@ public class Parser implements InvocationHandler {
 
   private static Object asked(String text, Throwable unknown) {
     try {
-      return body.apply(text, null);
+      return Python.ask(body, text, null);
     } catch (RuntimeException failed) {
       unknown.addSuppressed(failed);
       return null;

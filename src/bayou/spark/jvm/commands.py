@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _EXECUTION = "org.apache.spark.sql.execution"
 
 
-def command(jvm: Jvm, body: Any, statement: JavaObject, text: str, counts: Sequence[str] = ()) -> JavaObject:
+def command(jvm: Jvm, body: Any, statement: JavaObject | None, text: str, counts: Sequence[str] = ()) -> JavaObject:
     """A command that stands for a statement until it is executed.
 
     Args:

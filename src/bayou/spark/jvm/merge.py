@@ -12,9 +12,8 @@ from pyspark.sql import DataFrame
 
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.nodes import expression
-from bayou.spark.jvm.parser import sparks_parser
 from bayou.spark.jvm.relation import dataset, struct_type
-from bayou.spark.jvm.row_changes import assignments_of
+from bayou.spark.jvm.row_changes import assignments_of, written
 from bayou.spark.jvm.session import java_session
 
 if TYPE_CHECKING:
@@ -264,24 +263,13 @@ def clauses_of(jvm: Jvm, statement: JavaObject) -> list[StatementClause]:
     return found
 
 
-def parsed_statement(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> JavaObject | None:
+def parsed_statement(jvm: Jvm, statement: JavaObject) -> JavaObject | None:
     """The MergeIntoTable as it stands in the statement's text, parsed and not resolved; None where there is no such text.
 
     A text with parameters in it is none: their values are not in it.
     """
-    text = statement.origin().sqlText()
-    if not text.isDefined():
-        return None
-    try:
-        parsed = sparks_parser(jvm, java_session(spark)).parsePlan(text.get())
-    except FAILED_CALL:
-        return None
-    while parsed.nodeName() != "MergeIntoTable":
-        children = parsed.children()
-        if children.size() != 1:
-            return None
-        parsed = children.head()
-    return None if has_parameters(jvm, parsed) else parsed
+    parsed = written(jvm, statement)
+    return None if parsed is None or has_parameters(jvm, parsed) else parsed
 
 
 def has_parameters(jvm: Jvm, parsed: JavaObject) -> bool:

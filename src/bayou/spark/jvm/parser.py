@@ -149,7 +149,14 @@ def written_table(jvm: Jvm, session: JavaObject, node: JavaObject) -> tuple[str,
 
 def stated_name(jvm: Jvm, session: JavaObject, parsed: JavaObject) -> tuple[str, ...] | None:
     """The parts of the table's name in a parsed AddCheckConstraint; None where it is of another catalog."""
-    return _in_session_catalog(session, jvm.list_of(parsed.child().child().multipartIdentifier()))
+    parts = stated_parts(jvm, parsed)
+    return None if parts is None else _in_session_catalog(session, parts)
+
+
+def stated_parts(jvm: Jvm, parsed: JavaObject) -> list[str] | None:
+    """The parts of the table's name in a parsed AddCheckConstraint, whatever catalog they are of; None for no plain name."""
+    named = parsed.child().child()
+    return [str(each) for each in jvm.list_of(named.multipartIdentifier())] if named.nodeName() == "UnresolvedRelation" else None
 
 
 def parsed(jvm: Jvm, session: JavaObject, text: str) -> ParsedExpression:

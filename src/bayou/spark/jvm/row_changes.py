@@ -95,25 +95,20 @@ def update_statement(
 
 
 def written(jvm: Jvm, statement: JavaObject) -> JavaObject | None:
-    """A statement of SQL as it stands in its text, parsed and not resolved; None where there is no text.
+    """A statement of SQL as it stands in its text, alone of a script, parsed and not resolved; None where there is no text.
 
     Args:
         jvm: the bridge.
-        statement: the DeleteFromTable or UpdateTable that Spark made of it.
+        statement: the DeleteFromTable, UpdateTable or MergeIntoTable that Spark made of it.
     """
-    text = statement.origin().sqlText()
-    if not text.isDefined():
+    text = jvm.static("bayou.StatementText").of(statement.origin())
+    if not text:
         return None
     try:
-        parsed = sparks_parser(jvm, jvm.view.org.apache.spark.sql.SparkSession.active()).parsePlan(text.get())
+        parsed = sparks_parser(jvm, jvm.view.org.apache.spark.sql.SparkSession.active()).parsePlan(text)
     except FAILED_CALL:
         return None
-    while parsed.nodeName() != statement.nodeName():
-        children = parsed.children()
-        if children.size() != 1:
-            return None
-        parsed = children.head()
-    return parsed
+    return parsed if parsed.nodeName() == statement.nodeName() else None
 
 
 def resolved_value(

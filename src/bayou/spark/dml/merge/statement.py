@@ -77,14 +77,15 @@ def merge_command(application: Application, statement: JavaObject) -> JavaObject
     return commands.command(jvm, BiFunction(jvm, lambda node, session: _run(application, node, session)), statement, text)
 
 
-def command_of_parsed_merge(application: Application, parsed: JavaObject) -> JavaObject | None:
+def command_of_parsed_merge(application: Application, parsed: JavaObject, *, in_script: bool) -> JavaObject | None:
     """The command that stands for a MERGE that is parsed and not resolved yet; None where Spark is to resolve it.
 
     Args:
         application: the Spark application.
         parsed: the MergeIntoTable.
+        in_script: as for `command_of_parsed`.
     """
-    return command_of_parsed(application, parsed, parsed.targetTable(), parsed.mergeCondition(), _planned)
+    return command_of_parsed(application, parsed, parsed.targetTable(), parsed.mergeCondition(), _planned, in_script=in_script)
 
 
 def _planned(target: Target, parsed: JavaObject) -> PlannedChange:
@@ -96,7 +97,7 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
     spark = session_of(session)
     table = json.loads(row_changes.table_of(application.jvm, statement.targetTable()) or "{}")
     target = Target.of(application, spark, table["path"], table["options"])
-    parsed = catalyst.parsed_statement(application.jvm, spark, statement)
+    parsed = catalyst.parsed_statement(application.jvm, statement)
     if parsed is not None:
         try:
             plan = planned(_as_written(target, _source(target, statement, parsed), parsed))
