@@ -407,6 +407,30 @@ def test_a_name_in_a_script_is_what_it_is_when_the_statement_runs(spark, tmp_pat
         spark.sql(f"DROP DATABASE {database} CASCADE")
 
 
+COMMENTS = {
+    "one in another": "/* a /* b */ c */",
+    "one that goes on in the next line": "-- it's \\\n ALTER TABLE nobody\n",
+    "a quote": "/* it's */",
+}
+
+
+@pytest.mark.parametrize("comment", COMMENTS.values(), ids=list(COMMENTS))
+def test_comments_may_stand_anywhere(spark, table, table_path, comment):
+    spark.sql(f"{comment} ALTER {comment} TABLE {comment} {table} {comment} ADD COLUMN z INT")
+    assert [row[0] for row in spark.sql(f"DESCRIBE {comment} TABLE {comment} {table}").collect()][:4] == ["id", "name", "s", "z"]
+    assert spark.sql(f"{comment} SELECT '/* ', id FROM {comment} {table}").collect() == [("/* ", 1)]
+    spark.sql(f"MERGE {comment} INTO {table} t USING (SELECT 2L id) s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id) VALUES (2)")
+    assert sorted(ids(spark.table(table))) == [1, 2]
+    spark.sql(f"TRUNCATE {comment} TABLE {table}")
+    assert ids(spark.table(table)) == []
+
+
+@pytest.mark.parametrize("table", ["name"], indirect=True)
+def test_a_name_in_quotes_needs_no_blank_before_it(spark, table, table_path):
+    spark.sql(f"ALTER TABLE`{table}` ADD COLUMN z INT")
+    assert snapshot(table_path).schema.names[-1] == "z"
+
+
 def test_texts_that_spark_counts_otherwise_do_not_move_the_tables_name(spark, table, table_path):
     spark.sql(f"/* \U0001f680\U0001f680 */ ALTER TABLE {table} ADD COLUMN z INT")
     assert [row[0] for row in spark.sql(f"/* \U0001f680 */ DESCRIBE TABLE {table}").collect()][:4] == ["id", "name", "s", "z"]

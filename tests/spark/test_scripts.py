@@ -76,6 +76,22 @@ def test_sparks_own_error_tells_that_another_sources_rows_cannot_be_changed(spar
         spark.sql(f"BEGIN UPDATE no_{name} SET id = 1; END")
 
 
+def test_a_setting_that_changes_in_a_script_does_not_move_a_tables_name(spark, name):
+    spark.sql(f"CREATE TABLE {name} USING delta AS SELECT 1 id")
+    spark.conf.set("bayou_test_value", "1")
+    try:
+        spark.sql(f"""
+            BEGIN
+                EXECUTE IMMEDIATE 'SET bayou_test_value=a_longer_one';
+                /* ${{bayou_test_value}} */ ALTER TABLE {name} ADD COLUMN z INT;
+                TRUNCATE TABLE {name};
+            END""")
+    finally:
+        spark.conf.unset("bayou_test_value")
+    assert spark.table(name).columns == ["id", "z"]
+    assert spark.table(name).count() == 0
+
+
 @pytest.mark.skipif(not KNOWS_CONSTRAINTS, reason="its parser does not know these words")
 def test_a_constraint_is_not_added_to_a_table_of_the_same_name_in_another_catalog(spark, name):
     spark.sql(f"CREATE TABLE {name} USING delta AS SELECT 1 id")

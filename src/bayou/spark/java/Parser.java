@@ -30,6 +30,7 @@ public class Parser implements InvocationHandler {
 
   public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
     boolean isPlan = method.getName().startsWith("parsePlan");  // from Spark 4.1 on with parameters, too
+    if (isPlan) StatementText.note((String) arguments[0]);
     try {
       Object plan = method.invoke(session, arguments);
       if (isPlan && isScripts(plan)) take(plan);
