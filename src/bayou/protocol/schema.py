@@ -43,16 +43,27 @@ class StructField:
         return identifier if isinstance(identifier, int) else None
 
 
+class _NameIndex:
+    """Room beside the fields of a dataclass: what is in it is no part of the value, and is neither compared nor pickled."""
+
+    __slots__ = ("_by_name",)
+    _by_name: dict[str, StructField]
+
+
 @dataclass(frozen=True, slots=True)
-class StructType:
+class StructType(_NameIndex):
     """An ordered set of fields; a table's schema is one."""
 
     fields: tuple[StructField, ...] = ()
 
     def field(self, name: str) -> StructField | None:
-        """The field of that name, compared without regard to case, or None."""
-        wanted = name.lower()
-        return next((found for found in self.fields if found.name.lower() == wanted), None)
+        """The field of that name, compared without regard to case, or None. Of several the first one."""
+        try:
+            found = self._by_name
+        except AttributeError:  # a table may have thousands of columns, each of them looked up
+            found = {each.name.lower(): each for each in reversed(self.fields)}
+            object.__setattr__(self, "_by_name", found)
+        return found.get(name.lower())
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -54,6 +54,29 @@ class TableRules:
         )
 
 
+def first_conflict(paths: Sequence[Path]) -> tuple[int, int] | None:
+    """The places of the first two paths that are the same, or of which one leads into the other; None where there are none.
+
+    Each path is looked at once: a statement may set thousands of columns.
+
+    Args:
+        paths: the paths, in the same case.
+    """
+    whole: dict[tuple[str, ...], int] = {}
+    parts: dict[tuple[str, ...], int] = {}
+    for number, path in enumerate(map(tuple, paths)):
+        above = [path[:depth] for depth in range(1, len(path) + 1)]
+        earlier = [found for each in above if (found := whole.get(each)) is not None]
+        if path in parts:
+            earlier.append(parts[path])
+        if earlier:
+            return min(earlier), number
+        whole[path] = number
+        for each in above:
+            parts.setdefault(each, number)
+    return None
+
+
 def type_at(schema: StructType, path: Path, rules: TableRules) -> DataType:
     """The type that a path leads to; the schema itself for an empty one.
 

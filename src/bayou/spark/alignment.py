@@ -10,12 +10,14 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, as_nullable
 from bayou.protocol.sql_text import quoted_name
+from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.columns import select
 from bayou.spark.types import contains_user_defined, spark_data_type, sql_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from bayou.protocol.schema import DataType
 
@@ -65,16 +67,13 @@ def cast_sql(source: str, wanted: DataType) -> str:
 
 def selected(frame: DataFrame, columns: Iterable[AlignedColumn]) -> DataFrame:
     """Columns of a DataFrame by their SQL. Those whose types SQL cannot name get them by PySpark."""
-    found = tuple(columns)
-    if not any(kind is not None and contains_user_defined(kind) for _, _, kind in found):
-        return frame.selectExpr(*(f"{text} as {quoted_name(name)}" for text, name, _ in found))
-    made = []
-    for text, name, kind in found:
-        column = F.expr(text)
+    made: list[str | Column] = []
+    for text, name, kind in columns:
         if kind is not None and contains_user_defined(kind):
-            column = column.cast(spark_data_type(StructField(name, as_nullable(kind))))
-        made.append(column.alias(name))
-    return frame.select(*made)
+            made.append(F.expr(text).cast(spark_data_type(StructField(name, as_nullable(kind)))).alias(name))
+        else:
+            made.append(f"{text} as {quoted_name(name)}")
+    return select(Jvm.of(frame.sparkSession), frame, made)
 
 
 def _aligned_map(source: str, given: MapType, wanted: MapType, depth: int) -> str:

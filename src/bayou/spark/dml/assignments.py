@@ -13,6 +13,7 @@ from bayou.errors import InvalidSchemaError, SchemaMismatchError, UnsupportedFea
 from bayou.protocol.clustering import fields_on
 from bayou.protocol.identity_columns import is_identity
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, parse_schema, schema_to_json
+from bayou.protocol.schema_paths import first_conflict
 from bayou.protocol.sql_text import column_sql
 from bayou.protocol.type_widening import is_widening
 from bayou.spark.alignment import same_names_and_types
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
     from bayou.protocol.schema import DataType
     from bayou.spark.jvm.bridge import JavaObject, Jvm
+    from bayou.spark.jvm.columns import ChosenColumns, ExpressionList
+    from bayou.spark.jvm.row_changes import Pairs
 
 _STORE_POLICY = "spark.sql.storeAssignmentPolicy"
 _FOLLOWS_SESSION = "spark.databricks.delta.updateAndMergeCastingFollowsAnsiEnabledFlag"
@@ -40,16 +43,23 @@ class Assignment:
 
     Attributes:
         path: the names that lead to it, as the table has them.
-        value: the value, resolved.
+        values: the values of all assignments of the clause, resolved.
+        place: which of them is its own.
         type: its type.
     """
 
     path: tuple[str, ...]
-    value: JavaObject
+    values: ExpressionList
+    place: int
     type: DataType
 
+    @property
+    def value(self) -> JavaObject:
+        """The value, which is a call of the JVM's."""
+        return self.values[self.place]
 
-def assignments_of(pairs: Sequence[tuple[JavaObject, JavaObject]], snapshot: Snapshot) -> tuple[Assignment, ...]:
+
+def assignments_of(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...]:
     """The assignments of a resolved UPDATE.
 
     Args:
@@ -77,7 +87,7 @@ def assignments_of(pairs: Sequence[tuple[JavaObject, JavaObject]], snapshot: Sna
     return found
 
 
-def typed_assignments(pairs: Sequence[tuple[JavaObject, JavaObject]], snapshot: Snapshot) -> tuple[Assignment, ...]:
+def typed_assignments(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...]:
     """Assignments as Spark resolved them, with the types of their values and nothing checked.
 
     Args:
@@ -87,12 +97,12 @@ def typed_assignments(pairs: Sequence[tuple[JavaObject, JavaObject]], snapshot: 
     Raises:
         UnsupportedFeatureError: what is set lies in an array or a map.
     """
-    found = []
-    for key, value in pairs:
-        path = path_of(key.toJSON())
+    paths = []
+    for place, tree in enumerate(pairs.keys.trees):
+        path = path_of(tree)
         if path is None:
             raise UnsupportedFeatureError(
-                f"Updating nested fields is only supported for StructType, but you are trying to update {key.sql()}.",
+                f"Updating nested fields is only supported for StructType, but you are trying to update {pairs.keys[place].sql()}.",
                 table=snapshot.table_uri,
                 version=snapshot.version,
                 error_class="DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE",
@@ -100,30 +110,31 @@ def typed_assignments(pairs: Sequence[tuple[JavaObject, JavaObject]], snapshot: 
                 features=["nested fields in arrays and maps"],
                 next_step="set the whole array or map.",
             )
-        kind = parse_schema(_one_column(nodes.type_of(value))).fields[0].type
-        found.append(Assignment(path, value, kind))
-    return tuple(found)
+        paths.append(path)
+    values = pairs.values.with_named_overflow([column_sql(path) for path in paths])
+    kinds = _parsed_types(pairs.values.types)
+    return tuple(Assignment(path, values, place, kind) for place, (path, kind) in enumerate(zip(paths, kinds, strict=True)))
 
 
-def _one_column(kind: str) -> str:
-    return json.dumps({"type": "struct", "fields": [{"name": "value", "type": json.loads(kind), "nullable": True, "metadata": {}}]})
+def _parsed_types(texts: Sequence[str]) -> list[DataType]:
+    fields = ({"name": "value", "type": json.loads(text), "nullable": True, "metadata": {}} for text in texts)
+    return [field.type for field in parse_schema(json.dumps({"type": "struct", "fields": list(fields)})).fields]
 
 
 def _refuse_conflicts(found: Sequence[Assignment], snapshot: Snapshot) -> None:
-    paths = [tuple(name.lower() for name in each.path) for each in found]
-    for number, first in enumerate(paths):
-        for other, second in enumerate(paths):
-            if number < other and (first[: len(second)] == second or second[: len(first)] == first):
-                named = ", ".join(f"`{'.'.join(found[each].path)}`" for each in (number, other))
-                raise SchemaMismatchError(
-                    f"There is a conflict from these SET columns: [{named}].",
-                    table=snapshot.table_uri,
-                    version=snapshot.version,
-                    error_class="DELTA_CONFLICT_SET_COLUMN",
-                    sql_state="42701",
-                    next_step="set each column once, as a whole or by its fields.",
-                    problems=(named,),
-                )
+    conflict = first_conflict([tuple(name.lower() for name in each.path) for each in found])
+    if conflict is None:
+        return
+    named = ", ".join(f"`{'.'.join(found[each].path)}`" for each in conflict)
+    raise SchemaMismatchError(
+        f"There is a conflict from these SET columns: [{named}].",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        error_class="DELTA_CONFLICT_SET_COLUMN",
+        sql_state="42701",
+        next_step="set each column once, as a whole or by its fields.",
+        problems=(named,),
+    )
 
 
 def _schema_of(kind: DataType) -> str:
@@ -149,9 +160,17 @@ class NewValues:
         self._policy = "" if follows_session else settings.get(_STORE_POLICY, "ANSI").upper()
         self.names = frozenset(path[0] for path in self._by_path)
 
-    def of(self, field: StructField) -> Column:
-        """The new value of a top-level column: itself where nothing is set of it."""
-        return self._value(field, (field.name,))
+    def of(self, field: StructField, chosen: ChosenColumns) -> int:
+        """The place of the new value of a top-level column: itself where nothing is set of it.
+
+        Args:
+            field: the column.
+            chosen: the columns that it is to be one of.
+        """
+        given = self._by_path.get((field.name.lower(),))
+        if given is not None and same_names_and_types(given.type, field.type):
+            return chosen.place(given.values, given.place)
+        return chosen.given(self._value(field, (field.name,)))
 
     def check(self, rows: Callable[[], DataFrame], schema: StructType) -> None:
         """Refuses what no row can be given, whether or not there is one: casts that are not possible, constants that do not fit.
@@ -176,8 +195,7 @@ class NewValues:
             row_changes.optimised(rows().select(*made))
 
     def _new(self, given: Assignment, field: StructField, path: tuple[str, ...]) -> Column:
-        value = casts.with_named_overflow(self._bridge, given.value, column_sql(path))
-        return self._stored(nodes.column(self._bridge, value), given.type, field, path)
+        return self._stored(nodes.column(self._bridge, given.value), given.type, field, path)
 
     def _value(self, field: StructField, path: tuple[str, ...]) -> Column:
         key = tuple(name.lower() for name in path)

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from bayou.spark.dml.condition import RowCondition
     from bayou.spark.dml.files import ChosenFiles
     from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.columns import ExpressionList
     from bayou.spark.jvm.row_changes import Expressions
     from bayou.spark.own_frames import OwnFrames
 
@@ -320,7 +321,7 @@ def change_of(
     statement: JavaObject,
     snapshot: Snapshot,
     *,
-    values: Sequence[JavaObject] | None = None,
+    values: ExpressionList | None = None,
     txn: tuple[str, int] | None = None,
 ) -> Change:
     """A resolved statement against the table's state.
@@ -340,9 +341,8 @@ def change_of(
     """
     application = target.application
     expressions = row_changes.taken_apart(application.jvm, statement)
-    if values is not None:
-        keys = [key for key, _ in expressions.assignments]
-        expressions = replace(expressions, assignments=list(zip(keys, values, strict=True)))
+    if values is not None and expressions.assignments is not None:
+        expressions = replace(expressions, assignments=replace(expressions.assignments, values=values))
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
     _check_columns(expressions, snapshot)
     check_not_append_only(snapshot.metadata, f"{operation} changes its rows", snapshot.table_uri, snapshot.version)

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bayou.protocol.constraints import constraints_of
-from bayou.protocol.sql_text import quoted_name
 from bayou.spark.change_rows import FATE
 from bayou.spark.dml.commit import write_request
+from bayou.spark.jvm.columns import select
 from bayou.spark.new_files import write_new_files
 from bayou.spark.stored_rows import beside_stored_rows
 from bayou.spark.types import readable_schema
@@ -34,11 +34,10 @@ def kept_rows(change: Change, positions: pa.Array) -> DataFrame:
         positions: the files.
     """
     rows, ids = change.rows(positions, with_ids=True), change.row_ids
-    names = (quoted_name(name) for name in readable_schema(change.snapshot.schema).names)
+    names = ((name,) for name in readable_schema(change.snapshot.schema).names)
     columns = [*names, *(() if ids is None else ids.columns())]
-    if change.feeds:
-        return change.with_fates(rows).select(*columns, FATE)
-    return change.kept(rows).select(*columns)
+    jvm = change.target.application.jvm
+    return select(jvm, change.with_fates(rows), [*columns, (FATE,)]) if change.feeds else select(jvm, change.kept(rows), columns)
 
 
 def write_rows(
@@ -65,5 +64,5 @@ def write_rows(
         change.target.log, snapshot, snapshot.protocol, snapshot.metadata, snapshot.schema, given, constraints=rules
     )
     beside = replace(beside_stored_rows(snapshot), before=before or {})
-    frame = rows.select(*map(quoted_name, (*given.names, *beside.given)))
+    frame = select(change.target.application.jvm, rows, [(name,) for name in (*given.names, *beside.given)])
     return write_new_files(change.target.application, frame, write_request(change), target, beside=beside)

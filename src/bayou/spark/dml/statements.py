@@ -19,6 +19,8 @@ from bayou.spark.dml.values_in_sql import values_in_sql
 from bayou.spark.jvm import commands, nodes, row_changes
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.callbacks import BiFunction
+from bayou.spark.jvm.columns import ExpressionList, Named
+from bayou.spark.jvm.row_changes import Pairs
 from bayou.spark.jvm.session import session_of
 
 if TYPE_CHECKING:
@@ -76,7 +78,8 @@ def planned_update(
     _check_condition(condition)
     given = _checked_assignments(assignments)
     jvm, spark = target.application.jvm, target.spark
-    pairs = [(catalyst.attribute(jvm, name), nodes.expression(jvm, spark, value)) for name, value in given.items()]
+    keys = ExpressionList.made(jvm, spark, [Named(name) for name in given])
+    pairs = Pairs(keys, ExpressionList.made(jvm, spark, list(given.values())))
     where = None if condition is None else nodes.expression(jvm, spark, condition)
     return _planned_update(target, alias, where, pairs, txn, given=(condition, *given.values()))
 
@@ -85,14 +88,14 @@ def _planned_update(
     target: Target,
     alias: str | None,
     condition: JavaObject | None,
-    pairs: Sequence[tuple[JavaObject, JavaObject]],
+    pairs: Pairs,
     txn: tuple[str, int] | None = None,
     *,
     given: Sequence[Any] = (),
 ) -> PlannedChange:
     """An UPDATE of expressions that are not resolved; `given` are those of the user's program."""
     jvm, snapshot = target.application.jvm, target.latest()
-    named = [(name, _value(target, snapshot, alias, name, value)) for name, value in pairs]
+    named = _with_defaults(target, snapshot, alias, pairs)
     columns = table_columns(snapshot)
     resolved, statement, values = row_changes.update_statement(
         jvm, target.spark, columns, alias, condition, named, handed_out=target.handed_out(snapshot, *given)
@@ -101,15 +104,18 @@ def _planned_update(
     return plan_update(change_of(target, "UPDATE", statement, snapshot, values=values, txn=txn))
 
 
-def _value(target: Target, snapshot: Snapshot, alias: str | None, name: JavaObject, value: JavaObject) -> JavaObject:
-    """A value as it was given; for the word DEFAULT what the column's default is."""
+def _with_defaults(target: Target, snapshot: Snapshot, alias: str | None, pairs: Pairs) -> Pairs:
+    """The values as they were given; for the word DEFAULT what the column's default is."""
     jvm, schema = target.application.jvm, snapshot.schema
-    if not nodes.is_default(jvm, value) or schema.field("default") is not None:
-        return value
-    parts = nodes.parts_of(jvm, name, alias)
-    if len(parts) > 1:  # fields have no defaults, and the word is no column's name
-        return value
-    return nodes.expression(jvm, target.spark, default_of(jvm, target.spark, schema.field(parts[0]), schema, snapshot))
+    defaults = pairs.values.defaults
+    if not defaults or schema.field("default") is not None:
+        return pairs
+    values = list(pairs.values)
+    for place in defaults:
+        parts = nodes.parts_of(jvm, pairs.keys[place], alias)
+        if len(parts) == 1:  # fields have no defaults, and the word is no column's name
+            values[place] = default_of(jvm, target.spark, schema.field(parts[0]), schema, snapshot)
+    return Pairs(pairs.keys, ExpressionList.made(jvm, target.spark, values))
 
 
 def _check_condition(condition: Any) -> None:
@@ -193,7 +199,7 @@ def command_of_parsed_update(application: Application, parsed: JavaObject, *, in
 
 def _planned_as_written(target: Target, parsed: JavaObject) -> PlannedChange:
     jvm = target.application.jvm
-    pairs = [(each.key(), each.value()) for each in jvm.list_of(parsed.assignments())]
+    pairs = Pairs.of(jvm, parsed.assignments())
     return _planned_update(target, catalyst.name_of(jvm, parsed.table()), row_changes.condition_of_statement(parsed), pairs)
 
 

@@ -22,7 +22,7 @@ from bayou.spark.dml.rewrite import write_rows
 from bayou.spark.dml.row_counts import check_written
 from bayou.spark.dml.touched_rows import count_touched, find_touched
 from bayou.spark.dml.vectors import count_live, mark_rows
-from bayou.spark.jvm import nodes
+from bayou.spark.jvm.columns import ChosenColumns, ExpressionList, names_of_output, select
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
 from bayou.spark.new_files import delete_files
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from bayou.spark.dml.assignments import Assignment
     from bayou.spark.dml.change import Change
     from bayou.spark.dml.result import RowChangeResult
+    from bayou.spark.jvm.row_changes import Pairs
     from bayou.spark.new_files import NewFiles
 
 _CHANGED = "__bayou_changed"
@@ -58,7 +59,7 @@ def plan_update(change: Change) -> PlannedChange:
 class _Update:
     def __init__(self, change: Change) -> None:
         self._change = change
-        self._assignments: tuple[Assignment, ...] = assignments_of(change.expressions.assignments, change.snapshot)
+        self._assignments: tuple[Assignment, ...] = assignments_of(_pairs(change), change.snapshot)
         jvm = change.target.application.jvm
         self._values = NewValues(jvm, change.target.spark, self._assignments, change.snapshot, change.settings)
         self._is_whole = change.condition.found is None or change.condition.is_about_partitions
@@ -70,7 +71,7 @@ class _Update:
         change, watch = self._change, Stopwatch()
         if self.way is Way.NOTHING:
             return self._empty()
-        if any(nodes.has_subquery(each.value) for each in self._assignments):
+        if _pairs(change).values.has_subquery:
             transaction.read_whole_table()  # it may be this table that the subquery read
         outcome = self._by_vectors(watch) if self.way is Way.VECTORS else self._by_rewriting(watch)
         if outcome is None:
@@ -169,26 +170,28 @@ class _Update:
             rows: the rows as they are.
             matches: which of them change; None for all.
         """
-        schema = readable_schema(self._change.snapshot.schema)
-        columns = []
+        jvm, schema = self._change.target.application.jvm, readable_schema(self._change.snapshot.schema)
+        output = self._change.expressions.output
+        places = {name.lower(): place for place, name in enumerate(names_of_output(jvm, output))}
+        columns, known = ChosenColumns(jvm, rows.sparkSession), ExpressionList.output(jvm, output)
+        condition = None if matches is None else columns.given(matches)
         for field in schema.fields:
-            old = F.col(quoted_name(field.name))
-            if field.name.lower() in self._values.names:
-                new = self._values.of(field)
-                columns.append((new if matches is None else F.when(matches, new).otherwise(old)).alias(field.name))
+            name = field.name.lower()
+            new = self._values.of(field, columns) if name in self._values.names else None
+            if new is not None and condition is None:
+                columns.add(field.name, new)
             else:
-                columns.append(old)
+                old = columns.place(known, places[name])
+                columns.add(field.name, old, [] if new is None or condition is None else [(condition, new)])
         computed = {
             field.name: text for field in self._change.snapshot.schema.fields if (text := self._generated(field)) is not None
         }
         beside = self._beside(matches)
         if not computed:
-            return rows.select(*columns, *beside)
-        rows = rows.select(*columns, *beside, (F.lit(True) if matches is None else matches).alias(_CHANGED))
-        return rows.select(
-            *(F.expr(_recomputed(f, computed[f.name])) if f.name in computed else quoted_name(f.name) for f in schema.fields),
-            *(quoted_name(name) for name in rows.columns[len(columns) : -1]),
-        )
+            return columns.selected(rows, beside)
+        rows = columns.selected(rows, [*beside, (F.lit(True) if matches is None else matches).alias(_CHANGED)])
+        made = (F.expr(_recomputed(f, computed[f.name])) if f.name in computed else (f.name,) for f in schema.fields)
+        return select(jvm, rows, [*made, *((name,) for name in rows.columns[len(schema.fields) : -1])])
 
     def _generated(self, field: StructField) -> str | None:
         """The expression of a generated column that the UPDATE does not set; it is computed anew from the new values."""
@@ -205,6 +208,12 @@ class _Update:
             version=snapshot.version,
         )
         return text
+
+
+def _pairs(change: Change) -> Pairs:
+    found = change.expressions.assignments
+    assert found is not None  # noqa: S101  (it is an UPDATE)
+    return found
 
 
 def _recomputed(field: StructField, text: str) -> str:

@@ -17,6 +17,7 @@ from bayou.protocol.schema import ArrayType, MapType, StructType
 from bayou.spark.dml.defaults import default_of
 from bayou.spark.expressions import path_of
 from bayou.spark.jvm import nodes, row_changes
+from bayou.spark.jvm.columns import ExpressionList
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.bridge import JavaObject
 
 
-def values_in_sql(target: Target, statement: JavaObject, snapshot: Snapshot) -> list[JavaObject]:
+def values_in_sql(target: Target, statement: JavaObject, snapshot: Snapshot) -> ExpressionList:
     """The values of an UPDATE, resolved.
 
     Args:
@@ -37,18 +38,18 @@ def values_in_sql(target: Target, statement: JavaObject, snapshot: Snapshot) -> 
         UnsupportedFeatureError: a struct is set, and its value cannot be understood by its text alone.
     """
     jvm = target.application.jvm
-    pairs = row_changes.taken_apart(jvm, statement).assignments
-    fields = [_field(snapshot, path_of(key.toJSON())) for key, _ in pairs]
+    pairs = row_changes.assignments_of(jvm, statement)
+    fields = [_field(snapshot, path_of(tree)) for tree in pairs.keys.trees]
     doubtful = [field is not None and (_has_struct(field.type) or CURRENT_DEFAULT in field.metadata) for field in fields]
     if not any(doubtful):
-        return [value for _, value in pairs]
+        return pairs.values
     text = row_changes.written(jvm, statement)
     texts = [] if text is None else [_Written(statement, text, each.value()) for each in jvm.list_of(text.assignments())]
     found = []
-    for number, ((key, value), field) in enumerate(zip(pairs, fields, strict=True)):
+    for number, (key, value, field) in enumerate(zip(pairs.keys, pairs.values, fields, strict=True)):
         given = value
         if field is not None and doubtful[number]:
-            given = _as_written(target, snapshot, texts[number], field, value) if len(texts) == len(pairs) else None
+            given = _as_written(target, snapshot, texts[number], field, value) if len(texts) == len(fields) else None
         if given is None:
             raise UnsupportedFeatureError(
                 f"The new value of {key.sql()} is a struct that cannot be taken from the statement's text.",
@@ -60,7 +61,7 @@ def values_in_sql(target: Target, statement: JavaObject, snapshot: Snapshot) -> 
                 next_step="set the fields one by one, or use DeltaTable.update.",
             )
         found.append(given)
-    return found
+    return ExpressionList.of(jvm, found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
 
 from bayou.spark.jvm.callbacks import FAILED_CALL
-from bayou.spark.jvm.nodes import expression
+from bayou.spark.jvm.columns import ExpressionList, aliased_values, ids_of_output
 from bayou.spark.jvm.relation import dataset, struct_type
 from bayou.spark.jvm.row_changes import assignments_of, written
 from bayou.spark.jvm.session import java_session
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.spark.jvm.bridge import JavaObject, Jvm
+    from bayou.spark.jvm.row_changes import Pairs
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
@@ -109,45 +110,26 @@ def attribute(jvm: Jvm, name: str) -> JavaObject:
     return jvm.module("org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute").quotedString(name)
 
 
-def column_of_path(jvm: Jvm, path: Sequence[str]) -> JavaObject:
-    """A column, or a field of it, of exactly these names, not resolved."""
-    names = jvm.module("org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute")
-    return names.apply(jvm.seq(path))
-
-
 class NotAnExpressionError(ValueError):
     """Aggregates, window functions or generators stand where a MERGE takes plain expressions."""
 
 
-def resolved(jvm: Jvm, spark: SparkSession, plan: JavaObject, values: Sequence[Any]) -> list[JavaObject]:
+def resolved(jvm: Jvm, spark: SparkSession, plan: JavaObject, values: Sequence[Any]) -> ExpressionList:
     """Expressions, resolved by Spark against a plan's columns. Nothing is run.
 
     Args:
         jvm: the bridge.
         spark: the session.
         plan: the plan.
-        values: SQL, columns, or expressions of Catalyst.
+        values: what `ExpressionList.made` takes.
 
     Raises:
         NotAnExpressionError: one of them is more than an expression.
     """
     if not values:
-        return []
-    alias = jvm.java_class(f"{_EXPRESSIONS}.Alias")
-    ids = jvm.module(f"{_EXPRESSIONS}.NamedExpression")
-    columns = [
-        jvm.construct(
-            alias,
-            expression(jvm, spark, value),
-            f"__bayou_value{number}",  # a session may have variables, of shorter names
-            ids.newExprId(),
-            jvm.seq([]),
-            jvm.none,
-            jvm.seq([]),
-        )
-        for number, value in enumerate(values)
-    ]
-    project = jvm.static(f"{_LOGICAL}.Project")(jvm.seq(columns), plan)
+        return ExpressionList.of(jvm, [])
+    columns = ExpressionList.made(jvm, spark, values).aliased("__bayou_value")  # a session may have variables, of shorter names
+    project = columns.projection(plan)
     skip = jvm.module("org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
     execution = java_session(spark).sessionState().executePlan(project, skip)
     execution.assertAnalyzed()
@@ -157,10 +139,10 @@ def resolved(jvm: Jvm, spark: SparkSession, plan: JavaObject, values: Sequence[A
     # What Spark puts below a projection for a function in SQL is another projection, of more columns.
     if plan.nodeName() == "Project" and analysed.child().output().size() != plan.output().size():
         raise NotAnExpressionError
-    found = [each.child() for each in jvm.list_of(analysed.projectList())]
-    if len(found) != len(values):
+    found = analysed.projectList()
+    if found.size() != len(values):
         raise NotAnExpressionError
-    return found
+    return aliased_values(jvm, found)
 
 
 def error_class_of(error: AnalysisException) -> str:
@@ -171,7 +153,7 @@ def error_class_of(error: AnalysisException) -> str:
 
 def ids_of(jvm: Jvm, plan_or_output: JavaObject) -> frozenset[int]:
     """The ids of a plan's columns."""
-    return frozenset(each.exprId().id() for each in jvm.list_of(plan_or_output.output()))
+    return ids_of_output(jvm, plan_or_output.output())
 
 
 def settled(jvm: Jvm, frame: DataFrame) -> DataFrame | None:
@@ -246,7 +228,7 @@ class StatementClause:
     list_name: str
     node: str
     condition: JavaObject | None
-    pairs: Sequence[tuple[JavaObject, JavaObject]] | None
+    pairs: Pairs | None
 
 
 def clauses_of(jvm: Jvm, statement: JavaObject) -> list[StatementClause]:

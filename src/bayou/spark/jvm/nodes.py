@@ -121,7 +121,12 @@ def is_default(jvm: Jvm, value: JavaObject) -> bool:
 
 def has_subquery(found: JavaObject) -> bool:
     """Whether there is a subquery in an expression."""
-    return any("Subquery" in name or name in ("Exists", "ListQuery") for name in _node_names(found))
+    return any(map(is_subquery, _node_names(found)))
+
+
+def is_subquery(name: str) -> bool:
+    """Whether a node of this name is a subquery."""
+    return "Subquery" in name or name in ("Exists", "ListQuery")
 
 
 def calls_python(found: JavaObject) -> bool:

@@ -6,11 +6,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 
 from bayou.protocol.char_varchar import DECLARED_TYPE
+from bayou.spark.jvm import columns
 from bayou.spark.jvm.adapters import Adapters
+from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.callbacks import FAILED_CALL
+from bayou.spark.jvm.columns import ExpressionList
 from bayou.spark.jvm.nodes import expression
 from bayou.spark.jvm.parser import sparks_parser
 from bayou.spark.jvm.relation import dataset, struct_type
@@ -60,10 +64,10 @@ def update_statement(
     schema: str,
     alias: str | None,
     condition: JavaObject | None,
-    assignments: Sequence[tuple[JavaObject, JavaObject]],
+    assignments: Pairs,
     *,
     handed_out: JavaObject | None = None,
-) -> tuple[JavaObject, JavaObject, list[JavaObject]]:
+) -> tuple[JavaObject, JavaObject, ExpressionList]:
     """An UPDATE, as Spark resolved it and as it optimised it, and the values as they were given; see `delete_statement`.
 
     Args:
@@ -77,11 +81,13 @@ def update_statement(
     """
     table = _table(jvm, spark, schema, alias)
     output = table.output()
-    values = _resolved(jvm, spark, table, [meant(jvm, value, handed_out, output) for _, value in assignments])
+    given = assignments.values
+    if handed_out is not None:
+        given = ExpressionList.of(jvm, (meant(jvm, value, handed_out, output) for value in given))
+    values = _resolved(jvm, spark, table, given)
     # Spark would cast the values to the columns' types, structs by position; so that it does not, each column is set to itself.
-    update, assignment = jvm.static(f"{_LOGICAL}.UpdateTable"), jvm.static(f"{_LOGICAL}.Assignment")
-    made = [assignment(name, name) for name, _ in assignments]
-    named = _execution(jvm, spark, update(table, jvm.seq(made), jvm.none)).analyzed()
+    update = jvm.static(f"{_LOGICAL}.UpdateTable")
+    named = _execution(jvm, spark, update(table, columns.to_themselves(jvm, assignments.keys), jvm.none)).analyzed()
     if condition is None:
         return named, named, values
     # The session's variables are known to the condition of a DELETE, and not to that of an UPDATE.
@@ -127,7 +133,7 @@ def resolved_value(
     if named.nodeName() == "SubqueryAlias":
         table = jvm.construct(jvm.java_class(f"{_LOGICAL}.SubqueryAlias"), named.identifier(), table)
     try:
-        return _resolved(jvm, spark, table, [value])[0]
+        return _resolved(jvm, spark, table, ExpressionList.of(jvm, [value]))[0]
     except FAILED_CALL:
         return None
 
@@ -137,13 +143,11 @@ def optimised(frame: DataFrame) -> None:
     frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001  (the bridge)
 
 
-def _resolved(jvm: Jvm, spark: SparkSession, table: JavaObject, values: Sequence[JavaObject]) -> list[JavaObject]:
+def _resolved(jvm: Jvm, spark: SparkSession, table: JavaObject, values: ExpressionList) -> ExpressionList:
     """Expressions over a table's columns, resolved as parts of a condition, where Spark checks them and casts nothing."""
-    names = [expression(jvm, spark, f"'v{number}'") for number in range(len(values))]
-    pairs = jvm.seq(part for pair in zip(names, values, strict=True) for part in pair)
-    condition = jvm.static(f"{_EXPRESSIONS}.IsNotNull")(jvm.static(f"{_EXPRESSIONS}.CreateNamedStruct")(pairs))
+    condition = columns.condition_of(jvm, spark, values)
     analysed = _execution(jvm, spark, jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, condition)).analyzed()
-    return jvm.list_of(analysed.condition().child().children())[1::2]
+    return columns.values_in(jvm, analysed.condition())
 
 
 def refuse_unusual(jvm: Jvm, spark: SparkSession, table: JavaObject, values: Sequence[Any]) -> None:
@@ -158,7 +162,7 @@ def refuse_unusual(jvm: Jvm, spark: SparkSession, table: JavaObject, values: Seq
     Raises:
         pyspark.errors.AnalysisException: one is an aggregate, a window function, a generator or a function in SQL.
     """
-    _resolved(jvm, spark, table, [expression(jvm, spark, value) for value in values])
+    _resolved(jvm, spark, table, ExpressionList.made(jvm, spark, values))
 
 
 def _table(jvm: Jvm, spark: SparkSession, schema: str, alias: str | None) -> JavaObject:
@@ -177,7 +181,7 @@ def _execution(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> JavaObje
 
 
 def meant(
-    jvm: Jvm, found: JavaObject, handed_out: JavaObject | None, columns: JavaObject, others: JavaObject | None = None
+    jvm: Jvm, found: JavaObject, handed_out: JavaObject | None, output: JavaObject, others: JavaObject | None = None
 ) -> JavaObject:
     """An expression that may have columns of a table's own DataFrames in it, with the statement's columns in their places.
 
@@ -185,12 +189,25 @@ def meant(
         jvm: the bridge.
         found: the expression, not resolved.
         handed_out: the columns of these DataFrames: an `Object[]` of Scala `Seq`s; None for none.
-        columns: the statement's columns of the table.
+        output: the statement's columns of the table.
         others: the columns of other rows in the statement; None where there are none.
     """
     if handed_out is None or Adapters.known(jvm) is None:
         return found
-    return jvm.static("bayou.Plans").meant(found, handed_out, columns, jvm.seq([]) if others is None else others)
+    return jvm.static("bayou.Plans").meant(found, handed_out, output, jvm.seq([]) if others is None else others)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """What is set: columns and, at the same places, their new values."""
+
+    keys: ExpressionList
+    values: ExpressionList
+
+    @classmethod
+    def of(cls, jvm: Jvm, assignments: JavaObject) -> Pairs:
+        """Those of a Scala `Seq` of assignments, as they are."""
+        return cls(*columns.sides_of(jvm, assignments))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,13 +218,13 @@ class Expressions:
         relation: the node that stands for the table.
         output: its attributes, which the expressions refer to by their ids: a Scala `Seq`.
         condition: which rows; None for all.
-        assignments: for an UPDATE, the assigned columns and their new values.
+        assignments: what an UPDATE sets; None for a DELETE.
     """
 
     relation: JavaObject
     output: JavaObject
     condition: JavaObject | None
-    assignments: Sequence[tuple[JavaObject, JavaObject]] = ()
+    assignments: Pairs | None = None
 
 
 def condition_of_statement(statement: JavaObject) -> JavaObject | None:
@@ -234,16 +251,13 @@ def restored(jvm: Jvm, statement: JavaObject) -> JavaObject:
     return statement if Adapters.known(jvm) is None else jvm.static("bayou.Plans").restored(statement)
 
 
-def assignments_of(jvm: Jvm, node: JavaObject) -> list[tuple[JavaObject, JavaObject]]:
+def assignments_of(jvm: Jvm, node: JavaObject) -> Pairs:
     """The columns that a resolved UPDATE or a clause of a MERGE sets, with their values.
 
     What must not be NULL is checked with the table's other rules: Spark's own check, which names no column, is left out.
     """
-    return [(each.key(), _as_given(jvm, each.value())) for each in jvm.list_of(node.assignments())]
-
-
-def _as_given(jvm: Jvm, value: JavaObject) -> JavaObject:
-    return jvm.static("bayou.Plans").asGiven(value) if "assertnotnull(" in value.toString().lower() else value
+    found = Pairs.of(jvm, node.assignments())
+    return Pairs(found.keys, found.values.as_given())
 
 
 def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
@@ -253,14 +267,12 @@ def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
         jvm: the bridge.
         relation: the node; where the table is cached, the one that Spark puts in its place.
     """
-    names = [each.name() for each in jvm.list_of(relation.output())]
+    names = columns.names_of_output(jvm, relation.output())
     if relation.getClass().getSimpleName() == "InMemoryRelation":
         relation = jvm.static("bayou.Plans").cached(relation)
     while relation.getClass().getSimpleName() in ("SubqueryAlias", "View", "Project"):
         relation = relation.children().head()
-    if relation.getClass().getSimpleName() != "LogicalRelation" or names != [
-        each.name() for each in jvm.list_of(relation.output())
-    ]:
+    if relation.getClass().getSimpleName() != "LogicalRelation" or names != columns.names_of_output(jvm, relation.output()):
         return None
     found = relation.relation()
     if found.getClass().getName() != "bayou.DeltaTable":
@@ -284,7 +296,7 @@ def statement_rows(
     """
     session = java_session(spark)
     if Adapters.known(jvm) is not None:
-        made = jvm.static("bayou.Plans").named(output, plan, jvm.array(jvm.static("java.lang.String"), [*names, *others]))
+        made = jvm.static("bayou.Plans").named(output, plan, Bulk.of(jvm).strings(pa.array([*names, *others], pa.string())))
         return DataFrame(dataset(jvm, session, made), spark)
     given = {each.name(): each for each in jvm.list_of(plan.output())}
     alias = jvm.java_class(f"{_EXPRESSIONS}.Alias")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -50,14 +51,20 @@ def evolved_schema(
 
 def _only(source: StructType, paths: list[Path]) -> StructType:
     """What the source has of some paths."""
-    return StructType(tuple(found for each in source.fields if (found := _part(each, paths)) is not None))
+    below: defaultdict[str, list[Path]] = defaultdict(list)
+    for path in paths:
+        if path:
+            below[path[0]].append(path[1:])
+    return StructType(
+        tuple(found for each in source.fields if (found := _part(each, below.get(each.name.lower(), []))) is not None)
+    )
 
 
-def _part(field: StructField, paths: list[Path]) -> StructField | None:
-    own = [path for path in paths if path and path[0] == field.name.lower()]
-    if any(len(path) == 1 for path in own):
+def _part(field: StructField, below: list[Path]) -> StructField | None:
+    """What a field has of some paths that lead on from it."""
+    if () in below:
         return field
-    if not own or not isinstance(field.type, StructType):
+    if not below or not isinstance(field.type, StructType):
         return None
-    inner = _only(field.type, [path[1:] for path in own])
+    inner = _only(field.type, below)
     return replace(field, type=inner) if inner.fields else None

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +23,7 @@ from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.evolution import evolved_schema
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes, row_changes
+from bayou.spark.jvm.columns import Named
 from bayou.spark.types import as_nullable, readable_schema
 from bayou.spark.write_target import merge_widening
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from bayou.spark.dml.assignments import Assignment
     from bayou.spark.dml.merge.clauses import Clause
     from bayou.spark.jvm.bridge import JavaObject, Jvm
+    from bayou.spark.jvm.columns import ExpressionList
 
     Pairs = list[tuple[Any, Any]]
 
@@ -101,10 +104,15 @@ class Resolution:
         matched = self.of_kind(Kind.MATCHED)
         return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None
 
-    def values(self) -> list[JavaObject]:
-        """Every expression in it."""
-        conditions = [each.condition for each in self.clauses if each.condition is not None]
-        return [self.condition, *conditions, *(given.value for each in self.clauses for given in each.assignments)]
+    @property
+    def conditions(self) -> list[JavaObject]:
+        """When rows match, and every clause's condition."""
+        return [self.condition, *(each.condition for each in self.clauses if each.condition is not None)]
+
+    @property
+    def values(self) -> list[ExpressionList]:
+        """The values that each clause sets."""
+        return [each.assignments[0].values for each in self.clauses if each.assignments]
 
 
 class Resolver:
@@ -197,16 +205,15 @@ class Resolver:
 
     def _path(self, key: Any) -> tuple[str, ...]:
         """The names that a key is made of, without the table's."""
+        if isinstance(key, str) and key.isidentifier():
+            return (key,)
         name = catalyst.attribute(self._bridge, key) if isinstance(key, str) else key
         return nodes.parts_of(self._bridge, name, self._alias)
 
     def _pairs(self, clause: Clause, schema: StructType) -> Pairs:
         """The assigned columns and their values, not resolved; `*` is spelled out."""
         if not clause.is_star:
-            return [
-                (catalyst.attribute(self._bridge, key) if isinstance(key, str) else key, self._given(key, value, schema))
-                for key, value in clause.pairs
-            ]
+            return [(Named(key) if isinstance(key, str) else key, self._given(key, value, schema)) for key, value in clause.pairs]
         found: Pairs = []
         for field in schema.fields:
             found += self._star(clause, field, self._source_schema, ())
@@ -232,31 +239,32 @@ class Resolver:
             assert isinstance(field.type, StructType)  # noqa: S101  (what lacks fields is a struct)
             assert isinstance(given.type, StructType)  # noqa: S101
             return [pair for inner in field.type.fields for pair in self._star(clause, inner, given.type, path)]
-        name = catalyst.column_of_path(self._bridge, path)
-        return [(name, name)]
+        return [(path, path)]
 
     def _all(self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause], pairs: Sequence[Pairs]) -> _Found:
         """Everything resolved, by one analysis for each side."""
         asked: dict[str, list[Any]] = {"known_both": [condition], "known_target": [], "source": [], "target": []}
-        places: list[tuple[tuple[str, int] | None, list[tuple[int, tuple[str, int]]]]] = []
+        places: list[tuple[tuple[str, int] | None, tuple[str, slice], slice]] = []
 
-        def ask(side: str, value: Any) -> tuple[str, int]:
-            asked[side].append(value)
-            return side, len(asked[side]) - 1
+        def ask(side: str, values: Sequence[Any]) -> slice:
+            start = len(asked[side])
+            asked[side] += values
+            return slice(start, start + len(values))
 
         # A column that the table gets is the source's until then, and needs no name before it.
         sides_by_kind = {Kind.MATCHED: "known_both", Kind.NOT_MATCHED: "source", Kind.NOT_MATCHED_BY_SOURCE: "known_target"}
         for clause, own in zip(clauses, pairs, strict=True):
             side = sides_by_kind[clause.kind]
-            when = None if clause.condition is None else ask(side, clause.condition)
+            when = None if clause.condition is None else (side, ask(side, [clause.condition]).start)
             given = "source" if clause.is_star else side
-            places.append((when, [(ask("target", key)[1], ask(given, value)) for key, value in own]))
+            keys, values = ask("target", [key for key, _ in own]), ask(given, [value for _, value in own])
+            places.append((when, (given, values), keys))
         answers = {
             side: self._resolved(getattr(sides, side), [self._meant(each, sides) for each in values])
             for side, values in asked.items()
         }
-        conditions = [None if when is None else answers[when[0]][when[1]] for when, _ in places]
-        resolved = [[(answers["target"][key], answers[side][at]) for key, (side, at) in own] for _, own in places]
+        conditions = [None if when is None else answers[when[0]][when[1]] for when, _, _ in places]
+        resolved = [row_changes.Pairs(answers["target"][keys], answers[side][values]) for _, (side, values), keys in places]
         return _Found(answers["known_both"][0], conditions, resolved)
 
     def _meant(self, value: Any, sides: catalyst.Sides) -> Any:
@@ -288,7 +296,7 @@ class Resolver:
                 problems=(nodes.text_of(found),),
             )
 
-    def _resolved(self, plan: JavaObject, values: Sequence[Any]) -> list[JavaObject]:
+    def _resolved(self, plan: JavaObject, values: Sequence[Any]) -> ExpressionList:
         try:
             return catalyst.resolved(self._bridge, self._spark, plan, values)
         except catalyst.NotAnExpressionError:
@@ -326,7 +334,7 @@ class Resolver:
                 problems=("not a boolean",),
             )
 
-    def _assignments(self, clause: Clause, pairs: Sequence[tuple[JavaObject, JavaObject]]) -> tuple[Assignment, ...]:
+    def _assignments(self, clause: Clause, pairs: row_changes.Pairs) -> tuple[Assignment, ...]:
         if clause.action is not Action.INSERT:
             return assignments_of(pairs, self._snapshot)
         found = typed_assignments(pairs, self._snapshot)
@@ -343,7 +351,7 @@ class Resolver:
                     next_step="give the whole struct.",
                 )
         names = [each.path[0].lower() for each in found]
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, times in Counter(names).items() if times > 1)
         if twice:
             raise InvalidSchemaError(
                 f"Duplicate column names in INSERT clause: {', '.join(twice)}.",
@@ -383,7 +391,7 @@ class Resolver:
 class _Found:
     condition: JavaObject
     conditions: list[JavaObject | None]
-    pairs: list[list[tuple[JavaObject, JavaObject]]]
+    pairs: list[row_changes.Pairs]
 
 
 def _lacks_fields(given: StructField, field: StructField) -> bool:

@@ -15,6 +15,7 @@ from bayou.spark.expressions import by_logical_name, from_catalyst, path_of
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes
 from bayou.spark.jvm.adapters import described
+from bayou.spark.jvm.columns import ExpressionList
 from bayou.spark.jvm.session import memory_bytes
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Source:
 
     Attributes:
         frame: the rows, with the columns that the MERGE uses, under the ids that its expressions have for them.
-        columns: these columns.
+        columns: these columns, which are looked at in the JVM alone: there may be thousands.
         keys: those of them that the condition looks at.
         rows: how many rows there are.
         size: how many bytes have to be read for them: those of their files, or of the rows that are kept.
@@ -109,9 +110,10 @@ def source_of(
     """
     jvm = application.jvm
     ids = catalyst.ids_of(jvm, resolution.sides.source)
-    columns = _used(application, resolution.values(), ids)
-    keys = _used(application, [resolution.condition], ids)
-    frame = given.select(*(nodes.column(jvm, each) for each in columns)) if columns else given.select(F.lit(1).alias("_1"))
+    output = resolution.sides.source.output()
+    columns = ExpressionList.joined(jvm, [ExpressionList.of(jvm, resolution.conditions), *resolution.values]).used(output)
+    keys = ExpressionList.of(jvm, [resolution.condition]).used(output)
+    frame = columns.selected(given.sparkSession, catalyst.plan_of(given)) if len(columns) else given.select(F.lit(1).alias("_1"))
     settled = catalyst.settled(jvm, frame)
     is_stable = settled is not None
     is_kept = _must_keep(settings, is_stable=is_stable)
@@ -135,16 +137,6 @@ def source_of(
     has_room = size <= _LARGE * _COMPRESSED * limit and told <= _LARGE * limit
     room = memory_bytes(given.sparkSession) // _OF_MEMORY if has_room else 0
     return Source(frame, columns, keys, rows, told if kept is None else kept, is_small, room, is_kept, predicates, kept_in_ms)
-
-
-def _used(application: Application, values: Sequence[JavaObject], ids: frozenset[int]) -> list[JavaObject]:
-    found: dict[int, JavaObject] = {}
-    for value in values:
-        for each in nodes.references_of(application.jvm, value):
-            number = each.exprId().id()
-            if number in ids:
-                found.setdefault(number, each)
-    return list(found.values())
 
 
 def _must_keep(settings: Mapping[str, str], *, is_stable: bool) -> bool:

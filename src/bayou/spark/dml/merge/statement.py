@@ -139,14 +139,18 @@ def _as_resolved(target: Target, statement: JavaObject) -> MergeRequest:
 
 
 def _clauses(found: Sequence[catalyst.StatementClause]) -> list[Clause]:
-    return [Clause(_KINDS[each.list_name], _ACTIONS[each.node], each.condition, each.pairs) for each in found]
+    return [Clause(_KINDS[each.list_name], _ACTIONS[each.node], each.condition, _set(each)) for each in found]
+
+
+def _set(clause: catalyst.StatementClause) -> list[tuple[JavaObject, JavaObject]] | None:
+    return None if clause.pairs is None else list(zip(clause.pairs.keys, clause.pairs.values, strict=True))
 
 
 def _refuse_doubtful(target: Target, statement: JavaObject) -> None:
     """Refuses assignments of which Spark's resolution may not be what is meant."""
     jvm, snapshot = target.application.jvm, target.latest()
     for clause in catalyst.clauses_of(jvm, statement):
-        for key, _ in clause.pairs or ():
+        for key in () if clause.pairs is None else clause.pairs.keys:
             if _is_doubtful(snapshot, str(key.name())):
                 raise UnsupportedFeatureError(
                     f"The new value of {key.sql()} is a struct, or its column has a default, and the statement's text cannot be "

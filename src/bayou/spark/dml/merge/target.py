@@ -24,6 +24,7 @@ from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes, row_changes
 from bayou.spark.jvm.adapters import described
+from bayou.spark.jvm.columns import select
 from bayou.spark.jvm.row_changes import Expressions
 from bayou.spark.matching_partitions import matching_partitions
 from bayou.spark.skipped_files import choose
@@ -85,15 +86,16 @@ class Merge:
                 *(_brought(each, known.get(each.name)) for each in wanted.fields),
                 *((quoted_name(n), n, None) for n in found.others),
             ]
-            others = [F.col(quoted_name(each)) for each in found.others]
-            plan, names = catalyst.plan_of(selected(frame.select(*read, *others), after)), wanted.names
+            frame = select(jvm, frame, [*read, *((each,) for each in found.others)])
+            plan, names = catalyst.plan_of(selected(frame, after)), wanted.names
         return found.known(row_changes.statement_rows(jvm, spark, output, plan, names, found.others))
 
 
-def _named(field: StructField, name: str) -> Column:
+def _named(field: StructField, name: str) -> str | Column:
     """A column under the table's name for it. Fields of structs have other names in the files where columns are mapped."""
-    found = F.col(quoted_name(name))
-    return (found if isinstance(field.type, str) else found.cast(spark_data_type(field))).alias(field.name)
+    if isinstance(field.type, str):
+        return f"{quoted_name(name)} as {quoted_name(field.name)}"
+    return F.col(quoted_name(name)).cast(spark_data_type(field)).alias(field.name)
 
 
 def _brought(wanted: StructField, known: StructField | None) -> AlignedColumn:

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol.column_defaults import CURRENT_DEFAULT
@@ -17,19 +19,21 @@ from bayou.spark.dml.merge.actions import ACTION
 from bayou.spark.dml.merge.clauses import Action
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes
+from bayou.spark.jvm.columns import ChosenColumns, ExpressionList, names_of_output, select
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
 from bayou.spark.stored_expressions import check_stored
 from bayou.spark.types import readable_schema, spark_data_type, sql_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from bayou.protocol.schema import StructField, StructType
     from bayou.spark.dml.merge.resolution import ResolvedClause
     from bayou.spark.dml.merge.target import Merge
+    from bayou.spark.jvm.bridge import Jvm
 
 
 class ClauseValues(NewValues):
@@ -84,6 +88,24 @@ def check_values(merge: Merge) -> None:
         ClauseValues(merge, clause, {}).check(pairs, schema)
 
 
+class _TableColumns(Mapping[str, Column]):
+    """The table's columns by their names in lower case, each made when it is asked for: most are not."""
+
+    def __init__(self, jvm: Jvm, output: ExpressionList, places: Mapping[str, int]) -> None:
+        self._jvm = jvm
+        self._output = output
+        self._places = places
+
+    def __getitem__(self, name: str) -> Column:
+        return nodes.column(self._jvm, self._output[self._places[name]])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
 class WrittenColumns:
     """Makes the rows that a MERGE writes out of joined ones."""
 
@@ -103,8 +125,11 @@ class WrittenColumns:
         schema = merge.resolution.schema
         self._fields = [f for f in readable_schema(schema).fields if f.name.lower() not in omitted]
         self._table: Mapping[str, StructField] = {field.name: field for field in schema.fields}
-        output = jvm.list_of(merge.resolution.sides.target.output())
-        self._columns = {each.name().lower(): nodes.column(jvm, each) for each in output}
+        self._jvm = jvm
+        output = merge.resolution.sides.target.output()
+        self._output = ExpressionList.output(jvm, output)
+        self._places = {name.lower(): place for place, name in enumerate(names_of_output(jvm, output))}
+        self._columns = _TableColumns(jvm, self._output, self._places)
         self._values = {each.number: ClauseValues(merge, each, self._columns) for each in self._clauses}
         self._generates = has_generated_columns(merge.change.snapshot.protocol, schema)
 
@@ -116,18 +141,19 @@ class WrittenColumns:
             copies: whether there are rows among them that have no new values.
             beside: further columns, made of the joined rows.
         """
-        columns = [self._column(field, copies=copies).alias(field.name) for field in self._fields]
+        columns = ChosenColumns(self._jvm, joined.sparkSession)
+        matches: dict[int, int] = {}
+        for field in self._fields:
+            self._add(field, columns, matches, copies=copies)
         computed = {field.name: numbers for field in self._fields if (numbers := self._computing(field))}
         if not computed:
-            return joined.select(*columns, *beside)
-        rows = joined.select(*columns, *beside, F.col(ACTION))
-        return rows.select(
-            *(
-                F.expr(self._recomputed(field, computed[field.name])) if field.name in computed else F.col(quoted_name(field.name))
-                for field in self._fields
-            ),
-            *(F.col(quoted_name(name)) for name in rows.columns[len(columns) : -1]),
+            return columns.selected(joined, beside)
+        rows = columns.selected(joined, [*beside, F.col(ACTION)])
+        new = (
+            F.expr(self._recomputed(field, computed[field.name])) if field.name in computed else (field.name,)
+            for field in self._fields
         )
+        return select(self._jvm, rows, [*new, *((name,) for name in rows.columns[len(self._fields) : -1])])
 
     def changed_by(self, clauses: Iterable[int]) -> dict[str, Column]:
         """The columns that get new values by some clauses, as the table has them before."""
@@ -136,36 +162,25 @@ class WrittenColumns:
         changed = (f for f in self._fields if f.name.lower() in assigned or not wanted.isdisjoint(self._computing(f)))
         return {field.name: self._columns[field.name.lower()] for field in changed}
 
-    def _column(self, field: StructField, *, copies: bool) -> Column:
-        """The value of a column by the clause that a row falls under."""
-        found, last = None, None
-        old = self._columns[field.name.lower()]
-        groups: list[tuple[list[int], Column]] = []
-        unchanged = []
-        for clause in self._clauses:
-            value = self._value(clause, field)
-            if value is None:
-                unchanged.append(clause.number)
-            else:
-                groups.append(([clause.number], value))
-        if copies or unchanged:
-            last = old
-        for number, (numbers, value) in enumerate(groups):
-            if last is None and number == len(groups) - 1:
-                last = value
-                break
-            matches = F.col(ACTION).isin(numbers) if len(numbers) > 1 else F.col(ACTION) == numbers[0]
-            found = F.when(matches, value) if found is None else found.when(matches, value)
-        if last is None:
-            last = old
-        return last if found is None else found.otherwise(last)
+    def _add(self, field: StructField, columns: ChosenColumns, matches: dict[int, int], *, copies: bool) -> None:
+        """Adds a column with the value of the clause that a row falls under; `matches` keeps the places of the conditions."""
+        values = [(clause.number, self._value(clause, field, columns)) for clause in self._clauses]
+        new = [(number, value) for number, value in values if value is not None]
+        if copies or len(new) < len(values) or not new:
+            last = columns.place(self._output, self._places[field.name.lower()])
+        else:
+            last = new.pop()[1]
+        for number, _ in new:
+            if number not in matches:
+                matches[number] = columns.given(F.col(ACTION) == number)
+        columns.add(field.name, last, [(matches[number], value) for number, value in new])
 
-    def _value(self, clause: ResolvedClause, field: StructField) -> Column | None:
-        """What a clause makes of a column; None where it leaves it as it is."""
+    def _value(self, clause: ResolvedClause, field: StructField, columns: ChosenColumns) -> int | None:
+        """The place of what a clause makes of a column; None where it leaves it as it is."""
         values = self._values[clause.number]
         if field.name.lower() in values.names:
-            return values.of(field)
-        return self._default(field) if clause.action is Action.INSERT else None
+            return values.of(field, columns)
+        return columns.given(self._default(field)) if clause.action is Action.INSERT else None
 
     def _default(self, field: StructField) -> Column:
         """What a row gets that is inserted without the column."""
