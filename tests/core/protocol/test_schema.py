@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import copy
 import json
+import pickle
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -114,6 +117,42 @@ def test_fields_are_found_without_regard_to_case():
 def mapped(name, physical, kind, field_id):
     metadata = {"delta.columnMapping.physicalName": physical, "delta.columnMapping.id": field_id}
     return StructField(name, kind, True, metadata)
+
+
+def test_of_fields_of_one_name_the_first_is_found():
+    assert StructType((StructField("a", "long"), StructField("A", "string"))).field("A").type == "long"
+
+
+def test_looking_up_every_field_reads_each_name_once():
+    class Name(str):
+        __slots__ = ()
+        reads = 0
+
+        def lower(self):
+            Name.reads += 1
+            return super().lower()
+
+    schema = StructType(tuple(StructField(Name(f"Column{number}"), "long") for number in range(500)))
+    assert [schema.field(f"column{number}").name for number in range(500)] == list(schema.names)
+    assert Name.reads == 500
+
+
+@pytest.mark.parametrize("copied", [lambda each: pickle.loads(pickle.dumps(each)), copy.copy, copy.deepcopy, replace])
+def test_a_schema_whose_fields_were_looked_up_is_the_same_value(copied):
+    fresh, known = (StructType((StructField("a", "long"), StructField("b", "string"))) for _ in range(2))
+    assert known.field("B") is known.fields[1]
+    assert (known, hash(known), repr(known)) == (fresh, hash(fresh), repr(fresh))
+    made = copied(known)
+    assert made == fresh
+    assert made.field("b") == fresh.fields[1]
+    assert not hasattr(known, "__dict__")
+
+
+def test_a_schema_with_other_fields_finds_these():
+    schema = StructType((StructField("a", "long"),))
+    assert schema.field("a") is not None
+    changed = replace(schema, fields=(StructField("b", "long"),))
+    assert (changed.field("a"), changed.field("b")) == (None, changed.fields[0])
 
 
 def test_leaves_open_structs_and_count_an_array_or_a_map_once():

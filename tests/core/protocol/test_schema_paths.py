@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bayou.errors import InvalidSchemaError
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
 from bayou.protocol.schema_check import walk
-from bayou.protocol.schema_paths import TableRules, edit_at, type_at
+from bayou.protocol.schema_paths import TableRules, edit_at, first_conflict, type_at
 
 RULES = TableRules("/t", 3)
 TYPES = st.recursive(
@@ -59,3 +59,37 @@ def test_a_path_that_leads_nowhere_is_refused(path, error_class, sql_state, next
     assert (caught.value.error_class, caught.value.sql_state) == (error_class, sql_state)
     assert caught.value.next_step == next_step
     assert (caught.value.table, caught.value.version) == ("/t", 3)
+
+
+PATHS = st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=3).map(tuple), max_size=6)
+
+
+def overlap(one, other):
+    return one[: len(other)] == other or other[: len(one)] == one
+
+
+@given(PATHS)
+def test_the_first_path_that_overlaps_an_earlier_one_is_told_with_the_first_such(paths):
+    pairs = [(first, second) for second in range(len(paths)) for first in range(second) if overlap(paths[first], paths[second])]
+    assert first_conflict(paths) == (pairs[0] if pairs else None)
+
+
+def test_each_path_is_looked_at_once():
+    class Name(str):
+        __slots__ = ()
+        looks = 0
+
+        def __hash__(self):
+            Name.looks += 1
+            return super().__hash__()
+
+        def __eq__(self, other):
+            Name.looks += 1
+            return super().__eq__(other)
+
+    def looks(count):
+        Name.looks = 0
+        assert first_conflict([(Name(f"c{number}"),) for number in range(count)]) is None
+        return Name.looks
+
+    assert looks(1_000) <= 10 * looks(100) + 100

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
     from bayou.protocol.schema import DataType
     from bayou.spark.jvm.bridge import JavaObject, Jvm
-    from bayou.spark.jvm.columns import ChosenColumns, ExpressionList
+    from bayou.spark.jvm.columns import ChosenColumns
+    from bayou.spark.jvm.expression_list import ExpressionList
     from bayou.spark.jvm.row_changes import Pairs
 
 _STORE_POLICY = "spark.sql.storeAssignmentPolicy"

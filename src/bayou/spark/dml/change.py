@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from bayou.spark.dml.condition import RowCondition
     from bayou.spark.dml.files import ChosenFiles
     from bayou.spark.jvm.bridge import JavaObject
-    from bayou.spark.jvm.columns import ExpressionList
+    from bayou.spark.jvm.expression_list import ExpressionList
     from bayou.spark.jvm.row_changes import Expressions
     from bayou.spark.own_frames import OwnFrames
 

@@ -19,7 +19,7 @@ from bayou.spark.dml.values_in_sql import values_in_sql
 from bayou.spark.jvm import commands, nodes, row_changes
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.callbacks import BiFunction
-from bayou.spark.jvm.columns import ExpressionList, Named
+from bayou.spark.jvm.expression_list import ExpressionList, Named
 from bayou.spark.jvm.row_changes import Pairs
 from bayou.spark.jvm.session import session_of
 

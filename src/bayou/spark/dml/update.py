@@ -22,7 +22,8 @@ from bayou.spark.dml.rewrite import write_rows
 from bayou.spark.dml.row_counts import check_written
 from bayou.spark.dml.touched_rows import count_touched, find_touched
 from bayou.spark.dml.vectors import count_live, mark_rows
-from bayou.spark.jvm.columns import ChosenColumns, ExpressionList, names_of_output, select
+from bayou.spark.jvm.columns import ChosenColumns, select
+from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
 from bayou.spark.new_files import delete_files

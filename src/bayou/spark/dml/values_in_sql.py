@@ -17,7 +17,7 @@ from bayou.protocol.schema import ArrayType, MapType, StructType
 from bayou.spark.dml.defaults import default_of
 from bayou.spark.expressions import path_of
 from bayou.spark.jvm import nodes, row_changes
-from bayou.spark.jvm.columns import ExpressionList
+from bayou.spark.jvm.expression_list import ExpressionList
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot

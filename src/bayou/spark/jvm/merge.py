@@ -11,7 +11,8 @@ from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
 
 from bayou.spark.jvm.callbacks import FAILED_CALL
-from bayou.spark.jvm.columns import ExpressionList, aliased_values, ids_of_output
+from bayou.spark.jvm.columns import aliased_values
+from bayou.spark.jvm.expression_list import ExpressionList, ids_of_output
 from bayou.spark.jvm.relation import dataset, struct_type
 from bayou.spark.jvm.row_changes import assignments_of, written
 from bayou.spark.jvm.session import java_session

@@ -14,7 +14,7 @@ from bayou.spark.jvm import columns
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.callbacks import FAILED_CALL
-from bayou.spark.jvm.columns import ExpressionList
+from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
 from bayou.spark.jvm.nodes import expression
 from bayou.spark.jvm.parser import sparks_parser
 from bayou.spark.jvm.relation import dataset, struct_type
@@ -267,12 +267,12 @@ def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
         jvm: the bridge.
         relation: the node; where the table is cached, the one that Spark puts in its place.
     """
-    names = columns.names_of_output(jvm, relation.output())
+    names = names_of_output(jvm, relation.output())
     if relation.getClass().getSimpleName() == "InMemoryRelation":
         relation = jvm.static("bayou.Plans").cached(relation)
     while relation.getClass().getSimpleName() in ("SubqueryAlias", "View", "Project"):
         relation = relation.children().head()
-    if relation.getClass().getSimpleName() != "LogicalRelation" or names != columns.names_of_output(jvm, relation.output()):
+    if relation.getClass().getSimpleName() != "LogicalRelation" or names != names_of_output(jvm, relation.output()):
         return None
     found = relation.relation()
     if found.getClass().getName() != "bayou.DeltaTable":

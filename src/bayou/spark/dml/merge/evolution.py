@@ -49,6 +49,22 @@ def evolved_schema(
     return merge_schemas(table, given, widening=widening, keep_existing_type=True, table_uri=uri, version=version)
 
 
+def lacks_fields(given: StructField, field: StructField) -> bool:
+    """Whether a struct of the source lacks fields that the table's has, at some depth.
+
+    Args:
+        given: the source's field.
+        field: the table's.
+    """
+    if not isinstance(given.type, StructType) or not isinstance(field.type, StructType):
+        return False
+    for inner in field.type.fields:
+        found = given.type.field(inner.name)
+        if found is None or lacks_fields(found, inner):
+            return True
+    return False
+
+
 def _only(source: StructType, paths: list[Path]) -> StructType:
     """What the source has of some paths."""
     below: defaultdict[str, list[Path]] = defaultdict(list)

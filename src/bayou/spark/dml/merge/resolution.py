@@ -20,10 +20,10 @@ from bayou.spark.column_references import refuse_widened
 from bayou.spark.dml.assignments import assignments_of, typed_assignments
 from bayou.spark.dml.defaults import default_of
 from bayou.spark.dml.merge.clauses import Action, Kind
-from bayou.spark.dml.merge.evolution import evolved_schema
+from bayou.spark.dml.merge.evolution import evolved_schema, lacks_fields
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes, row_changes
-from bayou.spark.jvm.columns import Named
+from bayou.spark.jvm.expression_list import Named
 from bayou.spark.types import as_nullable, readable_schema
 from bayou.spark.write_target import merge_widening
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from bayou.spark.dml.assignments import Assignment
     from bayou.spark.dml.merge.clauses import Clause
     from bayou.spark.jvm.bridge import JavaObject, Jvm
-    from bayou.spark.jvm.columns import ExpressionList
+    from bayou.spark.jvm.expression_list import ExpressionList
 
     Pairs = list[tuple[Any, Any]]
 
@@ -235,7 +235,7 @@ class Resolver:
             if self._evolves or above or generation_expression(field) or is_identity(field) or CURRENT_DEFAULT in field.metadata:
                 return []
             raise self._unresolved(f"Cannot resolve {field.name} in {clause.action.value.upper()} clause", source.names)
-        if clause.action is Action.UPDATE and self._evolves and _lacks_fields(given, field):
+        if clause.action is Action.UPDATE and self._evolves and lacks_fields(given, field):
             assert isinstance(field.type, StructType)  # noqa: S101  (what lacks fields is a struct)
             assert isinstance(given.type, StructType)  # noqa: S101
             return [pair for inner in field.type.fields for pair in self._star(clause, inner, given.type, path)]
@@ -392,14 +392,3 @@ class _Found:
     condition: JavaObject
     conditions: list[JavaObject | None]
     pairs: list[row_changes.Pairs]
-
-
-def _lacks_fields(given: StructField, field: StructField) -> bool:
-    """Whether a struct of the source lacks fields that the table's has, at some depth."""
-    if not isinstance(given.type, StructType) or not isinstance(field.type, StructType):
-        return False
-    for inner in field.type.fields:
-        found = given.type.field(inner.name)
-        if found is None or _lacks_fields(found, inner):
-            return True
-    return False

@@ -15,7 +15,7 @@ from bayou.spark.expressions import by_logical_name, from_catalyst, path_of
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes
 from bayou.spark.jvm.adapters import described
-from bayou.spark.jvm.columns import ExpressionList
+from bayou.spark.jvm.expression_list import ExpressionList
 from bayou.spark.jvm.session import memory_bytes
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from bayou.spark.dml.merge.actions import ACTION
 from bayou.spark.dml.merge.clauses import Action
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes
-from bayou.spark.jvm.columns import ChosenColumns, ExpressionList, names_of_output, select
+from bayou.spark.jvm.columns import ChosenColumns, select
+from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
 from bayou.spark.stored_expressions import check_stored
@@ -92,12 +93,12 @@ class _TableColumns(Mapping[str, Column]):
     """The table's columns by their names in lower case, each made when it is asked for: most are not."""
 
     def __init__(self, jvm: Jvm, output: ExpressionList, places: Mapping[str, int]) -> None:
-        self._jvm = jvm
+        self._bridge = jvm
         self._output = output
         self._places = places
 
     def __getitem__(self, name: str) -> Column:
-        return nodes.column(self._jvm, self._output[self._places[name]])
+        return nodes.column(self._bridge, self._output[self._places[name]])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
@@ -125,7 +126,7 @@ class WrittenColumns:
         schema = merge.resolution.schema
         self._fields = [f for f in readable_schema(schema).fields if f.name.lower() not in omitted]
         self._table: Mapping[str, StructField] = {field.name: field for field in schema.fields}
-        self._jvm = jvm
+        self._bridge = jvm
         output = merge.resolution.sides.target.output()
         self._output = ExpressionList.output(jvm, output)
         self._places = {name.lower(): place for place, name in enumerate(names_of_output(jvm, output))}
@@ -141,7 +142,7 @@ class WrittenColumns:
             copies: whether there are rows among them that have no new values.
             beside: further columns, made of the joined rows.
         """
-        columns = ChosenColumns(self._jvm, joined.sparkSession)
+        columns = ChosenColumns(self._bridge, joined.sparkSession)
         matches: dict[int, int] = {}
         for field in self._fields:
             self._add(field, columns, matches, copies=copies)
@@ -153,7 +154,7 @@ class WrittenColumns:
             F.expr(self._recomputed(field, computed[field.name])) if field.name in computed else (field.name,)
             for field in self._fields
         )
-        return select(self._jvm, rows, [*new, *((name,) for name in rows.columns[len(self._fields) : -1])])
+        return select(self._bridge, rows, [*new, *((name,) for name in rows.columns[len(self._fields) : -1])])
 
     def changed_by(self, clauses: Iterable[int]) -> dict[str, Column]:
         """The columns that get new values by some clauses, as the table has them before."""

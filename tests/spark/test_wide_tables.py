@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a statement asks of the JVM does not grow with the number of columns: a round trip for each would cost minutes."""
+
+from __future__ import annotations
+
+import pytest
+from tests.spark.counting import py4j_calls
+
+import bayou
+
+FEW, SOME, MANY = 20, 200, 2_000
+
+
+def columns(count, first=0):
+    """Numbers and texts; the first one is the key."""
+    kinds = (f"cast({number} + id as {'bigint' if number % 2 else 'string'}) c{number}" for number in range(1, count))
+    return [f"id + {first} as c0", *kinds]
+
+
+@pytest.fixture
+def wide(spark, tmp_path):
+    """Makes a table of rows 0 and 1, and of 1 and 2 as a source: of (columns, properties) the table and the source."""
+
+    def make(count, **properties):
+        path = str(tmp_path / f"{count}{''.join(properties)}")
+        options = {f"delta.{name}": "true" for name in properties}
+        spark.range(0, 2, 1, 1).selectExpr(*columns(count)).write.format("delta").options(**options).save(path)
+        return bayou.DeltaTable.forPath(spark, path), spark.range(0, 2, 1, 1).selectExpr(*columns(count, first=1))
+
+    return make
+
+
+def upsert(table, source):
+    merge = table.alias("t").merge(source.alias("s"), "t.c0 = s.c0")
+    return merge.whenMatchedUpdateAll().whenNotMatchedInsertAll()
+
+
+def evolving_upsert(table, source):
+    return upsert(table, source.selectExpr("*", "1 as extra")).withSchemaEvolution()
+
+
+def named_upsert(table, source):
+    values = {name: f"s.{name}" for name in source.columns}
+    merge = table.alias("t").merge(source.alias("s"), "t.c0 = s.c0")
+    return merge.whenMatchedUpdate(set=values).whenNotMatchedInsert(values=values)
+
+
+def update_of_all(table, source):
+    return table.plan_update("c0 = 1", {name: name for name in source.columns})
+
+
+STATEMENTS = {
+    "upsert": lambda table, source: upsert(table, source).plan(),
+    "evolving upsert": lambda table, source: evolving_upsert(table, source).plan(),
+    "upsert by names": lambda table, source: named_upsert(table, source).plan(),
+    "update of one": lambda table, _: table.plan_update("c0 = 1", {"c1": "7"}),
+    "update of all": update_of_all,
+    "delete": lambda table, _: table.plan_delete("c0 = 1"),
+}
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_planning_takes_the_same_number_of_calls_for_few_columns_and_for_many(spark, wide, statement):
+    tables = {count: wide(count) for count in (FEW, MANY)}
+
+    def calls(count):
+        with py4j_calls(spark) as counted:
+            STATEMENTS[statement](*tables[count])
+        return counted.value
+
+    for count in (FEW, MANY):  # what is looked up once, for the JVM or for a snapshot, is not to be counted
+        calls(count)
+    few, many = (min(calls(count) for _ in range(2)) for count in (FEW, MANY))
+    assert few == many
+
+
+@pytest.mark.parametrize("properties", [{}, {"enableDeletionVectors": True}], ids=["files", "vectors"])
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_running_takes_less_than_a_call_for_each_column(spark, wide, statement, properties):
+    def calls(count):
+        change = STATEMENTS[statement](*wide(count, **properties))
+        with py4j_calls(spark) as counted:
+            change.run()
+        return counted.value
+
+    calls(FEW)
+    assert abs(calls(SOME) - calls(FEW + 1)) < SOME // 2
+
+
+def test_every_column_of_a_wide_row_gets_its_own_value(spark, wide):
+    table, source = wide(SOME)
+    upsert(table, source).execute()
+    table.update("c0 = 2", {name: f"concat({name}, 'x')" for name in source.columns[2::2]})
+    found = {row["c0"]: row for row in table.toDF().collect()}
+    before, changed, new = found[0], found[1], found[2]
+    for number in range(1, SOME):
+        kind, end = (int, 0) if number % 2 else (str, "x")
+        assert (before[f"c{number}"], changed[f"c{number}"]) == (kind(number), kind(number))
+        assert new[f"c{number}"] == kind(number + 1) + end
