@@ -87,6 +87,19 @@ def test_running_takes_less_than_a_call_for_each_column(spark, wide, statement, 
     assert abs(calls(SOME) - calls(FEW + 1)) < SOME // 2
 
 
+def test_a_write_by_partition_takes_less_than_a_call_for_each_column(spark, tmp_path):
+    def calls(count):
+        path = str(tmp_path / str(count))
+        rows = spark.range(0, 2, 1, 1).selectExpr(*columns(count))
+        rows.write.format("delta").partitionBy("c1").save(path)
+        with py4j_calls(spark) as counted:
+            rows.write.format("delta").mode("append").save(path)
+        return counted.value
+
+    calls(FEW)
+    assert abs(calls(SOME) - calls(FEW + 1)) < SOME // 2
+
+
 def test_every_column_of_a_wide_row_gets_its_own_value(spark, wide):
     table, source = wide(SOME)
     upsert(table, source).execute()

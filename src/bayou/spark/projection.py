@@ -16,6 +16,7 @@ from bayou.protocol.schema import as_nullable
 from bayou.protocol.sql_text import column_sql, parenthesised, quoted_name
 from bayou.spark.alignment import AlignedColumn, aligned, cast_sql, same_names_and_types, selected
 from bayou.spark.change_rows import FATE, BesideColumns, Fate, with_changes
+from bayou.spark.jvm.columns import select
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.relation import evaluated
 from bayou.spark.jvm.session import java_session
@@ -222,7 +223,7 @@ class Projection:
         if target.maps_columns:
             return _mapped(frame, kept, partitioned, others)
         columns = (_partition_text(f) if f.name.lower() in partitioned else quoted_name(f.name) for f in kept)
-        return frame.selectExpr(*columns, *others)
+        return select(self._bridge, frame, [*columns, *others])
 
 
 def _mapped(frame: DataFrame, fields: Sequence[StructField], partitioned: set[str], others: Sequence[str]) -> DataFrame:

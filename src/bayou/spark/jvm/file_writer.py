@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from bayou.errors import SessionError
 from bayou.spark.jvm.adapters import SINK_LOG, Adapters
 from bayou.spark.jvm.callbacks import Block
+from bayou.spark.jvm.expression_list import names_of_output
 from bayou.spark.jvm.relation import observed, plan_of
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _with_settings(jvm: Jvm, session: JavaObject, open_files: int | None) -> Jav
 def _call_writer(jvm: Jvm, session: JavaObject, frame: DataFrame, job: WriteJob, log: JavaObject) -> None:
     plan = plan_of(frame)
     output = plan.output()
-    attributes = {attribute.name(): attribute for attribute in jvm.list_of(output)} if job.partition_by else {}
+    places = {name: place for place, name in enumerate(names_of_output(jvm, output))} if job.partition_by else {}
     spec = jvm.java_class(f"{_DATASOURCES}.FileFormatWriter$OutputSpec")
     configuration = _configuration(jvm, session, job)
     jvm.call(
@@ -139,7 +140,7 @@ def _call_writer(jvm: Jvm, session: JavaObject, frame: DataFrame, job: WriteJob,
         _commit_protocol(jvm, job.root, log),
         jvm.construct(spec, job.root, jvm.scala_map({}), output),
         configuration,
-        jvm.seq(attributes[name] for name in job.partition_by),
+        jvm.seq(output.apply(places[name]) for name in job.partition_by),
         jvm.none,
         jvm.seq([]),
         jvm.scala_map(dict(job.options)),
