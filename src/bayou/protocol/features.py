@@ -15,6 +15,7 @@ from bayou.errors import UnsupportedFeatureError, UnsupportedProtocolError
 from bayou.protocol import properties
 from bayou.protocol.actions import Metadata, Protocol
 from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType, parse_schema
+from bayou.protocol.stats import collated_fields
 
 MAX_READER_VERSION: Final = 3
 MAX_WRITER_VERSION: Final = 7
@@ -353,10 +354,14 @@ def write_obstacles(protocol: Protocol, metadata: Metadata) -> Iterator[str]:
     for name in sorted(named):
         if name not in FEATURES or FEATURES[name].write_blocked(metadata, schema):
             yield name
+    if not named.intersection(_COLLATIONS) and any(collated_fields(schema)):
+        yield _COLLATIONS[0]  # whatever the protocol lists: not every Spark compares as the table asks
     for key in _OBSTACLE_PROPERTIES:
         if key.read(metadata.configuration):
             yield key.key
 
+
+_COLLATIONS: Final = ("collations", "collations-preview")
 
 _OBSTACLE_PROPERTIES: Final = (
     properties.SYMLINK_MANIFEST,

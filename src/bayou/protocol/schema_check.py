@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from bayou.errors import InvalidSchemaError
 from bayou.protocol.partition_values import decimal_type
 from bayou.protocol.schema import ArrayType, MapType, StructType
+from bayou.protocol.stats import collated_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -139,6 +140,7 @@ def check_types(schema: StructType, table: str | None, *, version: int | None = 
     """
     primitives = ((".".join(path), kind) for path, kind in walk(schema) if isinstance(kind, str))
     unsupported = {path: kind for path, kind in primitives if not is_supported(kind)}
+    unsupported |= {field.name: "text with a collation" for field in collated_fields(schema) if field.name not in unsupported}
     if unsupported:
         listed = ", ".join(f"{path!r} is {kind}" for path, kind in unsupported.items())
         message = f"Found columns using unsupported data types: {listed}"

@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidOptionError
 from bayou.protocol import instants, partition_values, properties
-from bayou.protocol.schema import StructField, leaves
+from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from bayou.protocol.schema import DataType, StructType
+    from bayou.protocol.schema import DataType
+
+COLLATIONS = "__COLLATIONS"
+"""The metadata of a field whose strings are compared by a collation: byte order says nothing about it."""
 
 NUM_INDEXED_COLUMNS = "delta.dataSkippingNumIndexedCols"
 STATS_COLUMNS = "delta.dataSkippingStatsColumns"
@@ -34,8 +37,6 @@ _BOUNDED_TYPES = frozenset({*partition_values.INTEGER_BITS, "float", "double", "
 _NO_DATA_TYPES = ("void", "null")
 # A type whose statistics are null counts alone.
 _UNBOUNDED_TYPE = "binary"
-# The metadata of a field whose strings are compared by a collation: byte order says nothing about it.
-_COLLATIONS = "__COLLATIONS"
 # The metadata of a field whose type was widened, with the types that it had.
 _TYPE_CHANGES = "delta.typeChanges"
 _ASCII_MAX = "\x7f"
@@ -95,7 +96,34 @@ def statistics_type(field: StructField) -> str | None:
 def is_collated(field: StructField) -> bool:
     """Whether a leaf's strings are compared by a collation, whose order is not that of the bytes."""
     is_named = isinstance(field.type, str) and "collate" in field.type.lower()
-    return is_named or bool(field.metadata.get(_COLLATIONS))
+    return is_named or bool(field.metadata.get(COLLATIONS))
+
+
+def collated_fields(data_type: DataType) -> Iterator[StructField]:
+    """The fields at every depth of which texts are compared by a collation, those of elements, keys and values among them."""
+    match data_type:
+        case StructType(fields):
+            for field in fields:
+                if is_collated(field) or _names_collation(field.type):
+                    yield field
+                yield from collated_fields(field.type)
+        case ArrayType(element, _):
+            yield from collated_fields(element)
+        case MapType(key, value, _):
+            yield from collated_fields(key)
+            yield from collated_fields(value)
+        case _:
+            return
+
+
+def _names_collation(data_type: DataType) -> bool:
+    match data_type:
+        case ArrayType(element, _):
+            return _names_collation(element)
+        case MapType(key, value, _):
+            return _names_collation(key) or _names_collation(value)
+        case _:
+            return isinstance(data_type, str) and "collate" in data_type.lower()
 
 
 def has_bounds(data_type: str) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from bayou.errors import InvalidOptionError, InvalidSchemaError, TableNotFoundError, UnsupportedFeatureError
+from bayou.errors import InvalidOptionError, InvalidSchemaError, TableNotFoundError
 from bayou.log.active import active_transaction
 from bayou.log.delta_log import open_log
 from bayou.log.log_jobs import jobs_for
@@ -19,16 +19,16 @@ from bayou.protocol.column_defaults import defaults
 from bayou.protocol.features import check_readable
 from bayou.protocol.schema import StructField, StructType, schema_to_json
 from bayou.protocol.sql_text import quoted_name
-from bayou.protocol.type_widening import unsupported_changes
 from bayou.spark.catalog_columns import catalog_schema
 from bayou.spark.change_request import bounds_of
 from bayou.spark.change_scan import FEED_NAMES, pin
 from bayou.spark.default_checks import harmless_defaults
 from bayou.spark.jvm.relation import BareTable, bare_relation, dataset
 from bayou.spark.jvm.session import java_session
+from bayou.spark.readable_types import check_types
 from bayou.spark.row_ids import tells_row_ids
 from bayou.spark.scan import PlannedScan, Scan
-from bayou.spark.types import kinds, readable_schema, spark_data_type
+from bayou.spark.types import readable_schema, spark_data_type
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 PINNED_VERSION = "__bayou_version"
 """The option by which an entry of the catalog stands for one version of a table, whatever else a query says."""
 _HADOOP_PREFIXES = ("fs.", "dfs.")
-_FIRST_SPARK_WITH_VARIANT = (4, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,38 +155,6 @@ def resolve(application: Application, session: JavaObject, request: TableRequest
     check_readable(snapshot.protocol, snapshot.table_uri, snapshot.version)
     check_types(application, snapshot)
     return replace(request, version=version, timestamp=None), snapshot
-
-
-def check_types(application: Application, snapshot: Snapshot, *, is_read: bool = True) -> None:
-    """Refuses a table with a type that this Spark has not got, or with files of a type that is not the column's nor narrower.
-
-    Args:
-        application: the application.
-        snapshot: the table.
-        is_read: whether its columns stay, so that its files have to be read as them.
-
-    Raises:
-        UnsupportedFeatureError: it has one.
-    """
-    for column, old, new in unsupported_changes(snapshot.schema, snapshot.protocol) if is_read else ():
-        raise UnsupportedFeatureError(
-            "Unable to operate on this table because an unsupported type change was applied. "
-            f"Field {column} was changed from {old} to {new}.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            features=["typeWidening"],
-            error_class="DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA",
-            sql_state="0AKDC",
-            next_step="read a version before the change, or use what changed the type.",
-        )
-    if application.jvm.spark_version < _FIRST_SPARK_WITH_VARIANT and "variant" in set(kinds(snapshot.schema)):
-        raise UnsupportedFeatureError(
-            f"Spark {'.'.join(map(str, application.jvm.spark_version))} has no variant type.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            features=["variantType"],
-            next_step="read the table on Spark 4.0 or later.",
-        )
 
 
 def check_has_columns(snapshot: Snapshot) -> None:

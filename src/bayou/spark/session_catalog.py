@@ -22,7 +22,8 @@ from bayou.spark.insert_columns import evolved_columns
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.relation import aligned_rows
 from bayou.spark.jvm.session import java_session, session_of, settings_of
-from bayou.spark.reader import PINNED_VERSION, TableRequest, check_types, is_table, relation
+from bayou.spark.readable_types import check_types
+from bayou.spark.reader import PINNED_VERSION, TableRequest, is_table, relation
 from bayou.spark.set_location import set_location
 from bayou.spark.statements import InsertStatement, TableStatement
 from bayou.spark.table_place import place_of, refuse_other_files, refuse_other_place

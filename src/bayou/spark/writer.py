@@ -33,7 +33,7 @@ from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.new_files import NO_FILES, delete_files, write_new_files
 from bayou.spark.overwrite import replaced_partitions
 from bayou.spark.progress import operation
-from bayou.spark.reader import check_types
+from bayou.spark.readable_types import check_types
 from bayou.spark.session_transaction import session_transaction
 from bayou.spark.types import as_table_has, readable_schema
 from bayou.spark.write_settings import REPLAYED, spend_batch, with_settings

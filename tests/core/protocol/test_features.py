@@ -16,9 +16,11 @@ from bayou.protocol.features import (
     write_obstacles,
     writer_features,
 )
-from bayou.protocol.schema import StructField, StructType, schema_to_json
+from bayou.protocol.schema import ArrayType, StructField, StructType, schema_to_json
 
 PLAIN = StructType((StructField("id", "long"),))
+
+COLLATED = StructField("c", "string", metadata={"__COLLATIONS": {"c": "ICU.UNICODE"}})
 
 
 def table(schema=PLAIN, **configuration):
@@ -184,6 +186,8 @@ def test_other_tables_take_files_too(protocol, metadata):
     ("protocol", "metadata", "reason"),
     [
         (features("collations", "domainMetadata", reader=False), table(), "collations"),
+        (Protocol(1, 2), table(StructType((COLLATED,))), "collations"),
+        (Protocol(1, 2), table(StructType((StructField("l", ArrayType("string collate UNICODE")),))), "collations"),
         (features("icebergCompatV2", reader=False), table(), "icebergCompatV2"),
         (features("somethingNew", reader=False), table(), "somethingNew"),
         (

@@ -24,6 +24,8 @@ def refusal(schema, partition_columns=(), **rules):
     return caught.value
 
 
+UNSUPPORTED = "DELTA_UNSUPPORTED_DATA_TYPES"
+COLLATED = {"__COLLATIONS": {"c": "spark.UTF8_LCASE"}}
 REQUIRED = StructType((StructField("x", "long", nullable=False),))
 
 
@@ -55,6 +57,8 @@ def test_a_schema_of_every_supported_type_is_taken():
         (named("__Delta_internal_row_index"), "DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED", ("__Delta_internal_row_index",)),
         (struct(a="long", t="interval day to second"), "DELTA_UNSUPPORTED_DATA_TYPES", ("t",)),
         (struct(a="decimal(39,0)", b=ArrayType("time(6)")), "DELTA_UNSUPPORTED_DATA_TYPES", ("a", "b.element")),
+        (StructType((StructField("c", "string", metadata=COLLATED),)), UNSUPPORTED, ("c",)),
+        (struct(m=MapType("long", StructType((StructField("c", ArrayType("string"), metadata=COLLATED),)))), UNSUPPORTED, ("c",)),
         (struct(a="long", l=ArrayType("void")), "DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_TYPE", ("l",)),
         (struct(a="long", m=MapType("long", "null")), "DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_TYPE", ("m",)),
         (struct(l=ArrayType(struct(a="long", v="void"))), "DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_TYPE", ("l",)),

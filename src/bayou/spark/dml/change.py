@@ -24,7 +24,7 @@ from bayou.spark.dml.condition import row_condition
 from bayou.spark.dml.files import choose_files
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.session import java_session, settings_of
-from bayou.spark.reader import check_types
+from bayou.spark.readable_types import check_types
 from bayou.spark.row_ids import RowIdColumns
 from bayou.spark.scan import EVERY_FILE, Scan, is_file_metadata
 from bayou.spark.scan import METADATA as FILE_METADATA

@@ -77,6 +77,15 @@ def struct_type(jvm: Jvm, json_text: str) -> JavaObject:
     return jvm.static("org.apache.spark.sql.types.DataType").fromJson(for_spark(json_text))
 
 
+def knows_type(jvm: Jvm, json_text: str) -> bool:
+    """Whether this Spark has all types, and all collations, of a schema's JSON."""
+    try:
+        struct_type(jvm, json_text)
+    except Exception:  # noqa: BLE001  (Spark has several exceptions for it, and PySpark further ones for these)
+        return False
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class FileRelation:
     """Files that Spark's own Parquet reader reads as a relation.

@@ -18,7 +18,8 @@ from bayou.protocol.features import check_readable
 from bayou.protocol.schema import parse_schema, schema_to_json
 from bayou.spark.jvm.session import session_of, settings_of
 from bayou.spark.jvm.streaming import stream_source
-from bayou.spark.reader import check_types, is_table, storage_options_of
+from bayou.spark.readable_types import check_types
+from bayou.spark.reader import is_table, storage_options_of
 from bayou.spark.streaming.stream_reader import Reading, StreamReader
 from bayou.spark.types import incompatible, readable_schema
 from bayou.spark.unknown_options import report_unknown_of_stream
