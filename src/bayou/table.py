@@ -24,6 +24,7 @@ from bayou.spark.reader import read as read_request
 from bayou.spark.session import enable
 from bayou.spark.table_alterations import TableAlterations
 from bayou.spark.table_rows import TableRows
+from bayou.spark.unknown_options import report_unknown_of_read
 from bayou.spark.write_request import WriteRequest
 from bayou.spark.writer import WriteResult
 from bayou.spark.writer import write as write_request
@@ -78,6 +79,7 @@ def read(
     enable(spark)
     travel = {"versionAsOf": version, "timestampAsOf": timestamp}
     request = TableRequest.from_options({**options, **change_options(changes), **travel, "path": path})
+    report_unknown_of_read(options, request.path)
     return (net_changes if net else read_request)(Application.of(spark), spark, request)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bayou.protocol import properties
 from bayou.protocol.feature_matrix import feature_matrix
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +57,19 @@ def test_no_setting_is_in_both_tables():
     names = [{*re.findall(r"^\| `([^`]+)`", part, re.MULTILINE)} for part in (honoured, ignored.split("\n## ")[0])]
     assert all(names)
     assert not names[0] & names[1]
+
+
+def test_a_property_is_called_without_effect_where_no_code_reads_it_and_nowhere_else():
+    checked = {"properties.py", "property_values.py"}  # every property is in these
+    files = [file for file in (ROOT / "src").rglob("*.py") if file.name not in checked]
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in files]
+    used = {node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    unread = {
+        each.key for name, each in vars(properties).items() if isinstance(each, properties.TableProperty) and name not in used
+    }
+    section = text_of("docs/settings.md").split("\n## Table properties without effect\n")[1].split("\n## ")[0]
+    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    assert {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)} == unread
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

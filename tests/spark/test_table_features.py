@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from decimal import Decimal
@@ -18,7 +17,6 @@ import bayou
 from bayou import DeltaTable
 from bayou.errors import InvalidOptionError, InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
 from bayou.protocol.actions import Protocol
-from bayou.spark import unknown_options
 from bayou.testing.table_builder import TableBuilder
 
 DEFAULTS = ("delta.feature.allowColumnDefaults", "supported")
@@ -257,22 +255,6 @@ def test_a_table_without_columns_gets_them_later(spark, table_path, tmp_path):
         spark.conf.unset("spark.databricks.delta.createEmptySchemaTable.enabled")
     with pytest.raises(InvalidSchemaError):
         DeltaTable.replace(spark).location(table_path).execute()
-
-
-def test_an_option_that_means_nothing_is_told_once(spark, table, caplog, monkeypatch):
-    monkeypatch.setattr(unknown_options, "_told", set())
-    with caplog.at_level(logging.WARNING, "bayou"):
-        for name in ("mergeScema", "MERGESCEMA", "checkpointLocation", "delta.x", "fs.s3a.x"):
-            unknown_options.report_unknown([name, "path", "txnAppId"], "/t")
-    (record,) = caplog.records
-    assert (
-        record.getMessage()
-        == "the write option 'mergeScema' means nothing and is passed over (table: /t); did you mean mergeSchema?"
-    )
-    with caplog.at_level(logging.WARNING, "bayou"):
-        append(spark.sql("select 4L id, 'n4' name"), table, myOption="1")
-    assert "myOption" in caplog.records[-1].getMessage() or "myoption" in caplog.records[-1].getMessage()
-    assert len(rows(table)) == 4
 
 
 def test_types_are_read_the_same_way_for_new_tables_and_those_that_are_there(spark, table_path):

@@ -17,6 +17,7 @@ from bayou.spark.jvm.session import session_of
 from bayou.spark.streaming.sink import sink_of
 from bayou.spark.streaming.source import schema_of, source_of
 from bayou.spark.types import incompatible
+from bayou.spark.unknown_options import report_unknown_of_read
 from bayou.spark.write_request import PARTITION_COLUMNS_OPTION, WriteRequest
 from bayou.spark.writer import write
 
@@ -59,6 +60,7 @@ class Provider:
         if all(name.lower() != "path" for name in given):
             given["path"] = self._path_in_sql(origin)
         request = reader.TableRequest.from_options(given)
+        report_unknown_of_read(given, request.path)
         relation = reader.relation(self._application, session, request, scala_options)
         if schema is not None:
             self._check_schema(schema, relation, request.path)

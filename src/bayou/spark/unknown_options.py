@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of a writer that mean nothing: told once in the log of the process, and passed over.
+"""Options of a reader or a writer that mean nothing: told once in the log of the process, and passed over.
 
 Source: delta-spark's `DeltaOptions.verifyOptions`, which records such options and goes on.
 """
@@ -18,21 +18,27 @@ from bayou.log.streaming.options import option_names
 _NAMES: Final = (
     *("path", "mergeSchema", "overwriteSchema", "replaceWhere", "replaceOn", "replaceUsing", "partitionOverwriteMode"),
     "useNullIntolerantEqualityWithDPO",
-    *("dataChange", "optimizeWrite", "userMetadata", "txnAppId", "txnVersion", "clusterBy", "writePartitionColumns"),
-    *("compression", "maxRecordsPerFile", "parquetOutputTimestampType", "datetimeRebaseMode", "int96RebaseMode"),
+    *("dataChange", "optimizeWrite", "userMetadata", "txnAppId", "txnVersion", "clusterBy", "compression", "maxRecordsPerFile"),
 )
 """What writers have."""
+_OF_READS: Final = (
+    *("path", "versionAsOf", "timestampAsOf", "readChangeFeed", "readChangeData"),
+    *("startingVersion", "startingTimestamp", "endingVersion", "endingTimestamp"),
+)
+"""What readers have that are no streams."""
 _OF_STREAMS: Final = ("path", *option_names())
 """What streams that read a table have."""
 _OF_OTHERS: Final = frozenset(
     name.lower()
     for name in (
+        *_OF_READS,
         *_OF_STREAMS,
-        *("checkpointLocation", "queryName", "targetAlias", "endingVersion", "endingTimestamp", "versionAsOf", "timestampAsOf"),
+        *("checkpointLocation", "queryName", "targetAlias"),
+        "serialization.format",  # Hive's catalog puts it beside the path of every table
     )
 )
 """What readers and streams have: a program may give the same options to all of them."""
-_PREFIXES: Final = ("delta.", "parquet.", "fs.", "dfs.", "spark.", "__")
+_PREFIXES: Final = ("delta.", "parquet.", "fs.", "dfs.", "__")
 
 _logger = logging.getLogger("bayou")
 _told: set[str] = set()
@@ -47,6 +53,16 @@ def report_unknown(names: Iterable[str], table: str) -> None:
         table: the table's path, for the message.
     """
     _report(names, table, "write", _NAMES, _OF_OTHERS)
+
+
+def report_unknown_of_read(names: Iterable[str], table: str) -> None:
+    """Warns of each option that no reader has, the first time that the process meets it.
+
+    Args:
+        names: the options' names, in any case.
+        table: the table's path, for the message.
+    """
+    _report(names, table, "read", _OF_READS, frozenset(name.lower() for name in _NAMES) | _OF_OTHERS)
 
 
 def report_unknown_of_stream(names: Iterable[str], table: str) -> None:

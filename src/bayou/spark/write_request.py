@@ -23,7 +23,7 @@ PARTITION_COLUMNS_OPTION = "__partition_columns"
 """Where Spark's `DataFrameWriter` puts the columns of `partitionBy`, as a JSON array."""
 MODES = ("append", "overwrite", "error", "errorifexists", "ignore")
 _HADOOP_PREFIXES = ("fs.", "dfs.")
-_WRITER_OPTIONS = ("compression", "maxrecordsperfile", "parquet.", "parquetoutputtimestamptype")
+_WRITER_OPTIONS = ("compression", "maxrecordsperfile", "parquet.")
 _CLUSTERING_COLUMNS_OPTION = "__clustering_columns"
 """Where Spark 4's `DataFrameWriter` puts the columns of `clusterBy`, as a JSON array of their names."""
 _CLUSTER_BY_OPTION = "clusterby"
