@@ -121,7 +121,7 @@ def _check_unique(staged: StagedActions, table: str) -> None:
     """Source: PROTOCOL.md, "Add File and Remove File"."""
     added = [canonical(each.path, table) for each in staged.adds]
     removed = [canonical(each.path, table) for each in staged.removes]
-    _check_paths(added, table)
+    _check_paths(staged, added, removed, table)
     added_keys = [_key(path, each) for path, each in zip(added, staged.adds, strict=True)]
     removed_keys = [_key(path, each) for path, each in zip(removed, staged.removes, strict=True)]
     _check_many(staged, added_keys, removed, table)
@@ -137,9 +137,15 @@ def _check_unique(staged: StagedActions, table: str) -> None:
             raise _twice(name, next(value for value, count in Counter(values).items() if count > 1), table)
 
 
-def _check_paths(paths: Sequence[str], table: str) -> None:
-    for path in paths:
-        if path.partition("/")[0] in _NO_FOLDERS and not path.startswith("/"):
+def _check_paths(staged: StagedActions, added: Sequence[str], removed: Sequence[str], table: str) -> None:
+    """Where a file lies that gets another vector, or a row id, is no choice of this commit: the log names it already."""
+    odd = {path: add for path, add in zip(added, staged.adds, strict=True) if path.partition("/")[0] in _NO_FOLDERS}
+    if not odd:
+        return
+    there = {*removed, *([] if staged.removed_files is None else staged.removed_files.paths(table).to_pylist())}
+    for path, add in odd.items():
+        keeps_rows = not add.data_change and path.startswith("../")
+        if not path.startswith("/") and path not in there and not keeps_rows:
             raise InvalidCommitError(
                 f"{path!r} is no path of a data file: it is not under the table, or in its log",
                 table=table,

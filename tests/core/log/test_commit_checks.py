@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pyarrow.compute as pc
 import pytest
 from tests.core.log.refused_commits import FIRST, SECOND, VECTORS, marked, refused, table
 
 from bayou.errors import InvalidCommitError, InvalidOptionError
 from bayou.protocol.actions import AddFile, RemoveFile, SetTransaction
+from bayou.testing.table_builder import add
 
 
 def test_a_path_is_added_once_and_removed_once_whatever_its_vectors():
@@ -34,6 +36,16 @@ def test_a_path_that_is_no_data_files_is_refused(path):
 @pytest.mark.parametrize("path", ["/elsewhere/p", "s3://bucket/p", "..a/b", "_delta_log_/x", "_change_data/x"])
 def test_a_path_elsewhere_is_taken_for_shallow_clones_have_such(path):
     assert table().log().transaction("CLONE").commit([AddFile(path, {}, 1, 1)]).version == 2
+
+
+@pytest.mark.parametrize("path", ["../other/p.parquet", "a/../../b", "%2E%2E/b"])
+def test_a_file_that_the_log_names_outside_of_the_table_gets_vectors_and_row_ids(path):
+    builder = table(VECTORS).commit(add(path))
+    with builder.log().transaction("DELETE") as transaction:
+        transaction.remove_files(transaction.files().filter(pc.equal(transaction.files()["path"], path)))
+        assert transaction.commit([marked(path, FIRST)]).version == 3
+    given = replace(marked(path, FIRST), data_change=False, base_row_id=1)
+    assert builder.log().transaction("ROW TRACKING BACKFILL").commit([given]).version == 4
 
 
 LIMIT = 1 << 63
