@@ -194,26 +194,54 @@ def test_views_and_other_tables_are_no_delta_tables(spark, name):
         assert caught.value.getErrorClass() == "DELTA_MISSING_DELTA_TABLE"
 
 
+INTEGERS = ("a", "INT")
 BAD = {
-    "neither name nor location": lambda b, _: b.addColumn("id", "INT"),
-    "an unknown type": lambda b, p: b.location(p).addColumn("id", "NUMBER"),
-    "an unknown function": lambda b, p: b.location(p).addColumn("a", "INT").addColumn("g", "INT", generatedAlwaysAs="my_udf(a)"),
-    "another type than the column's": lambda b, p: (
-        b.location(p).addColumn("a", "INT").addColumn("g", "INT", generatedAlwaysAs="a + 1L")
+    "neither name nor location": (
+        "DELTA_CREATE_TABLE_MISSING_TABLE_NAME_OR_LOCATION",
+        lambda b, _: b.addColumn(*INTEGERS),
     ),
-    "a column that is not there": lambda b, p: b.location(p).addColumn("g", "INT", generatedAlwaysAs="b"),
-    "an identity that is no BIGINT": lambda b, p: b.location(p).addColumn("g", "INT", generatedAlwaysAs=IdentityGenerator()),
-    "two columns of one name": lambda b, p: b.location(p).addColumn("a", "INT").addColumn("A", "INT"),
-    "a partition column that is not there": lambda b, p: b.location(p).addColumn("a", "INT").partitionedBy("x"),
-    "an unknown property": lambda b, p: b.location(p).addColumn("a", "INT").property("delta.nothing", "1"),
-    "a clustering column that is not there": lambda b, p: b.location(p).addColumn("a", "INT").clusterBy("x"),
+    "an unknown type": ("PARSE_SYNTAX_ERROR", lambda b, p: b.location(p).addColumn("id", "NUMBER")),
+    "an unknown function": (
+        "DELTA_UDF_IN_GENERATED_COLUMN",
+        lambda b, p: b.location(p).addColumn(*INTEGERS).addColumn("g", "INT", generatedAlwaysAs="my_udf(a)"),
+    ),
+    "another type than the column's": (
+        "DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH",
+        lambda b, p: b.location(p).addColumn(*INTEGERS).addColumn("g", "INT", generatedAlwaysAs="a + 1L"),
+    ),
+    "a column that is not there": (
+        "DELTA_INVALID_GENERATED_COLUMN_REFERENCES",
+        lambda b, p: b.location(p).addColumn("g", "INT", generatedAlwaysAs="b"),
+    ),
+    "an identity that is no BIGINT": (
+        "DELTA_IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE",
+        lambda b, p: b.location(p).addColumn("g", "INT", generatedAlwaysAs=IdentityGenerator()),
+    ),
+    "two columns of one name": (
+        "DELTA_DUPLICATE_COLUMNS_FOUND.METADATA_UPDATE",
+        lambda b, p: b.location(p).addColumn(*INTEGERS).addColumn("A", "INT"),
+    ),
+    "a partition column that is not there": (
+        "DELTA_PARTITION_COLUMN_NOT_FOUND",
+        lambda b, p: b.location(p).addColumn(*INTEGERS).partitionedBy("x"),
+    ),
+    "an unknown property": (
+        "DELTA_UNKNOWN_CONFIGURATION",
+        lambda b, p: b.location(p).addColumn(*INTEGERS).property("delta.nothing", "1"),
+    ),
+    "a clustering column that is not there": (
+        "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA",
+        lambda b, p: b.location(p).addColumn(*INTEGERS).clusterBy("x"),
+    ),
 }
 
 
 @pytest.mark.parametrize("what", BAD)
 def test_what_no_table_can_be_is_refused_before_there_is_one(spark, table_path, what):
-    with pytest.raises(DeltaError):
-        BAD[what](DeltaTable.create(spark), table_path).execute()
+    error_class, build = BAD[what]
+    with pytest.raises(DeltaError) as caught:
+        build(DeltaTable.create(spark), table_path).execute()
+    assert caught.value.getErrorClass() == error_class
     assert not Path(table_path, "_delta_log").exists()
 
 

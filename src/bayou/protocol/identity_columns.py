@@ -170,7 +170,9 @@ def generation_sql(column: IdentityColumn, row_number: str) -> str:
         InvalidSchemaError: there is no number left.
     """
     value = f"try_add({column.next_value}L, try_multiply({column.step}L, {row_number}))"
-    return f"coalesce({value}, CAST(raise_error('An identity column has no values left.') AS BIGINT))"
+    # A session may take backslashes in texts for what they are, so a name that needed one is left out.
+    name = "" if set(column.name) & {"'", "\\"} else f' "{column.name}"'
+    return f"coalesce({value}, CAST(raise_error('The identity column{name} has no values left.') AS BIGINT))"
 
 
 def raised_high_water_mark(column: IdentityColumn, extremes: Iterable[int | None]) -> int | None:

@@ -139,9 +139,10 @@ def test_a_sync_that_rounds_beyond_bigint_is_refused():
 
 
 def test_the_expression_counts_on_from_the_mark_and_stops_at_the_end_of_bigint():
-    assert generation_sql(column(1, -5, -4), "n") == (
-        "coalesce(try_add(-9L, try_multiply(-5L, n)), CAST(raise_error('An identity column has no values left.') AS BIGINT))"
-    )
+    stop = "raise_error('The identity column \"id\" has no values left.')"
+    assert generation_sql(column(1, -5, -4), "n") == f"coalesce(try_add(-9L, try_multiply(-5L, n)), CAST({stop} AS BIGINT))"
+    odd = IdentityColumn("it's", "it's", 1, 1, None)
+    assert "raise_error('The identity column has no values left.')" in generation_sql(odd, "n")
     assert row_number_sql(3) == "(spark_partition_id() + (monotonically_increasing_id() & 8589934591L) * 3L)"
 
 
