@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException
 from tests.spark.tables import ids, numbers_table
 
 import bayou
-from bayou.errors import DeltaError, InvalidSchemaError, TableExistsError, UnsupportedFeatureError
+from bayou.errors import DeltaError, InvalidOptionError, InvalidSchemaError, TableExistsError, UnsupportedFeatureError
 
 DEFAULTS = "spark.databricks.delta.properties.defaults."
 
@@ -160,3 +160,35 @@ def test_a_clustering_column_is_not_moved_out_of_the_columns_with_statistics(spa
     assert caught.value.getErrorClass() == "DELTA_CLUSTERING_COLUMN_MISSING_STATS"
     assert spark.table(name).columns == ["b", "a", "c"]
     spark.sql(f"alter table {name} alter column a first")
+
+
+@pytest.mark.smoke
+def test_show_partitions_lists_those_of_the_log(spark, names, table_path):
+    name = names[0]
+    spark.sql(f"create table {name} (id long, d date, P string) using delta partitioned by (d, P) location '{table_path}'")
+    assert spark.sql(f"show partitions {name}").collect() == []
+    spark.sql(f"insert into {name} values (1, date'2026-01-02', 'a/b'), (2, date'2026-01-02', null), (3, null, 'c=d')")
+    spark.sql(f"insert into {name} values (4, date'2026-01-02', null)")
+    null = "__HIVE_DEFAULT_PARTITION__"
+    wanted = ["d=2026-01-02/P=a%2Fb", f"d=2026-01-02/P={null}", f"d={null}/P=c%3Dd"]
+    for table in (name, f"delta.`{table_path}`"):
+        found = spark.sql(f"show partitions {table}")
+        assert found.columns == ["partition"]
+        assert sorted(row.partition for row in found.collect()) == sorted(wanted)
+    found = spark.sql(f"show partitions {name} partition (p = 'a/b')").collect()
+    assert [row.partition for row in found] == wanted[:1]
+    spark.sql(f"delete from {name} where p is null")
+    assert spark.sql(f"show partitions {name}").count() == 2
+
+
+@pytest.mark.smoke
+def test_show_partitions_says_what_is_no_partition(spark, names):
+    name, other = names
+    spark.sql(f"create table {name} (id long) using delta")
+    with pytest.raises(AnalysisException) as caught:
+        spark.sql(f"show partitions {name}").collect()
+    assert isinstance(caught.value, InvalidOptionError)
+    assert caught.value.error_class == "DELTA_SHOW_PARTITION_IN_NON_PARTITIONED_TABLE"
+    spark.sql(f"create table {other} (id long, p int) using parquet partitioned by (p)")
+    spark.sql(f"insert into {other} values (1, 1)")
+    assert [row.partition for row in spark.sql(f"show partitions {other}").collect()] == ["p=1"]

@@ -29,6 +29,8 @@ from bayou.spark.row_id_metadata import asks_for_row_ids, with_row_ids
 from bayou.spark.scan import Scan, is_file_metadata
 from bayou.spark.show_columns import NAME as SHOW_COLUMNS
 from bayou.spark.show_columns import columns_of
+from bayou.spark.show_partitions import NAME as SHOW_PARTITIONS
+from bayou.spark.show_partitions import partitions_of
 from bayou.spark.skipped_files import choose
 from bayou.spark.types import incompatible
 
@@ -151,6 +153,8 @@ class RuleBody:
         """A statement of Spark's own that would change a catalog entry, or files past the log: not on a Delta table."""
         if plan.getClass().getSimpleName() == SHOW_COLUMNS:
             return columns_of(self._application, plan)
+        if plan.getClass().getSimpleName() == SHOW_PARTITIONS:
+            return partitions_of(self._application, plan)
         if plan.getClass().getSimpleName() == LIKE:
             command = like_command(self._application, plan)
             if command is not None:

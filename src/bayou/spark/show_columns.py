@@ -14,6 +14,7 @@ from bayou.spark.jvm.session import active_session, java_session, table_in
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
+    from bayou.log.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
 
@@ -28,14 +29,24 @@ def columns_of(application: Application, command: JavaObject) -> JavaObject:
         application: the application.
         command: Spark's command.
     """
+    snapshot = snapshot_in(application, command)
+    if snapshot is None:
+        return command
     jvm, spark = application.jvm, active_session(application.jvm)
-    catalog = Catalog(jvm, spark)
+    table = pa.table({"col_name": pa.array(snapshot.schema.names, pa.string())})
+    rows = Bulk.of(jvm).rows(java_session(spark), table, ["col_name"])
+    return local_relation(jvm, command.output(), list(rows))
+
+
+def snapshot_in(application: Application, command: JavaObject) -> Snapshot | None:
+    """The Delta table that a command of Spark's is about, as it is now; None where it is about another one.
+
+    Args:
+        application: the application.
+        command: Spark's command.
+    """
+    catalog = Catalog(application.jvm, active_session(application.jvm))
     name = catalog.name(table_in(command))
     entry = catalog.entry(name) if name.path is None else None
     location = name.path if entry is None or entry.provider != "delta" else entry.location
-    if location is None:
-        return command
-    names = application.logs.get(qualify(location).uri, {}).update().schema.names
-    table = pa.table({"col_name": pa.array(names, pa.string())})
-    rows = Bulk.of(jvm).rows(java_session(spark), table, ["col_name"])
-    return local_relation(jvm, command.output(), list(rows))
+    return None if location is None else application.logs.get(qualify(location).uri, {}).update()
