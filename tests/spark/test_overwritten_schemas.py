@@ -19,7 +19,6 @@ def overwrite(rows, path, **options):
     rows.write.format("delta").mode("overwrite").options(overwriteSchema="true", **options).save(path)
 
 
-@pytest.mark.smoke
 def test_a_schema_that_is_overwritten_keeps_no_rule_of_the_old_columns(spark, table_path):
     spark.sql(MADE.format(table_path))
     overwrite(spark.sql("select 1L id, 5L g, 7L i, cast(null as int) n"), table_path)
