@@ -123,3 +123,28 @@ def test_a_merge_that_makes_identities_notices_updates_that_it_did_not_write(spa
     with pytest.raises(InvalidCommitError, match="saw different rows"):
         merge.whenNotMatchedInsert(values={"id": "s.id", "v": "s.v"}).execute()
     assert files(table_path) == before
+
+
+CONDITIONS = {
+    "t.id = s.id": False,
+    "t.id = s.id and upper(t.id) = s.id": False,
+    "t.id = s.id and reflect('java.lang.String', 'valueOf', 1) = '1'": True,
+    "a function of Python's": True,
+}
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_rows_are_counted_as_they_are_written_only_where_they_could_be_others(spark, table_path, way, monkeypatch, condition):
+    table, counted, write = make(spark, table_path, **way), [], execute.Writer.write
+    source = spark.sql("select id, 0L v from range(5, 15) where rand() >= 0").alias("s")
+
+    def noted(writer):
+        counted.append(writer._is_counted)
+        return write(writer)
+
+    monkeypatch.setattr(execute.Writer, "write", noted)
+    is_true = F.udf(lambda value: value is not None, "boolean")
+    on = F.expr("t.id = s.id") & is_true("t.id") if condition.startswith("a function") else condition
+    merged = table.merge(source, on).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    assert (merged.num_updated_rows, merged.num_inserted_rows) == (5, 5)
+    assert counted == [CONDITIONS[condition]]

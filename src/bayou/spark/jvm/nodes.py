@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.sql import Column
 
+from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.session import java_session
 
@@ -149,6 +150,12 @@ def equality_of(found: JavaObject) -> tuple[JavaObject, JavaObject, bool] | None
     if name not in ("EqualTo", "EqualNullSafe"):
         return None
     return found.left(), found.right(), name == "EqualNullSafe"
+
+
+def calls_foreign_code(jvm: Jvm, found: JavaObject) -> bool:
+    """Whether there may be a function in an expression that is not Spark's own, or that calls any code there is."""
+    text = described(jvm, found)
+    return any(each in text for each in ("UDF", "UserDefined", "Reflection", "Invoke"))
 
 
 def is_deterministic(found: JavaObject) -> bool:

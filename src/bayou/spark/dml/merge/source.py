@@ -58,6 +58,7 @@ class Source:
         is_small: whether all of them are broadcast.
         room: how many bytes of them may be, if that saves much.
         is_kept: whether the rows were evaluated once, and are kept until `close`.
+        is_settled: whether they are kept, or the same each time that they are read.
         predicates: what a row of the table satisfies that matches one of them.
         kept_in_ms: how long it took to evaluate and keep them, in milliseconds; 0 where they are not kept.
     """
@@ -70,6 +71,7 @@ class Source:
     is_small: bool
     room: int
     is_kept: bool
+    is_settled: bool
     predicates: tuple[Predicate, ...]
     kept_in_ms: int = 0
 
@@ -115,8 +117,8 @@ def source_of(
     keys = ExpressionList.of(jvm, [resolution.condition]).used(output)
     frame = columns.selected(given.sparkSession, catalyst.plan_of(given)) if len(columns) else given.select(F.lit(1).alias("_1"))
     settled = catalyst.settled(jvm, frame)
-    is_stable = settled is not None
-    is_kept = _must_keep(settings, is_stable=is_stable)
+    is_kept = _must_keep(settings, is_stable=settled is not None)
+    is_settled = is_kept or settled is not None
     kept_in_ms = 0
     if is_kept:
         begin = time.monotonic()
@@ -125,7 +127,7 @@ def source_of(
     elif settled is not None:
         frame = settled
     # Rows that are other ones each time say nothing of the keys that will be there.
-    found = _keys(application, resolution, snapshot, ids) if is_kept or is_stable else []
+    found = _keys(application, resolution, snapshot, ids) if is_settled else []
     rows, values = _counted(frame, found)
     texts = [text for key, each in zip(found, values, strict=True) if (text := condition_of(key[0], each)) is not None]
     resolve = by_logical_name(snapshot.schema)
@@ -136,7 +138,9 @@ def source_of(
     is_small = size <= _COMPRESSED * limit and (told <= limit or _are_few(frame, rows, limit, is_known=is_kept))
     has_room = size <= _LARGE * _COMPRESSED * limit and told <= _LARGE * limit
     room = memory_bytes(given.sparkSession) // _OF_MEMORY if has_room else 0
-    return Source(frame, columns, keys, rows, told if kept is None else kept, is_small, room, is_kept, predicates, kept_in_ms)
+    return Source(
+        frame, columns, keys, rows, told if kept is None else kept, is_small, room, is_kept, is_settled, predicates, kept_in_ms
+    )
 
 
 def _must_keep(settings: Mapping[str, str], *, is_stable: bool) -> bool:

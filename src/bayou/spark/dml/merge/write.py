@@ -153,10 +153,17 @@ class Writer:
         application, names = self._merge.change.target.application, (OF_TABLE, OF_SOURCE) if self._is_counted else ()
         return write_new_files(application, rows, self.request, target, beside=beside, observations=names)
 
-    @property
+    @cached_property
     def _is_counted(self) -> bool:
-        """Whether it has to be counted how many rows of each kind are written: new rows hide what is amiss with others."""
-        return bool(self._inserts and self._changed)
+        """Whether it has to be counted how many rows of each kind are written: new rows hide what is amiss with others.
+
+        It costs as much as a column or two. Where a row is found by Spark's own functions alone, in rows that are the same each
+        time, there is nothing that could be amiss.
+        """
+        resolution, jvm = self._merge.resolution, self._merge.change.target.application.jvm
+        if not (self._inserts and self._changed):
+            return False
+        return not self._merge.source.is_settled or any(nodes.calls_foreign_code(jvm, each) for each in resolution.conditions)
 
     def _counted(self, rows: DataFrame, name: str) -> DataFrame:
         return observed(rows, self._merge, name) if self._is_counted else rows
