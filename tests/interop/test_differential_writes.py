@@ -197,6 +197,8 @@ SAME = [
     {"INSERT_COLUMN_ARITY_MISMATCH", "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED"},
     # INSERT BY NAME of a column that the table has not got: delta-spark's name for it is another one where a value is to be cast.
     {"DELTA_MISSING_COLUMN", "DELTA_METADATA_MISMATCH"},
+    # `storeAssignmentPolicy=STRICT`: delta-spark asks Spark for a cast that keeps every value, bayou for what STRICT allows.
+    {"CANNOT_UP_CAST_DATATYPE", "INCOMPATIBLE_DATA_FOR_TABLE"},
     # Two faults: a value that cannot be cast, found when the rows are made, and a column too many of a name that is there.
     {"CAST_INVALID_INPUT", "DELTA_DUPLICATE_COLUMNS_FOUND"},
 ]
