@@ -237,7 +237,7 @@ def _execute(merge: Merge, transaction: Transaction, watch: Stopwatch) -> RowCha
         written = writer.write()
         removed = positions_of(changed) if rewrites else positions_of(())
         rows = FoundRows.of(merge, found, removed)
-        check_counts(merge, rows, written, feeds=writer.feeds)
+        check_counts(merge, rows, written, feeds=writer.feeds, is_counted=writer.is_counted)
         if rewrites and changed:
             change.note_reads(transaction.reads)
         else:

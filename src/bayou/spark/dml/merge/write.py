@@ -150,11 +150,11 @@ class Writer:
 
     def _write(self, rows: DataFrame, provided: Iterable[str], beside: BesideColumns, left_out: Iterable[str] = ()) -> NewFiles:
         target = self._target(provided, left_out)
-        application, names = self._merge.change.target.application, (OF_TABLE, OF_SOURCE) if self._is_counted else ()
+        application, names = self._merge.change.target.application, (OF_TABLE, OF_SOURCE) if self.is_counted else ()
         return write_new_files(application, rows, self.request, target, beside=beside, observations=names)
 
     @cached_property
-    def _is_counted(self) -> bool:
+    def is_counted(self) -> bool:
         """Whether it has to be counted how many rows of each kind are written: new rows hide what is amiss with others.
 
         It costs as much as a column or two. Where a row is found by Spark's own functions alone, in rows that are the same each
@@ -166,7 +166,7 @@ class Writer:
         return not self._merge.source.is_settled or any(nodes.calls_foreign_code(jvm, each) for each in resolution.conditions)
 
     def _counted(self, rows: DataFrame, name: str) -> DataFrame:
-        return observed(rows, self._merge, name) if self._is_counted else rows
+        return observed(rows, self._merge, name) if self.is_counted else rows
 
     def _provided(self, clauses: Iterable[int]) -> set[str]:
         """The columns that some clauses set."""
