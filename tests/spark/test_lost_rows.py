@@ -128,7 +128,6 @@ def test_a_merge_that_makes_identities_notices_updates_that_it_did_not_write(spa
 CONDITIONS = {
     "t.id = s.id": False,
     "t.id = s.id and upper(t.id) = s.id": False,
-    "t.id = s.id and reflect('java.lang.String', 'valueOf', 1) = '1'": True,
     "a function of Python's": True,
 }
 
