@@ -203,24 +203,20 @@ SAME = [
     {"CANNOT_UP_CAST_DATATYPE", "INCOMPATIBLE_DATA_FOR_TABLE"},
 ]
 
-
-# By position, a column too many may have the name of another one: bayou finds that first, delta-spark what else is wrong.
+# Two faults: by position, a column too many has the name of another one, which bayou tells first; and a value cannot be cast, or a
+# type not change, which delta-spark does.
 TWICE = "DELTA_DUPLICATE_COLUMNS_FOUND"
-# delta-spark has a class around the table's rules where rows replace others by match; its text ends with the rule's own class.
+BEFORE_TWICE = {"CAST_INVALID_INPUT", "DELTA_GENERATED_COLUMNS_DATA_TYPE_MISMATCH", "DELTA_CONSTRAINT_DATA_TYPE_MISMATCH"}
+
+# delta-spark has a class around the table's rules where rows replace others by match; its text has the rule's own class.
 REPLACES = "DELTA_REPLACE_ON_OR_USING_TABLE_CONSTRAINT_VIOLATION"
-BROKEN_RULES = (
-    "DELTA_MISSING_NOT_NULL_COLUMN_VALUE",
-    "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
-    "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
-    "DELTA_EXCEED_CHAR_VARCHAR_LIMIT",
-)
 
 
 def agree(theirs, ours):
     first, second = error_class(theirs), error_class(ours)
-    if first == REPLACES and second in BROKEN_RULES:
-        return True
-    return first == second or {first, second} in SAME or second == TWICE
+    if first == REPLACES:
+        return second == REPLACES or f"[{second}]" in theirs
+    return first == second or {first, second} in SAME or (second == TWICE and first in BEFORE_TWICE)
 
 
 def rows_of(delta_spark, path):

@@ -115,3 +115,25 @@ def test_few_rows_of_long_texts_are_not_broadcast(spark, tmp_path, table_path, i
     assert found
     assert not any(each.is_small for each in found)
     assert {each.is_kept for each in found} == {is_kept}
+
+
+@pytest.mark.parametrize(
+    ("properties", "times"), [({}, 1), ({"delta.autoOptimize.optimizeWrite": "true"}, 0), ({"delta.autoOptimize": "true"}, 0)]
+)
+def test_a_little_merge_is_read_by_many_tasks_where_its_rows_are_put_together_anyway(
+    spark, table_path, monkeypatch, properties, times
+):
+    bayou.write(spark.range(100).selectExpr("id", "id v"), table_path, **properties)
+    kind = type(spark.range(1))
+    calls, coalesce = [], kind.coalesce
+
+    def noted(frame, number):
+        calls.append(number)
+        return coalesce(frame, number)
+
+    monkeypatch.setattr(kind, "coalesce", noted)
+    table = bayou.DeltaTable.forPath(spark, table_path).alias("t")
+    source = spark.range(90, 110).selectExpr("id", "-id v").alias("s")
+    merged = table.merge(source, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    assert (merged.num_updated_rows, merged.num_inserted_rows, merged.metrics["numTargetFilesAdded"]) == (10, 10, 1)
+    assert len(calls) == times

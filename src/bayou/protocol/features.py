@@ -14,7 +14,7 @@ from typing import Final
 from bayou.errors import UnsupportedFeatureError, UnsupportedProtocolError
 from bayou.protocol import properties
 from bayou.protocol.actions import Metadata, Protocol
-from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType, parse_schema
+from bayou.protocol.schema import ArrayType, DataType, MapType, StructType, UserDefinedType, all_fields, parse_schema
 from bayou.protocol.stats import collated_fields
 
 MAX_READER_VERSION: Final = 3
@@ -36,11 +36,11 @@ def _enabled(*wanted: properties.TableProperty[bool]) -> Rule:
 
 
 def _field_has(*keys: str) -> Rule:
-    return lambda _metadata, schema: any(key in found.metadata for found in _all_fields(schema) for key in keys)
+    return lambda _metadata, schema: any(key in found.metadata for found in all_fields(schema) for key in keys)
 
 
 def _has_invariants(_metadata: Metadata, schema: StructType) -> bool:
-    return any(not found.nullable or "delta.invariants" in found.metadata for found in _all_fields(schema))
+    return any(not found.nullable or "delta.invariants" in found.metadata for found in all_fields(schema))
 
 
 def _has_constraints(metadata: Metadata, _schema: StructType) -> bool:
@@ -379,21 +379,6 @@ _RULES_OF_ROWS: Final[Mapping[str, Rule]] = {
     "columnMapping": _maps_columns,
     "identityColumns": _is_identity,
 }
-
-
-def _all_fields(data_type: DataType) -> Iterator[StructField]:
-    match data_type:
-        case StructType(fields):
-            for found in fields:
-                yield found
-                yield from _all_fields(found.type)
-        case ArrayType(element, _):
-            yield from _all_fields(element)
-        case MapType(key, value, _):
-            yield from _all_fields(key)
-            yield from _all_fields(value)
-        case _:
-            return
 
 
 def _all_types(data_type: DataType) -> Iterator[str]:

@@ -143,6 +143,22 @@ def leaves(schema: StructType) -> Iterator[tuple[tuple[str, ...], tuple[str, ...
             yield (found.name,), (found.physical_name,), found
 
 
+def all_fields(data_type: DataType) -> Iterator[StructField]:
+    """The fields at every depth, a struct's before those in it; those of elements, keys and values are among them."""
+    match data_type:
+        case StructType(fields):
+            for found in fields:
+                yield found
+                yield from all_fields(found.type)
+        case ArrayType(element, _):
+            yield from all_fields(element)
+        case MapType(key, value, _):
+            yield from all_fields(key)
+            yield from all_fields(value)
+        case _:
+            return
+
+
 def to_physical(schema: StructType) -> StructType:
     """The same schema under its physical names, at every depth."""
     physical = _physical_type(schema)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidOptionError
 from bayou.protocol import instants, partition_values, properties
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, leaves
+from bayou.protocol.schema import ArrayType, MapType, StructField, all_fields, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from bayou.protocol.schema import DataType
+    from bayou.protocol.schema import DataType, StructType
 
 COLLATIONS = "__COLLATIONS"
 """The metadata of a field whose strings are compared by a collation: byte order says nothing about it."""
@@ -101,19 +101,7 @@ def is_collated(field: StructField) -> bool:
 
 def collated_fields(data_type: DataType) -> Iterator[StructField]:
     """The fields at every depth of which texts are compared by a collation, those of elements, keys and values among them."""
-    match data_type:
-        case StructType(fields):
-            for field in fields:
-                if is_collated(field) or _names_collation(field.type):
-                    yield field
-                yield from collated_fields(field.type)
-        case ArrayType(element, _):
-            yield from collated_fields(element)
-        case MapType(key, value, _):
-            yield from collated_fields(key)
-            yield from collated_fields(value)
-        case _:
-            return
+    return (field for field in all_fields(data_type) if is_collated(field) or _names_collation(field.type))
 
 
 def _names_collation(data_type: DataType) -> bool:

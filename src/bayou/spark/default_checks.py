@@ -67,20 +67,22 @@ def harmless_defaults(jvm: Jvm, session: JavaObject, snapshot: Snapshot) -> Stru
         session: the JVM session.
         snapshot: the table's state.
     """
-    refused = {}
-    for field, expression in defaults(snapshot.schema):
-        if not _PLAIN.fullmatch(expression):
-            why = _why_not(jvm, session, expression, snapshot)
-            if why is not None:
-                refused[field.name] = f"{quoted_name(f'{expression} ({why})')}()"
-    fields = (
-        replace(each, metadata={**each.metadata, CURRENT_DEFAULT: refused[each.name]}) if each.name in refused else each
-        for each in snapshot.schema.fields
+    told = {field.name: _why_not(jvm, session, text, snapshot) for field, text in defaults(snapshot.schema)}
+    refused = {name: f"{quoted_name(why)}()" for name, why in told.items() if why is not None}
+    if not refused:
+        return snapshot.schema
+    return StructType(
+        tuple(
+            replace(each, metadata={**each.metadata, CURRENT_DEFAULT: refused[each.name]}) if each.name in refused else each
+            for each in snapshot.schema.fields
+        )
     )
-    return StructType(tuple(fields)) if refused else snapshot.schema
 
 
 def _why_not(jvm: Jvm, session: JavaObject, expression: str, snapshot: Snapshot) -> str | None:
+    """Why a default is not shown to Spark, with its text; None where it is."""
+    if _PLAIN.fullmatch(expression):
+        return None
     kind, version = ExpressionKind.COLUMN_DEFAULT, snapshot.version
     try:
         found = parsed(jvm, session, expression)

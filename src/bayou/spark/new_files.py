@@ -231,12 +231,16 @@ def _head(target: WriteTarget, marks: Mapping[str, int]) -> tuple[HeadAction, ..
     return (*(each for each in target.head if not isinstance(each, Metadata)), metadata)
 
 
+def is_gathered(request: WriteRequest, target: WriteTarget) -> bool:
+    """Whether rows are put together into files of a good size before they are written: asked for, or a property of the table."""
+    if request.optimize_write is not None:
+        return request.optimize_write
+    return bool(properties.OPTIMIZE_WRITE.read(target.properties) or properties.AUTO_OPTIMIZE.read(target.properties))
+
+
 def _gathered(jvm: Jvm, frame: DataFrame, request: WriteRequest, target: WriteTarget) -> DataFrame:
     """The rows in partitions of a good size for files, where that is asked for."""
-    wanted = request.optimize_write
-    if wanted is None:
-        wanted = bool(properties.OPTIMIZE_WRITE.read(target.properties) or properties.AUTO_OPTIMIZE.read(target.properties))
-    if not wanted:
+    if not is_gathered(request, target):
         return frame
     return rebalanced(jvm, frame, [quoted_name(name) for name in target.folder_columns])
 

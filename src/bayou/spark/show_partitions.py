@@ -62,14 +62,17 @@ def _partitions(snapshot: Snapshot, wanted: Mapping[str, str]) -> Iterator[str]:
     if unknown:
         message = f"Non-partitioning column(s) [{', '.join(unknown)}] are specified for SHOW PARTITIONS"
         raise _refused(snapshot, message, "COLUMN", "42P10")
+    columns = [field for field in fields.values() if field is not None]
+    # There are far more files than partitions.
+    names = [field.physical_name for field in columns]
     texts = snapshot.partition_texts()
-    columns = [(field, texts[field.physical_name].to_pylist()) for field in fields.values() if field is not None]
+    found = pa.table({name: texts[name] for name in names}).group_by(names).aggregate([])
     values = {
         name.lower(): None if text == NULL_FOLDER else partition_values.parse(text, str(fields[name.lower()].type))  # type: ignore[union-attr]
         for name, text in wanted.items()
     }
-    for row in zip(*(each for _, each in columns), strict=True):
-        pairs = [(field, text or None) for (field, _), text in zip(columns, row, strict=True)]
+    for row in found.select(names).to_pylist():
+        pairs = [(field, row[field.physical_name] or None) for field in columns]
         if all(
             partition_values.parse(text, str(field.type)) == values[field.name.lower()]
             for field, text in pairs

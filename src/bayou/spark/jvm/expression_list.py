@@ -131,9 +131,21 @@ class ExpressionList(Sequence[Any]):
     @property
     def has_subquery(self) -> bool:
         """Whether there is a subquery in any of them."""
-        if self._is_slow:
-            return any(map(nodes.has_subquery, self))
-        return any(map(nodes.is_subquery, self._told("nodes")))
+        return any(map(nodes.is_subquery, self._node_names))
+
+    @property
+    def calls_user_defined(self) -> bool:
+        """Whether any of them calls a function that a program or a user gave."""
+        return any(map(nodes.is_user_defined, self._node_names))
+
+    @property
+    def calls_foreign_code(self) -> bool:
+        """The same, or whether any of them calls a method of some class, as functions of catalogs do and some of Spark's own."""
+        return any(nodes.is_user_defined(name) or "Invoke" in name for name in self._node_names)
+
+    @property
+    def _node_names(self) -> list[str]:
+        return [name for each in self for name in nodes.node_names(each)] if self._is_slow else self._told("nodes")
 
     def used(self, columns: JavaObject) -> ExpressionList:
         """Those of some columns that they look at, in the order in which they do.

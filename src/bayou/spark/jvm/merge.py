@@ -177,7 +177,7 @@ def settled(jvm: Jvm, frame: DataFrame) -> DataFrame | None:
             has_tables = has_tables or files == _OF_DELTA
         elif name not in _STABLE_LEAVES and name not in _STABLE_NODES:
             return None
-        if "UDF(" in node.expressions().toString() or "UserDefined" in node.expressions().toString():
+        if ExpressionList.output(jvm, node.expressions()).calls_user_defined:
             return None
         pending += [*jvm.list_of(node.children()), *jvm.list_of(node.subqueries())]
     if not has_tables:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.sql import Column
 
-from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.session import java_session
 
@@ -122,7 +121,7 @@ def is_default(jvm: Jvm, value: JavaObject) -> bool:
 
 def has_subquery(found: JavaObject) -> bool:
     """Whether there is a subquery in an expression."""
-    return any(map(is_subquery, _node_names(found)))
+    return any(map(is_subquery, node_names(found)))
 
 
 def is_subquery(name: str) -> bool:
@@ -130,12 +129,18 @@ def is_subquery(name: str) -> bool:
     return "Subquery" in name or name in ("Exists", "ListQuery")
 
 
+def is_user_defined(name: str) -> bool:
+    """Whether a node of this name calls a function that a program or a user gave: of Python's, Scala's or Java's, or Hive's."""
+    return any(each in name for each in ("PythonUD", "UDF", "UDAF", "UserDefined"))
+
+
 def calls_python(found: JavaObject) -> bool:
     """Whether an expression calls Python's functions: then Spark cannot evaluate it outside of a query."""
-    return any(name.startswith("PythonUD") for name in _node_names(found))
+    return any(name.startswith("PythonUD") for name in node_names(found))
 
 
-def _node_names(found: JavaObject) -> Iterator[str]:
+def node_names(found: JavaObject) -> Iterator[str]:
+    """The names of the classes of all nodes of an expression."""
     pending = [found]
     while pending:
         node = pending.pop()
@@ -150,12 +155,6 @@ def equality_of(found: JavaObject) -> tuple[JavaObject, JavaObject, bool] | None
     if name not in ("EqualTo", "EqualNullSafe"):
         return None
     return found.left(), found.right(), name == "EqualNullSafe"
-
-
-def calls_foreign_code(jvm: Jvm, found: JavaObject) -> bool:
-    """Whether there may be a function in an expression that is not Spark's own, or that calls any code there is."""
-    text = described(jvm, found)
-    return any(each in text for each in ("UDF", "UserDefined", "Reflection", "Invoke"))
 
 
 def is_deterministic(found: JavaObject) -> bool:

@@ -31,7 +31,8 @@ from bayou.spark.dml.merge.counts import OF_SOURCE, OF_TABLE, observed
 from bayou.spark.dml.merge.find import clauses_with, positions_of
 from bayou.spark.dml.merge.values import WrittenColumns
 from bayou.spark.jvm import nodes
-from bayou.spark.new_files import NewFiles, delete_files, write_new_files
+from bayou.spark.jvm.expression_list import ExpressionList
+from bayou.spark.new_files import NewFiles, delete_files, is_gathered, write_new_files
 from bayou.spark.types import readable_schema
 from bayou.spark.write_target import WriteTarget, changed
 
@@ -160,10 +161,10 @@ class Writer:
         It costs as much as a column or two. Where a row is found by Spark's own functions alone, in rows that are the same each
         time, there is nothing that could be amiss.
         """
-        resolution, jvm = self._merge.resolution, self._merge.change.target.application.jvm
         if not (self._inserts and self._changed):
             return False
-        return not self._merge.source.is_settled or any(nodes.calls_foreign_code(jvm, each) for each in resolution.conditions)
+        conditions = ExpressionList.of(self._merge.change.target.application.jvm, self._merge.resolution.conditions)
+        return not self._merge.source.is_settled or conditions.calls_foreign_code
 
     def _counted(self, rows: DataFrame, name: str) -> DataFrame:
         return observed(rows, self._merge, name) if self.is_counted else rows
@@ -184,13 +185,8 @@ class Writer:
         if not parts:
             return None
         rows = parts[0] if len(parts) == 1 else parts[0].union(parts[1])
-        return rows.coalesce(1) if self._gathers and self._is_little and not self._is_optimized else rows
-
-    @property
-    def _is_optimized(self) -> bool:
-        """Whether the rows are put together for their files anyway."""
-        asked = self.request.optimize_write
-        return bool(properties.OPTIMIZE_WRITE.read(self._merge.change.snapshot.metadata.configuration) if asked is None else asked)
+        gathers = self._gathers and self._is_little and not is_gathered(self.request, self._table)
+        return rows.coalesce(1) if gathers else rows
 
     @property
     def _is_little(self) -> bool:
