@@ -181,4 +181,4 @@ def test_an_error_that_spark_declares_stays_pysparks_own_in_a_statement_that_pyt
     spark.sql(f"CREATE TABLE delta.`{table_path}` (id BIGINT) USING delta")
     with pytest.raises(AnalysisException) as caught:
         spark.sql(f"INSERT INTO delta.`{table_path}` SELECT array(1)")
-    assert str(caught.value).startswith("[INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST]")
+    assert str(caught.value).startswith("[DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION]")

@@ -16,6 +16,7 @@ TABLES = {
     "plain": ("id bigint, v string, s struct<a: int>, m map<string, int>, l array<int>, p int", "partitioned by (p)", {}),
     "ruled": ("id bigint not null, v varchar(3), n int", "", {"delta.constraints.positive": "id > 0"}),
     "strict": ("id bigint, v string not null, s struct<a: int not null>", "", {}),
+    "structs": ("id bigint, s struct<a: int not null, b: int>, m map<string, struct<a: int, b: int>>", "", {}),
     "mapped": ("id bigint, v string, p int", "partitioned by (p)", {"delta.columnMapping.mode": "name"}),
     "clustered": ("id bigint, v string", "cluster by (v)", {"delta.columnMapping.mode": "name"}),
     "append only": ("id bigint, v string", "", {"delta.appendOnly": "true"}),
@@ -302,6 +303,25 @@ OTHERS = {
         "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
         merged("select 2L id", "when not matched then insert (id, v) values (s.id, null)"),
     ),
+    ("structs", "no struct"): ("DELTA_MISSING_NOT_NULL_COLUMN_VALUE", saved("select 1L id")),
+    ("structs", "no field"): ("DELTA_MISSING_NOT_NULL_COLUMN_VALUE", saved("select 1L id, named_struct('b', 1) s")),
+    ("structs", "no field, and no row"): (
+        "DELTA_MISSING_NOT_NULL_COLUMN_VALUE",
+        saved("select 1L id, named_struct('b', 1) s where false"),
+    ),
+    ("structs", "too few fields"): (
+        "DELTA_INSERT_COLUMN_ARITY_MISMATCH",
+        "insert into {t} select 1L, named_struct('a', 1), null",
+    ),
+    ("structs", "too few fields by name"): (
+        "DELTA_INSERT_COLUMN_ARITY_MISMATCH",
+        "insert into {t} by name select 1L id, named_struct('b', 1) s",
+    ),
+    ("structs", "too few fields in a map"): (
+        "DELTA_INSERT_COLUMN_ARITY_MISMATCH",
+        "insert into {t} (m) select map('x', named_struct('a', 1))",
+    ),
+    ("structs", "left out"): ("DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "insert into {t} (id) values (1)"),
     ("mapped", "a column of the partitions"): ("DELTA_UNSUPPORTED_DROP_PARTITION_COLUMN", "alter table {t} drop column p"),
     ("mapped", "no column"): ("UNRESOLVED_COLUMN.WITH_SUGGESTION", "alter table {t} drop column other"),
     ("mapped", "no column to rename"): ("UNRESOLVED_COLUMN.WITH_SUGGESTION", "alter table {t} rename column other to w"),

@@ -148,6 +148,24 @@ def test_a_table_that_is_replaced_gets_the_session_s_defaults_of_today_and_nothi
     assert bayou.open(str(folder_of(spark, name))).snapshot().metadata.configuration == {}
 
 
+@pytest.mark.parametrize(
+    ("statement", "error_class"),
+    [
+        ("msck repair table {name}", "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE"),
+        ("load data local inpath '{folder}' into table {name}", "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE"),
+        ("insert overwrite directory '{folder}' using delta select 1L id", "DELTA_OPERATION_NOT_ALLOWED"),
+        ("insert overwrite local directory '{folder}' using delta select 1L id", "DELTA_OPERATION_NOT_ALLOWED"),
+    ],
+)
+def test_a_statement_that_goes_past_the_log_is_refused_and_writes_nothing(spark, names, table_path, statement, error_class):
+    spark.sql(f"create table {names[0]} (id long, p int) using delta partitioned by (p)")
+    with pytest.raises(UnsupportedFeatureError) as caught:
+        spark.sql(statement.format(name=names[0], folder=table_path))
+    assert caught.value.getErrorClass() == error_class
+    assert not Path(table_path).exists()
+    assert spark.table(names[0]).count() == 0
+
+
 def test_a_clustering_column_is_not_moved_out_of_the_columns_with_statistics(spark, names):
     name = names[0]
     spark.sql(

@@ -159,6 +159,21 @@ def all_fields(data_type: DataType) -> Iterator[StructField]:
             return
 
 
+def required_and_absent(table: StructType, given: StructType) -> Iterator[tuple[str, ...]]:
+    """The paths of the columns and nested fields of a table that must not be NULL and that some rows have not got.
+
+    Those in elements, keys and values are not looked for.
+    """
+    for found in table.fields:
+        twin = given.field(found.name)
+        if twin is None and not found.nullable:
+            yield (found.name,)
+        elif isinstance(found.type, StructType):
+            inner = twin.type if twin is not None else StructType(())
+            if isinstance(inner, StructType):
+                yield from ((found.name, *path) for path in required_and_absent(found.type, inner))
+
+
 def to_physical(schema: StructType) -> StructType:
     """The same schema under its physical names, at every depth."""
     physical = _physical_type(schema)

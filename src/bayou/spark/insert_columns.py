@@ -8,10 +8,14 @@ beyond them. Source: delta-spark's `DeltaAnalysis`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
 from bayou.protocol.schema_check import VOID_TYPES
 from bayou.protocol.type_widening import Widening, is_widening
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def evolved_columns(table: StructType, given: StructType, *, by_name: bool, widening: Widening = Widening.NEVER) -> StructType:
@@ -27,6 +31,40 @@ def evolved_columns(table: StructType, given: StructType, *, by_name: bool, wide
         The columns, the table's first. By position there may be two of one name; no table can have them.
     """
     return _Evolution(by_name, widening).structs(table, given)
+
+
+@dataclass(frozen=True, slots=True)
+class ShortStruct:
+    """A struct of the rows that has fewer fields than the table's.
+
+    Attributes:
+        path: the names that lead to it.
+        wanted: how many fields the table's has.
+        found: how many there are.
+    """
+
+    path: tuple[str, ...]
+    wanted: int
+    found: int
+
+
+def short_structs(table: DataType, given: DataType, *, by_name: bool, path: tuple[str, ...] = ()) -> Iterator[ShortStruct]:
+    """The structs within the columns of an INSERT that have too few fields: unlike columns, fields are never filled."""
+    match table, given:
+        case StructType(), StructType():
+            if path and len(given.fields) < len(table.fields):
+                yield ShortStruct(path, len(table.fields), len(given.fields))
+            twins = [given.field(each.name) for each in table.fields] if by_name else given.fields
+            for each, twin in zip(table.fields, twins, strict=False):
+                if twin is not None:
+                    yield from short_structs(each.type, twin.type, by_name=by_name, path=(*path, each.name))
+        case ArrayType(element, _), ArrayType(other, _):
+            yield from short_structs(element, other, by_name=by_name, path=(*path, "element"))
+        case MapType(key, value, _), MapType(other_key, other_value, _):
+            yield from short_structs(key, other_key, by_name=by_name, path=(*path, "key"))
+            yield from short_structs(value, other_value, by_name=by_name, path=(*path, "value"))
+        case _:
+            return
 
 
 @dataclass(frozen=True, slots=True)

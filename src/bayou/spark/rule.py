@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import SchemaChangedError, UnsupportedFeatureError
 from bayou.log.active import active_transaction
@@ -41,6 +41,20 @@ if TYPE_CHECKING:
     from bayou.protocol.schema import StructField
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
+
+_ADVICE: Final = "Spark's own statement would change the catalog entry or the files, and not the table."
+_REFUSED: Final = {
+    # of a partition, or on a session whose catalog is not bayou's
+    "TruncateTable": (
+        "TRUNCATE TABLE of a partition",
+        "DELTA_TRUNCATE_TABLE_PARTITION_NOT_SUPPORTED",
+        "use DELETE FROM to delete the rows of some partitions.",
+    ),
+    "InsertIntoDataSourceDir": ("INSERT OVERWRITE DIRECTORY", "DELTA_OPERATION_NOT_ALLOWED", "use INSERT OVERWRITE delta.`path`."),
+    "LoadData": ("LOAD DATA", "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE", "read the files with spark.read, and INSERT their rows."),
+    "RepairTable": ("MSCK REPAIR TABLE", "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE", "nothing: the log knows the partitions."),
+}
+"""Spark's own commands that are refused with a class and an advice of their own, and their names in SQL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +175,13 @@ class RuleBody:
                 return command
         if is_about_delta(self._application.jvm, plan):
             name = plan.getClass().getSimpleName().removesuffix("Command")
-            message = f"{name} is not supported on Delta tables by this version of bayou."
-            is_truncate = name == "TruncateTable"  # of a partition, or on a session whose catalog is not bayou's
+            shown, error_class, advice = _REFUSED.get(name, (name, "DELTA_OPERATION_NOT_ALLOWED", _ADVICE))
             raise UnsupportedFeatureError(
-                message,
-                error_class="DELTA_TRUNCATE_TABLE_PARTITION_NOT_SUPPORTED" if is_truncate else "DELTA_OPERATION_NOT_ALLOWED",
-                sql_state="0AKDC",
-                features=[name],
-                next_step="use DELETE FROM to delete the rows of some partitions."
-                if is_truncate
-                else "Spark's own statement would change the catalog entry or the files, and not the table.",
+                f"{shown} is not supported on Delta tables.",
+                error_class=error_class,
+                sql_state="0A000" if error_class.startswith("NOT_SUPPORTED") else "0AKDC",
+                features=[shown],
+                next_step=advice,
             )
         return plan
 

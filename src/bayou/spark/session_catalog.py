@@ -18,7 +18,7 @@ from bayou.spark.catalog_columns import catalog_schema, insert_schema, with_abse
 from bayou.spark.create import create
 from bayou.spark.default_checks import harmless_defaults
 from bayou.spark.dml.replace_on import check_using_places
-from bayou.spark.insert_columns import evolved_columns
+from bayou.spark.insert_columns import evolved_columns, short_structs
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.relation import aligned_rows
 from bayou.spark.jvm.session import java_session, session_of, settings_of
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.log.snapshot import Snapshot
+    from bayou.protocol.schema import StructType
     from bayou.spark.application import Application
 
 
@@ -194,6 +195,7 @@ class SessionCatalog:
             _refuse_left_out(rows.columns, statement.name, snapshot)
         widening = merge_widening(snapshot) if evolves else Widening.NEVER
         jvm = self._application.jvm
+        _refuse_short_structs(schema, parse_schema(rows.schema.json()), statement.name, by_name=by_name)
         rows = with_bold_casts(jvm, rows, schema, by_name=by_name, widening=widening)
         given = parse_schema(rows.schema.json())
         shown = insert_schema(harmless_defaults(jvm, java_session(rows.sparkSession), snapshot))
@@ -255,6 +257,21 @@ def _refuse_left_out(given: Sequence[str], name: str, snapshot: Snapshot) -> Non
                 next_step="name the column, or give it a default.",
                 problems=(f"column {field.name!r} is missing",),
             )
+
+
+def _refuse_short_structs(table: StructType, given: StructType, name: str, *, by_name: bool) -> None:
+    """Refuses rows of which a struct lacks fields that the table's has."""
+    for short in short_structs(table, given, by_name=by_name):
+        path = ".".join(short.path)
+        raise SchemaMismatchError(
+            f"Cannot write to '{name}', not enough nested fields in {path}; target table has {short.wanted} column(s) but the "
+            f"inserted data has {short.found} column(s).",
+            table=name,
+            error_class="DELTA_INSERT_COLUMN_ARITY_MISMATCH",
+            sql_state="42802",
+            next_step="give every field of the struct a value, or write the rows by name with save or saveAsTable.",
+            problems=(f"struct {path!r} has {short.found} of {short.wanted} fields",),
+        )
 
 
 def _whole(request: WriteRequest, options: Mapping[str, str]) -> WriteRequest:

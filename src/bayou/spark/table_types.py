@@ -59,8 +59,8 @@ def with_bold_casts(
     """Rows of which values of another kind than the table's are cast, as text for a number; a value that cannot be is an error.
 
     Spark's own store assignment refuses such casts with the policy ANSI. Numbers for numbers are left to it: its error for one
-    that is too large names the column. So are structs, arrays and maps for anything else, which it refuses, and keys of maps, of
-    which two may become one.
+    that is too large names the column. So are structs, arrays and maps for texts, which it refuses, and keys of maps, of which two
+    may become one.
 
     Args:
         jvm: the bridge.
@@ -79,8 +79,8 @@ def with_bold_casts(
     def leaf(given: DataType, known: DataType) -> DataType:
         if given in VOID_TYPES:  # NULL fits every type, which Spark's strict policy does not see
             return known if policy == "STRICT" else given
-        both = isinstance(given, str) and isinstance(known, str)
-        is_left = not both or policy != "ANSI" or (_is_number(given) and _is_number(known))
+        is_shown = not isinstance(given, str) and isinstance(known, str) and known.startswith("string")
+        is_left = policy != "ANSI" or is_shown or (_is_number(given) and _is_number(known))
         return given if is_left or _widens(given, known, widening) else known
 
     given = as_nullable(readable_schema(parse_schema(rows.schema.json())))
@@ -89,12 +89,14 @@ def with_bold_casts(
     changed = [number for number, pair in enumerate(zip(given.fields, wanted.fields, strict=True)) if pair[0].type != pair[1].type]
     if not changed:
         return rows
-    numbered = rows.toDF(*(str(number) for number in range(len(given.fields))))  # a query may have a name twice
-    columns = [numbered[str(number)] for number in range(len(given.fields))]
+    is_plain = len({name.lower() for name in given.names}) == len(given.names)
+    labels = given.names if is_plain else [f"{name} ({number})" for number, name in enumerate(given.names, 1)]
+    labelled = rows if is_plain else rows.toDF(*labels)
+    columns = [labelled[quoted_name(label)] for label in labels]
     for number in changed:
         kind = schema_to_json(StructType((replace(wanted.fields[number], name="value", metadata={}),)))
         columns[number] = ansi_cast(jvm, columns[number], rows.sparkSession, kind, _name_of(number, given, table, by_name=by_name))
-    return numbered.select(*(column.alias(field.name) for column, field in zip(columns, given.fields, strict=True)))
+    return labelled.select(*(column.alias(field.name) for column, field in zip(columns, given.fields, strict=True)))
 
 
 def _name_of(number: int, given: StructType, table: StructType, *, by_name: bool) -> str:

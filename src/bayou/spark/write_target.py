@@ -23,7 +23,7 @@ from bayou.protocol.identity_columns import is_identity
 from bayou.protocol.identity_rules import refuse_explicit_values
 from bayou.protocol.mapping_rules import mapping_mode
 from bayou.protocol.protocol_rules import merged, upgraded
-from bayou.protocol.schema import StructType, parse_schema, schema_to_json
+from bayou.protocol.schema import StructType, parse_schema, required_and_absent, schema_to_json
 from bayou.protocol.schema_check import check_names, check_schema
 from bayou.protocol.schema_merge import check_write, merge_schemas
 from bayou.protocol.type_widening import Widening
@@ -316,16 +316,18 @@ def _checked(target: WriteTarget, given: StructType) -> WriteTarget:
     table = target.log.table_uri
     _refuse_no_columns(target)
     refuse_explicit_values(target.schema, given.names, table=table, version=target.version)
-    for each in target.schema.fields:
-        if not each.nullable and given.field(each.name) is None and not _is_filled(each, generates=target.generates):
+    for path in required_and_absent(target.schema, given):
+        column = target.schema.field(path[0])
+        if column is None or given.field(path[0]) is not None or not _is_filled(column, generates=target.generates):
+            name = ".".join(path)
             raise SchemaMismatchError(
-                f"Column {each.name!r}, which has a NOT NULL constraint, is missing from the data being written into the table.",
+                f"Column {name!r}, which has a NOT NULL constraint, is missing from the data being written into the table.",
                 table=table,
                 version=target.version,
                 error_class="DELTA_MISSING_NOT_NULL_COLUMN_VALUE",
                 sql_state="23502",
                 next_step="write values for it.",
-                problems=(f"column {each.name!r} is missing",),
+                problems=(f"column {name!r} is missing",),
             )
     rules = constraints_of(target.metadata, target.schema, provided=given.names if target.generates else ())
     needed = tuple(rule for rule in rules if not _holds_anyway(rule, given))

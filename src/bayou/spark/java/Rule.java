@@ -129,6 +129,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
   private TreeNode statement(TreeNode plan, String kind) {
     String name = plan.getClass().getSimpleName();
     if (!name.equals("CreateTableLikeCommand") && !name.equals("ShowColumnsCommand") && !name.equals("ShowPartitionsCommand") && !name.equals("TruncateTableCommand") && !name.equals("LoadDataCommand")
+        && !name.equals("InsertIntoDataSourceDirCommand") && !name.equals("RepairTableCommand")
         && !(name.startsWith("AlterTable") && !name.equals("AlterTableRenameCommand"))) return plan;
     return (TreeNode) Python.ask(body, kind, new Object[] {plan});
   }

@@ -120,7 +120,9 @@ def install_catalog(spark: SparkSession, adapters: Adapters) -> None:
 
 
 def is_about_delta(jvm: Jvm, command: JavaObject) -> bool:
-    """Whether a command of Spark's is about a catalog table that uses `delta`, or makes one."""
+    """Whether a command of Spark's is about a catalog table that uses `delta`, or makes one, or writes a folder of it."""
+    if command.getClass().getSimpleName() == "InsertIntoDataSourceDirCommand":
+        return str(command.provider()).lower() == "delta"
     catalog = jvm.view.org.apache.spark.sql.SparkSession.active().sessionState().catalog()
     for position in range(command.productArity()):
         part = command.productElement(position)
