@@ -149,6 +149,15 @@ def test_rows_by_name_come_in_any_order_and_insert_into_goes_by_position(spark, 
     assert sorted(map(tuple, spark.table(name).collect())) == [(1, "a"), (2, "b"), (2, "b"), (3, "c")]
 
 
+def test_an_append_by_name_without_a_struct_breaks_the_rules_of_its_fields_row_by_row(spark, name):
+    spark.sql(f"create table {name} (id long, s struct<a: int not null>) using delta")
+    spark.sql("select 1L id where false").writeTo(name).append()
+    with pytest.raises(ConstraintViolationError) as caught:
+        spark.sql("select 1L id").writeTo(name).append()
+    assert caught.value.column == ("s", "a")
+    assert spark.table(name).count() == 0
+
+
 @pytest.mark.smoke
 def test_a_table_is_written_to_by_all_verbs_of_the_second_writer(spark, name):
     rows = spark.range(4).withColumn("p", F.col("id") % 2)

@@ -63,6 +63,11 @@ def saved(query, mode="append", partition_by=(), **options):
     return save
 
 
+def appended(query):
+    """A query's rows, appended to the table by its name."""
+    return lambda table: table.toDF().sparkSession.sql(query).writeTo(f"delta.`{table._path}`").append()
+
+
 def merged(source, *clauses, on="t.id = s.id"):
     return f"merge into {{t}} t using ({source}) s on {on} {' '.join(clauses)}"
 
@@ -304,6 +309,7 @@ OTHERS = {
         merged("select 2L id", "when not matched then insert (id, v) values (s.id, null)"),
     ),
     ("structs", "no struct"): ("DELTA_MISSING_NOT_NULL_COLUMN_VALUE", saved("select 1L id")),
+    ("structs", "no struct, by the table's name"): ("DELTA_NOT_NULL_CONSTRAINT_VIOLATED", appended("select 1L id")),
     ("structs", "no field"): ("DELTA_MISSING_NOT_NULL_COLUMN_VALUE", saved("select 1L id, named_struct('b', 1) s")),
     ("structs", "no field, and no row"): (
         "DELTA_MISSING_NOT_NULL_COLUMN_VALUE",

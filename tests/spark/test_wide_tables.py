@@ -7,6 +7,7 @@ import pytest
 from tests.spark.counting import py4j_calls
 
 import bayou
+from bayou.spark.dml.merge import write
 
 FEW, SOME, MANY = 20, 200, 2_000
 
@@ -98,6 +99,22 @@ def test_a_write_by_partition_takes_less_than_a_call_for_each_column(spark, tmp_
 
     calls(FEW)
     assert abs(calls(SOME) - calls(FEW + 1)) < SOME // 2
+
+
+@pytest.mark.parametrize("most", [SOME, 10 * SOME])
+def test_wide_rows_are_counted_so_that_spark_does_not_try_to_make_one_projection_of_two(spark, wide, monkeypatch, most):
+    table, source = wide(SOME)
+    write_new_files, plans = write.write_new_files, []
+
+    def noted(application, rows, *arguments, **options):
+        plans.append(rows._jdf.queryExecution().optimizedPlan().toString())
+        return write_new_files(application, rows, *arguments, **options)
+
+    monkeypatch.setattr(write, "_MANY_COLUMNS", most)
+    monkeypatch.setattr(write, "write_new_files", noted)
+    result = upsert(table, source).execute()
+    assert (result.num_updated_rows, result.num_inserted_rows) == (1, 1)
+    assert ["CollectMetrics" in each for each in plans] == [most == SOME]
 
 
 def test_every_column_of_a_wide_row_gets_its_own_value(spark, wide):

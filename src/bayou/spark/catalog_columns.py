@@ -10,7 +10,7 @@ from bayou.protocol.char_varchar import DECLARED_TYPE
 from bayou.protocol.column_defaults import CURRENT_DEFAULT, DEFAULT_KEYS
 from bayou.protocol.generated_columns import GENERATION_EXPRESSION, generation_expression
 from bayou.protocol.identity_columns import identity_metadata, is_identity
-from bayou.protocol.schema import StructType
+from bayou.protocol.schema import StructType, required_and_absent
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.alignment import cast_sql
 from bayou.spark.jvm.relation import columns_of_nulls
@@ -84,22 +84,33 @@ def without_filled(jvm: Jvm, rows: DataFrame, schema: StructType) -> DataFrame:
     return rows.drop(*gone) if gone else rows
 
 
-def with_absent_partitions(rows: DataFrame, schema: StructType, partition_columns: Sequence[str]) -> DataFrame:
+def with_absent_columns(
+    rows: DataFrame, schema: StructType, partition_columns: Sequence[str], *, is_append: bool = False
+) -> DataFrame:
     """The rows of a writer for tables with names, with NULL in the columns that they lack and no write can be without.
 
-    These are partition columns, and where the rows have nothing else any other column. What is filled by a rule of its own,
-    or must not be NULL, stays away.
+    These are partition columns, and where the rows have nothing else any other column. Rows that are appended get structs, too,
+    with fields that must not be NULL: each such row breaks that rule. What is filled by a rule of its own, or must not be NULL,
+    stays away.
 
     Args:
         rows: the rows, under the table's names.
         schema: the table's schema.
         partition_columns: the names of its partition columns.
+        is_append: whether the rows are added to those that are there.
     """
     given, partitions = {name.lower() for name in rows.columns}, {name.lower() for name in partition_columns}
     open_ones = [each for each in readable_schema(schema).fields if each.name.lower() not in given and _may_be_null(schema, each)]
     absent = [each for each in open_ones if each.name.lower() in partitions]
+    if is_append:
+        absent += [each for each in open_ones if _has_required_fields(schema, each)]
     absent += [each for each in open_ones if each not in absent][:1] if given <= partitions else []
     return rows.selectExpr("*", *(f"{cast_sql('null', f.type)} as {quoted_name(f.name)}" for f in absent)) if absent else rows
+
+
+def _has_required_fields(schema: StructType, column: StructField) -> bool:
+    stored = schema.field(column.name)
+    return stored is not None and any(required_and_absent(StructType((stored,)), StructType(())))
 
 
 def _may_be_null(schema: StructType, column: StructField) -> bool:

@@ -14,7 +14,7 @@ from bayou.protocol.schema import parse_schema, schema_to_json
 from bayou.protocol.type_widening import Widening
 from bayou.spark import alter_statement
 from bayou.spark.alter_target import AlterTarget
-from bayou.spark.catalog_columns import catalog_schema, insert_schema, with_absent_partitions, without_filled
+from bayou.spark.catalog_columns import catalog_schema, insert_schema, with_absent_columns, without_filled
 from bayou.spark.create import create
 from bayou.spark.default_checks import harmless_defaults
 from bayou.spark.dml.replace_on import check_using_places
@@ -170,7 +170,10 @@ class SessionCatalog:
             given = with_table_types(self._application.jvm, given, snapshot.schema, statement.name, widening=widening)
             # What replaces a part of the table says by these columns which part it is.
             replaces_all = statement.how in ("append", "overwrite") and not request.replaces_a_part
-            return with_absent_partitions(given, snapshot.schema, snapshot.partition_columns) if replaces_all else given
+            if not replaces_all:
+                return given
+            is_append = statement.how == "append"
+            return with_absent_columns(given, snapshot.schema, snapshot.partition_columns, is_append=is_append)
 
         write(self._application, rows, request, as_the_table_has_them)
         self._refresh(spark, statement.name)

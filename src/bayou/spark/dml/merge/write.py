@@ -52,6 +52,8 @@ _ONE_TASK: Final = 4 << 20
 """Bytes that one task reads: what Spark takes the opening of one file to cost, `spark.sql.files.openCostInBytes`."""
 _FEW_FILES: Final = 32
 """Files that one task opens one after the other."""
+_MANY_COLUMNS: Final = 500
+"""Spark takes the square of the number of columns to see that two projections on top of each other cannot be one."""
 _REPARTITION = "spark.databricks.delta.merge.repartitionBeforeWrite.enabled"
 
 
@@ -167,7 +169,9 @@ class Writer:
         return not self._merge.source.is_settled or conditions.calls_foreign_code
 
     def _counted(self, rows: DataFrame, name: str) -> DataFrame:
-        return observed(rows, self._merge, name) if self.is_counted else rows
+        """The rows with their counts; wide rows have them in any case, to keep the projections below and above apart."""
+        is_wide = len(rows.columns) >= _MANY_COLUMNS
+        return observed(rows, self._merge, name) if self.is_counted or is_wide else rows
 
     def _provided(self, clauses: Iterable[int]) -> set[str]:
         """The columns that some clauses set."""
