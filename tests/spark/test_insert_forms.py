@@ -249,3 +249,38 @@ def test_a_partition_column_that_says_what_is_replaced_is_not_left_out(spark, ta
         assert spark.table(other).count() == 2
     finally:
         spark.sql(f"DROP TABLE {other}")
+
+
+FIELDS = {
+    "select 1L id, named_struct('y', '7', 'x', 2) s": (2, "7"),
+    "select 1L id, named_struct('x', 7, 'y', '2') s": (7, "2"),
+    # Fields go by position where any column has another type or another name.
+    "select 1 id, named_struct('y', '7', 'x', 2) s": (7, "2"),
+    "select 1L id, named_struct('y', '7', 'x', 2) other": (7, "2"),
+    "select 1L id, named_struct('Y', '7', 'x', 2) s": (7, "2"),
+    "select 1L id, named_struct('y', '7', 'x', 2S) s": (7, "2"),
+}
+
+
+@pytest.mark.parametrize("form", ["{kind} s", "{kind} array(s)", "{kind} map('k', s)", "insertInto"])
+@pytest.mark.parametrize("query", FIELDS)
+def test_fields_of_structs_go_by_name_where_all_columns_of_an_insert_are_the_tables(spark, table_path, form, query):
+    kinds = {"{kind} s": "{}", "{kind} array(s)": "array<{}>", "{kind} map('k', s)": "map<string, {}>"}
+    kind = kinds.get(form, "{}").format("struct<x: int, y: string>")
+    spark.sql(f"create table delta.`{table_path}` (id long, s {kind}) using delta")
+    if form == "insertInto":
+        spark.sql(query).write.insertInto(f"delta.`{table_path}`")
+    else:
+        column = query.rpartition(" ")[2]
+        wrapped = form.format(kind="").strip().replace("s)", f"{column})") if "(" in form else column
+        spark.sql(f"insert into delta.`{table_path}` select id, {wrapped} as {column} from ({query})")
+    value = spark.read.format("delta").load(table_path).first()["s"]
+    found = value["k"] if isinstance(value, dict) else value[0] if isinstance(value, list) else value
+    assert tuple(found) == FIELDS[query]
+
+
+def test_a_struct_with_a_new_field_between_the_others_grows_by_name_where_the_others_are_the_tables(spark, table_path):
+    spark.sql(f"create table delta.`{table_path}` (id long, s struct<x: int, y: string>) using delta")
+    rows = spark.sql("select 1L id, named_struct('y', '7', 'z', 5, 'x', 2) s")
+    rows.write.format("delta").option("mergeSchema", "true").insertInto(f"delta.`{table_path}`")
+    assert spark.read.format("delta").load(table_path).first()["s"].asDict() == {"x": 2, "y": "7", "z": 5}

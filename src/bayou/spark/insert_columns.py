@@ -33,6 +33,41 @@ def evolved_columns(table: StructType, given: StructType, *, by_name: bool, wide
     return _Evolution(by_name, widening).structs(table, given)
 
 
+def is_in_place(table: StructType, given: StructType, *, widening: Widening = Widening.NEVER) -> bool:
+    """Whether the columns of an INSERT by position have the table's names and types, so that the fields of structs go by name.
+
+    Where one column has another name or another type, all fields go by their positions. Source: delta-spark's
+    `needsSchemaAdjustmentByOrdinal`.
+
+    Args:
+        table: the table's columns.
+        given: those of the rows, as many at least.
+        widening: which types of the table may become those of the rows.
+    """
+    names = given.names
+    head = StructType(given.fields[: len(table.fields)])
+    is_clear = len({name.lower() for name in names}) == len(names)
+    return is_clear and list(head.names) == list(table.names) and _has_all_of(table, head, widening)
+
+
+def _has_all_of(table: DataType, given: DataType, widening: Widening) -> bool:
+    match table, given:
+        case StructType(), StructType():
+            return all(_has_its_twin(each, given.field(each.name), widening) for each in table.fields)
+        case ArrayType(element, _), ArrayType(other, _):
+            return _has_all_of(element, other, widening)
+        case MapType(key, value, _), MapType(other_key, other_value, _):
+            return _has_all_of(key, other_key, widening) and _has_all_of(value, other_value, widening)
+        case str(), str():
+            return table == given or is_widening(table, given, widening)
+        case _:
+            return False
+
+
+def _has_its_twin(field: StructField, twin: StructField | None, widening: Widening) -> bool:
+    return twin is not None and twin.name == field.name and _has_all_of(field.type, twin.type, widening)
+
+
 @dataclass(frozen=True, slots=True)
 class ShortStruct:
     """A struct of the rows that has fewer fields than the table's.

@@ -18,7 +18,7 @@ from bayou.spark.catalog_columns import catalog_schema, insert_schema, with_abse
 from bayou.spark.create import create
 from bayou.spark.default_checks import harmless_defaults
 from bayou.spark.dml.replace_on import check_using_places
-from bayou.spark.insert_columns import evolved_columns, short_structs
+from bayou.spark.insert_columns import evolved_columns, is_in_place, short_structs
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.relation import aligned_rows
 from bayou.spark.jvm.session import java_session, session_of, settings_of
@@ -30,6 +30,7 @@ from bayou.spark.table_place import place_of, refuse_other_files, refuse_other_p
 from bayou.spark.table_properties import shown_properties
 from bayou.spark.table_types import with_bold_casts, with_table_types
 from bayou.spark.truncate import truncate
+from bayou.spark.types import readable_schema
 from bayou.spark.write_request import Statement, WriteRequest
 from bayou.spark.write_settings import with_settings
 from bayou.spark.write_target import is_filled, merge_widening
@@ -197,8 +198,9 @@ class SessionCatalog:
         if by_name:
             _refuse_left_out(rows.columns, statement.name, snapshot)
         widening = merge_widening(snapshot) if evolves else Widening.NEVER
-        jvm = self._application.jvm
-        _refuse_short_structs(schema, parse_schema(rows.schema.json()), statement.name, by_name=by_name)
+        jvm, given = self._application.jvm, parse_schema(rows.schema.json())
+        by_name = by_name or is_in_place(readable_schema(schema), readable_schema(given), widening=widening)
+        _refuse_short_structs(schema, given, statement.name, by_name=by_name)
         rows = with_bold_casts(jvm, rows, schema, by_name=by_name, widening=widening)
         given = parse_schema(rows.schema.json())
         shown = insert_schema(harmless_defaults(jvm, java_session(rows.sparkSession), snapshot))
