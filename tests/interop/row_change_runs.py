@@ -13,6 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from tests.interop.oracle import version_of
+from tests.interop.refusals import WRONG_ROWS, both_are_right
 from tests.interop.row_change_counts import check_counts, facts, only_copies, row_counts
 from tests.interop.row_change_operations import Merge, Story
 from tests.spark.changes import tracked_rows
@@ -34,13 +35,6 @@ SAME = [
     ),
 ]
 MULTIPLE = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
-WRONG_ROWS = (
-    "CAST_INVALID_INPUT",
-    "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE",
-    "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
-    "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
-)
-"""What is wrong with rows; which of several faults a statement meets first is up to its plan."""
 NO_CLAUSE = "Unexpected row: did not match any merge clause"
 """delta-spark's MERGE by vectors fails so where a clause's condition is NULL for a row that a later clause deletes."""
 
@@ -175,8 +169,9 @@ def _agreed(pair: Pair, operations: Any, theirs: list[Step], ours: list[Step]) -
             return number
         if "CAST_INVALID_INPUT" in (mine.refused or "") and "named_struct('b'" in operation.sql("T"):
             return number  # Spark casts constants, structs by position, before bayou sees the statement
-        said = [None if each.refused is None else condition_of(each.refused) for each in (mine, other)]
-        assert said[0] == said[1] or set(said) in SAME or set(said) <= set(WRONG_ROWS), (operation.sql("T"), mine, other)
+        first, second = (None if each.refused is None else condition_of(each.refused) for each in (other, mine))
+        is_same = first == second or {first, second} in SAME or both_are_right(other.refused or "", first, second)
+        assert is_same, (operation.sql("T"), mine, other)
         if mine.version + 1 == other.version and only_copies(pair.theirs, other.version):
             return number  # a MERGE that changes no row
         assert mine.version == other.version, (operation.sql("T"), mine, other)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from tests.interop.oracle import write_by_name
+from tests.interop.refusals import both_are_right
 
 import bayou
 from bayou.protocol.schema import parse_schema
@@ -223,16 +224,12 @@ OF_COLUMNS = {
 TWICE = "DELTA_DUPLICATE_COLUMNS_FOUND"
 BEFORE_TWICE = {"DELTA_GENERATED_COLUMNS_DATA_TYPE_MISMATCH", "DELTA_CONSTRAINT_DATA_TYPE_MISMATCH"}
 
-# delta-spark has a class around the table's rules where rows replace others by match, or are to fulfil a condition; its text has
-# the rule's own class.
-WRAPPERS = {"DELTA_REPLACE_ON_OR_USING_TABLE_CONSTRAINT_VIOLATION", "DELTA_REPLACE_WHERE_MISMATCH"}
-
 
 def agree(theirs, ours):
     first, second = error_class(theirs), error_class(ours)
     is_same = first == second or {first, second} in SAME or (second == TWICE and first in BEFORE_TWICE)
     is_same = is_same or (first == COMPUTED and second in OF_COLUMNS)
-    return is_same or (first in WRAPPERS and f"[{second}]" in theirs)
+    return is_same or both_are_right(theirs, first, second)
 
 
 def rows_of(delta_spark, path):

@@ -155,6 +155,13 @@ def test_a_struct_with_other_fields_is_refused(spark, table_path):
     assert bayou.open(table_path).version() == 0
 
 
+def test_values_that_no_row_can_have_are_refused_before_rows_are_looked_for(spark, table_path, way):
+    table = make(spark, table_path, NESTED, **way)
+    with jobs(spark) as started, pytest.raises(SchemaMismatchError):
+        table.update("id = 1", {"s": "named_struct('a', 1L)"})
+    assert started.value == 0
+
+
 def test_values_are_cast_as_spark_casts_what_is_stored(spark, table_path, way):
     table = make(spark, table_path, "select 1 id, cast(1 as smallint) s, date'2024-01-01' d, 1.25 c, 'x' t", **way)
     table.update("id = 1", {"s": "'7'", "d": "'2024-02-03'", "c": "3", "t": "5"})

@@ -70,21 +70,21 @@ class _Update:
 
     def execute(self, transaction: Transaction) -> RowChangeResult:
         change, watch = self._change, Stopwatch()
+        self._check()
         if self.way is Way.NOTHING:
-            return self._empty()
+            return empty(change)
         if _pairs(change).values.has_subquery:
             transaction.read_whole_table()  # it may be this table that the subquery read
         outcome = self._by_vectors(watch) if self.way is Way.VECTORS else self._by_rewriting(watch)
         if outcome is None:
-            return self._empty()
+            return empty(change)
         watch.lap("rewriteTimeMs")
         return commit(change, transaction, outcome, watch)
 
-    def _empty(self) -> RowChangeResult:
-        """The result where no row is meant. What is wrong with the new values is an error all the same."""
+    def _check(self) -> None:
+        """Refuses what no row can be given, before rows are looked for, and where there are none."""
         none = pa.array([], pa.int64())
         self._values.check(partial(self._change.rows, none), readable_schema(self._change.snapshot.schema))
-        return empty(self._change)
 
     def _by_rewriting(self, watch: Stopwatch) -> Outcome | None:
         change = self._change
