@@ -49,6 +49,17 @@ def refused(path, change):
     assert bayou.open(path).version() == 0
 
 
+def says_twelve_rows(path):
+    commit = Path(path, "_delta_log", f"{0:020d}.json")
+    actions = [json.loads(line) for line in commit.read_text(encoding="utf-8").splitlines()]
+    for each in actions:
+        if "add" in each:
+            each["add"]["stats"] = json.dumps({**json.loads(each["add"]["stats"]), "numRecords": 12})
+    commit.write_text("".join(json.dumps(each) + "\n" for each in actions), encoding="utf-8")
+    commit.with_name(f".{commit.name}.crc").unlink(missing_ok=True)
+    commit.with_suffix(".crc").unlink(missing_ok=True)
+
+
 def test_an_update_that_writes_fewer_rows_than_it_marks_is_refused(spark, table_path, fickle):
     table = make(spark, table_path, **VECTORS)
     refused(table_path, lambda: table.update(fickle("id"), {"v": "0"}))
@@ -62,14 +73,7 @@ def test_a_delete_that_keeps_other_rows_than_it_counted_is_refused(spark, table_
 @pytest.mark.parametrize("operation", ["delete", "update", "update all", "merge"])
 def test_a_file_that_has_not_the_rows_that_the_log_says_is_not_written_again(spark, table_path, operation):
     table = make(spark, table_path, **FILES)
-    commit = Path(table_path, "_delta_log", f"{0:020d}.json")
-    actions = [json.loads(line) for line in commit.read_text(encoding="utf-8").splitlines()]
-    for each in actions:
-        if "add" in each:
-            each["add"]["stats"] = json.dumps({**json.loads(each["add"]["stats"]), "numRecords": 12})
-    commit.write_text("".join(json.dumps(each) + "\n" for each in actions), encoding="utf-8")
-    commit.with_name(f".{commit.name}.crc").unlink(missing_ok=True)
-    commit.with_suffix(".crc").unlink(missing_ok=True)
+    says_twelve_rows(table_path)
     source = spark.sql("select 3L id, 0L v union all select 30L, 0L").alias("s")
     changes = {
         "delete": lambda: table.delete("id = 3"),
@@ -78,6 +82,26 @@ def test_a_file_that_has_not_the_rows_that_the_log_says_is_not_written_again(spa
         "merge": lambda: table.merge(source, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute(),
     }
     refused(table_path, changes[operation])
+
+
+@pytest.mark.parametrize("feed", [{}, FEED], ids=["no feed", "feed"])
+@pytest.mark.parametrize("adds", [0, 2])
+def test_an_overwrite_of_a_part_that_keeps_other_rows_than_it_counted_is_refused(spark, table_path, fickle, feed, adds):
+    make(spark, table_path, **FILES, **feed)
+    spark.udf.register("is_replaced", fickle)
+    new = spark.sql(f"select id, 0L v from range({adds})").alias("s")
+    on = {"mode": "overwrite", "targetAlias": "t", "replaceOn": "is_replaced(t.id) and s.id is not null"}
+    if adds:
+        refused(table_path, lambda: bayou.write(new, table_path, **on))
+    else:
+        assert bayou.write(new, table_path, **on).num_removed_files == 0  # nothing matches no row
+
+
+@pytest.mark.parametrize("feed", [{}, FEED], ids=["no feed", "feed"])
+def test_an_overwrite_of_a_part_does_not_lose_rows_that_it_has_counted(spark, table_path, feed):
+    make(spark, table_path, **FILES, **feed)
+    says_twelve_rows(table_path)
+    refused(table_path, lambda: bayou.write(spark.sql("select 3L id, 0L v"), table_path, mode="overwrite", replaceWhere="id = 3"))
 
 
 @pytest.fixture

@@ -118,7 +118,7 @@ class Projection:
         beside = replaced.beside
         more = [F.lit(None).cast("bigint").alias(name) for name in beside.hidden]
         more += [F.lit(int(Fate.INSERTED)).alias(FATE)] if beside.feeds else []
-        frame = frame.select("*", *more) if more else frame
+        frame = replaced.beside_new(frame.select("*", *more) if more else frame)
         return frame.union(selected(replaced.rows, map(self._as_after, frame.columns))), beside
 
     def _as_after(self, name: str) -> AlignedColumn:

@@ -136,7 +136,8 @@ def write(
         _check_data_change(request, target)
         replaced = _replaced(application, frame, log, request, snapshot)
         with taking_back(partial(_take_back, request, NO_FILES, replaced)):
-            added = write_new_files(application, frame, request, target, replaced)
+            observations = () if replaced is None else replaced.observations
+            added = write_new_files(application, frame, request, target, replaced, observations=observations)
         try:
             result = _commit(transaction, request, target, added, replaced)
         except ProtocolChangedException as error:
@@ -336,6 +337,8 @@ def _commit(
         transaction.describe(parameters | _how(request, transaction.snapshot))
     take_back = partial(_take_back, request, added, replaced)
     with taking_back(take_back):
+        if replaced is not None:
+            replaced.check(added)
         removed = _removed(transaction, request, target, added, replaced)
         metrics = _metrics(request, added, removed, replaced)
     spares = partial(_lost_creation, request, target)

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from bayou.spark.change_rows import BesideColumns
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.spark.change_rows import FATE, BesideColumns, Fate
 from bayou.spark.dml.gone_files import GoneFiles
 from bayou.spark.dml.rewrite import kept_rows
+from bayou.spark.dml.row_counts import other_rows
 from bayou.spark.dml.touched_rows import find_touched
 from bayou.spark.dml.vectors import known_live, mark_rows
 from bayou.spark.stored_rows import beside_stored_rows
@@ -24,6 +27,11 @@ if TYPE_CHECKING:
     from bayou.spark.dml.change import Change
     from bayou.spark.new_files import NewFiles
     from bayou.spark.row_checks import RowRule
+
+
+_OF_KEPT: Final = "bayou.replace.kept"
+_OF_NEW: Final = "bayou.replace.new"
+"""The observations of the rows that are written again, and of those that are new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +76,8 @@ class ReplacedRows:
         if not len(gone.left):
             return cls(change, gone.files, rule, gone.num_deleted)
         rows = kept_rows(change, gone.read_again)
+        kept = F.when(F.col(FATE) == int(Fate.KEPT), 1) if change.feeds else F.lit(1)
+        rows = rows.observe(_OF_KEPT, F.count(kept).alias("count"))
         return cls(change, gone.files, rule, gone.num_deleted, gone.num_kept, rows, beside_stored_rows(change.snapshot))
 
     def take(self, transaction: Transaction, *, data_change: bool) -> tuple[int, int]:
@@ -87,6 +97,38 @@ class ReplacedRows:
         removed = transaction.remove_files(self.change.snapshot.files().take(self.files), data_change=data_change)
         emptied = {} if self.marked is None else self.marked.metrics()
         return len(removed) + emptied.get("numRemovedFiles", 0), removed.size_bytes + emptied.get("numRemovedBytes", 0)
+
+    @property
+    def observations(self) -> tuple[str, ...]:
+        """The names of the observations that `check` looks at."""
+        return () if self.rows is None else (_OF_KEPT, _OF_NEW)
+
+    def beside_new(self, frame: DataFrame) -> DataFrame:
+        """The new rows of a write, counted where rows are written again beside them.
+
+        Args:
+            frame: the new rows.
+        """
+        return frame if self.rows is None else frame.observe(_OF_NEW, F.count(F.lit(1)).alias("count"))
+
+    def check(self, added: NewFiles) -> None:
+        """Refuses files that have other rows of the table than those that stay.
+
+        Args:
+            added: what was written.
+
+        Raises:
+            InvalidCommitError: a row would be lost, or one would stay that goes.
+        """
+        if self.rows is None:
+            return
+        # Spark leaves an observation out where it saw that there are no rows.
+        kept, new = (next(iter(added.observed.get(name, ())), None) or 0 for name in self.observations)
+        # Where a task ran again, its rows may have been counted twice, and what is too much says nothing.
+        is_exact = kept + new <= added.num_rows
+        if kept < self.num_kept or (is_exact and kept > self.num_kept):
+            told = f"{kept} rows that stay were written, and {self.num_kept} were found"
+            raise other_rows(self.change.snapshot, "overwrite", told)
 
     def metrics(self, added: NewFiles) -> Mapping[str, int]:
         """What the history counts, of what differs from a write that replaces whole files.

@@ -37,7 +37,7 @@ def other_rows(snapshot: Snapshot, operation: str, why: str) -> InvalidCommitErr
 
     Args:
         snapshot: the table's state.
-        operation: DELETE, UPDATE or MERGE.
+        operation: DELETE, UPDATE or MERGE, or an overwrite of a part.
         why: how that is known.
     """
     what, next_step = "The condition or a function in it", "look for functions that give something else for the same row."
