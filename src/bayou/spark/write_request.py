@@ -134,7 +134,12 @@ class WriteRequest:
     @property
     def replaces_a_part(self) -> bool:
         """Whether an overwrite says by a condition, or by columns, which rows it replaces."""
-        return any(each is not None for each in (self.replace_where, self.replace_on, self.replace_using))
+        return self.replace_where is not None or self.replaces_by_match
+
+    @property
+    def replaces_by_match(self) -> bool:
+        """Whether it is the rows that match one of the new ones."""
+        return self.replace_on is not None or self.replace_using is not None
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], mode: str, partition_by: str | Sequence[str] | None = None) -> WriteRequest:

@@ -107,30 +107,19 @@ def write(
     except TableNotFoundError:
         snapshot = None
     begin = partial(_transaction, application, frame.sparkSession, settings, request, log)
-    if snapshot is None and (request.replace_on is not None or request.replace_using is not None):
-        raise TableNotFoundError(
-            "There is no table whose rows could be replaced.",
-            table=log.table_uri,
-            error_class="DELTA_PATH_DOES_NOT_EXIST",
-            sql_state="42K03",
-            next_step="write without replaceOn and replaceUsing, which makes the table.",
-        )
+    if snapshot is None and request.replaces_by_match:
+        raise _nothing_to_replace(log)
     with begin(snapshot) as transaction, _display(transaction, request, frame, settings):
         if transaction.is_replay:
             replayed = WriteResult(transaction.read_version, committed=False, reason=REPLAYED)
             spend_batch(frame.sparkSession, settings, given, replayed)
             return replayed
         if snapshot is not None and request.mode == "error":
-            raise TableExistsError(
-                "There is a table already, and the save mode is `error`.",
-                table=log.table_uri,
-                version=snapshot.version,
-                next_step="use the mode append, overwrite or ignore.",
-            )
+            raise _table_exists(log, snapshot)
         if snapshot is not None and request.mode == "ignore":
             return WriteResult(snapshot.version, committed=False, reason="exists")
         frame = frame if prepare is None else prepare(frame, snapshot)
-        if request.replace_on is not None or request.replace_using is not None:
+        if request.replaces_by_match:
             frame = evaluated_once(application, frame)
         target = _target(application, frame, request, snapshot, settings)
         _check_data_change(request, target)
@@ -148,6 +137,25 @@ def write(
         refresh_caches(frame.sparkSession, log.table_uri, application.jvm, request.storage_options)
     spend_batch(frame.sparkSession, settings, given, result)
     return result
+
+
+def _nothing_to_replace(log: DeltaLog) -> TableNotFoundError:
+    return TableNotFoundError(
+        "There is no table whose rows could be replaced.",
+        table=log.table_uri,
+        error_class="DELTA_PATH_DOES_NOT_EXIST",
+        sql_state="42K03",
+        next_step="write without replaceOn and replaceUsing, which makes the table.",
+    )
+
+
+def _table_exists(log: DeltaLog, snapshot: Snapshot) -> TableExistsError:
+    return TableExistsError(
+        "There is a table already, and the save mode is `error`.",
+        table=log.table_uri,
+        version=snapshot.version,
+        next_step="use the mode append, overwrite or ignore.",
+    )
 
 
 def _display(
@@ -202,7 +210,7 @@ def _replaced(
 ) -> ReplacedRows | None:
     if snapshot is None:
         return None
-    if request.replace_on is not None or request.replace_using is not None:
+    if request.replaces_by_match:
         return rows_replaced_on(application, frame, log, request, snapshot)
     if request.replace_where is None:
         return None
