@@ -29,11 +29,13 @@ class Leg:
         requirements: what pip installs beside bayou's own and its tests' dependencies.
         suites: arguments for pytest, one run each.
         has_oracle: whether delta-spark is provided to the tests, in a further environment.
+        is_long: whether delta-spark gets more statements than its start counts.
     """
 
     requirements: tuple[str, ...]
     suites: tuple[tuple[str, ...], ...]
     has_oracle: bool = field(default=False)
+    is_long: bool = field(default=False)
 
 
 # As many processes share a suite as `make` says, each with a session of its own.
@@ -46,7 +48,9 @@ LEGS = {
     "4.1": Leg(("pyspark==4.1.*",), (SMOKE,)),
     "4.2": Leg(("pyspark==4.2.0",), (SMOKE, ("tests/interop",)), has_oracle=True),
     # What "4.2" takes samples of, in full.
-    "oracle-soak": Leg(("pyspark==4.2.0",), (("-m", "soak", "--hypothesis-profile=soak", "tests/interop"),), has_oracle=True),
+    "oracle-soak": Leg(
+        ("pyspark==4.2.0",), (("-m", "soak", "--hypothesis-profile=soak", "tests/interop"),), has_oracle=True, is_long=True
+    ),
     # The oldest Arrow that pyproject.toml allows, without Spark.
     "oldest": Leg(("pyarrow==15.0.*", "numpy<2"), (("tests/core",),)),
 }
@@ -74,6 +78,7 @@ def _run_leg(name: str, leg: Leg) -> bool:
     if leg.has_oracle:
         variables["BAYOU_ORACLE_PYTHON"] = str(environment(ORACLE, ORACLE_WITHOUT_DEPENDENCIES))
         variables["BAYOU_ORACLE_JARS"] = str(oracle_jars.provide(cache()))
+        variables |= {"BAYOU_ORACLE_LONG_RUN": "1"} if leg.is_long else {}
     passed = [_run_suite(name, python, suite, variables) for suite in leg.suites]
     return all(passed)
 

@@ -11,6 +11,7 @@ filter}` begins a transaction of delta-spark's that has read the files of that f
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,15 @@ from pyspark.sql.functions import lit
 
 MARK = "ORACLE "
 STOPPED = "stopped by the test"
+LONG_RUN = {
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.driver.extraJavaOptions": "-XX:ReservedCodeCacheSize=1g -XX:+UseSerialGC -Dspark.testing=true",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+"""What makes thousands of statements about a few rows faster: most of their time goes into compiling their expressions, which only
+a Spark that takes itself for tested leaves out."""
 
 
 def session(jars: str, settings: Mapping[str, str] | None = None) -> SparkSession:
@@ -49,7 +59,7 @@ def session(jars: str, settings: Mapping[str, str] | None = None) -> SparkSessio
 
 
 def main() -> None:
-    spark = session(sys.argv[1])
+    spark = session(sys.argv[1], LONG_RUN if os.environ.get("BAYOU_ORACLE_LONG_RUN") else None)
     transactions = Transactions(spark)
     for line in sys.stdin:
         given = json.loads(line)

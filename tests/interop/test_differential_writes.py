@@ -217,6 +217,7 @@ OF_COLUMNS = {
     "DELTA_INSERT_COLUMN_ARITY_MISMATCH",
     "DELTA_INSERT_COLUMN_MISMATCH",
     "DELTA_DUPLICATE_COLUMNS_FOUND",
+    "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED",
 }
 
 # Two faults: by position, a column too many has the name of another one, which bayou tells first; and a type cannot change, which
