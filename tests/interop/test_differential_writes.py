@@ -202,6 +202,8 @@ SAME = [
     {"INSERT_COLUMN_ARITY_MISMATCH", "DELTA_METADATA_MISMATCH"},
     # Two faults: a column that the table has not got, and a struct with a field too few.
     {"DELTA_MISSING_COLUMN", "DELTA_INSERT_COLUMN_ARITY_MISMATCH"},
+    # Two faults: such a column, and a value for an identity column.
+    {"DELTA_MISSING_COLUMN", "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED"},
     # `overwriteSchema` without a column that a CHECK uses: bayou tells it before there are rows (docs/differences.md).
     {"DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", "DELTA_INVALID_CHECK_CONSTRAINT_REFERENCES"},
     # `storeAssignmentPolicy=STRICT`: delta-spark asks Spark for a cast that keeps every value, bayou for what STRICT allows.

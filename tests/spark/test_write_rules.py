@@ -540,3 +540,27 @@ def test_rows_that_turn_out_to_be_none_break_no_rule(spark, table_path, mode):
     merge = bayou.DeltaTable.forPath(spark, table_path).alias("t").merge(source.alias("s"), "t.id = s.id and t.p = s.p")
     merge.whenMatchedUpdateAll("t.v <> s.v").whenNotMatchedInsertAll("s.v > 100").execute()
     assert sorted(row.id for row in read(spark, table_path).collect()) == [1, 2]
+
+
+EMPTY = {
+    "save": lambda rows, path: rows.write.format("delta").mode("append").save(path),
+    "append by name": lambda rows, path: rows.writeTo(f"delta.`{path}`").append(),
+    "insertInto": lambda rows, path: rows.write.insertInto(f"delta.`{path}`"),
+    "update": lambda rows, path: rows.sparkSession.sql(f"update delta.`{path}` set p = {rows.first()['empty']}"),
+}
+
+
+@pytest.mark.parametrize("how", EMPTY)
+@pytest.mark.parametrize(("kind", "empty"), [("string", "''"), ("varchar(3)", "''"), ("binary", "X''")])
+@pytest.mark.parametrize("rule", ["not null", "check (length(p) < 5)"])
+def test_the_empty_text_of_a_partition_column_is_null_to_the_rules_as_it_is_to_readers(spark, table_path, how, kind, empty, rule):
+    declared = "not null" if rule == "not null" else ""
+    spark.sql(f"create table delta.`{table_path}` (id long, p {kind} {declared}) using delta partitioned by (p)")
+    if not declared:
+        spark.sql(f"alter table delta.`{table_path}` add constraint short {rule}")
+    spark.sql(f"insert into delta.`{table_path}` values (1, {empty.replace(chr(39) * 2, chr(39) + '41' + chr(39))})")
+    before = files(table_path)
+    rows = spark.sql(f"select 2L id, {empty} p") if how != "update" else spark.sql(f"""select "{empty}" empty""")
+    with pytest.raises(ConstraintViolationError):
+        EMPTY[how](rows, table_path)
+    assert files(table_path) == before

@@ -12,6 +12,7 @@ from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.expression_functions import ExpressionKind
 from bayou.protocol.generated_columns import columns_to_compute, generation_expression
 from bayou.protocol.identity_columns import generation_sql, identity_columns, row_number_sql
+from bayou.protocol.partition_values import is_string_type
 from bayou.protocol.schema import as_nullable
 from bayou.protocol.sql_text import column_sql, parenthesised, quoted_name
 from bayou.spark.alignment import AlignedColumn, aligned, cast_sql, same_names_and_types, selected
@@ -103,12 +104,24 @@ class Projection:
         identities = self._identities()
         frame = self._complete(identities)
         unless = f"{FATE} = {int(Fate.DELETED)}" if self._beside.feeds else None
-        frame = observing(frame, observed, self._target.schema, unless=unless)
+        frame = observing(self._as_read(frame, observed), observed, self._target.schema, unless=unless)
         frame, beside = self._with_replaced(frame)
         if beside.feeds:
             frame = with_changes(frame, [field.name for field in stored_fields(self._target.schema.fields)], beside)
         physical = self._physical(frame, beside)
         return ProjectedRows(physical, rules, proven, observed, tuple(identities), beside.feeds)
+
+    def _as_read(self, frame: DataFrame, rules: Sequence[RowRule]) -> DataFrame:
+        """The rows with NULL for the empty text in partition columns that rules look at: it is read as NULL."""
+        looked_at = {name.lower() for rule in rules for name in rule.columns} & {name.lower() for name in self._target.partition_by}
+        kinds = {field.name: field.type for field in self._target.schema.fields if field.name.lower() in looked_at}
+        texts = {
+            name.lower() for name, kind in kinds.items() if isinstance(kind, str) and (is_string_type(kind) or kind == "binary")
+        }
+        if not texts:
+            return frame
+        columns = ((_unless_empty(name) if name.lower() in texts else (name,)) for name in frame.columns)
+        return select(self._bridge, frame, list(columns))
 
     def _with_replaced(self, frame: DataFrame) -> tuple[DataFrame, BesideColumns]:
         """The rows with those of replaced files, and what they have beside the table's columns."""
@@ -239,6 +252,11 @@ def _mapped(frame: DataFrame, fields: Sequence[StructField], partitioned: set[st
             column = column.cast(spark_data_type(replace(physical, type=as_nullable(physical.type))))
         columns.append(column.alias(physical.name, metadata=metadata) if metadata else column.alias(physical.name))
     return frame.select(*columns, *map(F.expr, others))
+
+
+def _unless_empty(name: str) -> str:
+    column = quoted_name(name)
+    return f"if(length({column}) = 0, null, {column}) as {column}"
 
 
 def _partition_text(field: StructField, name: str | None = None) -> str:

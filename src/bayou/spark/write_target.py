@@ -31,6 +31,7 @@ from bayou.spark.types import as_nullable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
@@ -330,7 +331,8 @@ def _checked(target: WriteTarget, given: StructType) -> WriteTarget:
                 problems=(f"column {name!r} is missing",),
             )
     rules = constraints_of(target.metadata, target.schema, provided=given.names if target.generates else ())
-    needed = tuple(rule for rule in rules if not _holds_anyway(rule, given))
+    partitions = {name.lower() for name in target.partition_by}
+    needed = tuple(rule for rule in rules if not _holds_anyway(rule, given, partitions))
     return replace(target, given=given, constraints=needed)
 
 
@@ -346,10 +348,10 @@ def _refuse_no_columns(target: WriteTarget) -> None:
         )
 
 
-def _holds_anyway(rule: Constraint, given: StructType) -> bool:
-    """Whether the rows cannot break a rule: their column cannot be NULL."""
+def _holds_anyway(rule: Constraint, given: StructType, partitions: AbstractSet[str]) -> bool:
+    """Whether the rows cannot break a rule: their column cannot be NULL. The empty text is NULL as a partition value."""
     found = given.field(rule.column[0]) if rule.kind.value == "NOT NULL" and len(rule.column) == 1 else None
-    return found is not None and not found.nullable
+    return found is not None and not found.nullable and found.name.lower() not in partitions
 
 
 def _is_filled(column: StructField, *, generates: bool) -> bool:
