@@ -204,6 +204,8 @@ SAME = [
     {"DELTA_MISSING_COLUMN", "DELTA_INSERT_COLUMN_ARITY_MISMATCH"},
     # Two faults: such a column, and a value for an identity column.
     {"DELTA_MISSING_COLUMN", "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED"},
+    # Two faults: a new column where no row may change, and one that is missing.
+    {"DELTA_DATA_CHANGE_FALSE", "DELTA_MISSING_NOT_NULL_COLUMN_VALUE"},
     # `overwriteSchema` without a column that a CHECK uses: bayou tells it before there are rows (docs/differences.md).
     {"DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", "DELTA_INVALID_CHECK_CONSTRAINT_REFERENCES"},
     # `storeAssignmentPolicy=STRICT`: delta-spark asks Spark for a cast that keeps every value, bayou for what STRICT allows.
