@@ -104,6 +104,16 @@ def test_a_rule_on_columns_without_statistics_is_checked_row_by_row(spark, table
     assert observed == ["v > 0"]
 
 
+@pytest.mark.parametrize(("kind", "value", "is_looked_at"), [("date", "date'2024-01-01'", False), ("string", "'a'", True)])
+def test_a_partition_column_that_cannot_be_null_is_looked_at_where_an_empty_text_is_null(
+    spark, table_path, observed, kind, value, is_looked_at
+):
+    spark.sql(f"create table delta.`{table_path}` (id bigint, p {kind} not null) using delta partitioned by (p)")
+    bayou.DeltaTable.forPath(spark, table_path).addConstraint("rule", "id >= 0")
+    spark.sql(f"select 1L id, {value} p").write.format("delta").mode("append").save(table_path)
+    assert bool(observed) == is_looked_at
+
+
 def test_the_first_rule_that_is_broken_is_told_wherever_it_is_checked(spark, table_path):
     create(spark, table_path, "id int, v int", "id > 0")
     bayou.DeltaTable.forPath(spark, table_path).addConstraint("also", "v in (1, 2)")

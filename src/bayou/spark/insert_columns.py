@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
 from bayou.protocol.schema_check import VOID_TYPES
+from bayou.protocol.stats import COLLATIONS
 from bayou.protocol.type_widening import Widening, is_widening
+from bayou.spark.alignment import same_names_and_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,11 +35,11 @@ def evolved_columns(table: StructType, given: StructType, *, by_name: bool, wide
     return _Evolution(by_name, widening).structs(table, given)
 
 
-def is_in_place(table: StructType, given: StructType, *, widening: Widening = Widening.NEVER) -> bool:
-    """Whether the columns of an INSERT by position have the table's names and types, so that the fields of structs go by name.
+def goes_by_name(table: StructType, given: StructType, *, widening: Widening = Widening.NEVER) -> bool:
+    """Whether fields of structs go by name in an INSERT by position: its columns have the table's names and types.
 
-    Where one column has another name or another type, all fields go by their positions. Source: delta-spark's
-    `needsSchemaAdjustmentByOrdinal`.
+    Where one column has another name or another type, all fields go by their positions; and where they are in their places already,
+    there is nothing to tell. Source: delta-spark's `needsSchemaAdjustmentByOrdinal`.
 
     Args:
         table: the table's columns.
@@ -46,8 +48,9 @@ def is_in_place(table: StructType, given: StructType, *, widening: Widening = Wi
     """
     names = given.names
     head = StructType(given.fields[: len(table.fields)])
-    is_clear = len({name.lower() for name in names}) == len(names)
-    return is_clear and list(head.names) == list(table.names) and _has_all_of(table, head, widening)
+    if head.names != table.names or len({name.lower() for name in names}) < len(names) or same_names_and_types(head, table):
+        return False
+    return _has_all_of(table, head, widening)
 
 
 def _has_all_of(table: DataType, given: DataType, widening: Widening) -> bool:
@@ -61,11 +64,13 @@ def _has_all_of(table: DataType, given: DataType, widening: Widening) -> bool:
         case str(), str():
             return table == given or is_widening(table, given, widening)
         case _:
-            return False
+            return table == given
 
 
 def _has_its_twin(field: StructField, twin: StructField | None, widening: Widening) -> bool:
-    return twin is not None and twin.name == field.name and _has_all_of(field.type, twin.type, widening)
+    if twin is None or twin.name != field.name or twin.metadata.get(COLLATIONS) != field.metadata.get(COLLATIONS):
+        return False
+    return _has_all_of(field.type, twin.type, widening)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol.column_defaults import CURRENT_DEFAULT
+from bayou.protocol.constraints import ConstraintKind
 from bayou.protocol.expression_functions import ExpressionKind
 from bayou.protocol.generated_columns import columns_to_compute, generation_expression
 from bayou.protocol.identity_columns import generation_sql, identity_columns, row_number_sql
-from bayou.protocol.partition_values import is_string_type
 from bayou.protocol.schema import as_nullable
 from bayou.protocol.sql_text import column_sql, parenthesised, quoted_name
 from bayou.spark.alignment import AlignedColumn, aligned, cast_sql, same_names_and_types, selected
@@ -113,11 +113,9 @@ class Projection:
 
     def _as_read(self, frame: DataFrame, rules: Sequence[RowRule]) -> DataFrame:
         """The rows with NULL for the empty text in partition columns that rules look at: it is read as NULL."""
-        looked_at = {name.lower() for rule in rules for name in rule.columns} & {name.lower() for name in self._target.partition_by}
-        kinds = {field.name: field.type for field in self._target.schema.fields if field.name.lower() in looked_at}
-        texts = {
-            name.lower() for name, kind in kinds.items() if isinstance(kind, str) and (is_string_type(kind) or kind == "binary")
-        }
+        # A limit of its length holds for a text that is empty as for one that is not there.
+        told = (name for rule in rules if rule.constraint.kind is not ConstraintKind.CHAR_VARCHAR for name in rule.columns)
+        texts = {name.lower() for name in self._target.text_partitions} & {name.lower() for name in told}
         if not texts:
             return frame
         columns = ((_unless_empty(name) if name.lower() in texts else (name,)) for name in frame.columns)

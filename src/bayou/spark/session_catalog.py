@@ -18,7 +18,7 @@ from bayou.spark.catalog_columns import catalog_schema, insert_schema, with_abse
 from bayou.spark.create import create
 from bayou.spark.default_checks import harmless_defaults
 from bayou.spark.dml.replace_on import check_using_places
-from bayou.spark.insert_columns import evolved_columns, is_in_place, short_structs
+from bayou.spark.insert_columns import evolved_columns, goes_by_name, short_structs
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.relation import aligned_rows
 from bayou.spark.jvm.session import java_session, session_of, settings_of
@@ -199,7 +199,7 @@ class SessionCatalog:
             _refuse_left_out(rows.columns, statement.name, snapshot)
         widening = merge_widening(snapshot) if evolves else Widening.NEVER
         jvm, given = self._application.jvm, parse_schema(rows.schema.json())
-        by_name = by_name or is_in_place(readable_schema(schema), readable_schema(given), widening=widening)
+        by_name = by_name or goes_by_name(readable_schema(schema), readable_schema(given), widening=widening)
         _refuse_short_structs(schema, given, statement.name, by_name=by_name)
         rows = with_bold_casts(jvm, rows, schema, by_name=by_name, widening=widening)
         given = parse_schema(rows.schema.json())

@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
 from bayou.protocol.partition_values import INTEGER_BITS, decimal_type
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, parse_schema, schema_to_json
 from bayou.protocol.schema_check import VOID_TYPES
@@ -92,7 +94,7 @@ def with_bold_casts(
     is_plain = len({name.lower() for name in given.names}) == len(given.names)
     labels = given.names if is_plain else [f"{name} ({number})" for number, name in enumerate(given.names, 1)]
     labelled = rows if is_plain else rows.toDF(*labels)
-    columns = [labelled[quoted_name(label)] for label in labels]
+    columns = [F.col(quoted_name(label)) for label in labels]
     for number in changed:
         kind = schema_to_json(StructType((replace(wanted.fields[number], name="value", metadata={}),)))
         columns[number] = ansi_cast(jvm, columns[number], rows.sparkSession, kind, _name_of(number, given, table, by_name=by_name))

@@ -22,6 +22,7 @@ from bayou.protocol.generated_columns import generation_expression, has_generate
 from bayou.protocol.identity_columns import is_identity
 from bayou.protocol.identity_rules import refuse_explicit_values
 from bayou.protocol.mapping_rules import mapping_mode
+from bayou.protocol.partition_values import is_string_type
 from bayou.protocol.protocol_rules import merged, upgraded
 from bayou.protocol.schema import StructType, parse_schema, required_and_absent, schema_to_json
 from bayou.protocol.schema_check import check_names, check_schema
@@ -83,6 +84,12 @@ class WriteTarget:
         """The names under which partition values are in the log and in folders."""
         found = (self.schema.field(name) for name in self.partition_by)
         return tuple(each.physical_name for each in found if each is not None)
+
+    @property
+    def text_partitions(self) -> tuple[str, ...]:
+        """The partition columns of texts and of binary values; an empty one is read as NULL."""
+        found = [field for name in self.partition_by if (field := self.schema.field(name)) is not None]
+        return tuple(f.name for f in found if isinstance(f.type, str) and (is_string_type(f.type) or f.type == "binary"))
 
     @property
     def materializes_partitions(self) -> bool:
@@ -331,8 +338,8 @@ def _checked(target: WriteTarget, given: StructType) -> WriteTarget:
                 problems=(f"column {name!r} is missing",),
             )
     rules = constraints_of(target.metadata, target.schema, provided=given.names if target.generates else ())
-    partitions = {name.lower() for name in target.partition_by}
-    needed = tuple(rule for rule in rules if not _holds_anyway(rule, given, partitions))
+    texts = {name.lower() for name in target.text_partitions}
+    needed = tuple(rule for rule in rules if not _holds_anyway(rule, given, texts))
     return replace(target, given=given, constraints=needed)
 
 
@@ -348,10 +355,10 @@ def _refuse_no_columns(target: WriteTarget) -> None:
         )
 
 
-def _holds_anyway(rule: Constraint, given: StructType, partitions: AbstractSet[str]) -> bool:
+def _holds_anyway(rule: Constraint, given: StructType, texts: AbstractSet[str]) -> bool:
     """Whether the rows cannot break a rule: their column cannot be NULL. The empty text is NULL as a partition value."""
     found = given.field(rule.column[0]) if rule.kind.value == "NOT NULL" and len(rule.column) == 1 else None
-    return found is not None and not found.nullable and found.name.lower() not in partitions
+    return found is not None and not found.nullable and found.name.lower() not in texts
 
 
 def _is_filled(column: StructField, *, generates: bool) -> bool:

@@ -70,19 +70,25 @@ class _Update:
 
     def execute(self, transaction: Transaction) -> RowChangeResult:
         change, watch = self._change, Stopwatch()
-        self._check()
+        has_subquery = _pairs(change).values.has_subquery
+        # Where no row is looked for, or a subquery would be planned twice, the plan that writes the rows tells what is wrong.
+        is_checked = self.way is Way.NOTHING or not (self._is_whole or has_subquery)
+        if is_checked:
+            self._check()
         if self.way is Way.NOTHING:
             return empty(change)
-        if _pairs(change).values.has_subquery:
+        if has_subquery:
             transaction.read_whole_table()  # it may be this table that the subquery read
         outcome = self._by_vectors(watch) if self.way is Way.VECTORS else self._by_rewriting(watch)
         if outcome is None:
+            if not is_checked:
+                self._check()
             return empty(change)
         watch.lap("rewriteTimeMs")
         return commit(change, transaction, outcome, watch)
 
     def _check(self) -> None:
-        """Refuses what no row can be given, before rows are looked for, and where there are none."""
+        """Refuses what no row can be given, whether or not there is one."""
         none = pa.array([], pa.int64())
         self._values.check(partial(self._change.rows, none), readable_schema(self._change.snapshot.schema))
 

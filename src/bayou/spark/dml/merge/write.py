@@ -170,7 +170,7 @@ class Writer:
 
     def _counted(self, rows: DataFrame, name: str) -> DataFrame:
         """The rows with their counts; wide rows have them in any case, to keep the projections below and above apart."""
-        is_wide = len(rows.columns) >= _MANY_COLUMNS
+        is_wide = len(self._merge.resolution.schema.fields) >= _MANY_COLUMNS
         return observed(rows, self._merge, name) if self.is_counted or is_wide else rows
 
     def _provided(self, clauses: Iterable[int]) -> set[str]:
