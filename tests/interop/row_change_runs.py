@@ -24,6 +24,7 @@ import bayou
 SAME = [
     # Spark resolves the names of a statement before bayou sees it.
     {"UNRESOLVED_COLUMN", "DELTA_MERGE_UNRESOLVED_EXPRESSION"},
+    {"FIELD_NOT_FOUND", "DELTA_MERGE_UNRESOLVED_EXPRESSION"},
     # A source with an alias that is a column's name too, and without the field that is asked for.
     {"AMBIGUOUS_REFERENCE", "DELTA_MERGE_UNRESOLVED_EXPRESSION"},
     # A struct that lacks a field of the column: Spark looks for a cast first.
@@ -187,6 +188,8 @@ def _on_purpose(pair: Pair, merge: Merge, mine: Step, refusal: str, version: int
         if mine.refused is None:
             return unambiguous(pair, merge, version)
         return any(each in mine.refused for each in WRONG_ROWS)
+    if "[INVALID_ARRAY_INDEX]" in refusal and len(merge.clauses) > 1:
+        return mine.refused is None  # delta-spark asks a clause of rows that the one before it has taken
     has_star = any(each.sets is None and each.action != "delete" for each in merge.clauses)
     lacks_generated = pair.story.table.generated is not None and not merge.source_has("g")
     return "DELTA_MERGE_UNRESOLVED_EXPRESSION" in refusal and has_star and lacks_generated

@@ -177,6 +177,13 @@ def test_the_first_clause_whose_condition_is_true_takes_the_row(spark, table_pat
     assert 3 not in {row[0] for row in rows(table, "id")}
 
 
+def test_a_condition_is_not_asked_of_a_row_that_an_earlier_clause_takes(spark, table_path, way):
+    table = make(spark, table_path, "select id, if(id = 1, array(), array(id)) l from range(1, 3, 1, 1)", **way)
+    merge = table.merge(spark.range(1, 3).alias("s"), "t.id = s.id").whenMatchedDelete("size(t.l) = 0")
+    merge.whenMatchedUpdate("t.l[0] = 2", {"l": "array(t.l[0] + 1)"}).execute()
+    assert rows(table) == [(2, [3])]
+
+
 def test_null_keys_match_nothing_unless_the_condition_says_so(spark, table_path, way, joins):
     query = "select cast(id as bigint) id, v from values (null, 1), (1, 2) as x(id, v)"
     table = make(spark, table_path, query, **way)
