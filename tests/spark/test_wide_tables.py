@@ -8,6 +8,8 @@ from tests.spark.counting import py4j_calls
 
 import bayou
 from bayou.spark.dml.merge import write
+from bayou.spark.jvm import row_changes
+from bayou.spark.jvm.bridge import Jvm
 
 FEW, SOME, MANY = 20, 200, 2_000
 
@@ -115,6 +117,33 @@ def test_wide_rows_are_counted_so_that_spark_does_not_try_to_make_one_projection
     result = upsert(table, source).execute()
     assert (result.num_updated_rows, result.num_inserted_rows) == (1, 1)
     assert ["CollectMetrics" in each for each in plans] == [most == SOME]
+
+
+def aliases(spark, node):
+    """How many columns get another id between the files that they are read from and a plan's result."""
+    bridge = Jvm.of(spark)
+    found = sum(aliases(spark, each) for each in bridge.list_of(node.children()))
+    if node.nodeName() == "Project":
+        found += sum(each.nodeName() == "Alias" for each in bridge.list_of(node.projectList()))
+    return found
+
+
+@pytest.mark.parametrize("statement", ["upsert", "update of one"])
+@pytest.mark.parametrize("properties", [{}, {"enableDeletionVectors": True}], ids=["files", "vectors"])
+def test_a_statement_gives_no_alias_to_a_column_that_it_reads(spark, wide, monkeypatch, statement, properties):
+    """Spark compares each alias below a filter with all the others: 10,000 of them cost half a minute."""
+    table, source = wide(SOME, **properties)
+    statement_rows, plans = row_changes.statement_rows, []
+
+    def noted(*arguments):
+        plans.append(statement_rows(*arguments))
+        return plans[-1]
+
+    monkeypatch.setattr(row_changes, "statement_rows", noted)
+    STATEMENTS[statement](table, source).run()
+    of_rows_numbers = 1
+    assert plans
+    assert max(aliases(spark, each._jdf.queryExecution().analyzed()) for each in plans) <= of_rows_numbers
 
 
 def test_every_column_of_a_wide_row_gets_its_own_value(spark, wide):

@@ -142,7 +142,8 @@ class Scan:
         frame = dataset(jvm, self.session, self._relation())
         if self._vectors:
             frame = frame.where(self._source.row_condition(self._vectors))
-        projection = [f"{self._expression(f)} as {quoted_name(f.name)}" for f in self._physical_fields()]
+        read = ((self._expression(f), quoted_name(f.name)) for f in self._physical_fields())
+        projection = [name if expression == name else f"{expression} as {name}" for expression, name in read]
         projection += [quoted_name(name) for name in self.hidden]
         if self.metadata is not None:
             inner = ", ".join(f"{METADATA}.{quoted_name(name)}" for name in self.metadata)

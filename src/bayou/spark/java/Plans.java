@@ -29,20 +29,55 @@ public class Plans {
   // The columns of `plan` that `names` lists, under the names and expression ids of `output`, which the query above refers to.
   // Types that differ in the names of nested fields only are cast: an alias alone would read the bytes of another type.
   public static LogicalPlan named(SEQ output, LogicalPlan plan, String[] names) {
-    java.util.HashMap given = new java.util.HashMap();
-    for (Iterator i = plan.output().iterator(); i.hasNext();) { Attribute have = (Attribute) i.next(); given.put(have.name(), have); }
+    plan = renumbered(output, plan, names);
+    java.util.HashMap given = byName(plan.output());
     java.util.ArrayList columns = new java.util.ArrayList();
     Iterator wanted = output.iterator();
     for (int i = 0; wanted.hasNext(); i++) {
       Attribute want = (Attribute) wanted.next();
       Expression have = (Expression) given.get(names[i]);
       if (have == null) throw new DeltaError("no column " + names[i] + " in the scan of " + want.name(), "internal");
+      if (((Attribute) have).exprId().equals(want.exprId())) {
+        columns.add(have);
+        continue;
+      }
       if (!have.dataType().catalogString().equals(want.dataType().catalogString()))
         have = new Cast(have, want.dataType(), scala.Option.empty(), EvalMode$.MODULE$.LEGACY());
       columns.add(new Alias(have, want.name(), want.exprId(), want.qualifier(), scala.Option.empty(), NOTHING));
     }
     for (int i = columns.size(); i < names.length; i++) columns.add(given.get(names[i]));  // what has no place in `output`
     return new Project(org.apache.spark.api.python.PythonUtils.toSeq(columns), plan);
+  }
+
+  // A plan in which the columns that are read with the wanted names and types have the ids of `output`. They need no aliases then:
+  // Spark compares each alias below a filter with all the others there.
+  private static LogicalPlan renumbered(SEQ output, LogicalPlan plan, String[] names) {
+    if (plan.collectLeaves().size() != 1) return plan;
+    java.util.HashMap given = byName(plan.output()), read = byName(((LogicalPlan) plan.collectLeaves().head()).output());
+    java.util.HashMap columns = new java.util.HashMap();
+    Iterator wanted = output.iterator();
+    for (int i = 0; wanted.hasNext(); i++) {
+      Attribute want = (Attribute) wanted.next(), have = (Attribute) given.remove(names[i]), source = (Attribute) read.get(names[i]);
+      if (have == null || source == null || !have.exprId().equals(source.exprId())) continue;
+      if (have.name().equals(want.name()) && have.dataType().equals(want.dataType()))
+        columns.put(Long.valueOf(have.exprId().id()), have.withExprId(want.exprId()).withQualifier(want.qualifier()));
+    }
+    return columns.isEmpty() ? plan : renumbered(plan, columns);
+  }
+
+  private static LogicalPlan renumbered(LogicalPlan plan, final java.util.HashMap columns) {
+    TreeNode node = (TreeNode) plan.mapExpressions(new Change() {
+      public Object apply(Object expression) { return meant((Expression) expression, columns); }
+    });
+    return (LogicalPlan) mapChildren(node, new Change() {
+      public Object apply(Object child) { return renumbered((LogicalPlan) child, columns); }
+    });
+  }
+
+  private static java.util.HashMap byName(SEQ columns) {
+    java.util.HashMap found = new java.util.HashMap();
+    for (Iterator i = columns.iterator(); i.hasNext();) { Attribute each = (Attribute) i.next(); found.put(each.name(), each); }
+    return found;
   }
 
   // A condition as JSON in which everything that Catalyst's own JSON leaves out or words in a time zone is a plain literal.
@@ -79,8 +114,7 @@ public class Plans {
   // An expression in which the columns of `known`, which a user took from DataFrames of the table, are those of `columns` that
   // have their names. Those that are of `others`, too, came there with such a DataFrame, and stay.
   public static Expression meant(Expression given, Object[] known, SEQ columns, SEQ others) {
-    java.util.HashMap wanted = new java.util.HashMap(), there = new java.util.HashMap();
-    for (Iterator i = columns.iterator(); i.hasNext();) { Attribute each = (Attribute) i.next(); there.put(each.name(), each); }
+    java.util.HashMap wanted = new java.util.HashMap(), there = byName(columns);
     for (int frame = 0; frame < known.length; frame++) {
       for (Iterator i = ((SEQ) known[frame]).iterator(); i.hasNext();) {
         Attribute each = (Attribute) i.next();
