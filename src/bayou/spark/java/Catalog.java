@@ -88,7 +88,7 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   }
 
   public Table createTable(Identifier name, Column[] columns, Transform[] partitions, Map properties) throws Exception {
-    if (!isDelta((String) properties.get("provider"))) return super.createTable(name, columns, partitions, properties);
+    if (!isOfDelta(properties)) return super.createTable(name, columns, partitions, properties);
     new NewTable("create", text(name), schema(columns), partitions(partitions), properties).commitStagedChanges();
     return load(name, isPath(name));
   }
@@ -110,7 +110,7 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   public StagedTable stageCreateOrReplace(Identifier name, StructType schema, Transform[] partitions, Map properties) throws Exception { return stageCreateOrReplace(name, new NoTable(schema).columns(), partitions, properties); }
 
   private StagedTable staged(String what, Identifier name, Column[] columns, Transform[] partitions, Map properties) throws Exception {
-    if (isDelta((String) properties.get("provider"))) return new NewTable(what, text(name), schema(columns), partitions(partitions), properties);
+    if (isOfDelta(properties)) return new NewTable(what, text(name), schema(columns), partitions(partitions), properties);
     if (what.equals("replace") || tableExists(name) && what.equals("createOrReplace")) super.dropTable(name);
     return new OtherTable(this, name, super.createTable(name, columns, partitions, properties));
   }
@@ -150,6 +150,12 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   private static boolean isDelta(CatalogTable entry) { return entry.provider().isDefined() && isDelta((String) entry.provider().get()); }
 
   private static boolean isDelta(String provider) { return provider != null && provider.toLowerCase().equals("delta"); }
+
+  // A statement that says USING nothing means `spark.sql.sources.default`.
+  private static boolean isOfDelta(Map properties) {
+    String given = (String) properties.get("provider");
+    return isDelta(given == null ? org.apache.spark.sql.internal.SQLConf.get().defaultDataSourceName() : given);
+  }
 
   private static boolean isPath(Identifier name) {
     return name.namespace().length == 1 && isDelta(name.namespace()[0]) && name.name().indexOf('/') >= 0
