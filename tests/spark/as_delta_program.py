@@ -59,7 +59,14 @@ spark = configure_spark_with_delta_pip(builder).config("spark.x", "1").getOrCrea
 spark.sparkContext.setLogLevel("ERROR")
 facts["helper"] = works(spark, "helper")
 facts["new session"] = works(spark.newSession(), "new_session")
-facts["conf"] = [spark.conf.get(name, None) for name in ("spark.x", "spark.sql.extensions", "spark.jars.packages")]
+SETTINGS = ("spark.x", "spark.sql.extensions", "spark.sql.catalog.spark_catalog", "spark.jars.packages")
+facts["conf"] = [spark.conf.get(name) for name in SETTINGS]
+facts["context's conf"] = [spark.sparkContext.getConf().get(name) for name in SETTINGS]
+facts["Spark's own"] = [spark.sparkContext._jsc.getConf().get(name, "") for name in SETTINGS]
+spark.conf.set("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+facts["set later"] = works(spark, "set_later")
+spark.conf.set("spark.x", "2")
+facts["another setting"] = [spark.conf.get("spark.x"), spark.conf.get("spark.z", "none")]
 facts["system properties"] = [
     spark._jvm.java.lang.System.getProperty(name) for name in ("spark.y", "spark.jars.packages", "spark.sql.extensions")
 ]

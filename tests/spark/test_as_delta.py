@@ -49,9 +49,21 @@ def test_each_way_to_a_session_gives_one_that_reads_and_writes_delta(facts, way)
 
 
 def test_what_is_not_of_delta_reaches_the_session_and_the_rest_does_not(facts):
-    assert facts["conf"][0] == "1"
-    assert "io.delta" not in f"{facts['conf']}{facts['system properties']}"
+    assert facts["Spark's own"][0] == "1"
+    assert "delta" not in str([facts["Spark's own"], facts["system properties"]])
     assert facts["system properties"][0] == "2"
+
+
+def test_a_program_reads_back_what_it_set_for_delta_spark(facts):
+    package = f"io.delta:delta-spark_2.13:{delta_spark_version(pyspark.__version__)}"
+    given = ["1", "io.delta.sql.DeltaSparkSessionExtension", "org.apache.spark.sql.delta.catalog.DeltaCatalog", package]
+    assert facts["conf"] == given
+    assert facts["context's conf"] == given
+    assert facts["another setting"] == ["2", "none"]
+
+
+def test_the_catalog_of_delta_spark_that_is_set_on_a_running_session_is_bayous(facts):
+    assert facts["set later"] is True
 
 
 def test_the_table_class_is_there_under_the_names_and_keywords_of_delta_spark(facts):

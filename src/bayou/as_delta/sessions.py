@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """PySpark's sessions made so that programs written for delta-spark find `delta` on each of them.
 
-Five methods of PySpark are wrapped, once, and only by `install_as_delta`: a context and how it starts a JVM, a builder, a
-session that is made, and `SparkSession.sql`. A program may therefore name Delta's classes and packages anywhere.
+Some methods of PySpark are wrapped, once, and only by `install_as_delta`: a context and how it starts a JVM, a builder, a
+session that is made, `SparkSession.sql`, and how settings are read. A program may therefore name Delta's classes and packages
+anywhere, and finds them where it put them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ import pyspark
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
+from pyspark.sql.conf import RuntimeConfig
 
+from bayou.as_delta.given_settings import conf_given, get_given, note, note_launch, pass_on, set_given
 from bayou.as_delta.settings import overrides, submit_arguments, without_delta
 from bayou.as_delta.statements import Description, may_change_rows, refusal
 from bayou.errors import DeltaError
@@ -31,7 +34,7 @@ from bayou.spark.jvm.system_properties import change_spark_properties
 from bayou.spark.session import enable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 _SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 _enabling = threading.local()
@@ -43,6 +46,9 @@ def wrap_pyspark() -> None:
     _wrap(SparkContext, "_ensure_initialized", _clean_launch)
     _wrap(SparkSession, "__init__", _enable_made)
     _wrap(SparkSession, "sql", _as_deltas_statements)
+    _wrap(SparkContext, "getConf", conf_given)
+    _wrap(RuntimeConfig, "get", get_given)
+    _wrap(RuntimeConfig, "set", set_given)
     _wrap(SparkSession.Builder, "getOrCreate", _clean_builder)
 
 
@@ -79,6 +85,9 @@ def _clean_configuration(original: Callable[..., None]) -> Callable[..., None]:
     """`SparkContext(conf=...)`: the configuration without Delta's own settings."""
 
     def init(self: SparkContext, *arguments: Any, **options: Any) -> None:
+        for each in (*arguments, *options.values()):
+            if isinstance(each, SparkConf):
+                note(self, dict(each.getAll()))
         original(
             self,
             *[_clean(each) if isinstance(each, SparkConf) else each for each in arguments],
@@ -103,9 +112,14 @@ def _clean_launch(original: Callable[..., None]) -> Callable[..., None]:
             return
         with _clean_environment():
             original(cls, *arguments, **options)
-        change_spark_properties(without_delta)
+        change_spark_properties(_without_noted)
 
     return ensure_initialized
+
+
+def _without_noted(properties: Mapping[str, str]) -> Mapping[str, str]:
+    note_launch(properties)
+    return without_delta(properties)
 
 
 @contextmanager
@@ -138,8 +152,11 @@ def _clean_builder(original: Callable[..., SparkSession]) -> Callable[..., Spark
     """`SparkSession.builder.getOrCreate()`: without Delta's own options, and enabled."""
 
     def get_or_create(self: SparkSession.Builder) -> SparkSession:
+        note(self, options_of(self))
         set_options(self, without_delta(options_of(self)))
         session = original(self)
+        if isinstance(session, SparkSession):
+            pass_on(self, session.sparkContext)
         _enable(session)
         return session
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 
 from typing import List, Optional  # noqa: UP035  (programs get these by `from delta.pip_utils import *`)
 
+import pyspark
 from pyspark.sql import SparkSession
 
+from bayou.as_delta.given_settings import note
 from bayou.as_delta.sessions import options_of, set_options
 from bayou.as_delta.settings import PACKAGES, without_delta
+from bayou.as_delta.versions import delta_spark_version
 
 __all__ = ["List", "Optional", "SparkSession", "configure_spark_with_delta_pip"]
+
+_PACKAGE = f"io.delta:delta-spark_2.13:{delta_spark_version(pyspark.__version__)}"
+"""What delta-spark's helper adds, for programs that read it back."""
 
 
 def configure_spark_with_delta_pip(
@@ -33,8 +39,8 @@ def configure_spark_with_delta_pip(
         )
     options = options_of(spark_session_builder)
     packages = [each for each in str(options.pop(PACKAGES, None) or "").split(",") if each.strip()]
-    packages += [each for each in extra_packages or [] if each not in packages]
-    if packages:
-        options[PACKAGES] = ",".join(packages)
+    packages += [each for each in (_PACKAGE, *(extra_packages or [])) if each not in packages]
+    options[PACKAGES] = ",".join(packages)
+    note(spark_session_builder, options)
     set_options(spark_session_builder, without_delta(options))
     return spark_session_builder

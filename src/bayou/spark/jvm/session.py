@@ -104,18 +104,19 @@ def install_catalog(spark: SparkSession, adapters: Adapters) -> None:
     Where the session has a catalog of somebody else's, that one stays, and `delta` is a data source of Spark's older kind. Where
     delta-spark's JAR is on it, nothing changes.
     """
-    there = spark.conf.get(_SESSION_CATALOG, "builtin")
+    settings = java_session(spark).conf()
+    there = settings.get(_SESSION_CATALOG, "builtin")
     if there == _CATALOG:
         return
     if there not in ("builtin", _DELTA_SPARKS_CATALOG):  # that one cannot be loaded: this is no session with delta-spark's JAR
-        older = str(spark.conf.get(_OLDER_SOURCES, ""))
+        older = str(settings.get(_OLDER_SOURCES, ""))
         if "delta" not in older.split(","):
-            spark.conf.set(_OLDER_SOURCES, ",".join(filter(None, [older, "delta"])))
+            settings.set(_OLDER_SOURCES, ",".join(filter(None, [older, "delta"])))
         return
     if has_delta_spark(adapters.jvm):
         return
     adapters.static("bayou.SessionSettings").install()
-    spark.conf.set(_SESSION_CATALOG, _CATALOG)
+    settings.set(_SESSION_CATALOG, _CATALOG)
     java_session(spark).sharedState().conf().set(_SESSION_CATALOG, _CATALOG)
 
 
