@@ -81,6 +81,12 @@ facts["sql of history"] = [
     for name in (f"delta.`{folder}/helper`", f"'{folder}/helper' LIMIT 1")
 ]
 facts["sql of detail"] = spark.sql(f"-- what\ndesc detail delta.`{folder}/helper`;").first()["numFiles"] > 0
+spark.sql("create table plain (id long, p int) using parquet partitioned by (p)")
+facts["sql of parquet"] = [
+    spark.sql(f"describe detail {name}").select("format", "name", "partitionColumns").first()[:3]
+    for name in ("plain", "spark_catalog.default.plain")
+]
+facts["table_changes"] = error_of(lambda: spark.sql("select * from table_changes('plain', 0)"))
 facts["sql of nothing"] = error_of(lambda: spark.sql("describe detail nothing"))
 facts["sql of rows"] = [
     [row.asDict() for row in spark.sql(statement.format(f"delta.`{folder}/helper`")).collect()]

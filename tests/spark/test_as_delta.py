@@ -75,12 +75,14 @@ def test_the_table_class_is_there_under_the_names_and_keywords_of_delta_spark(fa
 def test_what_is_not_there_yet_says_so_in_python_and_in_sql(facts):
     assert facts["vacuum"] == [*NOT_YET, ["VACUUM"]]
     assert facts["sql"] == [*NOT_YET, ["VACUUM"]]
+    assert facts["table_changes"] == [*NOT_YET, ["table_changes"]]
     assert facts["other sql"][0] == "ParseException"
 
 
 def test_history_and_detail_as_sql_give_what_the_methods_give(facts):
     assert facts["sql of history"] == [[1, 0], [1]]
     assert facts["sql of detail"] is True
+    assert facts["sql of parquet"] == [["parquet", "spark_catalog.default.plain", ["p"]]] * 2
     assert facts["sql of nothing"][1] == "DELTA_MISSING_DELTA_TABLE"
 
 

@@ -650,3 +650,11 @@ def test_describe_shows_the_whole_name_and_the_kind_once(spark, name):
     else:
         assert facts["Name"] == f"spark_catalog.default.{name}"
     assert [row.col_name for row in rows if row.data_type == "MANAGED"] == ["Type"]
+
+
+@pytest.mark.smoke
+def test_spark_is_told_whether_there_is_a_table_at_a_path(spark, tmp_path):
+    bayou.write(spark.range(1), str(tmp_path / "table"))
+    (tmp_path / "folder").mkdir()
+    found = {each: spark.catalog.tableExists(f"delta.`{tmp_path / each}`") for each in ("table", "folder", "nothing")}
+    assert found == {"table": True, "folder": False, "nothing": False}

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Final
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from bayou.errors import DeltaError
+from bayou.spark.application import Application
+from bayou.spark.describe import detail_of_other
+from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.not_yet import not_yet
 from bayou.table import DeltaTable
 
@@ -42,7 +45,9 @@ _DESCRIPTION: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _ROW_CHANGES: Final = re.compile(r"\b(delete|update|merge)\b", re.IGNORECASE)
+_CHANGES: Final = re.compile(r"\btable_changes(_by_path)?\s*\(", re.IGNORECASE)
 _METHODS: Final = {
+    "table_changes": "read the same rows with the option readChangeFeed, or with DeltaTable.changes.",
     "ALTER TABLE": "DeltaTable has methods for changes of features and identity columns.",
 }
 
@@ -82,10 +87,25 @@ class Description:
         """What the statement gives.
 
         Raises:
-            TableNotFoundError: there is no Delta table of that name, or at that path.
+            TableNotFoundError: there is no Delta table of that name, or at that path, and for a DETAIL no other table.
         """
+        if self.of == "detail" and self.path is None:
+            other = self._detail_of_other(spark)
+            if other is not None:
+                return other
         table = DeltaTable.forName(spark, self.name or "") if self.path is None else DeltaTable.forPath(spark, self.path)
         return table.detail() if self.of == "detail" else table.history(self.limit)
+
+
+    def _detail_of_other(self, spark: SparkSession) -> DataFrame | None:
+        """The row of a table that is not Delta; None for another, and for what is no table."""
+        application = Application.of(spark)
+        catalog = Catalog(application.jvm, spark)
+        name = catalog.name(self.name or "")
+        entry = catalog.entry(name) if name.path is None else None
+        if entry is None or entry.is_view or entry.provider in ("delta", ""):
+            return None
+        return detail_of_other(application, spark, entry)
 
 
 def _without_comments(text: str) -> str:
@@ -104,7 +124,11 @@ def refusal(text: str, error: PySparkException) -> UnsupportedFeatureError | Non
         text: the statement.
         error: what Spark said of it: some that it cannot parse, others it takes for another statement.
     """
+    if isinstance(error, DeltaError) or not isinstance(error, (ParseException, AnalysisException)):
+        return None
     command = statement_of_delta(text)
-    if command is None or isinstance(error, DeltaError) or not isinstance(error, (ParseException, AnalysisException)):
+    if "[UNRESOLVABLE_TABLE_VALUED_FUNCTION]" in str(error) and _CHANGES.search(_without_comments(text)):
+        command = "table_changes"
+    if command is None:
         return None
     return not_yet(command, next_step=_METHODS.get(" ".join(command.split()[:2]), ""))

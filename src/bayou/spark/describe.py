@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bayou.log.history import HistoryEntry
     from bayou.log.snapshot import Snapshot
     from bayou.spark.application import Application
+    from bayou.spark.jvm.catalog import CatalogEntry
 
 _STRINGS = pa.map_(pa.string(), pa.string())
 _MICROS = pa.timestamp("us", "UTC")
@@ -117,6 +118,26 @@ def detail_frame(application: Application, spark: SparkSession, snapshot: Snapsh
         "minReaderVersion": protocol.min_reader_version,
         "minWriterVersion": protocol.min_writer_version,
         "tableFeatures": sorted(reader_features(protocol) | writer_features(protocol)),
+    }
+    return _frame(application, spark, pa.Table.from_pylist([row], schema=_DETAIL))
+
+
+def detail_of_other(application: Application, spark: SparkSession, entry: CatalogEntry) -> DataFrame:
+    """The same for a table that is not Delta, as delta-spark tells it: programs look at the format.
+
+    Args:
+        application: the application.
+        spark: the session.
+        entry: what the catalog knows of it.
+    """
+    row = {
+        "format": entry.provider,
+        "name": entry.name,
+        "description": "",
+        "location": entry.location.replace("file:///", "file:/"),
+        "createdAt": entry.created_time * 1000,
+        "partitionColumns": list(entry.partition_by),
+        "properties": [],
     }
     return _frame(application, spark, pa.Table.from_pylist([row], schema=_DETAIL))
 

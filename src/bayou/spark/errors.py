@@ -49,20 +49,54 @@ _PARTNERS: dict[type[errors.DeltaError], type[PySparkException]] = {
 _PAIRS: dict[tuple[type[errors.DeltaError], type[PySparkException]], type[errors.DeltaError]] = {}
 
 
+class _AsPySpark:
+    """PySpark's accessors, answered without a Java exception: the classes under `captured` ask theirs."""
+
+    def getMessage(self) -> str:  # noqa: N802  (PySpark's name)
+        """The whole text, which begins with the error class."""
+        return str(self)
+
+    def getMessageParameters(self) -> dict[str, str]:  # noqa: N802  (PySpark's name)
+        """None: the facts are attributes."""
+        return {}
+
+    def getQueryContext(self) -> list[Any]:  # noqa: N802  (PySpark's name)
+        """None: no place in a query is meant."""
+        return []
+
+    def getBreakingChangeInfo(self) -> None:  # noqa: N802  (PySpark's name)
+        """None."""
+        return
+
+
 def _partner(cls: type[errors.DeltaError]) -> type[PySparkException]:
     """What a class of errors is for PySpark, where its error class does not say it."""
-    captured_class = next(_PARTNERS[base] for base in cls.__mro__ if base in _PARTNERS)
-    # The PySpark classes under `captured` want a Java exception to be made from; their documented bases do not.
-    return next(b for b in captured_class.__mro__ if b.__module__ == "pyspark.errors.exceptions.base")
+    return next(_PARTNERS[base] for base in cls.__mro__ if base in _PARTNERS)
 
 
 def _paired(cls: type[errors.DeltaError], partner: type[PySparkException]) -> type[errors.DeltaError]:
-    key = (cls, partner)
+    # What the JVM raises is of the classes under `captured`: programs catch these, too.
+    raised = getattr(captured, partner.__name__, partner)
+    key = (cls, raised)
     if key not in _PAIRS:
         # A program that catches the pair of the general conflict catches the pairs of all conflicts.
         general = [pyspark_class(b) for b in cls.__bases__ if issubclass(b, errors.ConcurrentModificationError)]
-        _PAIRS[key] = type(cls.__name__, (cls, *general, partner), {"__doc__": cls.__doc__, "__module__": cls.__module__})
+
+        def init(self: errors.DeltaError, message: str | None = None, *_: Any, **facts: Any) -> None:
+            """As programs make PySpark's exceptions to raise them in tests: with nothing, a text, or what the JVM would tell."""
+            cls.__init__(self, message or "", **facts)
+            self.__dict__.update(_of_pyspark(self))
+
+        members = {"__doc__": cls.__doc__, "__module__": cls.__module__, "__init__": init}
+        _PAIRS[key] = type(cls.__name__, (cls, *general, _AsPySpark, raised), members)
     return _PAIRS[key]
+
+
+def _of_pyspark(error: errors.DeltaError) -> dict[str, Any]:
+    """The fields that PySpark's exceptions have."""
+    text = str(error)
+    of_java = {"_desc": text, "_stackTrace": "", "_cause": None, "_origin": None}
+    return {"_message": text, "_errorClass": error.error_class, "_messageParameters": {}, "_contexts": [], **of_java}
 
 
 def pyspark_class(cls: type[errors.DeltaError]) -> type[errors.DeltaError]:
@@ -81,8 +115,7 @@ def as_pyspark(error: errors.DeltaError) -> errors.DeltaError:
     made: errors.DeltaError = paired.__new__(paired)
     Exception.__init__(made, *error.args)
     made.__dict__.update(error.__dict__)
-    # What PySpark's own accessors look at.
-    made.__dict__.update(_message=str(error), _messageParameters={}, _contexts=[])
+    made.__dict__.update(_of_pyspark(error))
     made.__cause__ = error.__cause__
     return made
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,14 +17,21 @@ from bayou.spark.jvm.session import java_session
 from bayou.spark.types import sql_type
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import SparkSession
 
     from bayou.log.snapshot import Snapshot
     from bayou.spark.application import Application
 
 
-def matching_partitions(application: Application, spark: SparkSession, snapshot: Snapshot, condition: Any) -> pa.Array:
-    """The files whose partition values make a condition true, by Spark's own evaluation."""
+def matching_partitions(application: Application, spark: SparkSession, snapshot: Snapshot, conditions: Sequence[Any]) -> pa.Array:
+    """The files whose partition values make all of some conditions true, by Spark's own evaluation; all files for none.
+
+    A condition is asked where those before it are true, as in a query: one may keep another from values that it cannot take.
+    """
+    if not conditions:
+        return pa.array(np.arange(snapshot.files(["path"]).num_rows), pa.int64())
     fields = [f for name in snapshot.partition_columns if (f := snapshot.schema.field(name)) is not None]
     texts = snapshot.partition_texts()
     partitions = [PartitionColumn(f.physical_name, sql_type(f.type), texts[f.physical_name].combine_chunks()) for f in fields]
@@ -32,5 +40,5 @@ def matching_partitions(application: Application, spark: SparkSession, snapshot:
     jvm = application.jvm
     groups = application.partition_groups(snapshot, application.workbench(java_session(spark)), lambda: partitions)
     logical = StructType(tuple(StructField(f.name, f.type) for f in fields))
-    matching = Bulk.of(jvm).matching(groups.rows, bound_predicate(jvm, [condition], schema_to_json(logical)))
+    matching = Bulk.of(jvm).matching(groups.rows, bound_predicate(jvm, conditions, schema_to_json(logical)))
     return pc.indices_nonzero(pc.is_in(groups.ids, pa.array(matching, pa.int64())))

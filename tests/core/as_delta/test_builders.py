@@ -5,6 +5,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bayou.as_delta.delta.pip_utils import configure_spark_with_delta_pip
+from bayou.as_delta.delta.tables import DeltaMergeBuilder
 from bayou.as_delta.sessions import options_of
 
 
@@ -37,3 +38,15 @@ def test_configuring_again_changes_nothing(builder):
 def test_what_is_no_builder_is_refused(wrong):
     with pytest.raises(TypeError, match="must be called with a SparkSession builder"):
         configure_spark_with_delta_pip(wrong)
+
+
+def test_a_fake_of_a_merge_in_the_making_may_be_derived_from_it():
+    class Fake(DeltaMergeBuilder):
+        def __init__(self):
+            self.calls = []
+
+        def whenMatchedDelete(self, condition=None):
+            self.calls.append(condition)
+            return self
+
+    assert Fake().whenMatchedDelete("x").calls == ["x"]

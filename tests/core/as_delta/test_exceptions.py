@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.errors.exceptions import captured
 
 from bayou import errors
 from bayou.as_delta.delta import exceptions
@@ -36,3 +37,29 @@ def test_a_general_conflict_is_no_special_one():
     assert isinstance(general, exceptions.DeltaConcurrentModificationException)
     assert not isinstance(general, tuple(getattr(exceptions, name) for name in LEAVES))
     assert not isinstance(as_pyspark(errors.TableNotFoundError("x")), exceptions.DeltaConcurrentModificationException)
+
+
+@pytest.mark.parametrize("name", exceptions.__all__)
+@pytest.mark.parametrize("given", [(), ("another writer",), ("another writer", "a trace", None)], ids=len)
+def test_a_program_makes_each_as_it_makes_pysparks(name, given):
+    error = getattr(exceptions, name)(*given)
+    assert error.getMessage().endswith(" ".join(given[:1]))
+    assert isinstance(error, exceptions.DeltaConcurrentModificationException)
+
+
+CAPTURED = {
+    errors.TableNotFoundError: captured.AnalysisException,
+    errors.InvalidOptionError: captured.IllegalArgumentException,
+    errors.SqlSyntaxError: captured.ParseException,
+    errors.MultipleMatchesError: captured.UnsupportedOperationException,
+}
+
+
+@pytest.mark.parametrize("kind", CAPTURED)
+def test_an_error_is_of_the_class_that_the_jvms_are_of_and_tells_the_same(kind):
+    error = as_pyspark(kind("what happened", table="/t"))
+    assert isinstance(error, CAPTURED[kind])
+    assert isinstance(error, kind)
+    assert (error.getMessage(), error.getMessageParameters(), error.getQueryContext()) == (str(error), {}, [])
+    assert str(error).count("what happened") == 1
+    assert str(error).count(error.getErrorClass() or "none") <= 1

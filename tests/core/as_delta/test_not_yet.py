@@ -96,6 +96,8 @@ def test_statements_of_delta_are_told_by_their_first_words(text, command):
         ("select x", ParseException("x"), None),
         ("vacuum t", PySparkException("x"), None),
         ("optimize t", as_pyspark(TableNotFoundError("x")), None),
+        ("select * from table_changes('t', 1)", AnalysisException("[UNRESOLVABLE_TABLE_VALUED_FUNCTION] x"), ["table_changes"]),
+        ("select * from table_changes('t', 1)", AnalysisException("[PARSE] x"), None),
     ],
 )
 def test_only_a_statement_of_delta_that_spark_does_not_know_is_refused(text, error, features):

@@ -207,7 +207,11 @@ class NewValues:
         if not is_inside or not isinstance(field.type, StructType):
             return self._existing(path)
         members = [self._value(member, (*path, member.name)).alias(member.name) for member in field.type.fields]
-        return F.struct(*members)
+        return self._assembled(path, F.struct(*members))
+
+    def _assembled(self, path: tuple[str, ...], struct: Column) -> Column:  # noqa: ARG002  (for subclasses)
+        """A struct that is made of its fields, some of which are set."""
+        return struct
 
     def _existing(self, path: tuple[str, ...]) -> Column:
         """The value that a column or a field has where nothing is set of it."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,9 +58,7 @@ def choose_files(application: Application, spark: SparkSession, snapshot: Snapsh
     if condition.found is None:
         chosen = every if condition.always else every.slice(0, 0)
         return ChosenFiles(total, chosen, chosen, chosen)
-    in_partitions = reduce(
-        common, (matching_partitions(application, spark, snapshot, part) for part in condition.partition_parts), every
-    )
+    in_partitions = matching_partitions(application, spark, snapshot, condition.partition_parts)
     if condition.is_about_partitions:
         return ChosenFiles(total, in_partitions, in_partitions, in_partitions)
     skipped = choose(snapshot, condition.predicate)

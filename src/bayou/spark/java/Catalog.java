@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.regex.Pattern;
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
 import org.apache.spark.sql.catalyst.trees.Origin;
@@ -68,6 +69,7 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   private Table load(Identifier name, boolean writes) throws Exception {
     if (writes && isPath(name) && tableExists(name)) return written(name);
     if (!writes) invalidateTable(name);  // what Spark keeps of it has the columns of that time
+    if (!writes && isPath(name) && isQuestion() && !tableExists(name)) throw new NoSuchTableException(name);
     if (!writes && isPath(name)) return new NamedTable((CatalogTable) ask("entry", name), text(name));
     Table found = super.loadTable(name);
     if (!(found instanceof V1Table) || !isDelta(((V1Table) found).v1Table())) return found;
@@ -144,6 +146,9 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
 
   // DataFrame.mergeInto has no text.
   private static boolean isMerger() { return Callers.include("MergeIntoWriter", "") || Callers.include("MergeIntoWriterImpl", ""); }
+
+  // Spark's catalog asks whether there is a table by loading it, and takes one error for a no.
+  private static boolean isQuestion() { return Callers.include("Catalog", "tableExists") || Callers.include("CatalogImpl", "tableExists"); }
 
   private static boolean isMerge(Origin origin) { return MERGE.matcher(StatementText.before(origin)).find(); }
 

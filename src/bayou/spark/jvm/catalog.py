@@ -68,6 +68,8 @@ class CatalogEntry:
         is_view: whether it is a view.
         name: its name with those of its database and its catalog, as users see it.
         managed: whether the catalog chose its folder.
+        partition_by: the columns that it is partitioned by; none for a Delta table, whose log knows.
+        created_time: when it was made, in milliseconds since 1970.
     """
 
     provider: str
@@ -75,6 +77,8 @@ class CatalogEntry:
     is_view: bool
     name: str = ""
     managed: bool = False
+    partition_by: tuple[str, ...] = ()
+    created_time: int = 0
 
 
 class Catalog:
@@ -113,8 +117,15 @@ class Catalog:
         location = found.storage().locationUri()
         kind = str(found.tableType().name())
         uri = "" if location.isEmpty() else self._jvm.static("org.apache.hadoop.fs.Path")(location.get()).toString()
-        shown = str(found.identifier().unquotedString())
-        return CatalogEntry("" if provider.isEmpty() else provider.get().lower(), uri, kind == "VIEW", shown, kind == "MANAGED")
+        return CatalogEntry(
+            provider="" if provider.isEmpty() else provider.get().lower(),
+            location=uri,
+            is_view=kind == "VIEW",
+            name=str(found.identifier().unquotedString()),
+            managed=kind == "MANAGED",
+            partition_by=tuple(str(each) for each in self._jvm.list_of(found.partitionColumnNames())),
+            created_time=int(found.createTime()),
+        )
 
     def delta_location(self, text: str) -> str:
         """Where the Delta table of a name lies, as SQL has the name: its path, or the URI that the catalog knows.

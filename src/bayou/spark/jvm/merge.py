@@ -45,6 +45,8 @@ class Sides:
         both: both of them as a join.
         known_target: the table without the columns that it gets: what conditions and values may name.
         known_both: the same as a join with the source.
+        own_target: the table under a name that nobody has, for names that are made here: no alias can stand for a struct in them.
+        own_source: the source, likewise.
     """
 
     target: JavaObject
@@ -52,6 +54,8 @@ class Sides:
     both: JavaObject
     known_target: JavaObject
     known_both: JavaObject
+    own_target: JavaObject
+    own_source: JavaObject
 
 
 def sides_of(
@@ -84,10 +88,11 @@ def sides_of(
     no_hint = jvm.module(f"{_LOGICAL}.JoinHint").NONE()
     join = jvm.static(f"{_LOGICAL}.Join")
     both = join(target, source, outer, jvm.none, no_hint)
+    own = with_name(jvm, target, "__bayou_target"), with_name(jvm, source, "__bayou_source")
     if node is not None or target.output().size() == known:
-        return Sides(target, source, both, target, both)
+        return Sides(target, source, both, target, both, *own)
     known_target = jvm.static(f"{_LOGICAL}.Project")(target.output().take(known), target)
-    return Sides(target, source, both, known_target, join(known_target, source, outer, jvm.none, no_hint))
+    return Sides(target, source, both, known_target, join(known_target, source, outer, jvm.none, no_hint), *own)
 
 
 def plan_of(frame: DataFrame) -> JavaObject:
@@ -146,6 +151,28 @@ def resolved(jvm: Jvm, spark: SparkSession, plan: JavaObject, values: Sequence[A
     return aliased_values(jvm, found)
 
 
+def at_one_instant(jvm: Jvm, lists: Sequence[ExpressionList]) -> list[ExpressionList]:
+    """Resolved expressions in which `now()` and its like are literals, of one instant for all of them.
+
+    Spark takes them for deterministic, and gives each query an instant of its own: what one pass of a MERGE finds another would
+    not. Source: delta-spark's `PreprocessTableMerge`, which has one instant for a MERGE too.
+
+    Args:
+        jvm: the bridge.
+        lists: the expressions.
+    """
+    together = ExpressionList.joined(jvm, lists)
+    project = together.aliased("__bayou_value").projection(jvm.static(f"{_LOGICAL}.OneRowRelation")())
+    if not tells_time(jvm, project):
+        return list(lists)
+    settled = aliased_values(jvm, jvm.module("org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime").apply(project).projectList())
+    found, start = [], 0
+    for each in lists:
+        found.append(settled[start : start + len(each)])
+        start += len(each)
+    return found
+
+
 def error_class_of(error: AnalysisException) -> str:
     """The error class of an error of Spark's, under the name that its version has for it; empty where it has none."""
     found = error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()
@@ -157,14 +184,20 @@ def ids_of(jvm: Jvm, plan_or_output: JavaObject) -> frozenset[int]:
     return ids_of_output(jvm, plan_or_output.output())
 
 
+def tells_time(jvm: Jvm, plan: JavaObject) -> bool:
+    """Whether there is `now()` or its like in a plan."""
+    return bool(plan.containsPattern(jvm.module("org.apache.spark.sql.catalyst.trees.TreePattern").CURRENT_LIKE()))
+
+
 def settled(jvm: Jvm, frame: DataFrame) -> DataFrame | None:
     """A DataFrame that gives the same rows however often it is run, and at little cost beside reading them; None for another.
 
     It does where it is a filter or a projection of files whose list is fixed, or of literal rows. The list of a Delta table's
-    files is the one of now from here on.
+    files is the one of now from here on, and the time is.
     """
-    plan = frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001  (the bridge)
-    pending, has_tables = [plan], False
+    query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
+    plan, is_of_now = query.optimizedPlan(), tells_time(jvm, query.analyzed())
+    pending = [plan]
     while pending:
         node = pending.pop()
         name = node.getClass().getSimpleName()
@@ -174,13 +207,13 @@ def settled(jvm: Jvm, frame: DataFrame) -> DataFrame | None:
             files = _file_index_of(node.relation())
             if files not in _FILE_INDEXES:
                 return None
-            has_tables = has_tables or files == _OF_DELTA
+            is_of_now = is_of_now or files == _OF_DELTA
         elif name not in _STABLE_LEAVES and name not in _STABLE_NODES:
             return None
         if ExpressionList.output(jvm, node.expressions()).calls_user_defined:
             return None
         pending += [*jvm.list_of(node.children()), *jvm.list_of(node.subqueries())]
-    if not has_tables:
+    if not is_of_now:
         return frame
     return DataFrame(dataset(jvm, java_session(frame.sparkSession), plan), frame.sparkSession)
 

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pyspark.sql import Column
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 _COLUMNS = "org.apache.spark.sql.classic.ExpressionUtils"
 """Between columns and expressions, from Spark 4.0 on."""
+
+_TOLD_BY_EQUALITY: Final = frozenset(
+    {"boolean", "byte", "short", "integer", "long", "string", "binary", "date", "timestamp", "timestamp_ntz"}
+)
 
 
 def expression(jvm: Jvm, spark: SparkSession, given: Any) -> JavaObject:
@@ -80,6 +85,13 @@ def type_of(found: JavaObject) -> str:
 def is_boolean(found: JavaObject) -> bool:
     """Whether a resolved expression is a condition; a plain NULL is one."""
     return found.dataType().typeName() in ("boolean", "void")
+
+
+def as_boolean(jvm: Jvm, condition: JavaObject) -> JavaObject:
+    """A condition whose type is boolean, for one that `is_boolean` takes: a plain NULL has none that Spark takes everywhere."""
+    if condition.dataType().typeName() != "void":
+        return condition
+    return jvm.static("org.apache.spark.sql.catalyst.expressions.Literal")(None, jvm.module("org.apache.spark.sql.types.BooleanType"))
 
 
 def constant(condition: JavaObject) -> bool | None:
@@ -155,6 +167,23 @@ def equality_of(found: JavaObject) -> tuple[JavaObject, JavaObject, bool] | None
     if name not in ("EqualTo", "EqualNullSafe"):
         return None
     return found.left(), found.right(), name == "EqualNullSafe"
+
+
+def is_told_by_equality(found: JavaObject) -> bool:
+    """Whether no expression tells two values of an expression apart that are equal to Spark.
+
+    Numbers with a point have two zeros, and texts with a collation many forms; variants, maps and intervals of months and days
+    are not compared at all.
+    """
+    return "collate" not in found.dataType().catalogString().lower() and _is_told(json.loads(type_of(found)))
+
+
+def _is_told(kind: Any) -> bool:
+    if isinstance(kind, str):
+        return kind in _TOLD_BY_EQUALITY or kind.startswith(("decimal", "interval "))
+    if kind["type"] == "array":
+        return _is_told(kind["elementType"])
+    return kind["type"] == "struct" and all(_is_told(field["type"]) for field in kind["fields"])
 
 
 def is_deterministic(found: JavaObject) -> bool:

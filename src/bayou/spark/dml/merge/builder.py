@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bayou.spark.dml.result import PlannedChange, RowChangeResult
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: programs derive fakes of it for their tests
 class DeltaMergeBuilder:
     """A MERGE in the making. Each call gives a new builder; the order of the clauses of a kind counts.
 

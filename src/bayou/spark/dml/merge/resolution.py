@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import AnalysisException
@@ -20,7 +20,7 @@ from bayou.spark.column_references import refuse_widened
 from bayou.spark.dml.assignments import assignments_of, typed_assignments
 from bayou.spark.dml.defaults import default_of
 from bayou.spark.dml.merge.clauses import Action, Kind
-from bayou.spark.dml.merge.evolution import evolved_schema, lacks_fields
+from bayou.spark.dml.merge.evolution import Path, evolved_schema, lacks_fields
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes, row_changes
 from bayou.spark.jvm.expression_list import Named
@@ -28,7 +28,7 @@ from bayou.spark.types import as_nullable, readable_schema
 from bayou.spark.write_target import merge_widening
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -55,6 +55,7 @@ class ResolvedClause:
         action: what it does with them.
         condition: for which of them; None for all.
         assignments: what it sets.
+        apart: the source's structs of which `*` sets the fields one by one, by the path of the table's, in lower case.
     """
 
     number: int
@@ -62,6 +63,7 @@ class ResolvedClause:
     action: Action
     condition: JavaObject | None
     assignments: tuple[Assignment, ...]
+    apart: Mapping[Path, JavaObject] = field(default_factory=dict)
 
     @property
     def assigned(self) -> frozenset[str]:
@@ -169,16 +171,21 @@ class Resolver:
         known = len(self._snapshot.schema.fields)
         sides = catalyst.sides_of(self._bridge, self._spark, visible, self._alias, self._source, self._node, known=known)
         pairs = [self._pairs(clause, schema) for clause in clauses]
-        found = self._all(sides, condition, clauses, pairs)
-        self._check_condition(found.condition, "search")
-        self._check_sides(sides, condition, found.condition)
+        apart = [
+            [path for field in schema.fields for path in self._apart(clause, field, self._source_schema, ())] if clause.is_star else []
+            for clause in clauses
+        ]
+        found = self._all(sides, condition, clauses, pairs, apart)
+        search = self._checked_condition(found.condition, "search")
+        self._check_sides(sides, condition, search)
         made = []
         for number, clause in enumerate(clauses):
             when = found.conditions[number]
             if when is not None:
-                self._check_condition(when, clause.action.value.upper())
-            made.append(ResolvedClause(number, clause.kind, clause.action, when, self._assignments(clause, found.pairs[number])))
-        return Resolution(sides, found.condition, tuple(made), schema, self._evolves, self._node is not None)
+                when = self._checked_condition(when, clause.action.value.upper())
+            set_by_it = self._assignments(clause, found.pairs[number])
+            made.append(ResolvedClause(number, clause.kind, clause.action, when, set_by_it, found.apart[number]))
+        return Resolution(sides, search, tuple(made), schema, self._evolves, self._node is not None)
 
     def _schema_after(self, clauses: Sequence[Clause]) -> StructType:
         schema = self._snapshot.schema
@@ -235,16 +242,29 @@ class Resolver:
             if self._evolves or above or generation_expression(field) or is_identity(field) or CURRENT_DEFAULT in field.metadata:
                 return []
             raise self._unresolved(f"Cannot resolve {field.name} in {clause.action.value.upper()} clause", source.names)
-        if clause.action is Action.UPDATE and self._evolves and lacks_fields(given, field):
+        if _is_taken_apart(clause, given, field, evolves=self._evolves):
             assert isinstance(field.type, StructType)  # noqa: S101  (what lacks fields is a struct)
             assert isinstance(given.type, StructType)  # noqa: S101
             return [pair for inner in field.type.fields for pair in self._star(clause, inner, given.type, path)]
         return [(path, path)]
 
-    def _all(self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause], pairs: Sequence[Pairs]) -> _Found:
+    def _apart(self, clause: Clause, field: StructField, source: StructType, above: Path) -> list[Path]:
+        """The paths of the structs that `_star` takes apart."""
+        given = source.field(field.name)
+        if given is None or not _is_taken_apart(clause, given, field, evolves=self._evolves):
+            return []
+        assert isinstance(field.type, StructType)  # noqa: S101  (what lacks fields is a struct)
+        assert isinstance(given.type, StructType)  # noqa: S101
+        path, types = (*above, field.name), (field.type, given.type)
+        return [path, *(found for inner in types[0].fields for found in self._apart(clause, inner, types[1], path))]
+
+    def _all(
+        self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause], pairs: Sequence[Pairs], apart: Sequence[list[Path]]
+    ) -> _Found:
         """Everything resolved, by one analysis for each side."""
-        asked: dict[str, list[Any]] = {"known_both": [condition], "known_target": [], "source": [], "target": []}
-        places: list[tuple[tuple[str, int] | None, tuple[str, slice], slice]] = []
+        asked: dict[str, list[Any]] = {"known_both": [condition]}
+        asked |= {side: [] for side in ("known_target", "source", "target", "own_source", "own_target")}
+        places: list[tuple[tuple[str, int] | None, tuple[str, slice], tuple[str, slice]]] = []
 
         def ask(side: str, values: Sequence[Any]) -> slice:
             start = len(asked[side])
@@ -253,19 +273,25 @@ class Resolver:
 
         # A column that the table gets is the source's until then, and needs no name before it.
         sides_by_kind = {Kind.MATCHED: "known_both", Kind.NOT_MATCHED: "source", Kind.NOT_MATCHED_BY_SOURCE: "known_target"}
-        for clause, own in zip(clauses, pairs, strict=True):
+        structs = []
+        for clause, own, paths in zip(clauses, pairs, apart, strict=True):
             side = sides_by_kind[clause.kind]
             when = None if clause.condition is None else (side, ask(side, [clause.condition]).start)
-            given = "source" if clause.is_star else side
-            keys, values = ask("target", [key for key, _ in own]), ask(given, [value for _, value in own])
-            places.append((when, (given, values), keys))
-        answers = {
-            side: self._resolved(getattr(sides, side), [self._meant(each, sides) for each in values])
-            for side, values in asked.items()
-        }
+            of_keys, of_values = ("own_target", "own_source") if clause.is_star else ("target", side)
+            keys, values = ask(of_keys, [key for key, _ in own]), ask(of_values, [value for _, value in own])
+            places.append((when, (of_values, values), (of_keys, keys)))
+            structs.append(ask("own_source", paths))
+        found = [
+            self._resolved(getattr(sides, side), [self._meant(each, sides) for each in values]) for side, values in asked.items()
+        ]
+        answers = dict(zip(asked, catalyst.at_one_instant(self._bridge, found), strict=True))
         conditions = [None if when is None else answers[when[0]][when[1]] for when, _, _ in places]
-        resolved = [row_changes.Pairs(answers["target"][keys], answers[side][values]) for _, (side, values), keys in places]
-        return _Found(answers["known_both"][0], conditions, resolved)
+        resolved = [row_changes.Pairs(answers[table][keys], answers[side][values]) for _, (side, values), (table, keys) in places]
+        taken = [
+            {tuple(map(str.lower, path)): each for path, each in zip(paths, answers["own_source"][places], strict=True)}
+            for paths, places in zip(apart, structs, strict=True)
+        ]
+        return _Found(answers["known_both"][0], conditions, resolved, taken)
 
     def _meant(self, value: Any, sides: catalyst.Sides) -> Any:
         """A value with the table's columns in the places of those that the user took from a DataFrame of it."""
@@ -318,7 +344,8 @@ class Resolver:
             if catalyst.error_class_of(error).startswith("UNSUPPORTED_SQL_UDF_USAGE"):
                 raise
 
-    def _check_condition(self, found: JavaObject, name: str) -> None:
+    def _checked_condition(self, found: JavaObject, name: str) -> JavaObject:
+        """A condition, if it is one; a plain NULL as a boolean."""
         if nodes.has_subquery(found):
             raise self._unsupported(f"Subqueries in the {name} condition ({found.sql()})", "DELTA_UNSUPPORTED_SUBQUERY", "0AKDC")
         if not nodes.is_deterministic(found):
@@ -333,6 +360,7 @@ class Resolver:
                 sql_state="42K09",
                 problems=("not a boolean",),
             )
+        return nodes.as_boolean(self._bridge, found)
 
     def _assignments(self, clause: Clause, pairs: row_changes.Pairs) -> tuple[Assignment, ...]:
         if clause.action is not Action.INSERT:
@@ -392,3 +420,9 @@ class _Found:
     condition: JavaObject
     conditions: list[JavaObject | None]
     pairs: list[row_changes.Pairs]
+    apart: list[dict[Path, JavaObject]]
+
+
+def _is_taken_apart(clause: Clause, given: StructField, field: StructField, *, evolves: bool) -> bool:
+    """Whether `UPDATE SET *` sets the fields of a struct one by one: those that the source lacks stay."""
+    return clause.action is Action.UPDATE and evolves and lacks_fields(given, field)

@@ -149,12 +149,14 @@ def _must_keep(settings: Mapping[str, str], *, is_stable: bool) -> bool:
 
 
 def _keys(application: Application, resolution: Resolution, snapshot: Snapshot, source: frozenset[int]) -> list[tuple[Key, Column]]:
-    """The equalities of the condition, each with the source's side."""
+    """The equalities of the condition, each with the source's side: NULL where a part about the source alone is not true."""
     jvm = application.jvm
     target = catalyst.ids_of(jvm, resolution.sides.target)
     partitions = {name.lower() for name in snapshot.partition_columns}
+    parts = nodes.conjuncts(jvm, resolution.condition)
+    guards = [nodes.column(jvm, part) for part in parts if only_of(application, part, source)]
     found = []
-    for part in nodes.conjuncts(jvm, resolution.condition):
+    for part in parts:
         equality = nodes.equality_of(part)
         if equality is None:
             continue
@@ -170,8 +172,18 @@ def _keys(application: Application, resolution: Resolution, snapshot: Snapshot, 
             is_partition = path is not None and len(path) == 1 and path[0].lower() in partitions
             key = Key(tree, kind, null_safe, is_partition)
             if key.is_told:
-                found.append((key, nodes.column(jvm, theirs)))
+                found.append((key, _guarded(nodes.column(jvm, theirs), guards)))
     return found
+
+
+def _guarded(value: Column, guards: Sequence[Column]) -> Column:
+    """A value of the rows for which all of some conditions are true: the others match nothing, and may not have it."""
+    if not guards:
+        return value
+    holds = guards[0]
+    for each in guards[1:]:
+        holds = holds & each
+    return F.when(holds, value)
 
 
 def only_of(application: Application, found: JavaObject, ids: frozenset[int]) -> bool:

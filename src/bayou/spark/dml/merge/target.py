@@ -140,11 +140,8 @@ def merge_of(
     about = [each for each in predicates if columns(each) and all(path[0] in by_partition for path in columns(each))]
     in_partitions = reduce(
         common,
-        (
-            *(matching_partitions(application, target.spark, snapshot, part) for part in parts),
-            *(every if (chosen := choose(snapshot, each)) is None else chosen for each in about),
-        ),
-        every,
+        (every if (chosen := choose(snapshot, each)) is None else chosen for each in about),
+        matching_partitions(application, target.spark, snapshot, parts),
     )
     predicate = And(predicates)
     if source.rows == 0 and not resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):

@@ -52,12 +52,20 @@ class ClauseValues(NewValues):
         super().__init__(target.application.jvm, target.spark, clause.assignments, merge.change.snapshot, merge.change.settings)
         self._columns = columns
         self._fills = merge.resolution.evolves
+        self._apart = clause.apart
 
     def _existing(self, path: tuple[str, ...]) -> Column:
         found = self._columns[path[0].lower()]
         for name in path[1:]:
             found = found.getField(name)
         return found
+
+    def _assembled(self, path: tuple[str, ...], struct: Column) -> Column:
+        """A struct of NULL and a struct that is NULL remain NULL, where `*` sets its fields one by one."""
+        source = self._apart.get(tuple(map(str.lower, path)))
+        if source is None:
+            return struct
+        return F.when(nodes.column(self._bridge, source).isNotNull() | self._existing(path).isNotNull(), struct)
 
     def _struct(self, value: Column, given: StructType, wanted: StructType, path: tuple[str, ...]) -> Column:
         lacking = [field for field in wanted.fields if given.field(field.name) is None]

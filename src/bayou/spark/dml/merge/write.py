@@ -37,7 +37,7 @@ from bayou.spark.types import readable_schema
 from bayou.spark.write_target import WriteTarget, changed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from pyspark.sql import Column, DataFrame
 
@@ -90,18 +90,20 @@ class Writer:
 
         with taking_back(take_back):
             if self._inserts and self._generates_identities:
-                left_out, beside = self._left_out(), self._beside.of_new_rows_alone
+                beside = self._beside.of_new_rows_alone
                 if self._changed:
                     written.append(self._write(self._table_part(), self._provided(self._updates), self._beside.columns))
-                new = self._source_part(left_out, alone=True)
-                written.append(self._write(new, self._provided(self._inserts), beside, left_out))
+                for clauses in self._inserts_by_identities():
+                    left_out = self._left_out(clauses)
+                    new = self._source_part(clauses, left_out, alone=True)
+                    written.append(self._write(new, self._provided(clauses), beside, left_out))
             else:
                 rows = self._rows()
                 if rows is not None:
                     written.append(self._write(rows, self._provided([*self._updates, *self._inserts]), self._beside.columns))
         seen = {name: values for each in written for name, values in each.observed.items()}
         if len(written) > 1:  # numbers for identity columns are made of rows that are not observed any more
-            seen[OF_SOURCE] = [0, 0, 0, written[1].num_rows]
+            seen[OF_SOURCE] = [0, 0, 0, sum(each.num_rows for each in written[1 if self._changed else 0 :])]
         head = next((each.head for each in reversed(written) if each.head), self._table.head)
         files, changes = [file for each in written for file in each.files], [file for each in written for file in each.changes]
         return NewFiles(files, sum(e.num_rows for e in written), sum(e.num_bytes for e in written), head, changes, seen)
@@ -131,9 +133,17 @@ class Writer:
         clauses = [each for each in self._merge.resolution.clauses if each.number in self._inserts]
         return bool(self._identities) and not all(self._identities <= each.assigned for each in clauses)
 
-    def _left_out(self) -> set[str]:
-        """The columns of inserted rows that no clause sets, and that the write of any rows completes."""
-        assigned = {name for each in self._merge.resolution.clauses if each.number in self._inserts for name in each.assigned}
+    def _inserts_by_identities(self) -> list[list[int]]:
+        """The clauses that insert, by the identity columns that they set: the others are given numbers, all rows of a write alike."""
+        found: dict[frozenset[str], list[int]] = {}
+        for each in self._merge.resolution.clauses:
+            if each.number in self._inserts:
+                found.setdefault(each.assigned & self._identities, []).append(each.number)
+        return list(found.values())
+
+    def _left_out(self, clauses: Sequence[int]) -> set[str]:
+        """The columns of rows that some clauses insert which none of them sets, and which the write of any rows completes."""
+        assigned = self._provided(clauses)
         schema = self._merge.resolution.schema
         generated = {field.name.lower() for field in schema.fields if generation_expression(field) is not None}
         return {name for name in self._identities | generated if name not in assigned}
@@ -185,7 +195,7 @@ class Writer:
             return self._made([*self._updates, *self._inserts], self._of_both())
         parts = [self._table_part()] if self._changed else []
         if self._inserts:
-            parts.append(self._source_part())
+            parts.append(self._source_part(self._inserts))
         if not parts:
             return None
         rows = parts[0] if len(parts) == 1 else parts[0].union(parts[1])
@@ -214,9 +224,9 @@ class Writer:
         copies = self._rewrites or self._beside.feeds
         return columns.of(joined, copies=copies, beside=self._beside.joined(columns))
 
-    def _source_part(self, left_out: Iterable[str] = (), *, alone: bool = False) -> DataFrame:
-        columns = WrittenColumns(self._merge, self._inserts, left_out)
-        return columns.of(self._of_source(), copies=False, beside=self._beside.new(alone=alone))
+    def _source_part(self, clauses: Sequence[int], left_out: Iterable[str] = (), *, alone: bool = False) -> DataFrame:
+        columns = WrittenColumns(self._merge, clauses, left_out)
+        return columns.of(self._of_source(clauses), copies=False, beside=self._beside.new(alone=alone))
 
     def _of_table(self) -> DataFrame:
         """The table's rows that are written again, joined with what they match."""
@@ -250,8 +260,8 @@ class Writer:
             is_written = is_written | ((F.col(ACTION) < 0) & (F.col(FILE) >= 0))
         return self._counted(joined.where(is_written), OF_TABLE)
 
-    def _of_source(self) -> DataFrame:
-        """The source's rows that match nothing."""
+    def _of_source(self, clauses: Sequence[int]) -> DataFrame:
+        """The source's rows that match nothing, and that some clauses insert."""
         merge = self._merge
         rows = merge.source.marked() if not merge.source.is_small else merge.source.frame
         files = self._files_with_matches()
@@ -260,7 +270,7 @@ class Writer:
         action = inserted_action_of(merge)
         # Clauses of other kinds look at the table's columns, which are not there, and are not asked.
         found = rows.withColumn(ACTION, action)
-        return self._counted(found.where(F.col(ACTION).isin(self._inserts)), OF_SOURCE)
+        return self._counted(found.where(F.col(ACTION).isin(list(clauses))), OF_SOURCE)
 
     def _files_with_matches(self) -> pa.Array:
         if self._merge.resolution.is_insert_only:
@@ -275,9 +285,7 @@ class Writer:
         """
         merge, jvm = self._merge, self._merge.change.target.application.jvm
         keys = merge.source.keys
-        # Spark joins neither maps nor columns of nothing but NULL (`void`) with their like, the latter without an error.
-        kinds = [each.dataType().catalogString() for each in keys]
-        if not merge.source.is_small or not keys or any("map<" in each or "void" in each for each in kinds):
+        if not merge.source.is_small or not keys or not all(nodes.is_told_by_equality(each) for each in keys):
             return rows.join(merge.rows(files).drop(FILE), self._condition, "left_anti")
         matches = merge.rows(files).join(merge.source.marked(), self._condition, "inner")
         names = [f"__bayou_key{number}" for number in range(len(keys))]
