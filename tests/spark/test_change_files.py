@@ -48,6 +48,17 @@ def test_an_update_tells_of_each_row_before_and_after(spark, table_path, way):
     )
 
 
+@pytest.mark.parametrize("vectors", ["true", "false"], ids=["vectors", "files"])
+def test_the_old_name_of_the_setting_records_changes_as_the_new_one_does(spark, table_path, vectors):
+    properties = {"delta.enableChangeDataCapture": "true", "delta.enableDeletionVectors": vectors}
+    table = make(spark, table_path, **properties)
+    table.update("v > 8", {"v": "v * 10"})
+    expected = ours((9,), "update_preimage") + ours((9,), "update_postimage", lambda each: each * 10)
+    assert feed(spark, table_path) == sorted(expected, key=repr)
+    table.delete("v = 4")
+    assert feed(spark, table_path) == sorted(expected + ours((4,), "delete"), key=repr)
+
+
 def test_a_delete_that_rewrites_tells_of_each_row_that_is_gone(spark, table_path):
     table = make(spark, table_path, **FILES)
     table.delete("v > 6")

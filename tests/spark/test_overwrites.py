@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.errors import AnalysisException
 from tests.spark.counting import jobs
+from tests.spark.tables import numbers
 
 import bayou
 from bayou.errors import (
@@ -20,6 +21,7 @@ from bayou.errors import (
 )
 from bayou.log.transaction import Transaction
 from bayou.spark.jvm.merge import error_class_of
+from bayou.testing.table_builder import TableBuilder
 
 
 def overwrite(frame, path, **options):
@@ -116,6 +118,38 @@ def test_the_partitions_of_the_new_rows_are_replaced(spark, table_path):
     new = spark.sql("select 1000L id, '2' p, 0L q union all select 1001L, null, 0L union all select 1, '9', 1L")
     overwrite(new, table_path, partitionOverwriteMode="dynamic")
     assert counts(spark, table_path) == {None: 1, "1": 25, "2": 1, "3": 25, "9": 1}
+
+
+SAME_VALUE = {
+    "timestamp of older writers": ("timestamp", "2024-01-01 00:00:00", "timestamp'2024-01-01 00:00:00'"),
+    "timestamp with Z": ("timestamp", "2024-01-01T00:00:00Z", "timestamp'2024-01-01 00:00:00Z'"),
+    "decimal": ("decimal(10,2)", "1.5", "cast('1.50' as decimal(10,2))"),
+    "zero in front": ("integer", "07", "7"),
+    "boolean": ("boolean", "TRUE", "true"),
+    "double": ("double", "1", "1.0D"),
+    "zeros": ("double", "-0.0", "0.0D"),
+    "NaN": ("double", "NaN", "double('NaN')"),
+    "date": ("date", "2024-1-1", "date'2024-01-01'"),
+    "string": ("string", "a b", "'a b'"),
+}
+
+
+@pytest.mark.parametrize("kind", SAME_VALUE)
+def test_a_partition_is_replaced_whatever_text_the_log_has_for_its_value(spark, table_path, kind):
+    column, text, value = SAME_VALUE[kind]
+    old = {"a.parquet": text, "b.parquet": None}
+    builder = TableBuilder(table_path).create({"id": "long", "p": column}, partition_by=["p"])
+    builder.commit(*(numbers(table_path, name, [1 + n], partitionValues={"p": each}) for n, (name, each) in enumerate(old.items())))
+    overwrite(spark.sql(f"select 5L id, {value} p"), table_path, partitionOverwriteMode="dynamic")
+    assert sorted(row.id for row in spark.read.format("delta").load(table_path).collect()) == [2, 5]
+
+
+def test_a_partition_of_a_column_that_was_widened_is_replaced(spark, table_path):
+    rows = spark.sql("select 1L id, 7 p union all select 2L, 8")
+    bayou.write(rows, table_path, partition_by=["p"], **{"delta.enableTypeWidening": "true"})
+    spark.sql(f"alter table delta.`{table_path}` alter column p type decimal(12,1)")
+    overwrite(spark.sql("select 5L id, cast(7 as decimal(12,1)) p"), table_path, partitionOverwriteMode="dynamic")
+    assert sorted(row.id for row in spark.read.format("delta").load(table_path).collect()) == [2, 5]
 
 
 def test_partitions_of_null_are_added_to_where_that_is_asked_for(spark, table_path):

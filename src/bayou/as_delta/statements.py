@@ -96,7 +96,6 @@ class Description:
         table = DeltaTable.forName(spark, self.name or "") if self.path is None else DeltaTable.forPath(spark, self.path)
         return table.detail() if self.of == "detail" else table.history(self.limit)
 
-
     def _detail_of_other(self, spark: SparkSession) -> DataFrame | None:
         """The row of a table that is not Delta; None for another, and for what is no table."""
         application = Application.of(spark)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from bayou.errors import TimeTravelError, UnsupportedFeatureError
 from bayou.protocol import properties
 from bayou.protocol.features import check_readable
-from bayou.protocol.read_compatibility import column_mapping_mode, is_read_compatible, keeps_columns
+from bayou.protocol.read_compatibility import column_mapping_mode, is_read_compatible, keeps_columns, reads_older_rows
 from bayou.protocol.schema import parse_schema
 
 if TYPE_CHECKING:
@@ -42,11 +42,7 @@ class SchemaMode(Enum):
 
 def records_changes(metadata: Metadata) -> bool:
     """Whether a table records its changes: `delta.enableChangeDataFeed`, or its old name, is true."""
-    configuration = metadata.configuration
-    known = {key.lower() for key in configuration}
-    if properties.ENABLE_CHANGE_DATA_FEED.key.lower() in known:
-        return properties.ENABLE_CHANGE_DATA_FEED.read(configuration)
-    return properties.ENABLE_CHANGE_DATA_CAPTURE.read(configuration)
+    return properties.ENABLE_CHANGE_DATA_FEED.read(metadata.configuration)
 
 
 def not_recorded(version: int, first: int, last: int, table: str) -> TimeTravelError:
@@ -131,8 +127,11 @@ class RangeCheck:
         if not _can_be_read(self.start, read):
             raise self._incompatible(self._versions.start, read, read_version, is_change=False)
 
-    def check_partitions_before(self, previous: Metadata, read: Metadata, read_version: int) -> None:
-        """Refuse files that the first commit removed, where they were written under other partition columns.
+    def check_before(self, previous: Metadata, read: Metadata, read_version: int) -> None:
+        """Refuse files that the first commit removed, where columns of theirs would be read as what they are not.
+
+        They may have columns that are gone. Those that are there have the same names in the files, and types that are read
+        without a loss; the partition columns are the same.
 
         Args:
             previous: the metadata of the version before the range.
@@ -142,7 +141,7 @@ class RangeCheck:
         Raises:
             UnsupportedFeatureError: they were.
         """
-        if previous.partition_columns != self.start.partition_columns:
+        if not reads_older_rows(previous, read):
             raise self._incompatible(self._versions.start - 1, read, read_version, is_change=False)
 
     def _check_recorded(self, version: int, metadata: Metadata) -> None:

@@ -217,16 +217,22 @@ class _Reading:
         if start > 0 and self._starts_with_metadata and pc.any(first).as_py():
             with contextlib.suppress(VersionNotFoundError):
                 previous = self._log.snapshot(start - 1).metadata
-                self._check.check_partitions_before(previous, snapshot.metadata, snapshot.version)
+                self._check.check_before(previous, snapshot.metadata, snapshot.version)
 
     def _added_files(self) -> Iterator[pa.Table]:
-        """What `add` actions say of files: those of the range, and those before it."""
+        """What `add` actions say of files: those of the range, and those before it.
+
+        Where the log before the range is gone the state of its first version says as much: what that removed may be lost.
+        """
         files = iter(self._files())
         while some := list(itertools.islice(files, _AT_ONCE)):
             yield file_actions(some).adds.select(FACTS)
         if self._versions.start > 0:
-            with contextlib.suppress(VersionNotFoundError):
-                yield self._log.snapshot(self._versions.start - 1).files(FACTS)
+            try:
+                before = self._log.snapshot(self._versions.start - 1)
+            except VersionNotFoundError:
+                before = self._snapshot(self._versions.start)
+            yield before.files(FACTS)
 
 
 def feed_schema(snapshot: Snapshot) -> StructType:

@@ -109,6 +109,7 @@ class CommitLoop:
         self.commit_info: dict[str, Any] = {}
         self.configuration: Mapping[str, str] = {}
         self.is_abandoned = False
+        self._is_unanswered = False
         self._log = log
         self._snapshot = snapshot
         self._reads = reads
@@ -131,18 +132,14 @@ class CommitLoop:
         state = self._base
         for attempt in range(1, max_attempts + 1):
             version = state.version + 1
-            data = self._encode(state, version, metrics)
             try:
-                # A version that this process has seen is taken, though a cleanup may have made its name free again.
-                won = version > self._log.known_version and self._put(version, data)
-                winners = [] if won else self._winners(version)
-            except CommitsGoneError as error:
-                return self._conflicted(self._cleaned_up(version, error.latest), attempt)
-            except StorageError as error:
-                return self._unknown(version, error, attempt)
-            ours = next((each.version for each in winners if each.info.txn_id == self._provenance.txn_id), None)
-            if won or ours is not None:
-                return self._landed(version if ours is None else ours, attempt, data)
+                data = self._encode(state, version, metrics)
+            except BaseException:
+                self.is_abandoned = True  # no put has begun that is not answered
+                raise
+            winners = self._race(version, data, attempt)
+            if not isinstance(winners, list):
+                return winners
             self._report.lost(winners[0], attempt)
             try:
                 state = resolve(self._intent, state, winners)
@@ -157,6 +154,25 @@ class CommitLoop:
             if attempt < max_attempts:
                 self._pause(state.version + 1, attempt, "nothing that matters was changed")
         return self._conflicted(self._too_many(max_attempts), max_attempts)
+
+    def _race(self, version: int, data: bytes, attempt: int) -> list[Winner] | CommitOutcome:
+        """Try for a version: the outcome, or those who have won it and what comes behind it."""
+        try:
+            # A version that this process has seen is taken, though a cleanup may have made its name free again.
+            won = version > self._log.known_version and self._put(version, data)
+            winners = [] if won else self._winners(version)
+        except CommitsGoneError as error:
+            if self._is_unanswered:  # what was there may have been ours
+                lost = f"the commits from there to {error.latest} were cleaned up before they could be looked at"
+                return self._unknown(version, StorageError(lost, table=self._log.table_uri), attempt)
+            return self._conflicted(self._cleaned_up(version, error.latest), attempt)
+        except StorageError as error:
+            return self._unknown(version, error, attempt)
+        ours = next((each.version for each in winners if each.info.txn_id == self._provenance.txn_id), None)
+        if won or ours is not None:
+            return self._landed(version if ours is None else ours, attempt, data)
+        self._is_unanswered = False
+        return winners
 
     def _made_intent(self) -> CommitIntent:
         staged, table = self._staged, self._log.table_uri
@@ -239,6 +255,7 @@ class CommitLoop:
                 return self._log.store.put_if_absent(commit_path(version), data)
             except StorageError as error:
                 failures += 1
+                self._is_unanswered = True
                 try:
                     # A version that is there is won or lost; reading it tells.
                     self._log.store.size(commit_path(version))

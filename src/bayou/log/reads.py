@@ -66,6 +66,14 @@ class ReadSet:
         with self._lock:
             self.whole_table = True
 
+    def include(self, other: ReadSet) -> None:
+        """Note what was read before, of the same version of the table."""
+        with self._lock:
+            self.predicates += [each for each in other.predicates if each not in self.predicates]
+            self.whole_table = self.whole_table or other.whole_table
+            self.app_ids |= other.app_ids
+            self._paths += other._paths
+
     def has_read(self, paths: pa.ChunkedArray) -> pa.ChunkedArray:
         """For each canonical path, whether that file was read; its deletion vector is no matter."""
         with self._lock:

@@ -134,7 +134,7 @@ def _reader(
     return Feature(name, True, read, write_blocked, enabled_by=by, requires=requires, removable=drop)
 
 
-_change_feed = _enabled(properties.ENABLE_CHANGE_DATA_FEED, properties.ENABLE_CHANGE_DATA_CAPTURE)
+_change_feed = _enabled(properties.ENABLE_CHANGE_DATA_FEED)
 _generates = _field_has("delta.generationExpression")
 _is_identity = _field_has("delta.identity.start", "delta.identity.step")
 

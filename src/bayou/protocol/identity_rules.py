@@ -50,7 +50,7 @@ def identity_conflict(read: Metadata, winner: Metadata, generated: Iterable[str]
     if read == winner:
         return IdentityConflict.NONE
     before, after = parse_schema(read.schema_string), parse_schema(winner.schema_string)
-    same = _without_marks(before) == _without_marks(after)
+    same = without_marks(before) == without_marks(after)
     if not same or replace(read, schema_string="") != replace(winner, schema_string=""):
         return IdentityConflict.METADATA_CHANGED
     old, new = high_water_marks(before), high_water_marks(after)
@@ -157,7 +157,8 @@ def column_to_sync(schema: StructType, name: str, *, table: str) -> IdentityColu
     return identity_column(field)
 
 
-def _without_marks(schema: StructType) -> StructType:
+def without_marks(schema: StructType) -> StructType:
+    """A schema without how far its identity columns have counted: each append moves that."""
     return StructType(tuple(with_high_water_mark(field, None) for field in schema.fields))
 
 

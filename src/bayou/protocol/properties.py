@@ -28,24 +28,32 @@ _INTERVAL_PART = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([a-z]+?)s?(?=\s|$)")
 
 @dataclass(frozen=True, slots=True)
 class TableProperty(Generic[T]):
-    """One property: its key, the default, and how its text is read."""
+    """One property: its key, the default, how its text is read, and the key that it had once, which counts where it is not set."""
 
     key: str
     default: T
     parse: Callable[[str], T]
+    older_key: str | None = None
 
     def read(self, configuration: Mapping[str, str]) -> T:
         """The property's value in a table's configuration; keys compare without regard to case."""
-        text = configuration.get(self.key)
-        if text is None:
-            wanted = self.key.lower()
-            text = next((value for key, value in configuration.items() if key.lower() == wanted), None)
+        text = _text(configuration, self.key)
+        if text is None and self.older_key is not None:
+            text = _text(configuration, self.older_key)
         if text is None:
             return self.default
         try:
             return self.parse(text)
         except ValueError:
             return self.default
+
+
+def _text(configuration: Mapping[str, str], key: str) -> str | None:
+    text = configuration.get(key)
+    if text is None:
+        wanted = key.lower()
+        text = next((value for each, value in configuration.items() if each.lower() == wanted), None)
+    return text
 
 
 def interval_ms(text: str) -> int:
@@ -96,8 +104,8 @@ COMMIT_COORDINATOR_CONF = TableProperty("delta.coordinatedCommits.commitCoordina
 COORDINATED_TABLE_CONF = TableProperty("delta.coordinatedCommits.tableConf-preview", "{}", str)
 DELETED_FILE_RETENTION_MS = TableProperty("delta.deletedFileRetentionDuration", 7 * _DAY_MS, interval_ms)
 DROP_FEATURE_RETENTION_MS = TableProperty("delta.dropFeatureTruncateHistory.retentionDuration", _DAY_MS, interval_ms)
-ENABLE_CHANGE_DATA_FEED = TableProperty("delta.enableChangeDataFeed", default=False, parse=_boolean)
 ENABLE_CHANGE_DATA_CAPTURE = TableProperty("delta.enableChangeDataCapture", default=False, parse=_boolean)
+ENABLE_CHANGE_DATA_FEED = TableProperty("delta.enableChangeDataFeed", False, _boolean, ENABLE_CHANGE_DATA_CAPTURE.key)
 ENABLE_DELETION_VECTORS = TableProperty("delta.enableDeletionVectors", default=False, parse=_boolean)
 ENABLE_EXPIRED_LOG_CLEANUP = TableProperty("delta.enableExpiredLogCleanup", default=True, parse=_boolean)
 ENABLE_FULL_RETENTION_ROLLBACK = TableProperty("delta.enableFullRetentionRollback", default=True, parse=_boolean)

@@ -6,7 +6,8 @@ Sources: delta-spark's `SchemaUtils.isReadCompatible` and `DeltaColumnMapping.ha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from bayou.protocol import properties
 from bayou.protocol.schema import ArrayType, MapType, StructType, parse_schema
@@ -46,6 +47,24 @@ def is_read_compatible(
         return False
     fit = _Fit(widening, checks_nulls=checks_nulls)
     return all(fit.fields(each, known[name]) for name, each in held.items() if name in known)
+
+
+def reads_older_rows(older: Metadata, newer: Metadata) -> bool:
+    """Whether each value of rows of an older version is read as itself under a newer one, which may lack columns at the top.
+
+    Whether a column may be NULL does not count: rows that are gone need not fit a rule.
+    """
+    if older.partition_columns != newer.partition_columns:
+        return False
+    before, after = (parse_schema(each.schema_string) for each in (older, newer))
+    known = {each.name.lower() for each in after.fields}
+    common = StructType(tuple(each for each in before.fields if each.name.lower() in known))
+    physical, wanted = (
+        {tuple(map(str.lower, path)): found.name.lower() for path, found in _physical_fields(each)} for each in (after, common)
+    )
+    if any(physical.get(path) != name for path, name in wanted.items()):
+        return False
+    return is_read_compatible(_nullable(common), _nullable(after), widening=Widening.ALWAYS)
 
 
 def keeps_columns(older: Metadata, newer: Metadata) -> bool:
@@ -93,6 +112,21 @@ class _Fit:
                 return written == read or is_widening(written, read, self._widening)
             case _:
                 return written == read
+
+
+def _nullable(kind: Any) -> Any:
+    """A type in which everything may be NULL, and names are in lower case."""
+    match kind:
+        case StructType(fields):
+            return StructType(
+                tuple(replace(each, name=each.name.lower(), type=_nullable(each.type), nullable=True) for each in fields)
+            )
+        case ArrayType(element, _):
+            return ArrayType(_nullable(element), True)
+        case MapType(key, value, _):
+            return MapType(_nullable(key), _nullable(value), True)
+        case _:
+            return kind
 
 
 def _physical_fields(kind: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], StructField]]:

@@ -41,4 +41,4 @@ def matching_partitions(application: Application, spark: SparkSession, snapshot:
     groups = application.partition_groups(snapshot, application.workbench(java_session(spark)), lambda: partitions)
     logical = StructType(tuple(StructField(f.name, f.type) for f in fields))
     matching = Bulk.of(jvm).matching(groups.rows, bound_predicate(jvm, conditions, schema_to_json(logical)))
-    return pc.indices_nonzero(pc.is_in(groups.ids, pa.array(matching, pa.int64())))
+    return pc.indices_nonzero(pc.is_in(groups.ids, pa.array(matching, pa.int64()))).cast(pa.int64())

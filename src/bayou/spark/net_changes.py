@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
-from bayou.log.change_feed import CHANGE_TYPE, COMMIT_VERSION
+from bayou.log.change_feed import CHANGE_TYPE, COMMIT_VERSION, feed_schema
 from bayou.log.keys import canonical_paths, vector_ids
 from bayou.log.row_ids_kept import first_without_ids
 from bayou.protocol.features import check_readable
@@ -51,6 +51,7 @@ def net_changes(application: Application, spark: SparkSession, request: TableReq
     Raises:
         InvalidOptionError: there is no range, or it ends before it starts.
         TimeTravelError: the range is not in the log.
+        InvalidSchemaError: the table has columns that are called like those that are added.
         UnsupportedFeatureError: the table's rows had no stable ids over the whole range, or a column has another type since.
     """
     if request.changes is None:
@@ -63,6 +64,7 @@ def net_changes(application: Application, spark: SparkSession, request: TableReq
     before = after if versions.is_empty else (None if versions.start == 0 else log.snapshot(versions.start - 1))
     for each in (after, *([] if before is None else [before])):
         check_readable(each.protocol, each.table_uri, each.version)
+    feed_schema(after)  # refuses columns that are called like those that are added
     _check_ids(after, before)
     broken = first_without_ids(log, range(versions.start, versions.end + 1))
     if broken is not None:

@@ -18,12 +18,18 @@ if TYPE_CHECKING:
     from bayou.protocol.schema import StructField
 
 
-def replaced_partitions(transaction: Transaction, added: Sequence[AddFile], *, keeps_null: bool = False) -> pa.Table:
+def replaced_partitions(
+    transaction: Transaction, added: Sequence[AddFile], time_zone: str, *, keeps_null: bool = False
+) -> pa.Table:
     """The files that lie in a partition in which new ones do; the commit depends on these partitions from then on.
+
+    Partitions are told apart by their values, as queries do: other writers, and columns of narrower types before, have other
+    texts for one value.
 
     Args:
         transaction: the write's transaction.
         added: the new files.
+        time_zone: the zone of timestamps whose text has none.
         keeps_null: whether partitions with a NULL among their values are added to instead.
     """
     snapshot = transaction.snapshot
@@ -31,18 +37,42 @@ def replaced_partitions(transaction: Transaction, added: Sequence[AddFile], *, k
     fields = [f for name in snapshot.partition_columns if (f := snapshot.schema.field(name)) is not None]
     wanted = {tuple(file.partition_values.get(f.physical_name) or None for f in fields) for file in added}
     wanted = {values for values in wanted if not (keeps_null and None in values)}
-    groups = [[_equals(field, text) for field, text in zip(fields, values, strict=True)] for values in wanted]
-    found = transaction.files(where=groups) if groups else snapshot.files().slice(0, 0)
-    if not found.num_rows:
-        return found
-    # NULL and the empty text are one partition (PROTOCOL.md, "Partition Value Serialization").
-    texts = [pc.fill_null(pc.map_lookup(found["partition_values"], f.physical_name, "first"), "") for f in fields]
-    keys = pa.array(["\x1f".join(text or "" for text in values) for values in wanted], pa.string())
-    return found.filter(pc.is_in(pc.binary_join_element_wise(*texts, "\x1f"), value_set=keys))
+    if not wanted:
+        return snapshot.files().slice(0, 0)
+    transaction.files(["path"], where=[[_equals(*pair) for pair in zip(fields, values, strict=True)] for values in wanted])
+    texts, known = snapshot.partition_texts(), snapshot.files()
+    numbers = [_Numbers(_kind(field), time_zone) for field in fields]
+    keys = [each.of_all(texts[field.physical_name].combine_chunks()) for each, field in zip(numbers, fields, strict=True)]
+    new = ["/".join(str(each.of(text)) for each, text in zip(numbers, values, strict=True)) for values in wanted]
+    return known.filter(pc.is_in(pc.binary_join_element_wise(*keys, "/"), value_set=pa.array(new, pa.string())))
+
+
+class _Numbers:
+    """A number for each value of a partition column, whatever its text."""
+
+    def __init__(self, kind: str, time_zone: str) -> None:
+        self._kind = kind
+        self._time_zone = time_zone
+        self._numbers: dict[Any, int] = {}
+
+    def of(self, text: str | None) -> int:
+        """The number of a text's value. NULL and the empty text are one (PROTOCOL.md, "Partition Value Serialization")."""
+        value = partition_values.parse(text, self._kind, time_zone=self._time_zone)
+        key = "NaN" if value != value else value  # noqa: PLR0124  (NaN equals nothing, and to Spark itself)
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def of_all(self, texts: pa.Array) -> pa.Array:
+        """The numbers of many texts, as texts; each one is parsed once."""
+        codes = texts.dictionary_encode(null_encoding="encode")
+        return pa.array([str(self.of(text)) for text in codes.dictionary.to_pylist()], pa.string()).take(codes.indices)
+
+
+def _kind(field: StructField) -> str:
+    return field.type if isinstance(field.type, str) else "string"
 
 
 def _equals(field: StructField, text: str | None) -> tuple[Any, ...]:
-    kind = field.type if isinstance(field.type, str) else "string"
+    kind = _kind(field)
     value = partition_values.parse(text, kind)
     if value is None:
         return (field.name, "is null")

@@ -128,7 +128,8 @@ def write(
             observations = () if replaced is None else replaced.observations
             added = write_new_files(application, frame, request, target, replaced, observations=observations)
         try:
-            result = _commit(transaction, request, target, added, replaced)
+            zone = frame.sparkSession.conf.get(_ZONE) if request.dynamic_partitions else None
+            result = _commit(transaction, request, target, added, replaced, zone)
         except ProtocolChangedException as error:
             if not _lost_creation(request, target, error):
                 raise
@@ -336,7 +337,12 @@ def _takes_files_of(target: WriteTarget, lost: WriteTarget) -> bool:
 
 
 def _commit(
-    transaction: Transaction, request: WriteRequest, target: WriteTarget, added: NewFiles, replaced: ReplacedRows | None
+    transaction: Transaction,
+    request: WriteRequest,
+    target: WriteTarget,
+    added: NewFiles,
+    replaced: ReplacedRows | None,
+    zone: str | None = None,
 ) -> WriteResult:
     """Commits new files; they are deleted again where it is certain that they are not in the log."""
     if request.statement is not None:
@@ -347,7 +353,7 @@ def _commit(
     with taking_back(take_back):
         if replaced is not None:
             replaced.check(added)
-        removed = _removed(transaction, request, target, added, replaced)
+        removed = _removed(transaction, request, target, added, replaced, zone)
         metrics = _metrics(request, added, removed, replaced)
     spares = partial(_lost_creation, request, target)
     outcome = commit_new_files(transaction, added, metrics, take_back, head=target.head, spares=spares)
@@ -375,7 +381,12 @@ def _metrics(request: WriteRequest, added: NewFiles, removed: _Removed, replaced
 
 
 def _removed(
-    transaction: Transaction, request: WriteRequest, target: WriteTarget, added: NewFiles, replaced: ReplacedRows | None
+    transaction: Transaction,
+    request: WriteRequest,
+    target: WriteTarget,
+    added: NewFiles,
+    replaced: ReplacedRows | None,
+    zone: str | None,
 ) -> _Removed:
     """Takes out of the table what the new files replace."""
     if request.mode != "overwrite" or target.snapshot is None:
@@ -383,11 +394,12 @@ def _removed(
     if replaced is not None:
         return _Removed(*replaced.take(transaction, data_change=request.data_change))
     if request.dynamic_partitions and target.partition_by and not request.replaces_table:
-        gone = replaced_partitions(transaction, added.files, keeps_null=request.keeps_null_partitions)
+        gone = replaced_partitions(transaction, added.files, zone or "UTC", keeps_null=request.keeps_null_partitions)
     else:
         gone = transaction.files()
     removed = transaction.remove_files(gone, data_change=request.data_change)
     return _Removed(len(removed), removed.size_bytes)
 
 
+_ZONE = "spark.sql.session.timeZone"
 _MODE_NAMES = {"append": "Append", "overwrite": "Overwrite", "error": "ErrorIfExists", "ignore": "Ignore"}

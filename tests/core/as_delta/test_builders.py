@@ -45,7 +45,7 @@ def test_a_fake_of_a_merge_in_the_making_may_be_derived_from_it():
         def __init__(self):
             self.calls = []
 
-        def whenMatchedDelete(self, condition=None):
+        def whenMatchedDelete(self, condition=None):  # noqa: N802  (delta-spark's name)
             self.calls.append(condition)
             return self
 

@@ -140,6 +140,30 @@ def test_files_that_the_first_version_removed_under_other_partition_columns_are_
     assert feed(builder, 3).files.num_rows == 1
 
 
+RETYPED = {
+    "string": ("long", "string"),
+    "narrower": ("long", "integer"),
+    "days": ("integer", "date"),
+    "decimals": ("decimal(12,2)", "long"),
+    "struct": (StructType((StructField("a", "long"), StructField("b", "long"))), StructType((StructField("c", "long"),))),
+}
+
+
+@pytest.mark.parametrize("kind", RETYPED)
+def test_files_that_the_first_version_removed_are_not_read_under_types_that_change_their_values(kind):
+    """Row 70000 would be 4464 as a short, and day 20000 a date."""
+    before, after = RETYPED[kind]
+    builder = table({**ID, "v": before}).commit(metadata({**ID, "v": after}, configuration=FEED), gone("a"), add("b"))
+    error = refused(builder, 2)
+    assert (error.getErrorClass(), error.incompatible_version) == ("DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA", 1)
+
+
+@pytest.mark.parametrize("after", [{}, {"v": "long", "w": "string"}, {"V": "long"}, {"v": "decimal(20,0)"}], ids=str)
+def test_files_that_the_first_version_removed_may_have_columns_that_are_gone_or_wider(after):
+    builder = table({**ID, "v": "integer"}).commit(metadata({**ID, **after}, configuration=FEED), gone("a"), add("b"))
+    assert sorted(feed(builder, 2).files["kind"].to_pylist()) == ["delete", "insert"]
+
+
 MAPPED = {**FEED, "delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"}
 PROTOCOL = Protocol(2, 5)
 
@@ -178,6 +202,12 @@ def test_a_range_over_a_column_that_was_renamed_or_dropped_is_refused(later):
     builder = table(mapped(a="c1"), configuration=MAPPED, protocol=PROTOCOL)
     builder.commit(metadata(later, configuration=MAPPED)).commit(metadata(mapped(a="c1"), configuration=MAPPED))
     assert refused(builder).getErrorClass() == "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE"
+
+
+def test_files_that_the_first_version_removed_under_other_physical_names_are_refused():
+    builder = table(mapped(a="c1"), configuration=MAPPED, protocol=PROTOCOL)
+    builder.commit(metadata(mapped(a="c2"), configuration=MAPPED), gone("a"), add("b"))
+    assert refused(builder, 2).incompatible_version == 1
 
 
 def test_a_range_from_before_column_mapping_was_enabled_can_be_read():

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from bayou.log.checksum_writer import checksum_of, write_checksum
 from bayou.log.columns import ADD_SCHEMA
 from bayou.log.deleted_rows import delete_rows
 from bayou.log.file_statistics import to_predicate
@@ -56,6 +57,7 @@ class RowTable:
         builder.create({"key": "long", "value": "long"}, configuration=configuration, protocol=protocol)
         self.log = builder.log()
         self.uri = builder.uri
+        write_checksum(self.store, self.uri, 0, checksum_of(self.log.snapshot()))
         self._names = itertools.count()
 
     def new_file(self, rows: Sequence[tuple[int, int]], *, has_bounds: bool = True, data_change: bool = True) -> AddFile:

@@ -10,12 +10,18 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.core.transactions.row_operations import Delete, RowTable
 
-from bayou.errors import DeltaError
+from bayou.errors import DeltaError, InvalidCommitError
 from bayou.log import commit_loop
+from bayou.log.deleted_rows import delete_rows
+from bayou.log.delta_log import DeltaLog
 from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
+from bayou.log.post_commit import checkpoint
 from bayou.log.transaction import Action, Transaction
+from bayou.log.vector_files import VectorFiles
 from bayou.protocol.actions import AddFile, Protocol, RemoveFile
+from bayou.protocol.deletion_vector import Bitmap
 from bayou.protocol.file_names import commit_path
 from bayou.storage import MemoryStore
 from bayou.testing.faulty_store import Fault, FaultyStore
@@ -180,3 +186,46 @@ def test_a_commit_stands_though_another_writer_made_the_log_unreadable_right_aft
     found.store.add(Fault("put_if_absent", r"2\.json$", "hook_after", hook=lambda: found.builder.commit(theirs)))
     found.commit(0)
     assert found.attempts[0].outcome == Committed(2, 1)
+
+
+def test_a_put_without_an_answer_whose_version_is_cleaned_up_is_no_lost_one():
+    """Whoever takes it for lost deletes what the table holds: the next version's checkpoint names it."""
+    found = RowTable()
+    found.append([(key, 0) for key in range(6)])
+    faulty, inner = FaultyStore(found.store), found.store
+    log = DeltaLog(found.uri, faulty)
+    transaction = log.transaction("DELETE")
+    snapshot, version = log.snapshot(), log.version() + 1
+    vectors = VectorFiles(faulty, found.uri, snapshot.properties)
+    bitmaps, holds = [Bitmap.from_positions([2])], lambda _: False
+    transaction.delete_rows(delete_rows(snapshot, faulty, snapshot.files(), bitmaps, vectors, deletion_timestamp=1, holds=holds))
+    slept = []
+
+    def sleep_through_a_cleanup():
+        if slept:
+            return
+        slept.append(True)
+        other = DeltaLog(found.uri, inner)
+        with other.transaction("WRITE") as append:
+            append.commit([found.new_file([(50, 0)])], new_files=True)
+        checkpoint(other.snapshot())
+        for number in range(other.version()):
+            inner.delete(commit_path(number))
+
+    faulty.add(Fault("put_if_absent", rf"{version:020d}\.json$", "after"))
+    faulty.add(Fault("size", rf"{version:020d}\.json$", "hook_after", hook=sleep_through_a_cleanup))
+    assert isinstance(transaction.try_commit(new_files=True), Unknown)
+    assert slept
+    files = DeltaLog(found.uri, inner).snapshot().files().to_pylist()
+    assert sorted(found.gone(file["deletion_vector"]) for file in files) == [[], [2]]
+
+
+def test_vectors_of_a_commit_that_cannot_be_encoded_are_deleted():
+    found = RowTable(features=("rowTracking", "domainMetadata"))
+    found.append([(key, 0) for key in range(4)])
+    transaction = found.log.transaction("DELETE")
+    Delete(frozenset({1})).stage(transaction, found)
+    transaction.stage(AddFile("without-numRecords", {}, 10, 1))
+    with pytest.raises(InvalidCommitError):
+        transaction.try_commit(new_files=True)
+    assert (found.log.update().version, found.unused_vector_files()) == (1, set())

@@ -22,6 +22,7 @@ from bayou.errors import (
 )
 from bayou.log import conflict, row_rebase
 from bayou.log.deleted_rows import delete_rows
+from bayou.log.delta_log import DeltaLog
 from bayou.log.outcomes import Committed, Conflicted, Unchanged
 from bayou.log.vector_files import VectorFiles
 from bayou.protocol.actions import AddFile
@@ -72,6 +73,9 @@ def play(rounds, *, overtaken):
     Args:
         rounds: operations that overlap, round by round.
         overtaken: whether the second of each round commits just before the first one's put, and not after it.
+
+    Returns:
+        How many versions have a checksum; all of them are right.
     """
     found = table(range(4), range(4, 8))
     expected = found.rows()
@@ -94,7 +98,15 @@ def play(rounds, *, overtaken):
             expected = done[version].effect(expected)
         assert found.rows() == expected
         assert found.unused_vector_files() == set()
-    found.log.snapshot().verify_checksum()
+    checksums = [each for each in found.store.list_from("_delta_log/") if each.name.endswith(".crc")]
+    assert all(DeltaLog(found.uri, found.store).snapshot(int(each.name[:20])).verify_checksum() for each in checksums)
+    return len(checksums)
+
+
+@pytest.mark.parametrize("overtaken", [False, True])
+def test_the_checksum_follows_commits_that_were_put_on_others(overtaken):
+    rounds = [[Delete(keys(1)), Delete(keys(2)), Delete(keys(7))], [Delete(keys(3)), Delete(keys(4))]]
+    assert play(rounds, overtaken=overtaken) == 8
 
 
 @QUICK

@@ -77,8 +77,6 @@ class _Update:
             self._check()
         if self.way is Way.NOTHING:
             return empty(change)
-        if has_subquery:
-            transaction.read_whole_table()  # it may be this table that the subquery read
         outcome = self._by_vectors(watch) if self.way is Way.VECTORS else self._by_rewriting(watch)
         if outcome is None:
             if not is_checked:

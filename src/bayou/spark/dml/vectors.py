@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from bayou.log.deleted_rows import delete_rows
 from bayou.log.reads import ReadSet
 from bayou.log.vector_files import VectorFiles
+from bayou.protocol.identity_rules import without_marks
 from bayou.spark.directories import uris
 from bayou.spark.dml.touched_rows import count_touched
 from bayou.spark.footers import read_footers
@@ -61,7 +62,7 @@ def _hold(change: Change, added: pa.Table) -> bool:
     known = later.snapshot.files(["path"])["path"].combine_chunks()
     positions = pc.index_in(added["path"].combine_chunks(), value_set=known)
     # A file that has gone again since, and columns that have changed, are left to a new attempt.
-    if positions.null_count or later.snapshot.schema != change.snapshot.schema:
+    if positions.null_count or without_marks(later.snapshot.schema) != without_marks(change.snapshot.schema):
         return True
     return bool(count_touched(later, positions.cast(pa.int64())))
 

@@ -165,7 +165,8 @@ def at_one_instant(jvm: Jvm, lists: Sequence[ExpressionList]) -> list[Expression
     project = together.aliased("__bayou_value").projection(jvm.static(f"{_LOGICAL}.OneRowRelation")())
     if not tells_time(jvm, project):
         return list(lists)
-    settled = aliased_values(jvm, jvm.module("org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime").apply(project).projectList())
+    of_now = jvm.module("org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime")
+    settled = aliased_values(jvm, of_now.apply(project).projectList())
     found, start = [], 0
     for each in lists:
         found.append(settled[start : start + len(each)])

@@ -91,7 +91,8 @@ def as_boolean(jvm: Jvm, condition: JavaObject) -> JavaObject:
     """A condition whose type is boolean, for one that `is_boolean` takes: a plain NULL has none that Spark takes everywhere."""
     if condition.dataType().typeName() != "void":
         return condition
-    return jvm.static("org.apache.spark.sql.catalyst.expressions.Literal")(None, jvm.module("org.apache.spark.sql.types.BooleanType"))
+    boolean = jvm.module("org.apache.spark.sql.types.BooleanType")
+    return jvm.static("org.apache.spark.sql.catalyst.expressions.Literal")(None, boolean)
 
 
 def constant(condition: JavaObject) -> bool | None:

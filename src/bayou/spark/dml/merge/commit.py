@@ -16,6 +16,7 @@ from bayou.log.transaction import Unchanged
 from bayou.log.vector_files import VectorFiles
 from bayou.plan.predicate import Boolean
 from bayou.plan.row_changes import FileTotals
+from bayou.protocol.identity_rules import without_marks
 from bayou.protocol.roaring import Bitmap
 from bayou.spark.committing import commit_new_files
 from bayou.spark.dml.merge.clauses import Action, Kind
@@ -85,7 +86,7 @@ def _hold(merge: Merge, added: pa.Table) -> bool:
     known = snapshot.files(["path"])["path"].combine_chunks()
     positions = pc.index_in(added["path"].combine_chunks(), value_set=known)
     # A file that has gone again since, and columns that have changed, are left to a new attempt.
-    if positions.null_count or snapshot.schema != merge.change.snapshot.schema:
+    if positions.null_count or without_marks(snapshot.schema) != without_marks(merge.change.snapshot.schema):
         return True
     later = replace(merge, change=replace(merge.change, snapshot=snapshot))
     condition = nodes.column(merge.change.target.application.jvm, merge.resolution.condition)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from bayou.log.active import inside
 from bayou.log.transaction import Transaction
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
 from bayou.protocol.append_only import check_not_append_only
@@ -115,25 +116,30 @@ def _is_replay(request: MergeRequest, snapshot: Snapshot) -> bool:
 
 
 def _merge(request: MergeRequest, snapshot: Snapshot) -> Merge:
+    """The MERGE with its source, which reads the table as it is in the snapshot where it reads it: its reads are the commit's."""
     target = request.target
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
-    jvm, source = target.application.jvm, catalyst.plan_of(request.source)
-    resolver = Resolver(
-        jvm,
-        target.spark,
-        snapshot,
-        request.alias,
-        source,
-        evolves=request.may_evolve,
-        node=request.node,
-        handed_out=target.handed_out(snapshot, request.condition, *(each for clause in request.clauses for each in clause.given)),
-    )
-    resolution = resolver.resolve(request.condition, request.clauses)
-    given = request.source
-    if request.latest_by is not None:
-        given = latest_rows(target.application, given, resolution, snapshot, request.latest_by)
-    rows = source_of(target.application, given, resolution, snapshot, request.settings)
-    return merge_of(target, snapshot, resolution, rows, request.settings, request.transaction_id)
+    reading = session_transaction(target.application, target.spark, target.log, snapshot, "MERGE", {}, settings=request.settings)
+    with inside(reading):
+        jvm, source = target.application.jvm, catalyst.plan_of(request.source)
+        resolver = Resolver(
+            jvm,
+            target.spark,
+            snapshot,
+            request.alias,
+            source,
+            evolves=request.may_evolve,
+            node=request.node,
+            handed_out=target.handed_out(
+                snapshot, request.condition, *(each for clause in request.clauses for each in clause.given)
+            ),
+        )
+        resolution = resolver.resolve(request.condition, request.clauses)
+        given = request.source
+        if request.latest_by is not None:
+            given = latest_rows(target.application, given, resolution, snapshot, request.latest_by)
+        rows = replace(source_of(target.application, given, resolution, snapshot, request.settings), reads=reading.reads)
+        return merge_of(target, snapshot, resolution, rows, request.settings, request.transaction_id)
 
 
 def _way(merge: Merge) -> Way:
@@ -201,7 +207,7 @@ def _transaction(request: MergeRequest, merge: Merge) -> Transaction:
         "notMatchedPredicates": clauses(Kind.NOT_MATCHED),
         "notMatchedBySourcePredicates": clauses(Kind.NOT_MATCHED_BY_SOURCE),
     }
-    return session_transaction(
+    transaction = session_transaction(
         request.target.application,
         request.target.spark,
         request.target.log,
@@ -211,6 +217,9 @@ def _transaction(request: MergeRequest, merge: Merge) -> Transaction:
         settings=request.settings,
         txn=request.transaction_id,
     )
+    if merge.source.reads is not None:
+        transaction.reads.include(merge.source.reads)
+    return transaction
 
 
 def _execute(merge: Merge, transaction: Transaction, watch: Stopwatch) -> RowChangeResult:

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as member
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import AnalysisException
@@ -63,7 +64,7 @@ class ResolvedClause:
     action: Action
     condition: JavaObject | None
     assignments: tuple[Assignment, ...]
-    apart: Mapping[Path, JavaObject] = field(default_factory=dict)
+    apart: Mapping[Path, JavaObject] = member(default_factory=dict)
 
     @property
     def assigned(self) -> frozenset[str]:
@@ -172,7 +173,7 @@ class Resolver:
         sides = catalyst.sides_of(self._bridge, self._spark, visible, self._alias, self._source, self._node, known=known)
         pairs = [self._pairs(clause, schema) for clause in clauses]
         apart = [
-            [path for field in schema.fields for path in self._apart(clause, field, self._source_schema, ())] if clause.is_star else []
+            [path for field in schema.fields if clause.is_star for path in self._apart(clause, field, self._source_schema, ())]
             for clause in clauses
         ]
         found = self._all(sides, condition, clauses, pairs, apart)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from bayou.log.reads import ReadSet
     from bayou.log.snapshot import Snapshot
     from bayou.plan.predicate import Predicate
     from bayou.spark.application import Application
@@ -61,6 +62,7 @@ class Source:
         is_settled: whether they are kept, or the same each time that they are read.
         predicates: what a row of the table satisfies that matches one of them.
         kept_in_ms: how long it took to evaluate and keep them, in milliseconds; 0 where they are not kept.
+        reads: what of the table itself they are made of; None for nothing.
     """
 
     frame: DataFrame
@@ -74,6 +76,7 @@ class Source:
     is_settled: bool
     predicates: tuple[Predicate, ...]
     kept_in_ms: int = 0
+    reads: ReadSet | None = None
 
     def beside(self, rows: int) -> Source:
         """The source beside that many rows of the table: small where these are far more, and would all be shuffled and sorted.

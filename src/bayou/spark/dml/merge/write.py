@@ -134,7 +134,7 @@ class Writer:
         return bool(self._identities) and not all(self._identities <= each.assigned for each in clauses)
 
     def _inserts_by_identities(self) -> list[list[int]]:
-        """The clauses that insert, by the identity columns that they set: the others are given numbers, all rows of a write alike."""
+        """The clauses that insert, by the identity columns that they set: a write gives all of its rows numbers, or none."""
         found: dict[frozenset[str], list[int]] = {}
         for each in self._merge.resolution.clauses:
             if each.number in self._inserts:
