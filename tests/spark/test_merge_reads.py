@@ -110,8 +110,9 @@ def test_an_update_depends_on_what_its_subqueries_read(spark, table, overtaken, 
 
 def test_an_append_that_only_moves_the_marks_of_identity_columns_conflicts_with_no_other_row(spark, table_path, overtaken):
     table = f"delta.`{table_path}`"
-    properties = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
-    spark.sql(f"CREATE TABLE {table} (k BIGINT GENERATED ALWAYS AS IDENTITY, v BIGINT) USING delta {properties}")
+    builder = bayou.DeltaTable.create(spark).location(table_path).property("delta.enableDeletionVectors", "true")
+    builder = builder.addColumn("k", "BIGINT", generatedAlwaysAs=bayou.IdentityGenerator())
+    builder.addColumn("v", "BIGINT").execute()
     spark.sql(f"INSERT INTO {table} (v) VALUES (1), (2), (3), (4)")
     overtaken(lambda: spark.sql(f"INSERT INTO {table} (v) VALUES (6), (8)"))
     spark.sql(f"DELETE FROM {table} WHERE v % 2 = 1")
