@@ -202,3 +202,24 @@ def test_each_clause_that_leaves_an_identity_column_out_has_its_rows_numbered(sp
     found = dict(rows(table, "id", "k"))
     assert (sorted(found), found[3], len(set(found.values()))) == ([0, 1, 2, 3, 4, 5], 1000, 6)
     assert None not in found.values()
+
+
+def test_two_identity_columns_are_numbered_for_each_clause_that_leaves_them_out(spark, table_path, way):
+    builder = bayou.DeltaTable.create(spark).location(table_path)
+    for name in ("a", "b"):
+        builder = builder.addColumn(name, "BIGINT", generatedByDefaultAs=bayou.IdentityGenerator())
+    for each in way.items():
+        builder = builder.property(*each)
+    builder.addColumn("k", "BIGINT").execute()
+    table = bayou.DeltaTable.forPath(spark, table_path).alias("t")
+    merge = table.merge(spark.range(0, 9, 1, 1).alias("s"), "t.k = s.id")
+    merge = merge.whenNotMatchedInsert("s.id < 3", {"k": "s.id"}).whenNotMatchedInsert(
+        "s.id < 6", {"k": "s.id", "a": "1000 + s.id"}
+    )
+    merge.whenNotMatchedInsert(values={"k": "s.id", "b": "2000 + s.id"}).execute()
+    spark.sql(f"INSERT INTO delta.`{table_path}` (k) VALUES (9)")
+    found = rows(table, "k", "a", "b")
+    assert [row[1] for row in found[3:6]] == [1003, 1004, 1005]
+    assert [row[2] for row in found[6:9]] == [2006, 2007, 2008]
+    assert [len({row[place] for row in found}) for place in range(3)] == [10, 10, 10]
+    assert not any(None in row for row in found)

@@ -77,6 +77,18 @@ def set_given(original: Callable[..., None]) -> Callable[..., None]:
     return set_
 
 
+def unset_given(original: Callable[..., None]) -> Callable[..., None]:
+    """`spark.conf.unset`: what was noted is forgotten."""
+
+    def unset(self: RuntimeConfig, key: str) -> None:
+        running = SparkContext._active_spark_context  # noqa: SLF001  (as above)
+        if running is not None:
+            running.__dict__.get(_NOTES, {}).pop(key, None)
+        return original(self, key)
+
+    return unset
+
+
 def conf_given(original: Callable[..., SparkConf]) -> Callable[..., SparkConf]:
     """`SparkContext.getConf`: with what the program set."""
 

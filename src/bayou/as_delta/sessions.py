@@ -22,7 +22,7 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 from pyspark.sql.conf import RuntimeConfig
 
-from bayou.as_delta.given_settings import conf_given, get_given, note, note_launch, pass_on, set_given
+from bayou.as_delta.given_settings import conf_given, get_given, note, note_launch, pass_on, set_given, unset_given
 from bayou.as_delta.settings import overrides, submit_arguments, without_delta
 from bayou.as_delta.statements import Description, may_change_rows, refusal
 from bayou.errors import DeltaError
@@ -49,6 +49,7 @@ def wrap_pyspark() -> None:
     _wrap(SparkContext, "getConf", conf_given)
     _wrap(RuntimeConfig, "get", get_given)
     _wrap(RuntimeConfig, "set", set_given)
+    _wrap(RuntimeConfig, "unset", unset_given)
     _wrap(SparkSession.Builder, "getOrCreate", _clean_builder)
 
 

@@ -297,6 +297,9 @@ class CommitLoop:
             return Committed(version, attempt)
         if worth is Standing.LATE:
             withdraw(self._log, version, self._provenance.txn_id)
+            if self._is_unanswered:  # an earlier put may have been in time, and cleaned up since
+                lost = "the log begins after it, and an earlier attempt at it had no answer"
+                return self._unknown(version, StorageError(lost, table=self._log.table_uri), attempt)
             return self._conflicted(self._cleaned_up(version, latest), attempt)
         if worth is Standing.GONE:
             gone = f"the log begins after version {version}, and the commit is not there any more"

@@ -52,6 +52,9 @@ _PAIRS: dict[tuple[type[errors.DeltaError], type[PySparkException]], type[errors
 class _AsPySpark:
     """PySpark's accessors, answered without a Java exception: the classes under `captured` ask theirs."""
 
+    def __init__(self, *arguments: Any) -> None:
+        Exception.__init__(self, *arguments)  # type: ignore[arg-type]
+
     def getMessage(self) -> str:  # noqa: N802  (PySpark's name)
         """The whole text, which begins with the error class."""
         return str(self)

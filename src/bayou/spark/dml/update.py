@@ -77,6 +77,8 @@ class _Update:
             self._check()
         if self.way is Way.NOTHING:
             return empty(change)
+        if has_subquery:
+            transaction.read_whole_table()  # it may be this table that the subquery reads, or rows of it that are cached
         outcome = self._by_vectors(watch) if self.way is Way.VECTORS else self._by_rewriting(watch)
         if outcome is None:
             if not is_checked:

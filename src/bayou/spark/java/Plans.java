@@ -49,6 +49,20 @@ public class Plans {
     return new Project(org.apache.spark.api.python.PythonUtils.toSeq(columns), plan);
   }
 
+  // A plan whose columns have the names and ids of `output`, one by one: Spark's optimizer lets go of those that views give.
+  public static LogicalPlan under(SEQ output, LogicalPlan plan) {
+    java.util.ArrayList columns = new java.util.ArrayList();
+    boolean isSame = true;
+    Iterator given = plan.output().iterator();
+    for (Iterator i = output.iterator(); i.hasNext();) {
+      Attribute want = (Attribute) i.next(), have = (Attribute) given.next();
+      boolean fits = have.exprId().equals(want.exprId());
+      isSame = isSame && fits;
+      columns.add(fits ? have : new Alias(have, want.name(), want.exprId(), want.qualifier(), scala.Option.empty(), NOTHING));
+    }
+    return isSame ? plan : new Project(org.apache.spark.api.python.PythonUtils.toSeq(columns), plan);
+  }
+
   // A plan in which the columns that are read with the wanted names and types have the ids of `output`. They need no aliases then:
   // Spark compares each alias below a filter with all the others there.
   private static LogicalPlan renumbered(SEQ output, LogicalPlan plan, String[] names) {

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
 
+from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.columns import aliased_values
 from bayou.spark.jvm.expression_list import ExpressionList, ids_of_output
 from bayou.spark.jvm.relation import dataset, struct_type
-from bayou.spark.jvm.row_changes import assignments_of, written
+from bayou.spark.jvm.row_changes import assignments_of, under_ids_of, written
 from bayou.spark.jvm.session import java_session
 
 if TYPE_CHECKING:
@@ -162,6 +163,8 @@ def at_one_instant(jvm: Jvm, lists: Sequence[ExpressionList]) -> list[Expression
         lists: the expressions.
     """
     together = ExpressionList.joined(jvm, lists)
+    if Adapters.known(jvm) is None and not any(tells_time(jvm, each) for each in together):
+        return list(lists)
     project = together.aliased("__bayou_value").projection(jvm.static(f"{_LOGICAL}.OneRowRelation")())
     if not tells_time(jvm, project):
         return list(lists)
@@ -185,9 +188,9 @@ def ids_of(jvm: Jvm, plan_or_output: JavaObject) -> frozenset[int]:
     return ids_of_output(jvm, plan_or_output.output())
 
 
-def tells_time(jvm: Jvm, plan: JavaObject) -> bool:
-    """Whether there is `now()` or its like in a plan."""
-    return bool(plan.containsPattern(jvm.module("org.apache.spark.sql.catalyst.trees.TreePattern").CURRENT_LIKE()))
+def tells_time(jvm: Jvm, plan_or_expression: JavaObject) -> bool:
+    """Whether there is `now()` or its like in a plan or an expression."""
+    return bool(plan_or_expression.containsPattern(jvm.module("org.apache.spark.sql.catalyst.trees.TreePattern").CURRENT_LIKE()))
 
 
 def settled(jvm: Jvm, frame: DataFrame) -> DataFrame | None:
@@ -216,6 +219,7 @@ def settled(jvm: Jvm, frame: DataFrame) -> DataFrame | None:
         pending += [*jvm.list_of(node.children()), *jvm.list_of(node.subqueries())]
     if not is_of_now:
         return frame
+    plan = under_ids_of(jvm, query.analyzed().output(), plan)
     return DataFrame(dataset(jvm, java_session(frame.sparkSession), plan), frame.sparkSession)
 
 

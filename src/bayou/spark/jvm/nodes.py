@@ -88,8 +88,8 @@ def is_boolean(found: JavaObject) -> bool:
 
 
 def as_boolean(jvm: Jvm, condition: JavaObject) -> JavaObject:
-    """A condition whose type is boolean, for one that `is_boolean` takes: a plain NULL has none that Spark takes everywhere."""
-    if condition.dataType().typeName() != "void":
+    """A condition of which a plain NULL is a boolean: Spark does not take it for one everywhere."""
+    if condition.dataType().typeName() != "void" or condition.getClass().getSimpleName() != "Literal":
         return condition
     boolean = jvm.module("org.apache.spark.sql.types.BooleanType")
     return jvm.static("org.apache.spark.sql.catalyst.expressions.Literal")(None, boolean)

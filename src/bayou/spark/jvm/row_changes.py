@@ -281,6 +281,26 @@ def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
     return text
 
 
+def under_ids_of(jvm: Jvm, output: JavaObject, plan: JavaObject) -> JavaObject:
+    """A plan whose columns have the names and the ids of some attributes, one by one.
+
+    Args:
+        jvm: the bridge.
+        output: a Scala `Seq` of the attributes.
+        plan: a plan with as many columns, of the same types.
+    """
+    if Adapters.known(jvm) is not None:
+        return jvm.static("bayou.Plans").under(output, plan)
+    alias = jvm.java_class(f"{_EXPRESSIONS}.Alias")
+    made = [
+        jvm.construct(alias, have, want.name(), want.exprId(), want.qualifier(), jvm.none, jvm.seq([]))
+        if have.exprId() != want.exprId()
+        else have
+        for want, have in zip(jvm.list_of(output), jvm.list_of(plan.output()), strict=True)
+    ]
+    return jvm.static(f"{_LOGICAL}.Project")(jvm.seq(made), plan)
+
+
 def statement_rows(
     jvm: Jvm, spark: SparkSession, output: JavaObject, plan: JavaObject, names: Sequence[str], others: Sequence[str] = ()
 ) -> DataFrame:

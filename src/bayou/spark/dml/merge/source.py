@@ -157,7 +157,9 @@ def _keys(application: Application, resolution: Resolution, snapshot: Snapshot, 
     target = catalyst.ids_of(jvm, resolution.sides.target)
     partitions = {name.lower() for name in snapshot.partition_columns}
     parts = nodes.conjuncts(jvm, resolution.condition)
-    guards = [nodes.column(jvm, part) for part in parts if only_of(application, part, source)]
+    own = [part for part in parts if only_of(application, part, source)]
+    # Others' functions are called for each row, whatever stands before them, and may cost more than they save.
+    guards = [nodes.column(jvm, part) for part in own if not ExpressionList.of(jvm, [part]).calls_foreign_code]
     found = []
     for part in parts:
         equality = nodes.equality_of(part)

@@ -17,10 +17,11 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.plan.row_changes import FileTotals
 from bayou.protocol import properties
+from bayou.protocol.actions import Metadata
 from bayou.protocol.constraints import constraints_of
 from bayou.protocol.generated_columns import generation_expression
 from bayou.protocol.identity_columns import identity_columns
-from bayou.protocol.schema import StructType
+from bayou.protocol.schema import StructType, parse_schema
 from bayou.spark.committing import taking_back
 from bayou.spark.dml.change import FILE, METADATA
 from bayou.spark.dml.commit import write_request
@@ -97,6 +98,7 @@ class Writer:
                     left_out = self._left_out(clauses)
                     new = self._source_part(clauses, left_out, alone=True)
                     written.append(self._write(new, self._provided(clauses), beside, left_out))
+                    self._go_on_from(written[-1])
             else:
                 rows = self._rows()
                 if rows is not None:
@@ -107,6 +109,13 @@ class Writer:
         head = next((each.head for each in reversed(written) if each.head), self._table.head)
         files, changes = [file for each in written for file in each.files], [file for each in written for file in each.changes]
         return NewFiles(files, sum(e.num_rows for e in written), sum(e.num_bytes for e in written), head, changes, seen)
+
+    def _go_on_from(self, written: NewFiles) -> None:
+        """Lets the numbers of identity columns that are given next come behind those of a write."""
+        metadata = next((each for each in written.head if isinstance(each, Metadata)), None)
+        if metadata is not None:
+            schema = parse_schema(metadata.schema_string)
+            self._table = replace(self._table, metadata=metadata, schema=schema, head=written.head)
 
     @property
     def feeds(self) -> bool:
