@@ -414,3 +414,46 @@ def test_a_value_that_no_row_can_have_is_refused_where_no_row_is_meant(spark, ta
         with pytest.raises(PySparkException, match=error_class):
             spark.sql(statement)
     assert bayou.open(table_path).version() == 1
+
+
+COMPUTED = {
+    "another value": "SELECT id + 1 AS id, v FROM {}",
+    "exchanged": "SELECT v AS id, id AS v FROM {}",
+    "another text": "SELECT id, upper(v) AS v FROM {}",
+    "a constant": "SELECT 3 AS id, v FROM {}",
+    "some rows": "SELECT * FROM {} WHERE id > 1",
+}
+ON_VIEWS = (
+    "DELETE FROM {} WHERE id = 3",
+    "UPDATE {} SET v = 'x' WHERE id = 3",
+    "MERGE INTO {} t USING (SELECT 3 i) s ON t.id = s.i WHEN MATCHED THEN DELETE",
+)
+
+
+@pytest.mark.parametrize("statement", ON_VIEWS, ids=["delete", "update", "merge"])
+@pytest.mark.parametrize("view", COMPUTED)
+@pytest.mark.parametrize("is_cached", [False, True], ids=["", "cached"])
+def test_a_view_whose_columns_are_not_the_tables_is_refused_though_they_are_called_so(
+    spark, table_path, statement, view, is_cached
+):
+    """What the condition says of the view's columns would be asked of the table's."""
+    bayou.write(spark.sql("select * from values ('1', 'a'), ('2', 'b'), ('3', 'c') t(id, v)"), table_path)
+    spark.sql(f"CREATE OR REPLACE TEMP VIEW computed AS {COMPUTED[view].format(f'delta.`{table_path}`')}")
+    if is_cached:
+        spark.catalog.cacheTable("computed")
+    try:
+        with pytest.raises(PySparkException):
+            spark.sql(statement.format("computed"))
+    finally:
+        spark.sql("UNCACHE TABLE IF EXISTS computed")
+        spark.catalog.dropTempView("computed")
+    assert sorted(tuple(row) for row in bayou.read(spark, table_path).collect()) == [("1", "a"), ("2", "b"), ("3", "c")]
+
+
+def test_a_view_that_leaves_each_column_as_it_is_is_its_table(spark, table_path):
+    bayou.write(spark.sql("select * from values (1, 'a'), (2, 'b') t(id, v)"), table_path)
+    spark.sql(f"CREATE OR REPLACE TEMP VIEW plain AS SELECT id AS id, v FROM delta.`{table_path}`")
+    spark.sql("UPDATE plain SET v = 'x' WHERE id = 1")
+    spark.sql("DELETE FROM plain WHERE id = 2")
+    assert [tuple(row) for row in bayou.read(spark, table_path).collect()] == [(1, "x")]
+    spark.catalog.dropTempView("plain")

@@ -564,3 +564,18 @@ def test_the_empty_text_of_a_partition_column_is_null_to_the_rules_as_it_is_to_r
     with pytest.raises(ConstraintViolationError):
         EMPTY[how](rows, table_path)
     assert files(table_path) == before
+
+
+def test_rules_are_parsed_one_by_one(spark, table_path):
+    """Behind the word `array` of one rule Spark takes `>>` of another for the end of a type."""
+    spark.sql(f"CREATE TABLE delta.`{table_path}` (id INT, v STRING) USING delta")
+    table = bayou.DeltaTable.forPath(spark, table_path)
+    table.addConstraint("known", "array_contains(array('a', 'b'), v)")
+    table.addConstraint("shifted", "id >> 1 >= 0")
+    spark.sql(f"INSERT INTO delta.`{table_path}` VALUES (4, 'a')")
+    table.update("id >> 2 = 1", {"v": "'b'"})
+    for row, rule in (("(-4, 'a')", "shifted"), ("(4, 'c')", "known")):
+        with pytest.raises(ConstraintViolationError) as caught:
+            spark.sql(f"INSERT INTO delta.`{table_path}` VALUES {row}")
+        assert caught.value.constraint == rule
+    assert [tuple(row) for row in table.toDF().collect()] == [(4, "b")]

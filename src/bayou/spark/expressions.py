@@ -47,6 +47,8 @@ _COMPARISONS: dict[str, _Operator] = {
 }
 _FLIPPED: dict[_Operator, _Operator] = {"=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _INTEGRAL = ("byte", "short", "integer", "long")
+_UNTOLD = "\ufffd"
+"""What Catalyst's JSON has for bytes that are no text: they compare otherwise."""
 _AS_NUMBER = {"timestamp": "long", "date": "integer"}
 """The types of literals that arrive as the number behind them: microseconds, days."""
 
@@ -141,6 +143,8 @@ def _starts_with(node: _Node, resolve: Resolve) -> Predicate:
     prefix = node.children[1]
     if column is None or column[1] != "string" or prefix.kind != "Literal" or prefix.facts["value"] is None:
         return Unknown()
+    if _UNTOLD in prefix.facts["value"]:
+        return Unknown()
     return StartsWith(column[0], prefix.facts["value"])
 
 
@@ -186,6 +190,8 @@ def _literal(node: _Node, column_type: str) -> Literal | None:
     if _AS_NUMBER.get(column_type) == kind or (column_type == "timestamp_ntz" and kind == "timestamp_ntz"):
         return Literal(int(text), column_type)
     if kind in ("timestamp", "date", "timestamp_ntz", "binary") or not _comparable(kind, column_type):
+        return None
+    if kind == "string" and _UNTOLD in text:
         return None
     value = text if kind == "string" else partition_values.parse(text, kind)
     return None if value is None else Literal(value, kind)

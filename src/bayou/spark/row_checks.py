@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import ConstraintViolationError
@@ -22,7 +24,7 @@ from bayou.spark.types import contains_void
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from bayou.errors import DeltaError
     from bayou.protocol.constraints import Constraint
@@ -86,23 +88,29 @@ def violations_in(frame: DataFrame, rules: Sequence[RowRule], schema: StructType
 
 def _aggregates(rules: Sequence[RowRule], schema: StructType, unless: str | None = None) -> list[Column]:
     # Spark evaluates what always is evaluated, and stands in several aggregates, once for a row: so it is one condition that
-    # every row pays for, and the rest is for rows that break it.
-    held = " and ".join(f"coalesce({parenthesised(rule.constraint.expression)}, false)" for rule in rules)
+    # every row pays for, and the rest is for rows that break it. Each rule is parsed by itself: behind the word `array` or
+    # `struct` of another one Spark reads `>>` as the end of a type.
+    holds = [F.coalesce(F.expr(parenthesised(rule.constraint.expression)), F.lit(False)) for rule in rules]
+    held = reduce(Column.__and__, holds)
     if unless is not None:
-        held = f"({unless}) or ({held})"
-    first = " ".join(
-        f"when not coalesce({parenthesised(rule.constraint.expression)}, false) then concat('{number}:', {_shown(rule, schema)})"
-        for number, rule in enumerate(rules)
-    )
-    text = f"substr(case {first} end, 1, {_MOST_CHARACTERS})"
+        held = F.expr(unless) | held
+    broken = [
+        F.when(~each, F.concat(F.lit(f"{number}:"), F.expr(_shown(rules[number], schema)))) for number, each in enumerate(holds)
+    ]
+    text = F.substring(F.coalesce(*broken), 1, _MOST_CHARACTERS)
+
+    def of_broken(value: Column) -> Column:
+        return F.when(held, F.lit(None)).otherwise(value)
+
+    by_chance = F.max(of_broken(F.concat(F.lpad(F.hex(F.xxhash64(text)), 16, "0"), text)))
     aggregates = {
-        "count": f"count(if({held}, null, 1))",
-        "least": f"min(if({held}, null, {text}))",
-        "greatest": f"max(if({held}, null, {text}))",
-        "least_reversed": f"reverse(min(if({held}, null, reverse({text}))))",
-        "by_chance": f"substr(max(if({held}, null, concat(lpad(hex(xxhash64({text})), 16, '0'), {text}))), 17)",
+        "count": F.count(of_broken(F.lit(1))),
+        "least": F.min(of_broken(text)),
+        "greatest": F.max(of_broken(text)),
+        "least_reversed": F.reverse(F.min(of_broken(F.reverse(text)))),
+        "by_chance": F.substring(by_chance, 17, _MOST_CHARACTERS),
     }
-    return [F.expr(each).alias(name) for name, each in aggregates.items()]
+    return [each.alias(name) for name, each in aggregates.items()]
 
 
 def observed_violations(observed: Sequence[Any]) -> Violations:

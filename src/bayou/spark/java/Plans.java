@@ -49,6 +49,17 @@ public class Plans {
     return new Project(org.apache.spark.api.python.PythonUtils.toSeq(columns), plan);
   }
 
+  // Whether each column of a projection is the one of its name below it, and not a value that is made of others.
+  public static boolean isPlain(Project projection) {
+    for (Iterator i = projection.projectList().iterator(); i.hasNext();) {
+      Object column = i.next();
+      if (column instanceof AttributeReference) continue;
+      Expression value = column instanceof Alias ? ((Alias) column).child() : null;
+      if (!(value instanceof AttributeReference) || !((Attribute) value).name().equals(((Alias) column).name())) return false;
+    }
+    return true;
+  }
+
   // A plan whose columns have the names and ids of `output`, one by one: Spark's optimizer lets go of those that views give.
   public static LogicalPlan under(SEQ output, LogicalPlan plan) {
     java.util.ArrayList columns = new java.util.ArrayList();

@@ -263,6 +263,9 @@ def assignments_of(jvm: Jvm, node: JavaObject) -> Pairs:
 def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
     """The request that one of bayou's relations stands for, as JSON; None for any other node.
 
+    A view or a projection is one where it leaves each column as it is: what a condition says of a column that is made of others is
+    not true of the table's column of that name.
+
     Args:
         jvm: the bridge.
         relation: the node; where the table is cached, the one that Spark puts in its place.
@@ -271,6 +274,8 @@ def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
     if relation.getClass().getSimpleName() == "InMemoryRelation":
         relation = jvm.static("bayou.Plans").cached(relation)
     while relation.getClass().getSimpleName() in ("SubqueryAlias", "View", "Project"):
+        if relation.getClass().getSimpleName() == "Project" and not _is_plain(jvm, relation):
+            return None
         relation = relation.children().head()
     if relation.getClass().getSimpleName() != "LogicalRelation" or names != names_of_output(jvm, relation.output()):
         return None
@@ -279,6 +284,17 @@ def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
         return None
     text: str = found.location().table()
     return text
+
+
+def _is_plain(jvm: Jvm, projection: JavaObject) -> bool:
+    """Whether each column of a projection is the one of its name below it."""
+    if Adapters.known(jvm) is not None:
+        return bool(jvm.static("bayou.Plans").isPlain(projection))
+    for each in jvm.list_of(projection.projectList()):
+        value = each.child() if each.nodeName() == "Alias" else each
+        if value.nodeName() != "AttributeReference" or value.name() != each.name():
+            return False
+    return True
 
 
 def under_ids_of(jvm: Jvm, output: JavaObject, plan: JavaObject) -> JavaObject:
