@@ -55,8 +55,19 @@ public class Plans {
       Object column = i.next();
       if (column instanceof AttributeReference) continue;
       Expression value = column instanceof Alias ? ((Alias) column).child() : null;
-      if (!(value instanceof AttributeReference) || !((Attribute) value).name().equals(((Alias) column).name())) return false;
+      if (value == null || value.references().size() != 1) return false;
+      String name = ((Attribute) value.references().toSeq().head()).name();
+      if (!name.equals(((Alias) column).name()) || !(value instanceof AttributeReference || isPadded(value))) return false;
     }
+    return true;
+  }
+
+  // Whether a value is a column with its chars padded, as Spark reads them.
+  private static boolean isPadded(Expression value) { return value.toString().contains("readSidePadding") && isPaddingAlone(value); }
+
+  private static boolean isPaddingAlone(TreeNode node) {
+    if (!node.getClass().getSimpleName().matches("StaticInvoke|AttributeReference|Literal|CreateNamedStruct|GetStructField|If|IsNull|ArrayTransform|LambdaFunction|NamedLambdaVariable|MapFromArrays|MapKeys|MapValues")) return false;
+    for (Iterator i = node.children().iterator(); i.hasNext();) if (!isPaddingAlone((TreeNode) i.next())) return false;
     return true;
   }
 
