@@ -65,6 +65,10 @@ facts["context's conf"] = [spark.sparkContext.getConf().get(name) for name in SE
 facts["Spark's own"] = [spark.sparkContext._jsc.getConf().get(name, "") for name in SETTINGS]
 spark.conf.set("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
 facts["set later"] = works(spark, "set_later")
+spark.conf.set("spark.sql.catalog.other", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+facts["set and unset"] = [spark.conf.get("spark.sql.catalog.other", "none")]
+spark.conf.unset("spark.sql.catalog.other")
+facts["set and unset"] += [spark.conf.get("spark.sql.catalog.other", "none")]
 spark.conf.set("spark.x", "2")
 facts["another setting"] = [spark.conf.get("spark.x"), spark.conf.get("spark.z", "none")]
 facts["system properties"] = [

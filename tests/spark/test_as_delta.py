@@ -60,6 +60,7 @@ def test_a_program_reads_back_what_it_set_for_delta_spark(facts):
     assert facts["conf"] == given
     assert facts["context's conf"] == given
     assert facts["another setting"] == ["2", "none"]
+    assert facts["set and unset"] == ["org.apache.spark.sql.delta.catalog.DeltaCatalog", "none"]
 
 
 def test_the_catalog_of_delta_spark_that_is_set_on_a_running_session_is_bayous(facts):

@@ -6,7 +6,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import bayou
 from bayou import DeltaTable
-from bayou.errors import UnsupportedFeatureError
+from bayou.errors import InvalidSchemaError, UnsupportedFeatureError
 
 
 @pytest.fixture(params=["false", "true"], ids=["rewriting", "vectors"])
@@ -88,3 +88,12 @@ def test_files_that_have_other_names_for_the_columns_are_refused(spark, table_pa
     table.setProperties({"delta.columnMapping.mode": "none"})
     with pytest.raises(UnsupportedFeatureError, match="another name"):
         bayou.read(spark, table_path, changes=(1, None), net=True).collect()
+
+
+def test_a_table_with_columns_that_are_called_like_those_of_changes_is_refused(spark, table_path):
+    spark.range(2).selectExpr("id", "'x' _change_type").write.format("delta").option("delta.enableRowTracking", "true").save(
+        table_path
+    )
+    with pytest.raises(InvalidSchemaError) as caught:
+        bayou.read(spark, table_path, changes=(0, None), net=True)
+    assert caught.value.error_class == "DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS"

@@ -101,6 +101,7 @@ class WriteRequest:
         string_prefix: how many characters of a text statistics keep, where the table does not say; None for the usual 32.
         keeps_null_partitions: whether a dynamic overwrite leaves partitions with NULL among their values
             (`useNullIntolerantEqualityWithDPO`).
+        time_zone: the zone of partition values in the log whose text has none, for a dynamic overwrite: the session's.
     """
 
     path: str
@@ -125,6 +126,7 @@ class WriteRequest:
     stream: StreamBatch | None = None
     string_prefix: int | None = None
     keeps_null_partitions: bool = False
+    time_zone: str = "UTC"
 
     @property
     def replaces_table(self) -> bool:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -100,7 +100,7 @@ def write(
         ConcurrentModificationError: another writer won in a way that this write cannot go on top of.
     """
     settings = settings_of(frame.sparkSession)
-    given, request = request.txn, with_settings(request, settings)
+    given, request = request.txn, _in_zone(frame, with_settings(request, settings))
     log = application.logs.get(request.path, request.storage_options)
     try:
         snapshot = log.update()
@@ -128,8 +128,7 @@ def write(
             observations = () if replaced is None else replaced.observations
             added = write_new_files(application, frame, request, target, replaced, observations=observations)
         try:
-            zone = frame.sparkSession.conf.get(_ZONE) if request.dynamic_partitions else None
-            result = _commit(transaction, request, target, added, replaced, zone)
+            result = _commit(transaction, request, target, added, replaced)
         except ProtocolChangedException as error:
             if not _lost_creation(request, target, error):
                 raise
@@ -138,6 +137,11 @@ def write(
         refresh_caches(frame.sparkSession, log.table_uri, application.jvm, request.storage_options)
     spend_batch(frame.sparkSession, settings, given, result)
     return result
+
+
+def _in_zone(frame: DataFrame, request: WriteRequest) -> WriteRequest:
+    """The request with the session's time zone, where it matters."""
+    return replace(request, time_zone=str(frame.sparkSession.conf.get(_ZONE))) if request.dynamic_partitions else request
 
 
 def _nothing_to_replace(log: DeltaLog) -> TableNotFoundError:
@@ -337,12 +341,7 @@ def _takes_files_of(target: WriteTarget, lost: WriteTarget) -> bool:
 
 
 def _commit(
-    transaction: Transaction,
-    request: WriteRequest,
-    target: WriteTarget,
-    added: NewFiles,
-    replaced: ReplacedRows | None,
-    zone: str | None = None,
+    transaction: Transaction, request: WriteRequest, target: WriteTarget, added: NewFiles, replaced: ReplacedRows | None
 ) -> WriteResult:
     """Commits new files; they are deleted again where it is certain that they are not in the log."""
     if request.statement is not None:
@@ -353,7 +352,7 @@ def _commit(
     with taking_back(take_back):
         if replaced is not None:
             replaced.check(added)
-        removed = _removed(transaction, request, target, added, replaced, zone)
+        removed = _removed(transaction, request, target, added, replaced)
         metrics = _metrics(request, added, removed, replaced)
     spares = partial(_lost_creation, request, target)
     outcome = commit_new_files(transaction, added, metrics, take_back, head=target.head, spares=spares)
@@ -381,12 +380,7 @@ def _metrics(request: WriteRequest, added: NewFiles, removed: _Removed, replaced
 
 
 def _removed(
-    transaction: Transaction,
-    request: WriteRequest,
-    target: WriteTarget,
-    added: NewFiles,
-    replaced: ReplacedRows | None,
-    zone: str | None,
+    transaction: Transaction, request: WriteRequest, target: WriteTarget, added: NewFiles, replaced: ReplacedRows | None
 ) -> _Removed:
     """Takes out of the table what the new files replace."""
     if request.mode != "overwrite" or target.snapshot is None:
@@ -394,7 +388,7 @@ def _removed(
     if replaced is not None:
         return _Removed(*replaced.take(transaction, data_change=request.data_change))
     if request.dynamic_partitions and target.partition_by and not request.replaces_table:
-        gone = replaced_partitions(transaction, added.files, zone or "UTC", keeps_null=request.keeps_null_partitions)
+        gone = replaced_partitions(transaction, added.files, request.time_zone, keeps_null=request.keeps_null_partitions)
     else:
         gone = transaction.files()
     removed = transaction.remove_files(gone, data_change=request.data_change)

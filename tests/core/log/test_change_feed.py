@@ -255,6 +255,14 @@ def test_what_an_add_or_a_change_file_does_not_say_is_not_looked_up():
     assert facts(builder, 1) == [("a", 100, {}), ("c", 7, {})]
 
 
+def test_a_removed_file_without_facts_has_those_of_the_first_version_that_is_left():
+    builder = table(partition_by=["day"]).commit(add("a", size=11, **DAY)).commit(add("b", **DAY)).checkpoint()
+    builder.commit(remove("a"))
+    for version in (0, 1):
+        builder.store.delete(file_names.commit_path(version))
+    assert sorted(facts(builder, 2)) == [("a", 11, {"day": "1"}), ("b", 100, {"day": "1"})]
+
+
 def test_a_removed_file_whose_facts_are_lost_is_an_error():
     builder = table(partition_by=["day"]).commit(remove("lost"))
     with pytest.raises(CorruptLogError) as caught:

@@ -188,7 +188,8 @@ def test_a_commit_stands_though_another_writer_made_the_log_unreadable_right_aft
     assert found.attempts[0].outcome == Committed(2, 1)
 
 
-def test_a_put_without_an_answer_whose_version_is_cleaned_up_is_no_lost_one():
+@pytest.mark.parametrize("slept_at", ["hook_after", "hook"], ids=["the commit was seen", "its name is free again"])
+def test_a_put_without_an_answer_whose_version_is_cleaned_up_is_no_lost_one(slept_at):
     """Whoever takes it for lost deletes what the table holds: the next version's checkpoint names it."""
     found = RowTable()
     found.append([(key, 0) for key in range(6)])
@@ -213,7 +214,7 @@ def test_a_put_without_an_answer_whose_version_is_cleaned_up_is_no_lost_one():
             inner.delete(commit_path(number))
 
     faulty.add(Fault("put_if_absent", rf"{version:020d}\.json$", "after"))
-    faulty.add(Fault("size", rf"{version:020d}\.json$", "hook_after", hook=sleep_through_a_cleanup))
+    faulty.add(Fault("size", rf"{version:020d}\.json$", slept_at, hook=sleep_through_a_cleanup))
     assert isinstance(transaction.try_commit(new_files=True), Unknown)
     assert slept
     files = DeltaLog(found.uri, inner).snapshot().files().to_pylist()

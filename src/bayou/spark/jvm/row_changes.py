@@ -273,28 +273,19 @@ def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
     names = names_of_output(jvm, relation.output())
     if relation.getClass().getSimpleName() == "InMemoryRelation":
         relation = jvm.static("bayou.Plans").cached(relation)
-    while relation.getClass().getSimpleName() in ("SubqueryAlias", "View", "Project"):
-        if relation.getClass().getSimpleName() == "Project" and not _is_plain(jvm, relation):
-            return None
+    projections = []
+    while (kind := relation.getClass().getSimpleName()) in ("SubqueryAlias", "View", "Project"):
+        projections += [relation] if kind == "Project" else []
         relation = relation.children().head()
     if relation.getClass().getSimpleName() != "LogicalRelation" or names != names_of_output(jvm, relation.output()):
         return None
     found = relation.relation()
     if found.getClass().getName() != "bayou.DeltaTable":
         return None
+    if not all(jvm.static("bayou.Plans").isPlain(each) for each in projections):
+        return None
     text: str = found.location().table()
     return text
-
-
-def _is_plain(jvm: Jvm, projection: JavaObject) -> bool:
-    """Whether each column of a projection is the one of its name below it."""
-    if Adapters.known(jvm) is not None:
-        return bool(jvm.static("bayou.Plans").isPlain(projection))
-    for each in jvm.list_of(projection.projectList()):
-        value = each.child() if each.nodeName() == "Alias" else each
-        if value.nodeName() != "AttributeReference" or value.name() != each.name():
-            return False
-    return True
 
 
 def under_ids_of(jvm: Jvm, output: JavaObject, plan: JavaObject) -> JavaObject:

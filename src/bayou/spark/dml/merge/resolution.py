@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from dataclasses import field as member
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import AnalysisException
@@ -64,7 +63,7 @@ class ResolvedClause:
     action: Action
     condition: JavaObject | None
     assignments: tuple[Assignment, ...]
-    apart: Mapping[Path, JavaObject] = member(default_factory=dict)
+    apart: Mapping[Path, JavaObject]
 
     @property
     def assigned(self) -> frozenset[str]:
@@ -171,11 +170,8 @@ class Resolver:
         visible = schema_to_json(as_nullable(readable_schema(schema)))
         known = len(self._snapshot.schema.fields)
         sides = catalyst.sides_of(self._bridge, self._spark, visible, self._alias, self._source, self._node, known=known)
-        pairs = [self._pairs(clause, schema) for clause in clauses]
-        apart = [
-            [path for field in schema.fields if clause.is_star for path in self._apart(clause, field, self._source_schema, ())]
-            for clause in clauses
-        ]
+        apart: list[list[Path]] = [[] for _ in clauses]
+        pairs = [self._pairs(clause, schema, paths) for clause, paths in zip(clauses, apart, strict=True)]
         found = self._all(sides, condition, clauses, pairs, apart)
         search = self._checked_condition(found.condition, "search")
         self._check_sides(sides, condition, search)
@@ -218,13 +214,13 @@ class Resolver:
         name = catalyst.attribute(self._bridge, key) if isinstance(key, str) else key
         return nodes.parts_of(self._bridge, name, self._alias)
 
-    def _pairs(self, clause: Clause, schema: StructType) -> Pairs:
-        """The assigned columns and their values, not resolved; `*` is spelled out."""
+    def _pairs(self, clause: Clause, schema: StructType, apart: list[Path]) -> Pairs:
+        """The assigned columns and their values, not resolved; `*` is spelled out (see `_star` for `apart`)."""
         if not clause.is_star:
             return [(Named(key) if isinstance(key, str) else key, self._given(key, value, schema)) for key, value in clause.pairs]
         found: Pairs = []
         for field in schema.fields:
-            found += self._star(clause, field, self._source_schema, ())
+            found += self._star(clause, field, self._source_schema, (), apart)
         return found
 
     def _given(self, key: Any, value: Any, schema: StructType) -> Any:
@@ -236,28 +232,20 @@ class Resolver:
             return value
         return default_of(self._bridge, self._spark, schema.field(path[0]), schema, self._snapshot)
 
-    def _star(self, clause: Clause, field: StructField, source: StructType, above: tuple[str, ...]) -> Pairs:
+    def _star(self, clause: Clause, field: StructField, source: StructType, above: Path, apart: list[Path]) -> Pairs:
+        """What `*` sets of a field; `apart` gets the structs that are set field by field: fields that the source lacks stay."""
         given = source.field(field.name)
         path = (*above, field.name)
         if given is None:
             if self._evolves or above or generation_expression(field) or is_identity(field) or CURRENT_DEFAULT in field.metadata:
                 return []
             raise self._unresolved(f"Cannot resolve {field.name} in {clause.action.value.upper()} clause", source.names)
-        if _is_taken_apart(clause, given, field, evolves=self._evolves):
+        if clause.action is Action.UPDATE and self._evolves and lacks_fields(given, field):
             assert isinstance(field.type, StructType)  # noqa: S101  (what lacks fields is a struct)
             assert isinstance(given.type, StructType)  # noqa: S101
-            return [pair for inner in field.type.fields for pair in self._star(clause, inner, given.type, path)]
+            apart.append(path)
+            return [pair for inner in field.type.fields for pair in self._star(clause, inner, given.type, path, apart)]
         return [(path, path)]
-
-    def _apart(self, clause: Clause, field: StructField, source: StructType, above: Path) -> list[Path]:
-        """The paths of the structs that `_star` takes apart."""
-        given = source.field(field.name)
-        if given is None or not _is_taken_apart(clause, given, field, evolves=self._evolves):
-            return []
-        assert isinstance(field.type, StructType)  # noqa: S101  (what lacks fields is a struct)
-        assert isinstance(given.type, StructType)  # noqa: S101
-        path, types = (*above, field.name), (field.type, given.type)
-        return [path, *(found for inner in types[0].fields for found in self._apart(clause, inner, types[1], path))]
 
     def _all(
         self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause], pairs: Sequence[Pairs], apart: Sequence[list[Path]]
@@ -422,8 +410,3 @@ class _Found:
     conditions: list[JavaObject | None]
     pairs: list[row_changes.Pairs]
     apart: list[dict[Path, JavaObject]]
-
-
-def _is_taken_apart(clause: Clause, given: StructField, field: StructField, *, evolves: bool) -> bool:
-    """Whether `UPDATE SET *` sets the fields of a struct one by one: those that the source lacks stay."""
-    return clause.action is Action.UPDATE and evolves and lacks_fields(given, field)
