@@ -68,6 +68,16 @@ def type_with_chars(field: StructField) -> str | None:
     return type_text(declared) if any(check.kind == "char" for check in _checks(declared, ())) else None
 
 
+def char_width(field: StructField) -> int:
+    """How many characters each value of a top-level column of the log has at least, as queries see it; 0 for no char(n).
+
+    Raises:
+        InvalidSchemaError: the text of the declared type cannot be understood.
+    """
+    bounded = bounded_length(type_with_chars(field) or "")
+    return bounded[1] if bounded is not None else 0
+
+
 def to_stored(schema: StructType) -> StructType:
     """A declared schema as the log keeps it: strings, and the declared type in the metadata of the top-level column."""
     return StructType(tuple(_stored_field(field) for field in schema.fields))

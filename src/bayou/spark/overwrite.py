@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.protocol import partition_values
+from bayou.protocol.char_varchar import char_width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +42,7 @@ def replaced_partitions(
         return snapshot.files().slice(0, 0)
     transaction.files(["path"], where=[[_equals(*pair) for pair in zip(fields, values, strict=True)] for values in wanted])
     texts, known = snapshot.partition_texts(), snapshot.files()
-    numbers = [_Numbers(_kind(field), time_zone) for field in fields]
+    numbers = [_Numbers(field, time_zone) for field in fields]
     keys = [each.of_all(texts[field.physical_name].combine_chunks()) for each, field in zip(numbers, fields, strict=True)]
     new = ["/".join(str(each.of(text)) for each, text in zip(numbers, values, strict=True)) for values in wanted]
     return known.filter(pc.is_in(pc.binary_join_element_wise(*keys, "/"), value_set=pa.array(new, pa.string())))
@@ -50,14 +51,17 @@ def replaced_partitions(
 class _Numbers:
     """A number for each value of a partition column, whatever its text."""
 
-    def __init__(self, kind: str, time_zone: str) -> None:
-        self._kind = kind
+    def __init__(self, field: StructField, time_zone: str) -> None:
+        self._kind = _kind(field)
+        self._width = char_width(field)
         self._time_zone = time_zone
         self._numbers: dict[Any, int] = {}
 
     def of(self, text: str | None) -> int:
         """The number of a text's value. NULL and the empty text are one (PROTOCOL.md, "Partition Value Serialization")."""
         value = partition_values.parse(text, self._kind, time_zone=self._time_zone)
+        if self._width and value is not None:
+            value = value.ljust(self._width)  # a query has it so, whoever wrote it
         key = "NaN" if value != value else value  # noqa: PLR0124  (NaN equals nothing, and to Spark itself)
         return self._numbers.setdefault(key, len(self._numbers))
 

@@ -17,6 +17,7 @@ from bayou.protocol.schema import as_nullable
 from bayou.protocol.sql_text import column_sql, parenthesised, quoted_name
 from bayou.spark.alignment import AlignedColumn, aligned, cast_sql, same_names_and_types, selected
 from bayou.spark.change_rows import FATE, BesideColumns, Fate, with_changes
+from bayou.spark.char_columns import declared_chars, with_chars
 from bayou.spark.jvm.columns import select
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.relation import evaluated
@@ -28,7 +29,7 @@ from bayou.spark.stored_expressions import check_stored
 from bayou.spark.types import physical_field, readable_schema, spark_data_type, sql_type, stored_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -168,22 +169,23 @@ class Projection:
         computed = {each.name: each for each in columns_to_compute(target.schema, target.given.names)} if target.generates else {}
         kept = stored_fields(target.schema.fields)
         if self._fits(kept) and not computed and not identities:
-            return frame
+            return self._with_chars(frame, kept)
         if identities:
             frame, partitions = evaluated(frame)
             frame = frame.selectExpr("*", f"{row_number_sql(partitions)} as __bayou_row_number")
-        base = [
-            (identities.get(field.name) or self._value(field), field.name, field.type)
-            for field in kept
-            if field.name not in computed
-        ]
-        frame = selected(frame, [*base, *self._aligned_beside()])
+        given = [field for field in kept if field.name not in computed]
+        base = [(identities.get(field.name) or self._value(field), field.name, field.type) for field in given]
+        frame = self._with_chars(selected(frame, [*base, *self._aligned_beside()]), given)
         if not computed:
             return frame
         for each in computed.values():
             self._checked(each.expression, ExpressionKind.GENERATED_COLUMN, f"the generated column {each.name!r}")
         columns = (_generated(field) if field.name in computed else quoted_name(field.name) for field in kept)
-        return frame.selectExpr(*columns, *map(quoted_name, self._beside.given))
+        frame = frame.selectExpr(*columns, *map(quoted_name, self._beside.given))
+        return self._with_chars(frame, [field for field in kept if field.name in computed])
+
+    def _with_chars(self, frame: DataFrame, fields: Iterable[StructField]) -> DataFrame:
+        return with_chars(self._bridge, frame, declared_chars((field, field.name) for field in fields))
 
     def _aligned_beside(self) -> Iterator[AlignedColumn]:
         """What the rows have beside the table's columns; old values get the table's types as new ones do."""

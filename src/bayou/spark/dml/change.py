@@ -19,7 +19,7 @@ from bayou.protocol.append_only import check_not_append_only
 from bayou.protocol.features import check_writable, writer_features
 from bayou.protocol.schema import parse_schema, schema_to_json
 from bayou.spark.change_rows import FATE, Fate
-from bayou.spark.dml.char_columns import padded
+from bayou.spark.char_columns import declared_chars, padded
 from bayou.spark.dml.condition import row_condition
 from bayou.spark.dml.files import choose_files
 from bayou.spark.jvm import row_changes
@@ -289,8 +289,8 @@ class Change:
         ).planned()
         beside = [*(field.name for field in others), *hidden, *([METADATA] if with_numbers else [])]
         names = scan.columns[: len(fields)]
-        columns = list(zip(fields, names, strict=True))
-        plan = padded(self.target.application.jvm, self.target.spark, scan.plan, columns, beside, self.settings)
+        declared = declared_chars(zip(fields, names, strict=True))
+        plan = padded(self.target.application.jvm, self.target.spark, scan.plan, declared, self.settings)
         return ScannedRows(plan, names, beside, ids)
 
 

@@ -12,11 +12,12 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidOptionError
-from bayou.protocol.char_varchar import DECLARED_TYPE, type_with_chars
 from bayou.protocol.sql_text import quoted_name
+from bayou.spark.char_columns import as_chars_of, declared_as_chars
 from bayou.spark.dml.change import Target, change_of, table_columns
 from bayou.spark.dml.replaced_rows import ReplacedRows
 from bayou.spark.jvm import row_changes
+from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.merge import error_class_of, settled
 from bayou.spark.jvm.relation import alias_of
 
@@ -66,7 +67,7 @@ def rows_replaced_on(
     target = Target(application, spark, log, request.storage_options)
     _, every_row = row_changes.delete_statement(application.jvm, spark, table_columns(snapshot), None, None)
     change = change_of(target, "DELETE", every_row, snapshot)
-    matching = partial(_matching, frame, request, snapshot)
+    matching = partial(_matching, as_chars_of(application.jvm, frame, snapshot.schema), request, snapshot)
     if not len(change.files.candidates):
         matching(change.rows(none), "left_semi")  # what is wrong with the condition is an error all the same
     return ReplacedRows.of(replace(change, files=replace(change.files, whole=none), matching=matching), None)
@@ -77,7 +78,7 @@ def _matching(frame: DataFrame, request: WriteRequest, snapshot: Snapshot, rows:
     if request.replace_using is not None:
         named = _equal(request.replace_using, frame.columns, rows.columns, snapshot)
         return rows.alias(_TABLE).join(frame.alias(_ROWS), named, how)
-    declared = _declared(rows, snapshot)
+    declared = declared_as_chars(Jvm.of(rows.sparkSession), rows, snapshot.schema)
     aliased = declared if request.target_alias is None else declared.alias(request.target_alias)
     try:
         return aliased.join(frame, F.expr(request.replace_on or ""), how)
@@ -87,15 +88,6 @@ def _matching(frame: DataFrame, request: WriteRequest, snapshot: Snapshot, rows:
         if error_class_of(error).startswith("UNRESOLVED_COLUMN"):
             raise _unknown(error, snapshot) from error
         raise
-
-
-def _declared(rows: DataFrame, snapshot: Snapshot) -> DataFrame:
-    """Rows of the table whose char columns are known to Spark as such: it pads what a condition compares them with."""
-    declared = {each.name: kind for each in snapshot.schema.fields if (kind := type_with_chars(each)) is not None}
-    if not declared:
-        return rows
-    metadata = {name: {DECLARED_TYPE: kind} for name, kind in declared.items()}
-    return rows.select(*(F.col(quoted_name(each)).alias(each, metadata=metadata.get(each, {})) for each in rows.columns))
 
 
 def check_using_places(request: WriteRequest, given: Sequence[str], snapshot: Snapshot) -> None:

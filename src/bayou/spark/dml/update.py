@@ -14,6 +14,7 @@ from bayou.protocol.expression_functions import ExpressionKind
 from bayou.protocol.generated_columns import generation_expression, has_generated_columns
 from bayou.protocol.sql_text import parenthesised, quoted_name
 from bayou.spark.change_rows import FATE, Fate
+from bayou.spark.char_columns import declared_chars, with_chars
 from bayou.spark.committing import taking_back
 from bayou.spark.dml.assignments import NewValues, assignments_of
 from bayou.spark.dml.commit import Outcome, Stopwatch, commit, empty, run, write_request
@@ -197,6 +198,7 @@ class _Update:
         if not computed:
             return columns.selected(rows, beside)
         rows = columns.selected(rows, [*beside, (F.lit(True) if matches is None else matches).alias(_CHANGED)])
+        rows = with_chars(jvm, rows, declared_chars((f, f.name) for f in self._change.snapshot.schema.fields))
         made = (F.expr(_recomputed(f, computed[f.name])) if f.name in computed else (f.name,) for f in schema.fields)
         return select(jvm, rows, [*made, *((name,) for name in rows.columns[len(schema.fields) : -1])])
 

@@ -14,6 +14,7 @@ from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.expression_functions import ExpressionKind
 from bayou.protocol.generated_columns import generation_expression, has_generated_columns
 from bayou.protocol.sql_text import parenthesised, quoted_name
+from bayou.spark.char_columns import declared_chars, with_chars
 from bayou.spark.dml.assignments import NewValues
 from bayou.spark.dml.merge.actions import ACTION
 from bayou.spark.dml.merge.clauses import Action
@@ -158,6 +159,7 @@ class WrittenColumns:
         if not computed:
             return columns.selected(joined, beside)
         rows = columns.selected(joined, [*beside, F.col(ACTION)])
+        rows = with_chars(self._bridge, rows, declared_chars((self._table[f.name], f.name) for f in self._fields))
         new = (
             F.expr(self._recomputed(field, computed[field.name])) if field.name in computed else (field.name,)
             for field in self._fields
