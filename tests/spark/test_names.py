@@ -658,3 +658,19 @@ def test_spark_is_told_whether_there_is_a_table_at_a_path(spark, tmp_path):
     (tmp_path / "folder").mkdir()
     found = {each: spark.catalog.tableExists(f"delta.`{tmp_path / each}`") for each in ("table", "folder", "nothing")}
     assert found == {"table": True, "folder": False, "nothing": False}
+
+
+@pytest.mark.smoke
+def test_a_path_with_capitals_shows_the_columns_that_the_table_has_now(spark, tmp_path):
+    """Spark forgets what it keeps of a table by its name in lower case."""
+    upper, lower = f"delta.`{tmp_path}/Some/Table`", f"delta.`{tmp_path}/some/table`"
+    for table, column in ((upper, "a"), (lower, "b")):
+        spark.sql(f"create table {table} ({column} int) using delta tblproperties ('delta.columnMapping.mode' = 'name')")
+        spark.sql(f"insert into {table} values (1), (2)")
+        assert spark.table(table).columns == [column]
+    spark.sql(f"alter table {upper} rename column a to c")
+    spark.sql(f"delete from {upper} where c = 1")
+    assert [tuple(row) for row in spark.sql(f"select c from {upper}").collect()] == [(2,)]
+    spark.sql("select 3 c, 4 d").write.format("delta").mode("append").option("mergeSchema", "true").save(f"{tmp_path}/Some/Table")
+    assert spark.sql(f"select d from {upper} where c = 3").first().d == 4
+    assert spark.sql(f"select x.c, y.b from {upper} x join {lower} y on x.c = y.b").collect() == [(2, 2)]

@@ -258,7 +258,7 @@ def _transaction(
     if request.replace_on is not None:
         parameters["replaceOnCond"] = request.replace_on
     if request.replace_using is not None:
-        parameters["replaceUsingCols"] = f"({', '.join(request.replace_using)})"
+        parameters["replaceUsingCols"] = f"({','.join(request.replace_using)})"
     parameters |= _how(request, snapshot)
     operation = "WRITE"
     if request.stream is not None:

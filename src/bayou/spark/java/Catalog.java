@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.regex.Pattern;
+import org.apache.spark.sql.catalyst.QualifiedTableName;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
@@ -70,11 +71,18 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
     if (writes && isPath(name) && tableExists(name)) return written(name);
     if (!writes) invalidateTable(name);  // what Spark keeps of it has the columns of that time
     if (!writes && isPath(name) && isQuestion() && !tableExists(name)) throw new NoSuchTableException(name);
-    if (!writes && isPath(name)) return new NamedTable((CatalogTable) ask("entry", name), text(name));
+    if (!writes && isPath(name)) return new NamedTable(forgotten((CatalogTable) ask("entry", name)), text(name));
     Table found = super.loadTable(name);
     if (!(found instanceof V1Table) || !isDelta(((V1Table) found).v1Table())) return found;
     if (writes) return written(name);
     return new NamedTable(((V1Table) found).v1Table(), text(name));
+  }
+
+  // The entry for a path, without what Spark keeps of it. Spark keeps it under the path as it is, and forgets names in lower case alone.
+  private static CatalogTable forgotten(CatalogTable entry) {
+    QualifiedTableName name = new QualifiedTableName((String) entry.identifier().catalog().get(), entry.database(), entry.identifier().table());
+    ((SESSION) org.apache.spark.sql.SparkSession.active()).sessionState().catalog().invalidateCachedTable(name);
+    return entry;
   }
 
   private static Table written(Identifier name) { return isWriter() ? new WritableTable(text(name), true) : new StatedTable(text(name)); }
