@@ -367,6 +367,23 @@ def test_sql_deletes_where_the_table_is_cached(spark, named):
         spark.sql(f"uncache table {name}")
 
 
+def test_sql_changes_a_table_whose_rows_are_cached_as_a_view(spark, named):
+    """Views cast each column to its own type."""
+    name, path = named
+    spark.sql(f"create or replace temp view seen as select * from {name}")
+    for number, target in enumerate([name, f"delta.`{path}`", "seen"]):
+        spark.sql("cache table seen")
+        try:
+            assert spark.table("seen").count() == 100 - 10 * number
+            spark.sql(f"delete from {target} where id < {10 * number + 10}")
+            spark.sql(f"update {target} set id = id + 1000 where id = 99 + {1000 * number}")
+            assert spark.table("seen").count() == spark.table(name).count() == 90 - 10 * number
+        finally:
+            spark.sql("uncache table seen")
+    spark.catalog.dropTempView("seen")
+    assert spark.table(name).where("id = 3099").count() == 1
+
+
 def test_now_is_one_moment_for_the_whole_statement(spark, table_path, way):
     table = make(
         spark, table_path, "select id, current_timestamp() + make_interval(0, 0, 0, 0, 0, 0, id - 5) t from range(10)", **way

@@ -55,6 +55,8 @@ public class Plans {
       Object column = i.next();
       if (column instanceof AttributeReference) continue;
       Expression value = column instanceof Alias ? ((Alias) column).child() : null;
+      // Views cast each column to the type that it had; where it has that type still, nothing is cast.
+      if (value instanceof Cast && value.dataType().equals(((Cast) value).child().dataType())) value = ((Cast) value).child();
       if (value == null || value.references().size() != 1) return false;
       String name = ((Attribute) value.references().toSeq().head()).name();
       if (!name.equals(((Alias) column).name()) || !(value instanceof AttributeReference || isPadded(value))) return false;
