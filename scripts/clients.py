@@ -28,8 +28,9 @@ class Client:
         release: its name and version, as pip has them.
         requirements: what its source and its tests need beside PySpark.
         tests: files and folders of its tests that use Delta tables.
-        without: tests that are left out; each is for a command that bayou refuses by its name.
+        without: tests that are left out; each is for a command that bayou refuses by its name, unless it is told otherwise.
         conftest: a plugin with its fixtures, where the release leaves out its `conftest.py`.
+        variables: environment variables that its tests look at.
     """
 
     release: str
@@ -37,6 +38,7 @@ class Client:
     tests: tuple[str, ...]
     without: tuple[str, ...] = ()
     conftest: str = ""
+    variables: tuple[tuple[str, str], ...] = ()
 
 
 CLIENTS = {
@@ -63,6 +65,32 @@ CLIENTS = {
         ("optimize", "vacuum", "restore"),
         "databricks4py.testing.fixtures",
     ),
+    "superlake": Client(
+        "superlake==1.0.3",
+        ("pandas<3", "arrow", "applicationinsights", "loguru", "pytz", "pyarrow"),
+        ("tests",),
+    ),
+    "lakelogic": Client(
+        "lakelogic==1.84.0",
+        ("lakelogic==1.84.0", "pandas<3", "openpyxl", "lxml", "xlrd", "pytest-mock", "pytest-asyncio", "pyarrow"),
+        tuple(
+            f"tests/test_{name}.py"
+            for name in (
+                *("spark", "incremental", "materialization_comprehensive", "merge_adds_declared_columns", "run_log", "ddl"),
+                *("scd2_late_arrival", "scd2_interval_diagnostics", "scd2_declared_temporal_types", "stream_sink", "quarantine"),
+                *("scd1_surrogate_key_on_spark_delta", "deletion_vectors_stay_disabled", "spark_partition_layout"),
+                *("delta_clustering_reconcile", "materialization_secondary_and_compaction", "delta_compat"),
+                "max_target_watermark",
+            )
+        ),
+        ("test_from_max_target_success_and_fallback",),  # it is written for a session that is none
+        variables=(("RUN_SPARK_TESTS", "1"),),
+    ),
+    "kedro-datasets": Client(
+        "kedro-datasets==9.6.0",
+        ("kedro", "lazy_loader", "pandas<3", "hdfs", "s3fs", "pytest-mock", "pytest-cov", "moto", "pyarrow"),
+        ("kedro_datasets_experimental/tests/databricks",),
+    ),
 }
 
 
@@ -84,6 +112,7 @@ def _run(client: Client) -> bool:
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), "src", "tests"]),
         "PYSPARK_PYTHON": str(python),
+        **dict(client.variables),
     }
     variables.pop("SPARK_HOME", None)
     plugins = ["-p", "bayou.testing.as_delta", *(["-p", client.conftest] if client.conftest else [])]

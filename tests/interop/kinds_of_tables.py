@@ -78,7 +78,7 @@ KINDS = {
         "insert into {t} values (1, timestamp_ntz'2024-01-02 03:04:05.123456')",
     ],
     "not null": ["create table {t} (id bigint not null) using delta", "insert into {t} values (1)"],
-    "char and varchar": ["create table {t} (c char(3), v varchar(4)) using delta", "insert into {t} values ('a', 'b')"],
+    "char and varchar": ["create table {t} (c char(3), v varchar(4)) using delta", "insert into {t} values ('abc', 'b')"],
     "materialized partitions": [
         (
             "create table {t} (id bigint, p string, d date) using delta partitioned by (p, d)"

@@ -210,7 +210,7 @@ PLAIN = {
     ),
     # create
     "a table that is there": (
-        "DELTA_TABLE_ALREADY_EXISTS",
+        "TABLE_OR_VIEW_ALREADY_EXISTS",
         lambda table: builder(table, "create").addColumn("id", "bigint").execute(),
     ),
     "another schema": ("TABLE_OR_VIEW_ALREADY_EXISTS", "create table delta.`{p}` (id string) using delta"),

@@ -130,12 +130,13 @@ def test_what_exists_is_not_made_again(spark, name, table_path):
     builder.execute()
     with pytest.raises(TableExistsError) as caught:
         builder.execute()
-    assert caught.value.getErrorClass() == "DELTA_TABLE_ALREADY_EXISTS"
+    assert caught.value.getErrorClass() == "TABLE_OR_VIEW_ALREADY_EXISTS"
+    assert f"delta.`{table_path}`" in str(caught.value)
     DeltaTable.createIfNotExists(spark).location(table_path).addColumn("other", "INT").execute()
     assert bayou.open(table_path).snapshot().schema.names == ("id",)
     DeltaTable.create(spark).tableName(name).addColumn("id", "BIGINT").execute()
-    with pytest.raises(TableExistsError):
-        DeltaTable.create(spark).tableName(name).addColumn("id", "BIGINT").execute()
+    with pytest.raises(TableExistsError, match=f"Cannot create table or view {name.upper()} because it already exists"):
+        DeltaTable.create(spark).tableName(name.upper()).addColumn("id", "BIGINT").execute()
     assert bayou.open(table_path).version() == 0
 
 
@@ -162,7 +163,7 @@ def test_what_is_not_there_is_not_replaced(spark, table_path, name):
     for builder in (DeltaTable.replace(spark).location(table_path), DeltaTable.replace(spark).tableName(name)):
         with pytest.raises(TableNotFoundError) as caught:
             builder.addColumn("id", "INT").execute()
-        assert caught.value.getErrorClass() == "DELTA_CANNOT_REPLACE_MISSING_TABLE"
+        assert caught.value.getErrorClass() == "TABLE_OR_VIEW_NOT_FOUND"
     DeltaTable.createOrReplace(spark).tableName(name).addColumn("id", "INT").execute()
     assert DeltaTable.forName(spark, name).toDF().columns == ["id"]
 

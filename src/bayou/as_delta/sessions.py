@@ -25,7 +25,6 @@ from pyspark.sql.conf import RuntimeConfig
 from bayou.as_delta.given_settings import conf_given, get_given, note, note_launch, pass_on, set_given, unset_given
 from bayou.as_delta.settings import overrides, submit_arguments, without_delta
 from bayou.as_delta.statements import Description, may_change_rows, refusal
-from bayou.errors import DeltaError
 from bayou.spark.dml.result import row_of_counts
 from bayou.spark.errors import as_pyspark
 from bayou.spark.jvm.bridge import Jvm
@@ -191,12 +190,12 @@ def _as_deltas_statements(original: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def sql(self: SparkSession, sqlQuery: str, *arguments: Any, **options: Any) -> Any:  # noqa: N803  (PySpark's name)
+        description = Description.read(sqlQuery)
+        if description is not None:  # Spark would look for a table of the name `history`, and log that there is none
+            return description.rows(self)
         try:
             frame = original(self, sqlQuery, *arguments, **options)
         except (AnalysisException, ParseException) as error:
-            description = None if isinstance(error, DeltaError) else Description.read(sqlQuery)
-            if description is not None:
-                return description.rows(self)
             missing = refusal(sqlQuery, error)
             if missing is None:
                 raise

@@ -37,9 +37,18 @@ def check_combinations(
             check(configuration, table, version)
 
 
+def keep_the_log_long_enough(given: Mapping[str, str]) -> bool:
+    """Whether properties alone, with the defaults of others, keep the log for as long as files that are not the table's any more.
+
+    Args:
+        given: the properties that a statement sets.
+    """
+    return properties.LOG_RETENTION_MS.read(given) >= properties.DELETED_FILE_RETENTION_MS.read(given)
+
+
 def _check_retention(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
     log, files = properties.LOG_RETENTION_MS, properties.DELETED_FILE_RETENTION_MS
-    if log.read(configuration) < files.read(configuration):
+    if not keep_the_log_long_enough(configuration):
         raise _excluded(
             table,
             version,

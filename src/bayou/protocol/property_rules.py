@@ -16,7 +16,7 @@ from bayou.errors import InvalidOptionError, UnsupportedFeatureError
 from bayou.protocol import properties
 from bayou.protocol.constraints import refuse_reserved_name
 from bayou.protocol.features import FEATURES
-from bayou.protocol.property_combinations import check_combinations
+from bayou.protocol.property_combinations import check_combinations, keep_the_log_long_enough
 from bayou.protocol.property_values import CHECKS, ENUM_SPELLINGS, InvalidValueError, read_boolean
 
 DEFAULTS_PREFIX: Final = "spark.databricks.delta.properties.defaults."
@@ -113,7 +113,11 @@ def validated(
                 asked[key] = int(value)
         else:
             configuration[key] = subject.stored(key, value, allow_arbitrary=allow_arbitrary, creating=creating)
-    check_combinations({**(current or {}), **configuration}, table=table, version=version, touched=configuration)
+    touched = dict(configuration)
+    if keep_the_log_long_enough(configuration):  # delta-spark looks at one statement, and not at what the table has beside it
+        for each in (properties.LOG_RETENTION_MS, properties.DELETED_FILE_RETENTION_MS):
+            touched.pop(each.key, None)
+    check_combinations({**(current or {}), **configuration}, table=table, version=version, touched=touched)
     if creating and read_boolean(given_once.get(properties.IGNORE_PROTOCOL_DEFAULTS.key, "false")):
         asked = {properties.MIN_READER_VERSION.key: 1, properties.MIN_WRITER_VERSION.key: 1, **asked}
     reader, writer = asked.get(properties.MIN_READER_VERSION.key), asked.get(properties.MIN_WRITER_VERSION.key)

@@ -142,12 +142,12 @@ def create(application: Application, spark: SparkSession, definition: TableDefin
     except TableNotFoundError:
         snapshot = None
     if mode == "create" and (place.is_registered or (snapshot is not None and place.name is None)):
-        raise _exists(place, snapshot)
+        raise _exists(definition, place, snapshot)
     if mode == "replace" and (snapshot is None or (place.name is not None and not place.is_registered)):
         raise TableNotFoundError(
-            f"The table {definition.name or place.uri} cannot be found, and so cannot be replaced: it does not exist.",
+            f"The table or view {_shown(definition, place)} cannot be found, and so cannot be replaced: it does not exist.",
             table=place.uri,
-            error_class="DELTA_CANNOT_REPLACE_MISSING_TABLE",
+            error_class="TABLE_OR_VIEW_NOT_FOUND",
             sql_state="42P01",
             next_step="use createOrReplace.",
         )
@@ -278,12 +278,17 @@ def _facts(field: StructField) -> list[object]:
     return [generation_expression(field), *known]
 
 
-def _exists(place: Place, snapshot: Snapshot | None) -> TableExistsError:
+def _exists(definition: TableDefinition, place: Place, snapshot: Snapshot | None) -> TableExistsError:
     return TableExistsError(
-        f"Table {place.uri} already exists.",
+        f"Cannot create table or view {_shown(definition, place)} because it already exists.",
         table=place.uri,
         version=None if snapshot is None else snapshot.version,
-        error_class="DELTA_TABLE_ALREADY_EXISTS",
+        error_class="TABLE_OR_VIEW_ALREADY_EXISTS",
         sql_state="42P07",
         next_step="use createIfNotExists, or createOrReplace.",
     )
+
+
+def _shown(definition: TableDefinition, place: Place) -> str:
+    """The table as the user named it; catalogs spell names in lower case."""
+    return definition.name or f"delta.`{definition.location or place.uri}`"

@@ -233,6 +233,14 @@ def test_the_retention_of_the_log_may_be_short_where_that_of_files_is():
     assert change({"delta.logRetentionDuration": "1 day"}, current={"delta.deletedFileRetentionDuration": "1 hour"})
 
 
+def test_what_one_statement_says_of_retention_is_enough():
+    """As in delta-spark, for which two statements may say what one may not."""
+    current = {"delta.logRetentionDuration": "10 days"}
+    assert change({"delta.deletedFileRetentionDuration": "16 days"}, current=current)
+    assert change({"delta.logRetentionDuration": "10 days"}, current={"delta.deletedFileRetentionDuration": "16 days"})
+    assert refused({"delta.deletedFileRetentionDuration": "16 days", **current}).error_class == "DELTA_ILLEGAL_OPTION"
+
+
 def test_a_table_that_breaks_a_rule_can_still_be_changed_elsewhere():
     broken = {"delta.logRetentionDuration": "1 day"}
     assert change({"delta.appendOnly": "true"}, current=broken).configuration == {"delta.appendOnly": "true"}
