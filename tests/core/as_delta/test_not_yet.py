@@ -4,6 +4,7 @@ from __future__ import annotations
 import pytest
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
+from bayou.as_delta import sessions
 from bayou.as_delta.statements import Description, refusal, statement_of_delta
 from bayou.errors import InvalidOptionError, TableNotFoundError, UnsupportedFeatureError
 from bayou.spark.errors import as_pyspark
@@ -123,3 +124,13 @@ def test_only_a_statement_of_delta_that_spark_does_not_know_is_refused(text, err
 )
 def test_descriptions_are_read_from_their_text(text, wanted):
     assert Description.read(text) == wanted
+
+
+def test_descriptions_are_not_asked_of_spark_which_would_log_an_error(monkeypatch):
+    def original(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(Description, "rows", lambda self, _: (self.of, self.name, self.limit))
+    sql = sessions._as_deltas_statements(original)
+    assert sql(None, "DESCRIBE HISTORY t LIMIT 1") == ("history", "t", 1)
+    assert sql(None, "describe detail a.b") == ("detail", "a.b", None)
