@@ -118,7 +118,8 @@ def _run(client: Client) -> bool:
     plugins = ["-p", "bayou.testing.as_delta", *(["-p", client.conftest] if client.conftest else [])]
     chosen = ["-k", " and ".join(f"not {word}" for word in client.without)] if client.without else []
     print(f"\n== {client.release}", flush=True)
-    command = [python, "-m", "pytest", "-q", "-o", "addopts=", "-p", "no:cacheprovider", *plugins, *chosen, *client.tests]
+    options = ["-q", "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:randomly"]
+    command = [python, "-m", "pytest", *options, *plugins, *chosen, *client.tests]
     return subprocess.run(command, cwd=folder, env=variables, check=False).returncode == 0
 
 
