@@ -223,3 +223,16 @@ def test_two_identity_columns_are_numbered_for_each_clause_that_leaves_them_out(
     assert [row[2] for row in found[6:9]] == [2006, 2007, 2008]
     assert [len({row[place] for row in found}) for place in range(3)] == [10, 10, 10]
     assert not any(None in row for row in found)
+
+
+def test_values_are_cast_in_a_session_that_forbids_cross_joins(spark, table_path, way):
+    table = make(spark, table_path, "select id, 0 v from range(4)", **way)
+    source = spark.sql("select id, id + 10 v from range(3, 5)").alias("s")
+    spark.conf.set("spark.sql.crossJoin.enabled", "false")
+    try:
+        table.merge(source, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+        merge = f"merge into delta.`{table_path}` t using (select id, 7L w from range(1)) s on t.id = s.id"
+        spark.sql(f"{merge} when matched then update set v = w")
+    finally:
+        spark.conf.unset("spark.sql.crossJoin.enabled")
+    assert rows(table) == [(0, 7), (1, 0), (2, 0), (3, 13), (4, 14)]

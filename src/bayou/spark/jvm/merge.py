@@ -96,6 +96,13 @@ def sides_of(
     return Sides(target, source, both, known_target, join(known_target, source, outer, jvm.none, no_hint), *own)
 
 
+def crossed(jvm: Jvm, sides: Sides) -> JavaObject:
+    """Both sides of a MERGE as a cross join that says so: Spark takes it, whatever `spark.sql.crossJoin.enabled` is."""
+    cross = jvm.module("org.apache.spark.sql.catalyst.plans.Cross")
+    no_hint = jvm.module(f"{_LOGICAL}.JoinHint").NONE()
+    return jvm.static(f"{_LOGICAL}.Join")(sides.target, sides.source, cross, jvm.none, no_hint)
+
+
 def plan_of(frame: DataFrame) -> JavaObject:
     """The plan of a DataFrame as Spark resolved it."""
     return frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)

@@ -93,7 +93,8 @@ def check_values(merge: Merge) -> None:
         SchemaMismatchError: the fields of a struct are others than its column's.
     """
     target, schema = merge.change.target, readable_schema(merge.resolution.schema)
-    pairs = partial(catalyst.frame_of, target.application.jvm, target.spark, merge.resolution.sides.both)
+    jvm = target.application.jvm
+    pairs = partial(catalyst.frame_of, jvm, target.spark, catalyst.crossed(jvm, merge.resolution.sides))
     for clause in merge.resolution.clauses:
         ClauseValues(merge, clause, {}).check(pairs, schema)
 
