@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 
+import pyspark
 import pytest
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from tests.spark.changes import actions, feed
@@ -42,23 +43,25 @@ def stored(spark, table, *columns):
 
 @pytest.mark.smoke
 def test_every_way_of_writing_pads_chars_wherever_they_are(spark, table_path):
-    table = made(
-        spark,
-        table_path,
-        "v int, c char(3) default 'd', s struct<x: char(2), y: int>, a array<char(2)>",
-        "tblproperties ('delta.feature.allowColumnDefaults' = 'supported')",
-    )
+    table = made(spark, table_path, "v int, c char(3), s struct<x: char(2), y: int>, a array<char(2)>")
     nested = "named_struct('x', 'p', 'y', 1) s, array('q') a"
     with chars_as_texts(spark):
         spark.sql(f"insert into {table} select 0, 'o', {nested}")
     assert stored(spark, table, "c", "s.x", "a") == [("o", "p", ["q"])]
     spark.sql(f"insert into {table} select 1, 'a', {nested}")
-    spark.sql(f"insert into {table} (v) values (2)")
     spark.sql("select array('q') a, struct('p' x) s, '7' c, 3 v").write.format("delta").mode("append").save(table_path)
     spark.sql(f"merge into {table} t using (select 4 v, 'm' k) s on t.v = s.v when not matched then insert (v, c) values (v, k)")
     spark.sql(f"update {table} set c = 'u' where v = 0")
-    assert stored(spark, table, "v", "c") == [(0, "u  "), (1, "a  "), (2, "d  "), (3, "7  "), (4, "m  ")]
+    assert stored(spark, table, "v", "c") == [(0, "u  "), (1, "a  "), (3, "7  "), (4, "m  ")]
     assert {row[:2] for row in stored(spark, table, "s.x", "a[0]", "v") if row[2] in (0, 1, 3)} == {("p ", "q ")}
+
+
+@pytest.mark.skipif(pyspark.__version__.startswith("3."), reason="Spark 3.5 takes no text for the default of a char")
+def test_defaults_are_padded(spark, table_path):
+    more = "tblproperties ('delta.feature.allowColumnDefaults' = 'supported')"
+    table = made(spark, table_path, "v int, c char(3) default 'd'", more)
+    spark.sql(f"insert into {table} (v) values (2)")
+    assert stored(spark, table, "v", "c") == [(2, "d  ")]
 
 
 @VECTORS
