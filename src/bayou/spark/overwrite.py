@@ -80,5 +80,7 @@ def _equals(field: StructField, text: str | None) -> tuple[Any, ...]:
     value = partition_values.parse(text, kind)
     if value is None:
         return (field.name, "is null")
+    if char_width(field):
+        return (field.name, "is not null")  # another writer may have the same value under another text
     # Of days and instants filters know the text, and not the number.
     return (field.name, "==", text if kind in ("date", "timestamp", "timestamp_ntz") else value)
