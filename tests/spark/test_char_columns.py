@@ -11,7 +11,8 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from tests.spark.changes import actions, feed
 
 import bayou
-from bayou.errors import ConstraintViolationError
+from bayou.errors import ConcurrentModificationError, ConstraintViolationError
+from bayou.spark import writer
 
 AS_TEXT = "spark.sql.legacy.charVarcharAsString"
 VECTORS = pytest.mark.parametrize("vectors", ["true", "false"])
@@ -147,6 +148,26 @@ def test_partitions_of_chars_are_replaced_by_their_values(spark, table_path, old
     assert rows(spark, table) == [(1, "cd   "), (1, None), (3, "ab   "), (4, "cd   ")]
     assert [add["partitionValues"]["c"] for add in actions(table_path, "add", 2)] == ["ab   "]
     assert [add["partitionValues"]["c"] for add in actions(table_path, "add", 4)] == ["cd   "]
+
+
+@pytest.mark.parametrize(("meanwhile", "conflicts"), [("'ab'", True), ("null", False)])
+def test_rows_that_come_meanwhile_into_a_partition_that_is_replaced_are_a_conflict(
+    spark, table_path, monkeypatch, meanwhile, conflicts
+):
+    """Also where their writer has another text for its value."""
+    table, original = made(spark, table_path, "v int, c char(5)", "partitioned by (c)"), writer.replaced_partitions
+
+    def beside(*arguments, **options):
+        found = original(*arguments, **options)
+        with chars_as_texts(spark):
+            spark.sql(f"insert into {table} values (9, {meanwhile})")
+        return found
+
+    monkeypatch.setattr(writer, "replaced_partitions", beside)
+    new = spark.sql("select 2 v, 'ab' c").write.format("delta").mode("overwrite").option("partitionOverwriteMode", "dynamic")
+    with pytest.raises(ConcurrentModificationError) if conflicts else contextlib.nullcontext():
+        new.save(table_path)
+    assert [row[0] for row in rows(spark, table)] == ([9] if conflicts else [2, 9])
 
 
 def test_the_change_feed_has_padded_values(spark, table_path):

@@ -38,6 +38,8 @@ def test_rows_with_the_same_values_are_replaced_and_files_without_one_stay(spark
     assert len(before & after) == 1
     entry = bayou.open(table_path).history(1)[0]
     assert (entry.operation, entry.operation_parameters["replaceUsingCols"]) == ("WRITE", "(k)")
+    overwriting(spark, (2, "new"), replaceUsing="k, v").save(table_path)
+    assert bayou.open(table_path).history(1)[0].operation_parameters["replaceUsingCols"] == "(k,v)"
 
 
 @pytest.mark.smoke

@@ -22,6 +22,7 @@ from bayou.protocol.schema import parse_schema
 if TYPE_CHECKING:
     from bayou.log.conflict import TableState
     from bayou.log.staged import StagedActions
+    from bayou.protocol.schema import StructType
 
 _FILE_FACTS: Final = "_metadata"
 _CATALOG_KEYS: Final = ("delta.coordinatedcommits.", "delta.feature.catalogmanaged", "delta.feature.catalogowned")
@@ -57,7 +58,7 @@ def check_metadata(metadata: Metadata, base: TableState, table: str, *, replaces
                 error_class="DELTA_COLUMN_NOT_FOUND_IN_SCHEMA",
                 sql_state="42703",
             )
-    if _hides_file_facts(metadata) and not (base.metadata is not None and _hides_file_facts(base.metadata)):
+    if _hides_file_facts(metadata, schema) and not (base.metadata is not None and _hides_file_facts(base.metadata)):
         raise InvalidSchemaError(
             f"a table with deletion vectors or row tracking cannot have a column {_FILE_FACTS!r}: Spark calls what it knows of a "
             "row's file by this name, and rows could not be read any more",
@@ -90,11 +91,11 @@ def check_metadata(metadata: Metadata, base: TableState, table: str, *, replaces
             )
 
 
-def _hides_file_facts(metadata: Metadata) -> bool:
+def _hides_file_facts(metadata: Metadata, schema: StructType | None = None) -> bool:
     """Whether a table has a column of that name, and rows that are told by their place in a file or by their id."""
     if not any(each.read(metadata.configuration) for each in (ENABLE_DELETION_VECTORS, ENABLE_ROW_TRACKING)):
         return False
-    return parse_schema(metadata.schema_string).field(_FILE_FACTS) is not None
+    return (schema or parse_schema(metadata.schema_string)).field(_FILE_FACTS) is not None
 
 
 def check_protocol(protocol: Protocol, base: TableState, table: str, dropped_features: Collection[str]) -> None:

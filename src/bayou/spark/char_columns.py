@@ -16,6 +16,7 @@ from bayou.protocol.char_varchar import DECLARED_TYPE, type_with_chars
 from bayou.protocol.schema import parse_schema
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.jvm import merge as catalyst
+from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.casts import padded_chars
 from bayou.spark.jvm.columns import select
 from bayou.spark.jvm.relation import alias_of
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from bayou.protocol.schema import StructField, StructType
-    from bayou.spark.jvm.bridge import JavaObject, Jvm
+    from bayou.spark.jvm.bridge import JavaObject
 
 _PADS: Final = "spark.sql.readSideCharPadding"
 _AS_TEXT: Final = "spark.sql.legacy.charVarcharAsString"
@@ -90,11 +91,10 @@ def as_chars_of(jvm: Jvm, frame: DataFrame, schema: StructType) -> DataFrame:
     return made if made is frame or alias is None else made.alias(alias)
 
 
-def declared_as_chars(jvm: Jvm, frame: DataFrame, schema: StructType) -> DataFrame:
+def declared_as_chars(frame: DataFrame, schema: StructType) -> DataFrame:
     """Rows of a table whose char columns are known to Spark as such: it pads what a condition compares them with.
 
     Args:
-        jvm: the bridge.
         frame: the rows, padded, under logical names.
         schema: the table's schema.
     """
@@ -102,7 +102,8 @@ def declared_as_chars(jvm: Jvm, frame: DataFrame, schema: StructType) -> DataFra
     declared = declared_chars((field, names[field.name.lower()]) for field in schema.fields if field.name.lower() in names)
     if not declared:
         return frame
-    return select(jvm, frame, [_known(F.col(quoted_name(n)), n, declared) if n in declared else (n,) for n in frame.columns])
+    columns = [_known(F.col(quoted_name(name)), name, declared) if name in declared else (name,) for name in frame.columns]
+    return select(Jvm.of(frame.sparkSession), frame, columns)
 
 
 def _are_texts(settings: Mapping[str, str]) -> bool:

@@ -20,7 +20,6 @@ from bayou.errors import ConstraintViolationError
 from bayou.protocol.constraint_violations import MAX_ROWS, violation
 from bayou.protocol.sql_text import column_sql, parenthesised
 from bayou.spark.char_columns import declared_as_chars
-from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.types import contains_void
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def violations_in(frame: DataFrame, rules: Sequence[RowRule], schema: StructType
         rules: the rules, in the order in which they are told.
         schema: the table's schema.
     """
-    frame = declared_as_chars(Jvm.of(frame.sparkSession), frame, schema)
+    frame = declared_as_chars(frame, schema)
     return observed_violations(list(frame.agg(*_aggregates(rules, schema)).collect()[0]))
 
 

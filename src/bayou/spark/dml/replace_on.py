@@ -17,7 +17,6 @@ from bayou.spark.char_columns import as_chars_of, declared_as_chars
 from bayou.spark.dml.change import Target, change_of, table_columns
 from bayou.spark.dml.replaced_rows import ReplacedRows
 from bayou.spark.jvm import row_changes
-from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.merge import error_class_of, settled
 from bayou.spark.jvm.relation import alias_of
 
@@ -78,7 +77,7 @@ def _matching(frame: DataFrame, request: WriteRequest, snapshot: Snapshot, rows:
     if request.replace_using is not None:
         named = _equal(request.replace_using, frame.columns, rows.columns, snapshot)
         return rows.alias(_TABLE).join(frame.alias(_ROWS), named, how)
-    declared = declared_as_chars(Jvm.of(rows.sparkSession), rows, snapshot.schema)
+    declared = declared_as_chars(rows, snapshot.schema)
     aliased = declared if request.target_alias is None else declared.alias(request.target_alias)
     try:
         return aliased.join(frame, F.expr(request.replace_on or ""), how)
