@@ -9,7 +9,6 @@ from tests.spark.counting import plan_of
 from tests.spark.tables import file_of, ids, numbers_table, without_rows
 
 import bayou
-from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.actions import Protocol
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
 from bayou.testing.table_builder import TableBuilder
@@ -223,12 +222,27 @@ def test_a_users_column_with_the_name_of_sparks_file_facts_is_the_users(spark, t
     frame = bayou.read(spark, table_path)
     assert sorted(frame.collect()) == [(1, "a"), (2, "b")]
     assert frame.where("`_metadata` = 'b'").select("id").collect() == [(2,)]
-    facts = frame.select(frame.metadataColumn("_metadata").getField("row_index"))
-    with pytest.raises(UnsupportedFeatureError, match="_metadata"):
-        facts.collect()
-    builder.commit(file_of(table_path, "b.parquet", {"id": [1, 2], "_metadata": ["a", "b"]}, **without_rows([0])))
-    with pytest.raises(UnsupportedFeatureError, match="_metadata"):
-        bayou.read(spark, table_path).collect()
+    facts = frame.select("id", "__metadata.row_index")
+    assert sorted(map(tuple, facts.collect())) == [(1, 0), (2, 1)]
+    builder.commit(file_of(table_path, "b.parquet", {"id": [3, 4], "_metadata": ["c", "d"]}, **without_rows([0])))
+    found = bayou.read(spark, table_path)
+    assert sorted(found.collect()) == [(1, "a"), (2, "b"), (4, "d")]
+    facts = found.select("id", "_metadata", "__metadata.row_index")
+    assert sorted(map(tuple, facts.collect())) == [(1, "a", 0), (2, "b", 1), (4, "d", 1)]
+
+
+@pytest.mark.parametrize("case_sensitive", ["true", "false"])
+@pytest.mark.parametrize("columns", [("_metadata",), ("_METADATA",), ("_metadata", "__metadata", "__bayou_x")])
+def test_sparks_file_facts_make_way_for_columns_in_any_case(spark, table_path, columns, case_sensitive):
+    builder = TableBuilder(table_path).create({"id": "long", **dict.fromkeys(columns, "string")}, partition_by=["id"])
+    rows = {name: [f"{name} {row}" for row in range(3)] for name in columns}
+    builder.commit(file_of(table_path, "a.parquet", rows, partitionValues={"id": "7"}, **without_rows([1])))
+    spark.conf.set("spark.sql.caseSensitive", case_sensitive)
+    try:
+        found = sorted(map(tuple, bayou.read(spark, table_path).collect()))
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+    assert found == [(7, *(f"{name} {row}" for name in columns)) for row in (0, 2)]
 
 
 def test_input_file_name_says_the_file(spark, table_path):

@@ -127,15 +127,15 @@ def test_a_sparse_vector_of_a_large_file(spark, table_path, vectorised):
 def live_rows(spark, vectors, count):
     """The row numbers that the condition leaves, for each vector, by Spark itself and without a file."""
     columns = to_arrow(vectors)
-    condition = row_is_live(columns)
+    condition = row_is_live(columns, "number")
     found = []
     for number in range(len(vectors)):
-        rows = spark.range(count).select(F.struct(F.col("id").alias("row_index")).alias("_metadata"))
+        rows = spark.range(count).toDF("number")
         for name in (VECTOR, BLOCKS):
             if name in columns:
                 value = columns[name][number].as_py()
                 rows = rows.withColumn(name, F.lit(None if value is None else bytearray(value)).cast("binary"))
-        found.append(ids(rows.where(condition).select("_metadata.row_index")))
+        found.append(ids(rows.where(condition)))
     return found
 
 

@@ -293,16 +293,21 @@ def test_column_mapping_goes_beside_other_properties(spark, table_path):
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("logRetentionDuration", "interval 30 days"), ("dataSkippingStatsColumns", "nosuch"), ("nobody", "1")]
+    "wrong",
+    [
+        {"logRetentionDuration": "interval 30 days", "deletedFileRetentionDuration": "interval 60 days"},
+        {"dataSkippingStatsColumns": "nosuch"},
+        {"nobody": "1"},
+    ],
 )
-def test_column_mapping_stays_where_the_other_properties_are_wrong(spark, table_path, key, value):
+def test_column_mapping_stays_where_the_other_properties_are_wrong(spark, table_path, wrong):
     table = made(spark, table_path, "a int", query="select 1 a", columnMapping_mode="name")
     table.setProperties(
         {"delta.logRetentionDuration": "interval 90 days", "delta.deletedFileRetentionDuration": "interval 60 days"}
     )
     before = state(table)
     with pytest.raises(DeltaError):
-        table.setProperties({"delta.columnMapping.mode": "none", f"delta.{key}": value})
+        table.setProperties({"delta.columnMapping.mode": "none", **{f"delta.{key}": value for key, value in wrong.items()}})
     with pytest.raises(DeltaError):
         table.unsetProperties("delta.columnMapping.mode", "delta.logRetentionDuration")
     assert state(table).version == before.version

@@ -10,21 +10,14 @@ from bayou.errors import CorruptLogError, InvalidCommitError, InvalidSchemaError
 from bayou.protocol.actions import AddFile, Metadata, Protocol
 from bayou.protocol.clustering_rules import ClusteringRules
 from bayou.protocol.features import FEATURES, MAX_READER_VERSION, MAX_WRITER_VERSION, reader_features, writer_features
-from bayou.protocol.properties import (
-    ENABLE_DELETION_VECTORS,
-    ENABLE_ROW_TRACKING,
-    MATERIALIZED_ROW_COMMIT_VERSION,
-    MATERIALIZED_ROW_ID,
-)
+from bayou.protocol.properties import MATERIALIZED_ROW_COMMIT_VERSION, MATERIALIZED_ROW_ID
 from bayou.protocol.protocol_rules import check_features_match_metadata, check_no_downgrade, supported_features
 from bayou.protocol.schema import parse_schema
 
 if TYPE_CHECKING:
     from bayou.log.conflict import TableState
     from bayou.log.staged import StagedActions
-    from bayou.protocol.schema import StructType
 
-_FILE_FACTS: Final = "_metadata"
 _CATALOG_KEYS: Final = ("delta.coordinatedcommits.", "delta.feature.catalogmanaged", "delta.feature.catalogowned")
 
 
@@ -58,17 +51,6 @@ def check_metadata(metadata: Metadata, base: TableState, table: str, *, replaces
                 error_class="DELTA_COLUMN_NOT_FOUND_IN_SCHEMA",
                 sql_state="42703",
             )
-    if _hides_file_facts(metadata, schema) and not (base.metadata is not None and _hides_file_facts(base.metadata)):
-        raise InvalidSchemaError(
-            f"a table with deletion vectors or row tracking cannot have a column {_FILE_FACTS!r}: Spark calls what it knows of a "
-            "row's file by this name, and rows could not be read any more",
-            table=table,
-            version=base.version,
-            error_class="DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED",
-            sql_state="42000",
-            next_step="choose another name, or turn delta.enableDeletionVectors and delta.enableRowTracking off.",
-            columns=(_FILE_FACTS,),
-        )
     hidden = {metadata.configuration.get(each.key, "").lower() for each in (MATERIALIZED_ROW_ID, MATERIALIZED_ROW_COMMIT_VERSION)}
     taken = [each.name for each in schema.fields if {each.name.lower(), each.physical_name.lower()} & (hidden - {""})]
     if taken:
@@ -89,13 +71,6 @@ def check_metadata(metadata: Metadata, base: TableState, table: str, *, replaces
                 error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
                 sql_state="56038",
             )
-
-
-def _hides_file_facts(metadata: Metadata, schema: StructType | None = None) -> bool:
-    """Whether a table has a column of that name, and rows that are told by their place in a file or by their id."""
-    if not any(each.read(metadata.configuration) for each in (ENABLE_DELETION_VECTORS, ENABLE_ROW_TRACKING)):
-        return False
-    return (schema or parse_schema(metadata.schema_string)).field(_FILE_FACTS) is not None
 
 
 def check_protocol(protocol: Protocol, base: TableState, table: str, dropped_features: Collection[str]) -> None:

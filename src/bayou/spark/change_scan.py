@@ -89,10 +89,10 @@ class ChangedFiles:
         encoded = [None if bitmap is None else deletion_vectors.encode(bitmap) for bitmap in rows]
         return {} if all(each is None for each in encoded) else deletion_vectors.to_arrow(encoded)
 
-    def row_condition(self, vectors: dict[str, pa.Array]) -> str:  # noqa: D102
+    def row_condition(self, vectors: dict[str, pa.Array], row: str) -> str:  # noqa: D102
         if self.are_differences:
-            return deletion_vectors.row_is_marked(vectors)
-        return deletion_vectors.row_is_live(vectors)
+            return deletion_vectors.row_is_marked(vectors, row)
+        return deletion_vectors.row_is_live(vectors, row)
 
     def constants(self) -> dict[str, pa.Array]:
         """The feed's columns that are constant for each file."""

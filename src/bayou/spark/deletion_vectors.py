@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deletion vectors as constants of a file that Spark's generated code reads one bit of at `_metadata.row_index`.
+"""Deletion vectors as constants of a file that Spark's generated code reads one bit of, at a row's number in its file.
 
 A constant crosses into an expression as bytes, and the cheapest way to a byte of it is `ascii`, which sees seven bits. Two
 encodings, by density:
@@ -32,8 +32,10 @@ _SPARSE_FROM_ROWS = 1 << 20
 _SPARSE_BELOW = 0.005
 """The share of deleted rows under which a block's search is cheaper than the flat vector's size."""
 
-_ROW = "_metadata.row_index"
-_FLAT = f"shiftright(ascii(cast(substring({VECTOR}, cast({_ROW} div 7 as int) + 1, 1) as string)), cast({_ROW} % 7 as int)) & 1 = 0"
+
+def _flat_condition(row: str) -> str:
+    seven = f"ascii(cast(substring({VECTOR}, cast({row} div 7 as int) + 1, 1) as string))"
+    return f"shiftright({seven}, cast({row} % 7 as int)) & 1 = 0"
 
 
 def _seven_bits(position: str) -> str:
@@ -45,13 +47,14 @@ def _offset(block: str) -> str:
     return f"({' + '.join(digits)})"
 
 
-_BLOCK = f"cast({_ROW} div {BLOCK_ROWS} as int)"
-_IN_BLOCK = f"cast({_ROW} % {BLOCK_ROWS} as int)"
-_START, _END = _offset(_BLOCK), _offset(f"({_BLOCK} + 1)")
-_SPARSE = (
-    f"{_END} <= {_START} or instr(cast(substring({VECTOR}, {_START} + 1, {_END} - {_START}) as string),"
-    f" concat(chr({_IN_BLOCK} div 64), chr({_IN_BLOCK} % 64 + 64))) = 0"
-)
+def _sparse_condition(row: str) -> str:
+    block = f"cast({row} div {BLOCK_ROWS} as int)"
+    in_block = f"cast({row} % {BLOCK_ROWS} as int)"
+    start, end = _offset(block), _offset(f"({block} + 1)")
+    return (
+        f"{end} <= {start} or instr(cast(substring({VECTOR}, {start} + 1, {end} - {start}) as string),"
+        f" concat(chr({in_block} div 64), chr({in_block} % 64 + 64))) = 0"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +119,14 @@ def to_arrow(vectors: list[EncodedVector | None]) -> dict[str, pa.Array]:
     return columns
 
 
-def row_is_live(columns: dict[str, pa.Array]) -> str:
-    """The condition under which a row is not deleted, as SQL over the constant columns and `_metadata.row_index`."""
-    is_live = f"case when {BLOCKS} is null then {_FLAT} else {_SPARSE} end" if BLOCKS in columns else _FLAT
+def row_is_live(columns: dict[str, pa.Array], row: str) -> str:
+    """The condition under which a row is not deleted, as SQL over the constant columns and the row's number in its file."""
+    is_live = _flat_condition(row)
+    if BLOCKS in columns:
+        is_live = f"case when {BLOCKS} is null then {is_live} else {_sparse_condition(row)} end"
     return f"{VECTOR} is null or {is_live}"
 
 
-def row_is_marked(columns: dict[str, pa.Array]) -> str:
+def row_is_marked(columns: dict[str, pa.Array], row: str) -> str:
     """The condition under which a row is in its file's vector, over the same columns."""
-    return f"not ({row_is_live(columns)})"
+    return f"not ({row_is_live(columns, row)})"

@@ -48,8 +48,13 @@ class FileSource(Protocol):
         """
         ...
 
-    def row_condition(self, vectors: dict[str, pa.Array]) -> str:
-        """Which rows of a file count, as SQL over these constants and `_metadata.row_index`."""
+    def row_condition(self, vectors: dict[str, pa.Array], row: str) -> str:
+        """Which rows of a file count, as SQL over these constants.
+
+        Args:
+            vectors: the constants.
+            row: SQL for the number of a row in its file.
+        """
         ...
 
 
@@ -79,5 +84,5 @@ class SnapshotFiles:
             return {}
         return deletion_vectors.to_arrow(load_vectors(self.snapshot, descriptors, options))
 
-    def row_condition(self, vectors: dict[str, pa.Array]) -> str:  # noqa: D102
-        return deletion_vectors.row_is_live(vectors)
+    def row_condition(self, vectors: dict[str, pa.Array], row: str) -> str:  # noqa: D102
+        return deletion_vectors.row_is_live(vectors, row)

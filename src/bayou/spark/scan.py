@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.schema import StructField, StructType, parse_schema, schema_to_json
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.alignment import aligned
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
 
-METADATA = "_metadata"
+_METADATA = "_metadata"
 """Spark's column of facts about a row's file."""
 _METADATA_MARK = "__file_source_metadata_col"
 OUR_METADATA = "__bayou_metadata"
@@ -138,28 +137,25 @@ class Scan:
     def _frame(self) -> JavaObject:
         """The scan as a Dataset of exactly the columns wanted, for what a relation alone cannot do."""
         jvm = self.application.jvm
-        self._check_name_of_metadata()
-        frame = dataset(jvm, self.session, self._relation())
+        relation = self._relation()
+        facts = self._name_of_facts(relation)
+        frame = dataset(jvm, self.session, relation)
         if self._vectors:
-            frame = frame.where(self._source.row_condition(self._vectors))
+            frame = frame.where(self._source.row_condition(self._vectors, f"{facts}.row_index"))
         read = ((self._expression(f), quoted_name(f.name)) for f in self._physical_fields())
         projection = [name if expression == name else f"{expression} as {name}" for expression, name in read]
         projection += [quoted_name(name) for name in self.hidden]
         if self.metadata is not None:
-            inner = ", ".join(f"{METADATA}.{quoted_name(name)}" for name in self.metadata)
+            inner = ", ".join(f"{facts}.{quoted_name(name)}" for name in self.metadata)
             projection.append(f"struct({inner}) as {OUR_METADATA}")
         return frame.selectExpr(Bulk.of(jvm).strings(pa.array(projection, pa.string())))
 
-    def _check_name_of_metadata(self) -> None:
-        if (self._vectors or self.metadata is not None) and self.snapshot.schema.field(METADATA) is not None:
-            message = f"The table has a column {METADATA!r}, so Spark's facts about its files cannot be named."
-            raise UnsupportedFeatureError(
-                message,
-                table=self.snapshot.table_uri,
-                version=self.snapshot.version,
-                features=[METADATA],
-                next_step="rename the column, or purge the table's deletion vectors.",
-            )
+    def _name_of_facts(self, relation: JavaObject) -> str:
+        """What Spark calls its facts about a row's file: it makes way for a column of this name."""
+        if not any(f.name.lower() == _METADATA for f in (*self._physical_fields(), *self._partition_fields())):
+            return _METADATA
+        (facts,) = self.application.jvm.list_of(relation.metadataOutput())
+        return quoted_name(facts.name())
 
     def _expression(self, wanted: StructField) -> str:
         found = stored_type(wanted.type)

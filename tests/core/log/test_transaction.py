@@ -13,7 +13,6 @@ from bayou.errors import (
     ConcurrentTransactionException,
     InvalidCommitError,
     InvalidOptionError,
-    InvalidSchemaError,
     StorageError,
     TransactionStateError,
     UnsupportedFeatureError,
@@ -497,28 +496,3 @@ def test_a_name_that_is_no_ascii_is_written_as_it_is(tmp_path):
     begin(builder).commit([AddFile("ü", {"p": "\n"}, 1, 1)])
     assert "ü".encode() in builder.store.read(file_names.commit_path(1))
     assert builder.log().snapshot().files(["partition_values"])[0][0].as_py() == [("p", "\n")]
-
-
-VECTORS_PROTOCOL = Protocol(3, 7, ("deletionVectors",), ("deletionVectors", "appendOnly", "invariants"))
-
-
-def with_column(metadata, name, **configuration):
-    schema = json.loads(metadata.schema_string)
-    column = {"name": name, "type": "long", "nullable": True, "metadata": {}}
-    return replace(
-        metadata,
-        schema_string=json.dumps({**schema, "fields": [*schema["fields"], column]}),
-        configuration={f"delta.{key}": value for key, value in configuration.items()},
-    )
-
-
-@pytest.mark.parametrize("name", ["_metadata", "_Metadata"])
-def test_rows_that_are_told_by_their_places_are_not_hidden_by_a_column(name):
-    builder = table()
-    transaction = begin(builder)
-    with pytest.raises(InvalidSchemaError, match="_metadata") as refused:
-        transaction.commit([VECTORS_PROTOCOL, with_column(transaction.snapshot.metadata, name, enableDeletionVectors="true")])
-    assert refused.value.error_class == "DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED"
-    plain = begin(builder)
-    plain.commit([with_column(plain.snapshot.metadata, name)])
-    assert name in builder.log().snapshot().schema.names

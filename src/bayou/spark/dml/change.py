@@ -27,7 +27,6 @@ from bayou.spark.jvm.session import java_session, settings_of
 from bayou.spark.readable_types import check_types
 from bayou.spark.row_ids import RowIdColumns
 from bayou.spark.scan import EVERY_FILE, Scan, is_file_metadata
-from bayou.spark.scan import METADATA as FILE_METADATA
 from bayou.spark.session_transaction import session_transaction
 from bayou.spark.types import incompatible, readable_schema
 from bayou.spark.write_settings import batch_of
@@ -157,14 +156,12 @@ class Change:
 
     @property
     def uses_vectors(self) -> bool:
-        """Whether the table has rows deleted by deletion vectors, rows have numbers, and the session does not say otherwise."""
+        """Whether the table has rows deleted by deletion vectors, and the session does not say otherwise."""
         setting = _PERSISTENT_VECTORS[self.operation]
         if self.settings.get(setting, "true").lower() != "true":
             return False
         enabled = properties.ENABLE_DELETION_VECTORS.read(self.snapshot.metadata.configuration)
-        # Rows cannot be numbered where a column of the table has the name of Spark's facts about its files.
-        is_numbered = self.snapshot.schema.field(FILE_METADATA) is None
-        return bool(enabled) and "deletionVectors" in writer_features(self.snapshot.protocol) and is_numbered
+        return bool(enabled) and "deletionVectors" in writer_features(self.snapshot.protocol)
 
     def plan(self, way: Way, *, reads: pa.Array) -> RowChangePlan:
         """What is going to be done.

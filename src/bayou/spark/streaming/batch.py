@@ -69,8 +69,8 @@ class BatchFiles:
             return {}
         return deletion_vectors.to_arrow(load_vectors(self.batch.snapshot, descriptors, options))
 
-    def row_condition(self, vectors: dict[str, pa.Array]) -> str:  # noqa: D102
-        return deletion_vectors.row_is_live(vectors)
+    def row_condition(self, vectors: dict[str, pa.Array], row: str) -> str:  # noqa: D102
+        return deletion_vectors.row_is_live(vectors, row)
 
 
 @dataclass(frozen=True, slots=True)
