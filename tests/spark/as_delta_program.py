@@ -109,6 +109,7 @@ facts["exceptions"] = issubclass(ConcurrentAppendException, DeltaConcurrentModif
 built = DeltaTable.create(spark).location(str(folder / "built")).addColumn("id", "BIGINT").execute()
 facts["built"] = [type(built) is DeltaTable, built.toDF().count()]
 spark.stop()
+facts["stopped"] = [error_of(each) for each in (built.delete, built.toDF, lambda: DeltaTable.forPath(spark, str(folder / "built")))]
 
 # Again after a stop, without the helper: Delta's classes and packages are named in the builder.
 spark = for_delta(SparkSession.builder.appName("plain").config(map=LOCAL)).config(

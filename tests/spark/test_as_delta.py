@@ -12,7 +12,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from bayou.as_delta.versions import delta_spark_version
+from bayou.as_delta.versions import artifact, delta_spark_version
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).with_name("as_delta_program.py")
@@ -55,7 +55,7 @@ def test_what_is_not_of_delta_reaches_the_session_and_the_rest_does_not(facts):
 
 
 def test_a_program_reads_back_what_it_set_for_delta_spark(facts):
-    package = f"io.delta:delta-spark_2.13:{delta_spark_version(pyspark.__version__)}"
+    package = f"io.delta:{artifact(pyspark.__version__)}:{delta_spark_version(pyspark.__version__)}"
     given = ["1", "io.delta.sql.DeltaSparkSessionExtension", "org.apache.spark.sql.delta.catalog.DeltaCatalog", package]
     assert facts["conf"] == given
     assert facts["context's conf"] == given
@@ -78,6 +78,10 @@ def test_what_is_not_there_yet_says_so_in_python_and_in_sql(facts):
     assert facts["sql"] == [*NOT_YET, ["VACUUM"]]
     assert facts["table_changes"] == [*NOT_YET, ["table_changes"]]
     assert facts["other sql"][0] == "ParseException"
+
+
+def test_a_table_of_a_stopped_session_says_so(facts):
+    assert [error[0] for error in facts["stopped"]] == ["SessionError"] * 3
 
 
 def test_history_and_detail_as_sql_give_what_the_methods_give(facts):

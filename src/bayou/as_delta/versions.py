@@ -27,6 +27,17 @@ def delta_spark_version(spark_version: str) -> str:
     return _OF_SPARK_3 if spark_version.startswith("3.") else _NEWEST
 
 
+def artifact(spark_version: str) -> str:
+    """The name of delta-spark's JAR for a Spark, as its `configure_spark_with_delta_pip` spells it.
+
+    Args:
+        spark_version: PySpark's version, such as `4.0.1`.
+    """
+    if spark_version.startswith("3."):
+        return "delta-spark_2.12"
+    return f"delta-spark_{'.'.join(spark_version.split('.')[:2])}_2.13"
+
+
 class StandInDistribution(Distribution):
     """The metadata of delta-spark, without its files."""
 

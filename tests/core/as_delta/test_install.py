@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bayou.as_delta.versions import delta_spark_version
+from bayou.as_delta.versions import artifact, delta_spark_version
 
 SOURCE = Path(__file__).parents[3] / "src"
 
@@ -72,6 +72,13 @@ def test_the_metadata_answers_under_each_spelling_and_for_no_other_name():
 )
 def test_the_version_is_one_that_a_program_on_that_spark_could_have(spark, version):
     assert delta_spark_version(spark) == version
+
+
+@pytest.mark.parametrize(
+    ("spark", "name"), [("3.5.9", "delta-spark_2.12"), ("4.0.1", "delta-spark_4.0_2.13"), ("4.2.0", "delta-spark_4.2_2.13")]
+)
+def test_the_package_is_called_after_its_spark(spark, name):
+    assert artifact(spark) == name
 
 
 def test_installing_again_changes_nothing():

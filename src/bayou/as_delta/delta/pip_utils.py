@@ -11,11 +11,11 @@ from pyspark.sql import SparkSession
 from bayou.as_delta.given_settings import note
 from bayou.as_delta.sessions import options_of, set_options
 from bayou.as_delta.settings import PACKAGES, without_delta
-from bayou.as_delta.versions import delta_spark_version
+from bayou.as_delta.versions import artifact, delta_spark_version
 
 __all__ = ["List", "Optional", "SparkSession", "configure_spark_with_delta_pip"]
 
-_PACKAGE = f"io.delta:delta-spark_2.13:{delta_spark_version(pyspark.__version__)}"
+_PACKAGE = f"io.delta:{artifact(pyspark.__version__)}:{delta_spark_version(pyspark.__version__)}"
 """What delta-spark's helper adds, for programs that read it back."""
 
 

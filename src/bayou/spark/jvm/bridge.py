@@ -49,11 +49,14 @@ class Jvm:
         """The bridge into the JVM that runs a classic session.
 
         Raises:
-            SessionError: the session is a Spark Connect session, which has no JVM in this process.
+            SessionError: the session is a Spark Connect session, which has no JVM in this process, or it was stopped.
         """
         if not hasattr(spark, "_jsparkSession"):
             message = "This is a Spark Connect session: it has no JVM in this process, and bayou needs one."
             raise SessionError(message, next_step="use a classic session; bayou's log functions (bayou.open, the CLI) need none.")
+        if spark.sparkContext._jsc is None:  # noqa: SLF001  (what `stop` leaves)
+            message = "This Spark session was stopped."
+            raise SessionError(message, next_step="make a new session, enable it, and open the table on it again.")
         return cls._of_context(spark.sparkContext)
 
     @classmethod
