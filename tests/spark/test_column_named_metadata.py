@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.spark.tables import file_of, without_rows
 
 import bayou
+from bayou.testing.table_builder import TableBuilder
 
 PROPERTIES = ("enableDeletionVectors", "enableRowTracking", "enableChangeDataFeed")
 
@@ -50,8 +52,8 @@ def test_rows_change_and_are_fed_and_keep_their_ids(spark, table_path, kind, by)
 
 
 def test_a_stream_reads_beside_vectors(spark, table_path):
-    bayou.write(spark.range(0, 10, 1, 1).selectExpr("id", "'x' _metadata"), table_path, **{"delta.enableDeletionVectors": "true"})
-    bayou.DeltaTable.forPath(spark, table_path).delete("id < 8")
+    builder = TableBuilder(table_path).create({"id": "long", "_metadata": "string"})
+    builder.commit(file_of(table_path, "a.parquet", {"id": [7, 8, 9], "_metadata": ["x", "x", "x"]}, **without_rows([0])))
     stream = spark.readStream.format("delta").load(table_path).writeStream.format("memory").queryName("beside_vectors")
     query = stream.trigger(availableNow=True).start()
     query.awaitTermination()

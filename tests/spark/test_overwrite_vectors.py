@@ -245,7 +245,7 @@ def test_a_column_with_the_name_of_sparks_facts_about_files(spark, table_path):
     found = sorted(tuple(row) for row in bayou.read(spark, table_path).where("_metadata <> 'x'").collect())
     assert found == [(3, "y"), (5, "z")]
     assert ids(spark, table_path) == [0, 1, 2, 3, 5, 6, 7, 8, 9]
-    assert len(vector_files(table_path)) == 3
+    assert vector_files(table_path) == set()  # delta-spark would not read them
 
 
 def test_a_writer_may_have_an_id_of_its_own_where_the_session_has_half_of_one(spark, table, way):

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
 
-_METADATA = "_metadata"
+METADATA = "_metadata"
 """Spark's column of facts about a row's file."""
 _METADATA_MARK = "__file_source_metadata_col"
 OUR_METADATA = "__bayou_metadata"
@@ -152,8 +152,8 @@ class Scan:
 
     def _name_of_facts(self, relation: JavaObject) -> str:
         """What Spark calls its facts about a row's file: it makes way for a column of this name."""
-        if not any(f.name.lower() == _METADATA for f in (*self._physical_fields(), *self._partition_fields())):
-            return _METADATA
+        if not any(f.name.lower() == METADATA for f in (*self._physical_fields(), *self._partition_fields())):
+            return METADATA
         (facts,) = self.application.jvm.list_of(relation.metadataOutput())
         return quoted_name(facts.name())
 

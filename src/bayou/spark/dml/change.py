@@ -27,6 +27,7 @@ from bayou.spark.jvm.session import java_session, settings_of
 from bayou.spark.readable_types import check_types
 from bayou.spark.row_ids import RowIdColumns
 from bayou.spark.scan import EVERY_FILE, Scan, is_file_metadata
+from bayou.spark.scan import METADATA as FILE_METADATA
 from bayou.spark.session_transaction import session_transaction
 from bayou.spark.types import incompatible, readable_schema
 from bayou.spark.write_settings import batch_of
@@ -156,12 +157,14 @@ class Change:
 
     @property
     def uses_vectors(self) -> bool:
-        """Whether the table has rows deleted by deletion vectors, and the session does not say otherwise."""
+        """Whether rows are deleted by vectors: the table has them, others read them, and the session does not say otherwise."""
         setting = _PERSISTENT_VECTORS[self.operation]
         if self.settings.get(setting, "true").lower() != "true":
             return False
         enabled = properties.ENABLE_DELETION_VECTORS.read(self.snapshot.metadata.configuration)
-        return bool(enabled) and "deletionVectors" in writer_features(self.snapshot.protocol)
+        # delta-spark does not read vectors of a table with a column of this name.
+        are_read = self.snapshot.schema.field(FILE_METADATA) is None
+        return bool(enabled) and "deletionVectors" in writer_features(self.snapshot.protocol) and are_read
 
     def plan(self, way: Way, *, reads: pa.Array) -> RowChangePlan:
         """What is going to be done.
