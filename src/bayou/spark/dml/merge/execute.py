@@ -16,7 +16,7 @@ from bayou.spark.dml.commit import Stopwatch
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind, check_clauses
 from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of, note_matches
 from bayou.spark.dml.merge.counts import FoundRows, check_counts
-from bayou.spark.dml.merge.find import Found, clauses_with, find, positions_of
+from bayou.spark.dml.merge.find import Found, clauses_with, find, pairs_of, positions_of
 from bayou.spark.dml.merge.latest import latest_rows
 from bayou.spark.dml.merge.resolution import Resolver
 from bayou.spark.dml.merge.source import source_of
@@ -224,10 +224,16 @@ def _transaction(request: MergeRequest, merge: Merge) -> Transaction:
 
 def _execute(merge: Merge, transaction: Transaction, watch: Stopwatch) -> RowChangeResult:
     watch.begin()
-    resolution, change = merge.resolution, merge.change
     check_values(merge)
+    if merge.resolution.is_insert_only or not len(merge.change.files.candidates):
+        return _change(merge, Found(), transaction, watch)
+    with pairs_of(merge) as pairs:
+        return _change(merge, find(merge, pairs), transaction, watch)
+
+
+def _change(merge: Merge, found: Found, transaction: Transaction, watch: Stopwatch) -> RowChangeResult:
+    resolution, change = merge.resolution, merge.change
     rewrites = not change.uses_vectors
-    found = Found() if resolution.is_insert_only else find(merge)
     watch.lap("scanTimeMs")
     changed = found.changed()
     if changed:

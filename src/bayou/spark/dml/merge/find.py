@@ -8,6 +8,7 @@ row of the table has matched several of the source, and no other bookkeeping is 
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, Final
@@ -20,14 +21,15 @@ from bayou.protocol.roaring import Bitmap
 from bayou.spark.dml.change import FILE, METADATA
 from bayou.spark.dml.merge.actions import ACTION, KEPT, NONE, action_of, matched_action_of
 from bayou.spark.dml.merge.clauses import Action, Kind
+from bayou.spark.dml.merge.source import IN_SOURCE
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes
 from bayou.spark.progress import phase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from bayou.spark.dml.merge.target import Merge
 
@@ -44,12 +46,14 @@ class Found:
         kept: the rows that match and stay as they are.
         overlaps: whether a row that matches, and stays as far as one row of the source goes, matches another one, too.
         repeats: whether a row that is deleted matches several rows of the source.
+        matches: the keys of the source's rows that match, as `Merge.keys` names them; None where they are not kept.
     """
 
     rows: Mapping[int, Mapping[int, Bitmap]] = field(default_factory=dict)
     kept: Mapping[int, Bitmap] = field(default_factory=dict)
     overlaps: bool = False
     repeats: bool = False
+    matches: DataFrame | None = None
 
     def changed(self, clauses: Iterable[int] | None = None) -> dict[int, Bitmap]:
         """The rows that some clauses change, by file; those of all where None."""
@@ -65,18 +69,38 @@ class Found:
         return sum(rows.cardinality for rows in self.rows.get(number, {}).values())
 
 
-def find(merge: Merge) -> Found:
+@contextmanager
+def pairs_of(merge: Merge) -> Iterator[DataFrame]:
+    """One row for each pair that matters, and for each row without a match that a clause is about.
+
+    They are kept as long as the context lasts where the rows to insert are told by them: the table's keys are read once. Rows
+    that are kept take memory as far as there is any, and disk; a block of them that is lost is made again.
+    """
+    pairs = _pairs(merge)
+    if not merge.inserts_by_keys:
+        yield pairs
+        return
+    pairs.persist()
+    try:
+        yield pairs
+    finally:
+        pairs.unpersist()
+
+
+def find(merge: Merge, joined: DataFrame) -> Found:
     """Looks for the rows that a MERGE changes.
+
+    Args:
+        merge: the operation.
+        joined: its pairs, of `pairs_of`.
 
     Raises:
         MultipleMatchesError: a row would be changed by several rows of the source.
     """
-    if not len(merge.change.files.candidates):
-        return Found()
     phase("finding rows")
     counted: defaultdict[int, dict[int, list[tuple[int, bytes]]]] = defaultdict(lambda: defaultdict(list))
     pairs: defaultdict[tuple[int, int], int] = defaultdict(int)
-    for row in _pairs(merge).groupBy(FILE, "bucket", ACTION).agg(F.expr("bitmap_construct_agg(bit)"), F.count(F.lit(1))).collect():
+    for row in joined.groupBy(FILE, "bucket", ACTION).agg(F.expr("bitmap_construct_agg(bit)"), F.count(F.lit(1))).collect():
         file, bucket, number, bits, count = row
         counted[number][file].append((bucket - 1, bytes(bits)))
         pairs[number, file] += count
@@ -91,18 +115,19 @@ def find(merge: Merge) -> Found:
         pairs[KEPT, file] > rows.cardinality or rows.intersection(changed.get(file, Bitmap())).containers
         for file, rows in kept.items()
     )
-    return Found(found, kept, bool(overlaps), repeats)
+    matches = joined.where(F.col(IN_SOURCE)).select(*merge.keys) if merge.inserts_by_keys else None
+    return Found(found, kept, bool(overlaps), repeats, matches)
 
 
 def _pairs(merge: Merge) -> DataFrame:
-    """One row for each pair that matters, and for each row without a match that a clause is about."""
     resolution, jvm = merge.resolution, merge.change.target.application.jvm
     rows = merge.rows(merge.change.files.candidates, with_numbers=True)
     how = "left" if resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE) else "inner"
     joined = rows.join(merge.source.marked(), nodes.column(jvm, resolution.condition), how)
     bucket, bit = F.expr(f"bitmap_bucket_number({_ROW})"), F.expr(f"bitmap_bit_position({_ROW})")
     action = matched_action_of(merge) if how == "inner" else action_of(merge)
-    found = joined.select(FILE, bucket.alias("bucket"), bit.alias("bit"), action.alias(ACTION))
+    keys: list[str | Column] = [IN_SOURCE, *merge.keys_as_named] if merge.inserts_by_keys else []
+    found = joined.select(FILE, bucket.alias("bucket"), bit.alias("bit"), action.alias(ACTION), *keys)
     return found.where(F.col(ACTION) > NONE)
 
 

@@ -57,6 +57,24 @@ class Merge:
     resolution: Resolution
     source: Source
 
+    @property
+    def keys(self) -> list[str]:
+        """Names for the source's columns that the condition looks at."""
+        return [f"__bayou_key{number}" for number in range(len(self.source.keys))]
+
+    @property
+    def keys_as_named(self) -> list[Column]:
+        """These columns under these names."""
+        jvm = self.change.target.application.jvm
+        return [nodes.column(jvm, each).alias(name) for each, name in zip(self.source.keys, self.keys, strict=True)]
+
+    @property
+    def inserts_by_keys(self) -> bool:
+        """Whether the rows to insert are those of a small source whose keys are not among the ones that match."""
+        keys = self.source.keys
+        may = self.source.is_small and bool(keys) and all(nodes.is_told_by_equality(each) for each in keys)
+        return may and bool(self.resolution.of_kind(Kind.NOT_MATCHED))
+
     def rows(
         self, positions: pa.Array, marks: pa.Array | None = None, *, with_numbers: bool = False, with_ids: bool = False
     ) -> DataFrame:

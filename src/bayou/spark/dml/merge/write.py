@@ -293,18 +293,17 @@ class Writer:
         Rows of a small source are compared with the keys that did match, which are few: the table's rows stay where they are.
         """
         merge, jvm = self._merge, self._merge.change.target.application.jvm
-        keys = merge.source.keys
-        if not merge.source.is_small or not keys or not all(nodes.is_told_by_equality(each) for each in keys):
+        if not merge.inserts_by_keys:
             return rows.join(merge.rows(files).drop(FILE), self._condition, "left_anti")
-        matches = merge.rows(files).join(merge.source.marked(), self._condition, "inner")
-        names = [f"__bayou_key{number}" for number in range(len(keys))]
-        columns = [nodes.column(jvm, each) for each in keys]
-        known = matches.select(*(column.alias(name) for column, name in zip(columns, names, strict=True))).distinct()
+        matches = self._found.matches
+        if matches is None:
+            matches = merge.rows(files).join(merge.source.marked(), self._condition, "inner").select(*merge.keys_as_named)
         same: Column = F.lit(True)
-        for column, name in zip(columns, names, strict=True):
-            same = same & column.eqNullSafe(F.col(name))
-        # There are no more of them than rows of the source, and these fit. Finding them reads the table: a broadcast would have
-        # to be done in `spark.sql.broadcastTimeout` with that, where it is not a stage of its own.
+        for key, name in zip(merge.source.keys, merge.keys, strict=True):
+            same = same & nodes.column(jvm, key).eqNullSafe(F.col(name))
+        known = matches.distinct()
+        # There are no more of them than rows of the source, and these fit. Finding them may read the table: a broadcast would
+        # have to be done in `spark.sql.broadcastTimeout` with that, where it is not a stage of its own.
         known = F.broadcast(known) if merge.change.settings.get(_ADAPTIVE, "true").lower() == "true" else known
         return rows.join(known, same, "left_anti")
 
