@@ -787,6 +787,33 @@ def test_an_upsert_takes_three_jobs_beside_the_look_at_its_source(spark, table_p
     assert started.value <= 5  # the search, the write, and a broadcast of the source for each
 
 
+@pytest.mark.parametrize("others", [False, True], ids=["matches", "all rows"])
+def test_the_keys_of_the_table_are_read_once_and_no_pair_is_kept_after(spark, table_path, way, others):
+    table = make(spark, table_path, "select id, id v from range(0, 100, 1, 4)", **way)
+    begun = table.merge(source(spark, "select id, -1L v from range(98, 103)"), "t.id = s.id")
+    begun = begun.whenMatchedUpdateAll("s.id > 98").whenNotMatchedInsertAll()
+    begun = begun.whenNotMatchedBySourceDelete("t.id < 2") if others else begun
+    kept = len(spark.sparkContext._jsc.getPersistentRDDs())
+    with physical_plans(spark) as plans:
+        begun.execute()
+    changed = {99: -1, 100: -1, 101: -1, 102: -1}
+    assert rows(table) == sorted(((i, changed.get(i, i)) for i in range(2 if others else 0, 103)), key=repr)
+    assert len([plan for plan in plans if "InMemoryTableScan" in plan]) == 2  # what looks for rows, and what writes them
+    assert len(spark.sparkContext._jsc.getPersistentRDDs()) == kept
+
+
+def test_no_pair_is_kept_after_a_merge_that_fails(spark, table_path, way):
+    table = make(spark, table_path, "select id, id v from range(0, 10, 1, 1)", **way)
+    kept = len(spark.sparkContext._jsc.getPersistentRDDs())
+    twice = source(spark, "select id, -1L v from values (3L), (3L), (11L) as x(id)")
+    with pytest.raises(MultipleMatchesError):
+        table.merge(twice, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    table.addConstraint("positive", "v >= 0")
+    with pytest.raises(ConstraintViolationError):
+        table.merge(source(spark, "select 12L id, -1L v"), "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    assert len(spark.sparkContext._jsc.getPersistentRDDs()) == kept
+
+
 @pytest.mark.parametrize(
     ("table_rows", "text", "sorts"), [(30_000, "short", False), (3_000, "short", True), (30_000, "long" * 50, True)]
 )
