@@ -16,19 +16,18 @@ from bayou.spark.describe import detail_frame, history_frame
 from bayou.spark.errors import raised_as_pyspark
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.catalog import Catalog
-from bayou.spark.jvm.hadoop import host_of
 from bayou.spark.net_changes import net_changes
 from bayou.spark.not_yet import CommandsNotYet
-from bayou.spark.reader import TableRequest
 from bayou.spark.reader import read as read_request
 from bayou.spark.session import enable
 from bayou.spark.table_alterations import TableAlterations
+from bayou.spark.table_request import TableRequest
 from bayou.spark.table_rows import TableRows
 from bayou.spark.unknown_options import report_unknown_of_read
 from bayou.spark.write_request import WriteRequest
 from bayou.spark.writer import WriteResult
 from bayou.spark.writer import write as write_request
-from bayou.storage import qualify
+from bayou.storage import host_of, qualify
 
 if TYPE_CHECKING:
     import datetime as dt

@@ -457,3 +457,16 @@ def test_a_view_that_leaves_each_column_as_it_is_is_its_table(spark, table_path)
     spark.sql("DELETE FROM plain WHERE id = 2")
     assert [tuple(row) for row in bayou.read(spark, table_path).collect()] == [(1, "x")]
     spark.catalog.dropTempView("plain")
+
+
+@pytest.mark.parametrize("statement", ON_VIEWS, ids=["delete", "update", "merge"])
+def test_the_change_feed_of_a_table_is_not_its_rows(spark, table_path, statement):
+    """What the condition says of rows of the feed would be asked of the table's."""
+    bayou.write(spark.sql("select * from values ('3', 'c') t(id, v)"), table_path, **{"delta.enableChangeDataFeed": "true"})
+    bayou.read(spark, table_path, changes=(0, None)).createOrReplaceTempView("fed")
+    try:
+        with pytest.raises(PySparkException, match="DELTA_OPERATION_NOT_ALLOWED"):
+            spark.sql(statement.format("fed"))
+    finally:
+        spark.catalog.dropTempView("fed")
+    assert [tuple(row) for row in bayou.read(spark, table_path).collect()] == [("3", "c")]

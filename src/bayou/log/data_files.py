@@ -19,14 +19,13 @@ from bayou.errors import DataFileNotFoundError, InvalidCommitError, SchemaMismat
 from bayou.log.footers import bounds_of, columns_of, facts_of
 from bayou.protocol import paths as encoded_paths
 from bayou.protocol.actions import AddFile, Metadata
-from bayou.protocol.partition_values import INTEGER_BITS, decimal_type, is_string_type, parse, serialise
+from bayou.protocol.partition_values import INTEGER_BITS, NULL_FOLDER, decimal_type, is_string_type, parse, serialise
 from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType, parse_schema
 from bayou.protocol.stats import indexed_leaves
 
 if TYPE_CHECKING:
     from bayou.storage.store import LogStore
 
-_NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
 _EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001  (wall clocks and UTC are told apart by the type)
 # Spark reads no files with nanoseconds, and the protocol names none.
 _UNITS: Final = ("ms", "us")
@@ -269,7 +268,7 @@ def _values(partitions: Sequence[StructField], path: str, given: Mapping[str, An
 def _folder_values(path: str) -> dict[str, str | None]:
     folders = (part.partition("=") for part in path.split("/")[:-1])
     values = {unquote(name): unquote(text) for name, equals, text in folders if equals}
-    return {name: None if text in {"", _NULL_FOLDER} else text for name, text in values.items()}
+    return {name: None if text in {"", NULL_FOLDER} else text for name, text in values.items()}
 
 
 def _text(value: Any, kind: str) -> str | None:

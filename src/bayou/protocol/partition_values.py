@@ -23,6 +23,8 @@ from bayou.protocol.instants import JAVA_TRIMMED, TRIMMED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
+"""Spark's folder for NULL and the empty text; both are NULL as a partition value (PROTOCOL.md, "Partition Value Serialization")."""
 INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 
 _TRUE = frozenset({"t", "true", "y", "yes", "1"})

@@ -21,10 +21,10 @@ from bayou.protocol.schema import StructType, schema_to_json
 from bayou.protocol.schema_check import check_names, check_partition_columns, check_types, check_void
 from bayou.protocol.schema_paths import TableRules
 from bayou.spark.jvm.session import settings_of
-from bayou.spark.reader import TableRequest
 from bayou.spark.reader import read as read_request
 from bayou.spark.row_ids import tells_row_ids
 from bayou.spark.session_transaction import session_transaction
+from bayou.spark.table_request import TableRequest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

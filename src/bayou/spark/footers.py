@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bayou.errors import SessionError, StorageError
-from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles, host_of
-from bayou.storage import qualify
+from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles
+from bayou.storage import host_of, qualify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

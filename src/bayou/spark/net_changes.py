@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot import Snapshot
     from bayou.spark.application import Application
-    from bayou.spark.reader import TableRequest
+    from bayou.spark.table_request import TableRequest
 
 _ID: Final = "__bayou_row_id"
 _OLD, _NEW = "__bayou_old", "__bayou_new"

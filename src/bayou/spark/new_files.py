@@ -24,7 +24,7 @@ from bayou.spark.committing import taking_back
 from bayou.spark.footers import read_footers
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.file_writer import WriteJob, write_files
-from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles, host_of
+from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles
 from bayou.spark.jvm.relation import rebalanced
 from bayou.spark.partitioning import values_of
 from bayou.spark.placed_files import SplitFolders
@@ -32,7 +32,7 @@ from bayou.spark.progress import phase
 from bayou.spark.projection import NOTHING_BESIDE, Projection
 from bayou.spark.proven_rules import check_observed, check_rules
 from bayou.spark.row_checks import OBSERVATION
-from bayou.storage import qualify
+from bayou.storage import host_of, qualify
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

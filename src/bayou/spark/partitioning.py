@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from bayou.protocol.partition_values import NULL_FOLDER
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
-"""Spark's folder for NULL and the empty text; both are NULL as a partition value (PROTOCOL.md, "Partition Value Serialization")."""
 _MARK = "_"
 _DAY = 86_400_000_000
 

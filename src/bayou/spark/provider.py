@@ -3,19 +3,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from bayou.errors import SchemaMismatchError, UnsupportedFeatureError
+from bayou.errors import SchemaMismatchError
 from bayou.protocol.schema import parse_schema
 from bayou.spark import reader
 from bayou.spark.catalog_columns import without_filled
+from bayou.spark.dml.changed_table import ChangedTable
 from bayou.spark.jvm.session import session_of
 from bayou.spark.streaming.sink import sink_of
 from bayou.spark.streaming.source import schema_of, source_of
+from bayou.spark.table_request import TableRequest
 from bayou.spark.types import incompatible
 from bayou.spark.unknown_options import report_unknown_of_read
 from bayou.spark.write_request import PARTITION_COLUMNS_OPTION, WriteRequest
@@ -59,7 +60,7 @@ class Provider:
         given: dict[str, str | None] = dict(options)
         if all(name.lower() != "path" for name in given):
             given["path"] = self._path_in_sql(origin)
-        request = reader.TableRequest.from_options(given)
+        request = TableRequest.from_options(given)
         report_unknown_of_read(given, request.path)
         relation = reader.relation(self._application, session, request, scala_options)
         if schema is not None:
@@ -89,24 +90,15 @@ class Provider:
         session, mode, data = objects
         request = WriteRequest.from_options(options, _MODES[mode], options.get(PARTITION_COLUMNS_OPTION))
         write(self._application, DataFrame(data, session_of(session)), request)
-        return reader.relation(self._application, session, reader.TableRequest.from_options({"path": request.path}))
+        return reader.relation(self._application, session, TableRequest.from_options({"path": request.path}))
 
     def insert(self, table: str, arguments: Any) -> None:
         """Called by `bayou.DeltaTable`: rows that an INSERT puts into a table, cast by Spark to its columns."""
         data, overwrite = arguments
-        target = json.loads(table)
-        if "changes" in target:
-            raise UnsupportedFeatureError(
-                "The change data feed of a table can only be read.",
-                table=target["path"],
-                error_class="DELTA_OPERATION_NOT_ALLOWED",
-                sql_state="0AKDC",
-                features=["readChangeFeed"],
-                next_step="insert into the table itself.",
-            )
+        target = ChangedTable.of_insert(table)
         spark = session_of(data.sparkSession())
         mode = "overwrite" if overwrite else "append"
-        request = WriteRequest.from_options({**target["options"], "path": target["path"]}, mode)
+        request = WriteRequest.from_options({**target.storage_options, "path": target.path}, mode)
         write(self._application, DataFrame(data, spark), request, self._without_filled)
 
     def _without_filled(self, rows: DataFrame, snapshot: Snapshot | None) -> DataFrame:

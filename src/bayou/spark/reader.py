@@ -5,22 +5,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 
-from bayou.errors import InvalidOptionError, InvalidSchemaError, TableNotFoundError
+from bayou.errors import InvalidSchemaError
 from bayou.log.active import active_transaction
-from bayou.log.delta_log import open_log
 from bayou.log.log_jobs import jobs_for
-from bayou.log.time_travel import split_path
 from bayou.protocol.column_defaults import defaults
-from bayou.protocol.features import check_readable
 from bayou.protocol.schema import StructField, StructType, schema_to_json
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.catalog_columns import catalog_schema
-from bayou.spark.change_request import bounds_of
 from bayou.spark.change_scan import FEED_NAMES, pin
 from bayou.spark.default_checks import harmless_defaults
 from bayou.spark.jvm.relation import BareTable, bare_relation, dataset
@@ -28,133 +24,18 @@ from bayou.spark.jvm.session import java_session
 from bayou.spark.readable_types import check_types
 from bayou.spark.row_ids import tells_row_ids
 from bayou.spark.scan import PlannedScan, Scan
+from bayou.spark.table_request import resolve
 from bayou.spark.types import readable_schema, spark_data_type
-from bayou.storage import qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pyspark.sql import SparkSession
 
-    from bayou.log.change_range import ChangeBounds
     from bayou.log.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
-
-PINNED_VERSION = "__bayou_version"
-"""The option by which an entry of the catalog stands for one version of a table, whatever else a query says."""
-_HADOOP_PREFIXES = ("fs.", "dfs.")
-
-
-@dataclass(frozen=True, slots=True)
-class TableRequest:
-    """What a reader asked for.
-
-    Attributes:
-        path: the table's path, qualified, without a time travel suffix.
-        version: the version asked for, or None.
-        timestamp: the timestamp asked for, as text or datetime, or None.
-        storage_options: options for the file system, by their Hadoop names.
-        changes: the range of the change data feed that is asked for; None where the table itself is.
-    """
-
-    path: str
-    version: int | None
-    timestamp: Any
-    storage_options: dict[str, str] = field(repr=False)
-    changes: ChangeBounds | None = None
-
-    @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> TableRequest:
-        """A request from a reader's options, whose names are not case-sensitive.
-
-        Raises:
-            InvalidOptionError: there is no path, or two ways of time travel at once, or a version that is no number.
-            TimeTravelError: the change data feed is asked for, and a version of the table as well.
-        """
-        given = {name.lower(): value for name, value in options.items() if value is not None}
-        if "path" not in given:
-            raise InvalidOptionError("A Delta table is read by its path, and none is given.", option="path")
-        if PINNED_VERSION in given:
-            given |= {"versionasof": given[PINNED_VERSION], "timestampasof": None}
-        path, version, timestamp = _split(str(given["path"]))
-        by_option = given.get("versionasof"), given.get("timestampasof")
-        if (version is not None or timestamp is not None) and any(value is not None for value in by_option):
-            raise InvalidOptionError(
-                "The path names a version, and an option names another one.",
-                table=path,
-                error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS",
-                sql_state="42613",
-                next_step="name the version once.",
-            )
-        if all(value is not None for value in by_option):
-            raise InvalidOptionError(
-                "versionAsOf and timestampAsOf exclude each other.",
-                table=path,
-                error_class="DELTA_ONEOF_IN_TIMETRAVEL",
-                sql_state="42601",
-            )
-        if by_option[0] is not None:
-            version = _version(by_option[0], path)
-        timestamp = by_option[1] or timestamp
-        changes = bounds_of(given, path, travels=version is not None or timestamp is not None)
-        return cls(qualify(path).uri, version, timestamp, storage_options_of(options), changes)
-
-
-def storage_options_of(options: Mapping[str, Any]) -> dict[str, str]:
-    """Those of a reader's options that are for the file system."""
-    return {name: str(value) for name, value in options.items() if value is not None and name.lower().startswith(_HADOOP_PREFIXES)}
-
-
-def _split(path: str) -> tuple[str, int | None, Any]:
-    """A path without its time travel suffix, and what the suffix says; a table of that very name comes first."""
-    found = split_path(path)
-    if found is None or is_table(path):
-        return path, None, None
-    return found.path, found.version, found.timestamp
-
-
-def is_table(path: str) -> bool:
-    """Whether there is a Delta table at exactly this path."""
-    try:
-        open_log(path).version()
-    except TableNotFoundError:
-        return False
-    return True
-
-
-def _version(text: Any, path: str) -> int:
-    try:
-        version = int(str(text))
-    except ValueError:
-        version = -1
-    if version < 0:
-        raise InvalidOptionError(
-            f"versionAsOf is a number from 0 on, not {text!r}.",
-            table=path,
-            error_class="DELTA_TIME_TRAVEL_INVALID_BEGIN_VALUE",
-            sql_state="42604",
-        )
-    return version
-
-
-def resolve(application: Application, session: JavaObject, request: TableRequest) -> tuple[TableRequest, Snapshot]:
-    """The state that a request names; a timestamp becomes the version that it stands for.
-
-    Raises:
-        TableNotFoundError, TimeTravelError, UnsupportedFeatureError: the table, or its version, cannot be read.
-    """
-    version = request.version
-    if request.timestamp is not None:
-        zone = session.conf().get("spark.sql.session.timeZone")
-        log = application.logs.get(request.path, request.storage_options)
-        snapshot = log.snapshot(timestamp=request.timestamp, time_zone=zone)
-        version = snapshot.version
-    else:
-        snapshot = application.snapshot(request.path, request.storage_options, version)
-    check_readable(snapshot.protocol, snapshot.table_uri, snapshot.version)
-    check_types(application, snapshot)
-    return replace(request, version=version, timestamp=None), snapshot
+    from bayou.spark.table_request import TableRequest
 
 
 def check_has_columns(snapshot: Snapshot) -> None:
@@ -193,11 +74,12 @@ def relation(application: Application, session: JavaObject, request: TableReques
     if any(defaults(snapshot.schema)):
         filled = schema_to_json(catalog_schema(harmless_defaults(application.jvm, session, snapshot)))
     partitions = [schema.field(name) for name in snapshot.partition_columns]
+    part = {"partition": request.partition} if request.partition else {}
     # Caches know a relation by this key: a DataFrame made after the table moved on must not hit an older one's cache.
     pinned = "latest" if request.version is None else "pinned"
     bare = BareTable(
         key=f"{snapshot.table_uri}@{snapshot.version} ({pinned}) {snapshot.metadata.id}{_mark(request)}",
-        table=json.dumps({"path": request.path, "version": request.version, "options": request.storage_options}),
+        table=json.dumps({"path": request.path, "version": request.version, "options": request.storage_options, **part}),
         root=snapshot.table_uri,
         partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
         columns=columns,
@@ -244,10 +126,11 @@ def _size(snapshot: Snapshot) -> int:
 
 
 def _mark(request: TableRequest) -> str:
-    """What tells two requests with other storage options apart. EXPLAIN shows it, so it must not show what they are."""
+    """What tells apart parts of a table, and two requests with other storage options. EXPLAIN shows it, and none of these."""
+    part = f" {request.partition}" if request.partition else ""
     if not request.storage_options:
-        return ""
-    return " " + hashlib.sha256(repr(sorted(request.storage_options.items())).encode()).hexdigest()[:12]
+        return part
+    return f"{part} {hashlib.sha256(repr(sorted(request.storage_options.items())).encode()).hexdigest()[:12]}"
 
 
 def read(application: Application, spark: SparkSession, request: TableRequest) -> DataFrame:

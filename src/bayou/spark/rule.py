@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bayou.errors import SchemaChangedError, UnsupportedFeatureError
 from bayou.log.active import active_transaction
 from bayou.log.log_jobs import narrowed
+from bayou.log.partition_folder import PartitionFolder
 from bayou.plan.predicate import Predicate, columns
 from bayou.protocol.schema import StructType, parse_schema
 from bayou.spark import metadata_query
@@ -32,6 +33,7 @@ from bayou.spark.show_columns import columns_of
 from bayou.spark.show_partitions import NAME as SHOW_PARTITIONS
 from bayou.spark.show_partitions import partitions_of
 from bayou.spark.skipped_files import choose
+from bayou.spark.table_request import files_of
 from bayou.spark.types import incompatible
 
 if TYPE_CHECKING:
@@ -107,6 +109,8 @@ class RuleBody:
             return self._changes(found, table, session)
         version = int(found.version) if found.version else table["version"]
         snapshot = self._application.snapshot(table["path"], table["options"], version, found.transactions)
+        if "partition" in table:
+            snapshot = files_of(PartitionFolder(table["path"], table["partition"]), snapshot, session)
         kinds = found.kinds.split(" ")
         fields = parse_schema(found.schema).fields
         wanted = [f for f in fields if not is_file_metadata(f)]

@@ -23,11 +23,12 @@ from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.relation import aligned_rows
 from bayou.spark.jvm.session import java_session, session_of, settings_of
 from bayou.spark.readable_types import check_types
-from bayou.spark.reader import PINNED_VERSION, TableRequest, is_table, relation
+from bayou.spark.reader import relation
 from bayou.spark.set_location import set_location
 from bayou.spark.statements import InsertStatement, TableStatement
 from bayou.spark.table_place import place_of, refuse_other_files, refuse_other_place
 from bayou.spark.table_properties import shown_properties
+from bayou.spark.table_request import PINNED_VERSION, TableRequest, is_table
 from bayou.spark.table_types import with_bold_casts, with_table_types
 from bayou.spark.truncate import truncate
 from bayou.spark.types import readable_schema

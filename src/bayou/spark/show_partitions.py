@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from bayou.errors import InvalidOptionError
 from bayou.protocol import partition_values
+from bayou.protocol.partition_values import NULL_FOLDER
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.relation import local_relation
 from bayou.spark.jvm.session import active_session, java_session
-from bayou.spark.partitioning import NULL_FOLDER
 from bayou.spark.show_columns import snapshot_in
 
 if TYPE_CHECKING:

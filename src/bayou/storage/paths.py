@@ -10,10 +10,11 @@ from pathlib import Path
 
 from bayou.errors import redact_uri
 
-__all__ = ["QualifiedPath", "qualify", "redact_uri"]
+__all__ = ["QualifiedPath", "host_of", "qualify", "redact_uri"]
 
 # Two letters at least: one letter and a colon is a drive.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)", re.ASCII)
+_HOST = re.compile(r"[^:/]+:(//[^/]*)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +56,9 @@ def qualify(path: str | os.PathLike[str]) -> QualifiedPath:
 def _local(path: str) -> QualifiedPath:
     absolute = os.path.abspath(path)  # noqa: PTH100  (Path.absolute keeps `..`)
     return QualifiedPath("file://" + Path(absolute).as_posix(), absolute)
+
+
+def host_of(uri: str) -> str:
+    """The scheme and the host of a URI: where one is the same, one file system has the files."""
+    found = _HOST.match(uri)
+    return found[0] if found else uri

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Column
 
-from bayou.errors import UnsupportedFeatureError, redact_uri
+from bayou.errors import redact_uri
 from bayou.spark.dml.change import Target, change_of, table_columns
+from bayou.spark.dml.changed_table import ChangedTable
 from bayou.spark.dml.condition import check_condition, refuse_subqueries
 from bayou.spark.dml.defaults import default_of
 from bayou.spark.dml.delete import plan_delete
@@ -154,22 +154,14 @@ def command_of(application: Application, statement: JavaObject) -> JavaObject:
     jvm = application.jvm
     operation = OPERATIONS[statement.nodeName()]
     expressions = row_changes.taken_apart(jvm, statement)
-    table = row_changes.table_of(jvm, expressions.relation)
-    if table is None or json.loads(table)["version"] is not None:
-        raise UnsupportedFeatureError(
-            f"{operation} changes the rows of a table, and not those of a query or of an older version.",
-            error_class="DELTA_OPERATION_NOT_ALLOWED",
-            sql_state="0AKDC",
-            features=[f"{operation} on a query"],
-            next_step="name the table.",
-        )
+    table = ChangedTable.of(row_changes.table_of(jvm, expressions.relation), operation)
     check_condition(operation, expressions.condition)
     parsed = row_changes.written(jvm, statement)
     given = None if parsed is None else row_changes.condition_of_statement(parsed)
     if given is not None:
         refuse_subqueries(operation, given)  # Spark has simplified some away
     where = "" if expressions.condition is None else f" WHERE {nodes.sql_of(jvm, expressions.condition)}"
-    text = f"{operation} delta.`{redact_uri(json.loads(table)['path'])}`{where}"
+    text = f"{operation} delta.`{redact_uri(table.path)}`{where}"
     return commands.command(jvm, BiFunction(jvm, lambda node, session: _run(application, node, session)), statement, text)
 
 
@@ -205,10 +197,11 @@ def _planned_as_written(target: Target, parsed: JavaObject) -> PlannedChange:
 
 def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:
     spark = session_of(session)
-    table = json.loads(row_changes.table_of(application.jvm, statement.table()) or "{}")
-    target = Target.of(application, spark, table["path"], table["options"])
+    operation = OPERATIONS[statement.nodeName()]
+    table = ChangedTable.of(row_changes.table_of(application.jvm, statement.table()), operation)
+    target = Target.of(application, spark, table.path, table.storage_options)
     snapshot = target.latest()
-    if OPERATIONS[statement.nodeName()] == "DELETE":
+    if operation == "DELETE":
         plan = plan_delete(change_of(target, "DELETE", statement, snapshot))
     else:
         values = values_in_sql(target, statement, snapshot)

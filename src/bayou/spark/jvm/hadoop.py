@@ -20,7 +20,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bayou.spark.jvm.adapters import Adapters
-from bayou.storage import redact_uri
+from bayou.storage import host_of, redact_uri
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,7 +47,6 @@ _FIRST_PAUSE: Final = "dfs.client.block.write.locateFollowingBlock.initial.delay
 _PAUSES: Final = "dfs.client.block.write.locateFollowingBlock.retries"
 _WRAPPERS: Final = ("InvocationTargetException", "RuntimeException")
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://[^\s'\",;)\]]+", re.ASCII)
-_HOST: Final = re.compile(r"[^:/]+:(//[^/]*)?", re.ASCII)
 
 
 class HadoopError(Exception):
@@ -305,12 +304,6 @@ class _Stream(io.RawIOBase):
             super().close()
             with contextlib.suppress(HadoopError):
                 _guarded(self._stream.close)
-
-
-def host_of(uri: str) -> str:
-    """The scheme and the host of a URI: where one is the same, one file system has the files."""
-    found = _HOST.match(uri)
-    return found[0] if found else uri
 
 
 def _connect(jvm: Jvm, uri: str, options: Mapping[str, str]) -> tuple[JavaObject, JavaObject]:

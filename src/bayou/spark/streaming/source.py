@@ -19,8 +19,8 @@ from bayou.protocol.schema import parse_schema, schema_to_json
 from bayou.spark.jvm.session import session_of, settings_of
 from bayou.spark.jvm.streaming import stream_source
 from bayou.spark.readable_types import check_types
-from bayou.spark.reader import is_table, storage_options_of
 from bayou.spark.streaming.stream_reader import Reading, StreamReader
+from bayou.spark.table_request import is_table, storage_options_of
 from bayou.spark.types import incompatible, readable_schema
 from bayou.spark.unknown_options import report_unknown_of_stream
 from bayou.storage.paths import qualify

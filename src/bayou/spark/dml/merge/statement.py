@@ -9,7 +9,6 @@ parameters in it, Spark's resolution is taken, and what it may have got wrong is
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
@@ -18,6 +17,7 @@ from bayou.errors import DeltaError, UnsupportedFeatureError, redact_uri
 from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.schema import ArrayType, MapType, StructType
 from bayou.spark.dml.change import Target
+from bayou.spark.dml.changed_table import ChangedTable
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind
 from bayou.spark.dml.merge.execute import MergeRequest, planned
 from bayou.spark.dml.parsed import command_of_parsed, is_unresolved
@@ -64,16 +64,8 @@ def merge_command(application: Application, statement: JavaObject) -> JavaObject
         UnsupportedFeatureError: the statement is about a query.
     """
     jvm = application.jvm
-    table = row_changes.table_of(jvm, statement.targetTable())
-    if table is None or json.loads(table)["version"] is not None:
-        raise UnsupportedFeatureError(
-            "MERGE changes the rows of a table, and not those of a query or of an older version.",
-            error_class="DELTA_OPERATION_NOT_ALLOWED",
-            sql_state="0AKDC",
-            features=["MERGE on a query"],
-            next_step="name the table.",
-        )
-    text = f"MERGE delta.`{redact_uri(json.loads(table)['path'])}` ON {statement.mergeCondition().sql()}"
+    table = ChangedTable.of(row_changes.table_of(jvm, statement.targetTable()), "MERGE")
+    text = f"MERGE delta.`{redact_uri(table.path)}` ON {statement.mergeCondition().sql()}"
     return commands.command(jvm, BiFunction(jvm, lambda node, session: _run(application, node, session)), statement, text)
 
 
@@ -95,8 +87,8 @@ def _planned(target: Target, parsed: JavaObject) -> PlannedChange:
 
 def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:
     spark = session_of(session)
-    table = json.loads(row_changes.table_of(application.jvm, statement.targetTable()) or "{}")
-    target = Target.of(application, spark, table["path"], table["options"])
+    table = ChangedTable.of(row_changes.table_of(application.jvm, statement.targetTable()), "MERGE")
+    target = Target.of(application, spark, table.path, table.storage_options)
     parsed = catalyst.parsed_statement(application.jvm, statement)
     if parsed is not None:
         try:
