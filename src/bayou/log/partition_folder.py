@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import InvalidOptionError, PathNotFoundError, TableNotFoundError
+from bayou.errors import DeltaError, InvalidOptionError, PathNotFoundError, TableNotFoundError
 from bayou.log.delta_log import open_log
 from bayou.log.replay import FileState
 from bayou.log.snapshot import Snapshot
@@ -53,6 +53,8 @@ class PartitionFolder:
                 open_log(above, storage_options).version()
             except TableNotFoundError:
                 above = above.rpartition("/")[0]
+            except (DeltaError, OSError):  # who may read a folder need not be let into all that are above it
+                return None
             else:
                 return cls(above, uri[len(above) + 1 :])
         return None
