@@ -27,7 +27,7 @@ def snapshot():
             file("b", day="2026-01-02", name="a=b/c%"),
             file("c", day=None, name=None),
             file("d", at="2026-01-01T10:30:00.000000Z", price="0.50"),
-        file("e", at="2026-01-01T11:00:00.000000Z", day="2026-01-05", price="7"),
+            file("e", at="2026-01-01T11:00:00.000000Z", day="2026-01-05", price="7"),
         ],
     )
     return builder.log().snapshot()
