@@ -4,11 +4,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkException, UnsupportedOperationException
 from tests.spark.tables import file_of, numbers, numbers_table, without_rows
 
 import bayou
 from bayou.errors import (
+    ConstraintViolationError,
     DataFileNotFoundError,
     DeletionVectorError,
     DeltaError,
@@ -182,3 +184,54 @@ def test_an_error_that_spark_declares_stays_pysparks_own_in_a_statement_that_pyt
     with pytest.raises(AnalysisException) as caught:
         spark.sql(f"INSERT INTO delta.`{table_path}` SELECT array(1)")
     assert str(caught.value).startswith("[DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION]")
+
+
+def broken_check(spark, table_path, way):
+    spark.sql(f"create table delta.`{table_path}` (id long) using delta")
+    bayou.DeltaTable.forPath(spark, table_path).addConstraint("positive", "id > 0")
+    rows = spark.sql("select -1L as id")
+    match way:
+        case "write":
+            bayou.write(rows, table_path, mode="append")
+        case "save":
+            rows.write.format("delta").mode("append").save(table_path)
+        case "insert":
+            spark.sql(f"insert into delta.`{table_path}` values (-1)")
+        case "merge":
+            merge = bayou.DeltaTable.forPath(spark, table_path).alias("t").merge(rows.alias("s"), "t.id = s.id")
+            merge.whenNotMatchedInsertAll().execute()
+        case "statement":
+            spark.sql(f"merge into delta.`{table_path}` t using (select -1L id) s on t.id = s.id when not matched then insert *")
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("way", ["write", "save", "insert", "merge", "statement"])
+def test_a_rule_that_rows_break_is_py4js_error_too_as_with_delta_spark(spark, table_path, way):
+    """PySpark has no exception for delta-spark's, so that programs that were written for it catch py4j's."""
+    with pytest.raises(Py4JJavaError, match="CHECK constraint positive") as caught:
+        broken_check(spark, table_path, way)
+    assert isinstance(caught.value, ConstraintViolationError)
+    assert caught.value.getErrorClass() == "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
+    assert caught.value.java_exception.getMessage().startswith("[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES]")
+    assert no_trace(caught.value)
+
+
+def test_an_error_that_pyspark_knows_is_not_py4js(spark, table_path):
+    with pytest.raises(AnalysisException) as caught:
+        bayou.DeltaTable.forPath(spark, table_path)
+    assert not isinstance(caught.value, Py4JJavaError)
+
+
+def test_py4js_error_comes_through_a_callback_as_itself(spark, table_path):
+    """A program that writes within `foreachBatch` is called by the JVM."""
+    spark.range(3).write.format("delta").save(f"{table_path}-source")
+    query = (
+        spark.readStream.format("delta")
+        .load(f"{table_path}-source")
+        .writeStream.foreachBatch(lambda *_: broken_check(spark, table_path, "save"))
+        .option("checkpointLocation", f"{table_path}-checkpoint")
+        .trigger(availableNow=True)
+        .start()
+    )
+    with pytest.raises(PySparkException, match="CHECK constraint positive"):
+        query.awaitTermination()

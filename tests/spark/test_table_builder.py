@@ -7,6 +7,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+from pyspark.errors import UnsupportedOperationException
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 import bayou
@@ -331,3 +332,10 @@ def test_a_generated_column_has_no_function_without_a_name(spark, table_path):
     with pytest.raises(InvalidSchemaError) as caught:
         builder.addColumn("total", "INT", generatedAlwaysAs="aggregate(a, 0, (x, y) -> x + y)").execute()
     assert caught.value.error_class == "DELTA_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN"
+
+
+@pytest.mark.parametrize("how", ["generatedAlwaysAs", "generatedByDefaultAs"])
+@pytest.mark.parametrize("kind", ["int", "string", StringType()])
+def test_an_identity_column_that_is_no_bigint_is_refused_where_it_is_named(spark, how, kind):
+    with pytest.raises(UnsupportedOperationException, match="DELTA_IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE"):
+        DeltaTable.create(spark).addColumn("n", kind, **{how: IdentityGenerator()})

@@ -59,7 +59,7 @@ def identity_conflict(read: Metadata, winner: Metadata, generated: Iterable[str]
     return IdentityConflict.GENERATE_AGAIN if moved & names else IdentityConflict.TAKE_MARKS
 
 
-def check_definition(schema: StructType, partition_columns: Iterable[str], *, table: str) -> None:
+def check_definition(schema: StructType, partition_columns: Iterable[str], *, table: str | None) -> None:
     """Refuses identity columns that cannot be: of another type than BIGINT, nested, generated otherwise, or to partition by.
 
     Raises:
@@ -172,7 +172,7 @@ def _has_identity_inside(kind: DataType) -> bool:
     return False
 
 
-def _invalid(message: str, error_class: str, sql_state: str, table: str, column: str) -> InvalidSchemaError:
+def _invalid(message: str, error_class: str, sql_state: str, table: str | None, column: str) -> InvalidSchemaError:
     facts: dict[str, Any] = {"column": column}
     return InvalidSchemaError(
         message,

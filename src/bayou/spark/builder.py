@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType as SparkStruct
 
 from bayou.protocol.generated_columns import GENERATION_EXPRESSION
 from bayou.protocol.identity_columns import identity_metadata
+from bayou.protocol.identity_rules import check_definition
 from bayou.protocol.schema import StructField, StructType
 from bayou.protocol.schema_changes import COMMENT
 from bayou.spark.application import Application
@@ -84,6 +85,7 @@ class DeltaTableBuilder:
 
         Raises:
             TypeError, ValueError: an argument is not of its kind, or both ways of generating are given.
+            InvalidSchemaError: an identity column is no BIGINT.
         """
         field = _column(self._spark, colName, dataType, nullable=nullable, comment=comment)
         metadata = dict(field.metadata)
@@ -95,7 +97,9 @@ class DeltaTableBuilder:
             metadata |= _identity(generatedAlwaysAs, "generatedAlwaysAs", explicit=False)
         elif generatedByDefaultAs is not None:
             metadata |= _identity(generatedByDefaultAs, "generatedByDefaultAs", explicit=True)
-        return self._add([replace(field, metadata=metadata)])
+        made = replace(field, metadata=metadata)
+        check_definition(StructType((made,)), (), table=self._definition.name or self._definition.location)
+        return self._add([made])
 
     @raised_as_pyspark
     def addColumns(self, cols: SparkStruct | list[SparkField]) -> DeltaTableBuilder:  # noqa: N802  (delta-spark's name)

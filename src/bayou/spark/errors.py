@@ -12,12 +12,14 @@ import functools
 import re
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkException
 from pyspark.errors.exceptions import captured
 
 from bayou import errors
 from bayou.spark.error_partners import PYSPARK_EXCEPTIONS
-from bayou.spark.jvm.callbacks import ERRORS
+from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.callbacks import ERRORS, java_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,7 +48,7 @@ _PARTNERS: dict[type[errors.DeltaError], type[PySparkException]] = {
 }
 
 
-_PAIRS: dict[tuple[type[errors.DeltaError], type[PySparkException]], type[errors.DeltaError]] = {}
+_PAIRS: dict[tuple[type[errors.DeltaError], type[PySparkException], bool], type[errors.DeltaError]] = {}
 
 
 class _AsPySpark:
@@ -72,15 +74,39 @@ class _AsPySpark:
         return
 
 
+class _Py4JError(Py4JJavaError):  # type: ignore[misc]
+    """What a program catches where PySpark has no exception of its own for delta-spark's, and lets py4j's pass."""
+
+    errmsg = ""
+
+    @property
+    def java_exception(self) -> Any:
+        """A Java exception that says the same: what py4j throws in the JVM where this one leaves a callback."""
+        jvm = Jvm.running()
+        return None if jvm is None else java_error(jvm, self)
+
+    @property
+    def exception_cmd(self) -> str:
+        """None: no call into the JVM failed."""
+        return ""
+
+
+def _is_unknown_to_pyspark(error: errors.DeltaError) -> bool:
+    """Whether delta-spark's error of this class arrives in Python as py4j's."""
+    error_class = error.error_class or ""
+    converted = isinstance(error, errors.ConcurrentModificationError) or error_class in PYSPARK_EXCEPTIONS
+    return error_class.startswith("DELTA_") and not converted
+
+
 def _partner(cls: type[errors.DeltaError]) -> type[PySparkException]:
     """What a class of errors is for PySpark, where its error class does not say it."""
     return next(_PARTNERS[base] for base in cls.__mro__ if base in _PARTNERS)
 
 
-def _paired(cls: type[errors.DeltaError], partner: type[PySparkException]) -> type[errors.DeltaError]:
+def _paired(cls: type[errors.DeltaError], partner: type[PySparkException], *, unknown: bool = False) -> type[errors.DeltaError]:
     # What the JVM raises is of the classes under `captured`: programs catch these, too.
     raised = getattr(captured, partner.__name__, partner)
-    key = (cls, raised)
+    key = (cls, raised, unknown)
     if key not in _PAIRS:
         # A program that catches the pair of the general conflict catches the pairs of all conflicts.
         general = [pyspark_class(b) for b in cls.__bases__ if issubclass(b, errors.ConcurrentModificationError)]
@@ -91,7 +117,7 @@ def _paired(cls: type[errors.DeltaError], partner: type[PySparkException]) -> ty
             self.__dict__.update(_of_pyspark(self))
 
         members = {"__doc__": cls.__doc__, "__module__": cls.__module__, "__init__": init}
-        _PAIRS[key] = type(cls.__name__, (cls, *general, _AsPySpark, raised), members)
+        _PAIRS[key] = type(cls.__name__, (cls, *general, _AsPySpark, raised, *([_Py4JError] if unknown else [])), members)
     return _PAIRS[key]
 
 
@@ -110,11 +136,13 @@ def pyspark_class(cls: type[errors.DeltaError]) -> type[errors.DeltaError]:
 def as_pyspark(error: errors.DeltaError) -> errors.DeltaError:
     """The same error as one that is also an instance of the PySpark exception that delta-spark raises.
 
-    Its error class says which one that is; where it does not, the class of the error does.
+    Its error class says which one that is; where it does not, the class of the error does. Where PySpark has none for delta-spark's
+    error, so that a program that was written for it catches py4j's, it is an instance of that, too.
     """
     if isinstance(error, PySparkException):
         return error
-    paired = _paired(type(error), PYSPARK_EXCEPTIONS.get(error.error_class or "") or _partner(type(error)))
+    partner = PYSPARK_EXCEPTIONS.get(error.error_class or "") or _partner(type(error))
+    paired = _paired(type(error), partner, unknown=_is_unknown_to_pyspark(error))
     made: errors.DeltaError = paired.__new__(paired)
     Exception.__init__(made, *error.args)
     made.__dict__.update(error.__dict__)
