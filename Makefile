@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SHARED ?= ../shared
 # Which environments `make matrix` runs; scripts/matrix.py knows more.
-SPARK ?= 3.5 4.0 4.2
+SPARK ?= 3.5 4.0 oracle
 # How many processes share the tests, each with a Spark session of its own.
 export JOBS ?= 2
 # Further arguments for pytest: make test ARGS="-k history -x"
@@ -52,7 +52,7 @@ soak-oracle: setup ## All comparisons with delta-spark and delta-rs, the long on
 matrix: setup ## A short suite on other PySparks, and delta-spark as the oracle: make matrix SPARK="3.5 4.1"
 	@$(WITH_JAVA) $(BIN)/python scripts/matrix.py $(SPARK)
 
-oracle: SPARK := 4.2
+oracle: SPARK := oracle
 oracle: matrix ## The comparison with delta-spark alone (part of matrix)
 
 lint: setup ## Style and types: ruff with every rule, mypy strict
