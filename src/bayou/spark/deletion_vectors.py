@@ -5,8 +5,12 @@ A constant crosses into an expression as bytes, and the cheapest way to a byte o
 encodings, by density:
 
 - *flat*: bit `r % 7` of byte `r / 7` is set for a deleted row `r`. A seventh of a byte for each row of the file.
-- *sparse*: for each block of 4,096 rows a four-byte offset, and behind it two bytes for each deleted row. A thousandth of a
-  byte for each row of the file and two for each deleted one, at the price of a search within the block for each row read.
+- *sparse*: for each block of 4,096 rows a record that says in which of its 64 groups rows are deleted, and where these rows are:
+  behind one another, two bytes for each. That is a byte for 140 rows of the file and two for each deleted one. A row of a group
+  where none is deleted costs a look at one bit, as with a flat vector; in others its two bytes are searched for.
+
+What a condition is made of counts for every row that is read, and it has to stay small: Java compiles no method of more than
+8,000 bytes of code, and the one that Spark makes of a query would be interpreted, at a tenth of the speed.
 
 The driver holds the vectors of the files that a query reads, and a task carries those of its own files: below
 `spark.rpc.message.maxSize` (128 MB) that is 900 million rows of flat vectors in one task.
@@ -26,35 +30,46 @@ if TYPE_CHECKING:
 VECTOR = "__bayou_dv"
 BLOCKS = "__bayou_dv_blocks"
 BLOCK_ROWS = 4096
-_OFFSET_BYTES = 4
+_GROUP_ROWS = 64
+_GROUPS_IN_BYTE = 4
+_BITS_BYTES = BLOCK_ROWS // _GROUP_ROWS // _GROUPS_IN_BYTE
+_START_DIGITS, _LENGTH_DIGITS = 9, 4
+_RECORD_BYTES = _BITS_BYTES + _START_DIGITS + _LENGTH_DIGITS
+"""A block: a bit for each group with a deleted row; where its deleted rows begin and how many bytes they are, as digits."""
 _SPARSE_FROM_ROWS = 1 << 20
 """A file whose last deleted row lies below this is always flat: its vector takes at most 150 kB."""
 _SPARSE_BELOW = 0.005
 """The share of deleted rows under which a block's search is cheaper than the flat vector's size."""
 
 
+def _bit(constant: str, position: str, bit: str) -> str:
+    """A bit of a byte, 0 behind the last byte."""
+    byte = f"ascii(cast(substring({constant}, cast({position} as int) + 1, 1) as string))"
+    return f"shiftright({byte}, cast({bit} as int)) & 1"
+
+
+def _number(position: str, digits: int) -> str:
+    return f"cast(cast(substring({BLOCKS}, {position} + 1, {digits}) as string) as int)"
+
+
 def _flat_condition(row: str) -> str:
-    seven = f"ascii(cast(substring({VECTOR}, cast({row} div 7 as int) + 1, 1) as string))"
-    return f"shiftright({seven}, cast({row} % 7 as int)) & 1 = 0"
-
-
-def _seven_bits(position: str) -> str:
-    return f"ascii(cast(substring({BLOCKS}, {position}, 1) as string))"
-
-
-def _offset(block: str) -> str:
-    digits = (f"{_seven_bits(f'{block} * {_OFFSET_BYTES} + {i + 1}')} * {128**i}" for i in range(_OFFSET_BYTES))
-    return f"({' + '.join(digits)})"
+    return f"{_bit(VECTOR, f'{row} div 7', f'{row} % 7')} = 0"
 
 
 def _sparse_condition(row: str) -> str:
-    block = f"cast({row} div {BLOCK_ROWS} as int)"
-    in_block = f"cast({row} % {BLOCK_ROWS} as int)"
-    start, end = _offset(block), _offset(f"({block} + 1)")
-    return (
-        f"{end} <= {start} or instr(cast(substring({VECTOR}, {start} + 1, {end} - {start}) as string),"
-        f" concat(chr({in_block} div 64), chr({in_block} % 64 + 64))) = 0"
-    )
+    # Shifts and masks are a tenth of the code of divisions, which look for zeros and overflows.
+    record = f"cast(shiftright({row}, {_log2(BLOCK_ROWS)}) as int) * {_RECORD_BYTES}"
+    group = f"(shiftright({row}, {_log2(_GROUP_ROWS)}) & {BLOCK_ROWS // _GROUP_ROWS - 1})"
+    byte = f"cast(shiftright({group}, {_log2(_GROUPS_IN_BYTE)}) as int)"
+    is_clean = f"{_bit(BLOCKS, f'{record} + {byte}', f'{group} & {_GROUPS_IN_BYTE - 1}')} = 0"
+    start = _number(f"{record} + {_BITS_BYTES}", _START_DIGITS)
+    length = _number(f"{record} + {_BITS_BYTES + _START_DIGITS}", _LENGTH_DIGITS)
+    pair = f"concat(chr({group}), chr({row} & {_GROUP_ROWS - 1} | {_GROUP_ROWS}))"
+    return f"{is_clean} or instr(cast(substring({VECTOR}, {start} + 1, {length}) as string), {pair}) = 0"
+
+
+def _log2(power: int) -> int:
+    return power.bit_length() - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +78,7 @@ class EncodedVector:
 
     Attributes:
         vector: the bits, or the deleted rows by block; every byte is below 128.
-        blocks: where each block's deleted rows begin; None for a flat vector.
+        blocks: a record for each block of rows; None for a flat vector.
     """
 
     vector: bytes
@@ -103,12 +118,20 @@ def _flat(rows: np.ndarray, last: int) -> bytes:
 
 
 def _sparse(rows: np.ndarray, last: int) -> EncodedVector:
-    in_block = rows % BLOCK_ROWS
+    count, (group, in_group) = last // BLOCK_ROWS + 1, np.divmod(rows % BLOCK_ROWS, _GROUP_ROWS)
     # The two bytes of a row come from disjoint alphabets, so a search cannot match across two rows.
-    pairs = np.stack([in_block // 64, in_block % 64 + 64], axis=1).astype(np.uint8)
-    starts = np.searchsorted(rows, np.arange(last // BLOCK_ROWS + 2) * BLOCK_ROWS) * 2
-    digits = np.stack([starts >> (7 * i) & 127 for i in range(_OFFSET_BYTES)], axis=1).astype(np.uint8)
-    return EncodedVector(pairs.tobytes(), digits.tobytes())
+    pairs = np.stack([group, in_group | _GROUP_ROWS], axis=1).astype(np.uint8)
+    bounds = np.searchsorted(rows, np.arange(count + 1) * BLOCK_ROWS) * 2
+    bits = np.zeros((count, _BITS_BYTES, 8), np.uint8)
+    bits[rows // BLOCK_ROWS, group // _GROUPS_IN_BYTE, group % _GROUPS_IN_BYTE] = 1
+    numbers = (_digits(bounds[:-1], _START_DIGITS), _digits(np.diff(bounds), _LENGTH_DIGITS))
+    records = np.concatenate([np.packbits(bits, axis=2, bitorder="little").reshape(count, -1), *numbers], axis=1)
+    return EncodedVector(pairs.tobytes(), records.tobytes())
+
+
+def _digits(numbers: np.ndarray, count: int) -> np.ndarray:
+    """Each number as so many decimal digits of ASCII."""
+    return np.stack([numbers // 10**i % 10 + ord("0") for i in reversed(range(count))], axis=1).astype(np.uint8)
 
 
 def to_arrow(vectors: list[EncodedVector | None]) -> dict[str, pa.Array]:
