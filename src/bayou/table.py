@@ -166,7 +166,7 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
         entry = Catalog(Jvm.of(sparkSession), sparkSession).delta_entry(tableOrViewName)
         table = cls.forPath(sparkSession, entry.location)
         table._name = entry.name or None  # noqa: SLF001  (of this class)
-        table._alias = entry.name.rpartition(".")[2] or None  # noqa: SLF001  (conditions may call it so)
+        table._called = tuple(filter(None, entry.name.split(".")))  # noqa: SLF001  (conditions may call it so)
         return table
 
     @staticmethod
@@ -231,7 +231,7 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
         rows = read_request(application, self._spark, request)
         log = self._log()
         self._frames.add(rows, (log.known or log.update()).schema)
-        return rows if self._alias is None else rows.alias(self._alias)
+        return rows.alias(self._called[-1]) if self._called else rows
 
     @raised_as_pyspark
     def changes(

@@ -861,6 +861,9 @@ def test_the_latest_row_needs_a_column_and_keys(spark, table_path):
         table.merge(source, "t.id = s.id", keep="latest")
     with pytest.raises(InvalidOptionError, match="equalities"):
         table.merge(source, "t.id = s.id AND t.v < s.v", keep="latest", by="v").whenMatchedDelete().execute()
+    for by in (F.col("v").desc(), F.col("v").asc_nulls_first(), "v desc", F.col("v").alias("w")):
+        with pytest.raises(InvalidOptionError, match="a direction or a name"):
+            table.merge(source, "t.id = s.id", keep="latest", by=by).whenMatchedDelete().execute()
 
 
 def test_a_merge_that_is_interrupted_after_its_commit_keeps_its_files(spark, table_path, monkeypatch):

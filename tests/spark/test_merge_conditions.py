@@ -236,3 +236,16 @@ def test_values_are_cast_in_a_session_that_forbids_cross_joins(spark, table_path
     finally:
         spark.conf.unset("spark.sql.crossJoin.enabled")
     assert rows(table) == [(0, 7), (1, 0), (2, 0), (3, 13), (4, 14)]
+
+
+def test_rows_are_found_in_a_session_whose_aggregates_lack_their_groups(spark, table_path, way):
+    table = make(spark, table_path, "select id, 0 v from range(10)", **way)
+    source = spark.sql("select id, 1 v from range(2, 4)").alias("s")
+    spark.conf.set("spark.sql.retainGroupColumns", "false")
+    try:
+        table.merge(source, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+        table.delete("id % 5 = 0")
+        table.update("id = 9", {"v": "9"})
+    finally:
+        spark.conf.unset("spark.sql.retainGroupColumns")
+    assert rows(table) == [(1, 0), (2, 1), (3, 1), (4, 0), (6, 0), (7, 0), (8, 0), (9, 9)]

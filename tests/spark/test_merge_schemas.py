@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
 import bayou
-from bayou.errors import CastOverflowError
+from bayou.errors import CastOverflowError, SchemaMismatchError
 
 LARGE = 5_000_000_000
 
@@ -103,3 +103,47 @@ def test_a_row_that_is_inserted_without_a_column_gets_its_default(spark, table_p
         merge = bayou.DeltaTable.forPath(spark, table_path).alias("t").merge(spark.sql(given).alias("s"), "t.id = s.id")
         merge.whenMatchedUpdate(set={"n": "s.w"}).whenNotMatchedInsert(values={"id": "s.id", "p": "'new'"}).execute()
     assert rows(bayou.DeltaTable.forPath(spark, table_path)) == [(1, "a", 1, "x"), (2, None, 20, "y"), (3, "none", 7, "new")]
+
+
+WIDENED = [
+    ("int", "-1", "5000000000L", "t.p < 0"),
+    ("float", "float(1.5)", "double(1e300)", "t.p > 1"),
+    ("date", "date'2020-01-01'", "timestamp_ntz'2021-01-01 10:00:00'", "t.p >= timestamp_ntz'2019-06-01 00:00:00'"),
+]
+
+
+@pytest.mark.parametrize(("stored", "old", "new", "condition"), WIDENED, ids=[each[0] for each in WIDENED])
+def test_a_condition_on_a_partition_column_that_is_widened_finds_the_rows(spark, table_path, stored, old, new, condition):
+    """It takes the wider values, and the log has those of the table as it was."""
+    query = f"select 1L id, cast({old} as {stored}) p, 'old' v"
+    properties = {"delta.enableTypeWidening": "true", "delta.feature.timestampNtz": "supported"}
+    bayou.write(spark.sql(query), table_path, partition_by=("p",), **properties)
+    table = bayou.DeltaTable.forPath(spark, table_path).alias("t")
+    merge = table.merge(spark.sql(f"select 1L id, {new} p, 'new' v").alias("s"), f"t.id = s.id and {condition}")
+    result = merge.withSchemaEvolution().whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    assert (result.num_updated_rows, result.num_inserted_rows) == (1, 0)
+    assert rows(table, "id", "v") == [(1, "new")]
+
+
+STRUCTS = {
+    "a struct": ("named_struct('a', 1, 'b', 2)", "named_struct('a', 10, 'zz', 20)"),
+    "structs in an array": ("array(named_struct('a', 1, 'b', 2))", "array(named_struct('a', 10, 'zz', 20))"),
+    "a struct within one": ("named_struct('i', named_struct('a', 1, 'b', 2))", "named_struct('i', named_struct('lost', 9))"),
+}
+
+
+@pytest.mark.parametrize("kind", STRUCTS)
+@pytest.mark.parametrize("inserts", [True, False])
+def test_a_value_loses_no_field_where_it_lacks_others(spark, table_path, kind, inserts):
+    old, new = STRUCTS[kind]
+    table = make(spark, table_path, f"select 1L id, {old} st")
+    merge = table.merge(spark.sql(f"select {2 if inserts else 1}L id, {new} other").alias("s"), "t.id = s.id").withSchemaEvolution()
+    merge = (
+        merge.whenNotMatchedInsert(values={"id": "s.id", "st": "s.other"})
+        if inserts
+        else merge.whenMatchedUpdate(set={"st": "s.other"})
+    )
+    before = rows(table)
+    with pytest.raises(SchemaMismatchError):
+        merge.execute()
+    assert rows(table) == before

@@ -74,6 +74,12 @@ def merged(source, *clauses, on="t.id = s.id"):
 
 ONE = "select 1L id"
 PLAIN = {
+    # what Spark says of a row's file
+    "file in a delete": ("DELTA_CANNOT_RESOLVE_COLUMN", "delete from {t} where _metadata.file_size > 0"),
+    "file in a merge": (
+        "DELTA_CANNOT_RESOLVE_COLUMN",
+        merged(ONE, "when matched then update set v = 'x'", on="t.id = s.id and t._metadata.file_size > 0"),
+    ),
     # write mismatch
     "another column": ("DELTA_METADATA_MISMATCH", saved("select 1L id, 1 other")),
     "other partitions": ("DELTA_METADATA_MISMATCH", saved("select 1L id, 1 p", partition_by=["id"])),

@@ -26,7 +26,7 @@ class TableHandle:
         self._spark = spark
         self._path = path
         self._options = dict(options)
-        self._alias: str | None = None
+        self._called: tuple[str, ...] = ()
         self._name: str | None = None
         self._frames = OwnFrames()
 

@@ -23,7 +23,7 @@ class TableRows(TableHandle):
     def alias(self, aliasName: str) -> Self:  # noqa: N803  (delta-spark's name)
         """The same table under a name that conditions and values may put before its columns."""
         named = type(self)(self._spark, self._path, self._options)
-        named._alias, named._name, named._frames = aliasName, self._name, self._frames  # noqa: SLF001  (of this class)
+        named._called, named._name, named._frames = (aliasName,), self._name, self._frames  # noqa: SLF001  (of this class)
         return named
 
     @raised_as_pyspark
@@ -53,7 +53,7 @@ class TableRows(TableHandle):
             condition: as for `delete`.
             txn: as for `delete`.
         """
-        return planned_delete(self._target(), self._alias, condition, txn)
+        return planned_delete(self._target(), self._called, condition, txn)
 
     @raised_as_pyspark
     def update(
@@ -94,7 +94,7 @@ class TableRows(TableHandle):
             set: as for `update`.
             txn: as for `update`.
         """
-        return planned_update(self._target(), self._alias, condition, set, txn)
+        return planned_update(self._target(), self._called, condition, set, txn)
 
     @raised_as_pyspark
     def merge(
@@ -122,4 +122,4 @@ class TableRows(TableHandle):
         Raises:
             TypeError, ValueError: an argument is not of its type.
         """
-        return merge_builder(self._target(), self._alias, source, condition, txn, keep=keep, by=by)
+        return merge_builder(self._target(), self._called, source, condition, txn, keep=keep, by=by)

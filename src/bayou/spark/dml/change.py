@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import StructField
+    from bayou.protocol.schema import StructField, StructType
     from bayou.spark.application import Application
     from bayou.spark.dml.condition import RowCondition
     from bayou.spark.dml.files import ChosenFiles
@@ -357,8 +357,16 @@ def table_columns(snapshot: Snapshot) -> str:
     return schema_to_json(readable_schema(snapshot.schema))
 
 
-def _check_columns(expressions: Expressions, snapshot: Snapshot) -> None:
-    given = parse_schema(expressions.relation.schema().json())
+def refuse_file_metadata(given: StructType, snapshot: Snapshot) -> None:
+    """Refuses a statement that names what Spark says of a row's file.
+
+    Args:
+        given: the columns that it was resolved against.
+        snapshot: the table's state.
+
+    Raises:
+        UnsupportedFeatureError: there is a column `_metadata` among them that is no column of the table.
+    """
     if any(map(is_file_metadata, given.fields)):
         raise UnsupportedFeatureError(
             "Can't resolve column _metadata: rows are changed by what is in them, and not by their ids or their files.",
@@ -369,6 +377,11 @@ def _check_columns(expressions: Expressions, snapshot: Snapshot) -> None:
             features=["_metadata in conditions and values"],
             next_step="read the rows first, and name them by their columns.",
         )
+
+
+def _check_columns(expressions: Expressions, snapshot: Snapshot) -> None:
+    given = parse_schema(expressions.relation.schema().json())
+    refuse_file_metadata(given, snapshot)
     problems = list(incompatible(given.fields, snapshot.schema))
     problems += [f"column {name} is new" for name in snapshot.schema.names if given.field(name) is None]
     if problems:

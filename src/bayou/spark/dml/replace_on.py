@@ -64,7 +64,7 @@ def rows_replaced_on(
     """
     spark, none = frame.sparkSession, pa.array([], pa.int64())
     target = Target(application, spark, log, request.storage_options)
-    _, every_row = row_changes.delete_statement(application.jvm, spark, table_columns(snapshot), None, None)
+    _, every_row = row_changes.delete_statement(application.jvm, spark, table_columns(snapshot), (), None)
     change = change_of(target, "DELETE", every_row, snapshot)
     matching = partial(_matching, as_chars_of(application.jvm, frame, snapshot.schema), request, snapshot)
     if not len(change.files.candidates):

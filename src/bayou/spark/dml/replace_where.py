@@ -66,9 +66,7 @@ def _change(target: Target, text: str, snapshot: Snapshot) -> Change:
     try:
         if not text.strip():
             raise ValueError("it is empty")  # noqa: TRY301  (told below, with the others)
-        resolved, statement = row_changes.delete_statement(
-            target.application.jvm, target.spark, table_columns(snapshot), None, text
-        )
+        resolved, statement = row_changes.delete_statement(target.application.jvm, target.spark, table_columns(snapshot), (), text)
     except (ParseException, ValueError) as error:
         raise InvalidOptionError(
             f"Cannot recognize the predicate '{text}': {reason_of(error)}",

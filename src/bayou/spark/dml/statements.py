@@ -35,12 +35,12 @@ OPERATIONS = {"DeleteFromTable": "DELETE", "UpdateTable": "UPDATE"}
 """The operations by the names of Spark's nodes."""
 
 
-def planned_delete(target: Target, alias: str | None, condition: Any, txn: tuple[str, int] | None) -> PlannedChange:
+def planned_delete(target: Target, name: tuple[str, ...], condition: Any, txn: tuple[str, int] | None) -> PlannedChange:
     """A DELETE as `DeltaTable` is asked for it.
 
     Args:
         target: the table.
-        alias: the name by which the condition may call the table.
+        name: the name by which the condition may call the table; empty for none.
         condition: which rows, as SQL or as a column; None for all.
         txn: an application's id and a version of its own.
 
@@ -52,20 +52,20 @@ def planned_delete(target: Target, alias: str | None, condition: Any, txn: tuple
     columns = table_columns(snapshot)
     jvm = target.application.jvm
     resolved, statement = row_changes.delete_statement(
-        jvm, target.spark, columns, alias, condition, handed_out=target.handed_out(snapshot, condition)
+        jvm, target.spark, columns, name, condition, handed_out=target.handed_out(snapshot, condition)
     )
     check_condition("DELETE", row_changes.condition_of_statement(resolved), snapshot)
     return plan_delete(change_of(target, "DELETE", statement, snapshot, txn=txn))
 
 
 def planned_update(
-    target: Target, alias: str | None, condition: Any, assignments: Any, txn: tuple[str, int] | None
+    target: Target, name: tuple[str, ...], condition: Any, assignments: Any, txn: tuple[str, int] | None
 ) -> PlannedChange:
     """An UPDATE as `DeltaTable` is asked for it.
 
     Args:
         target: the table.
-        alias: the name by which expressions may call the table.
+        name: the name by which expressions may call the table; empty for none.
         condition: which rows, as SQL or as a column; None for all.
         assignments: the new values by column, each as SQL or as a column.
         txn: an application's id and a version of its own.
@@ -81,12 +81,12 @@ def planned_update(
     keys = ExpressionList.made(jvm, spark, [Named(name) for name in given])
     pairs = Pairs(keys, ExpressionList.made(jvm, spark, list(given.values())))
     where = None if condition is None else nodes.expression(jvm, spark, condition)
-    return _planned_update(target, alias, where, pairs, txn, given=(condition, *given.values()))
+    return _planned_update(target, name, where, pairs, txn, given=(condition, *given.values()))
 
 
 def _planned_update(
     target: Target,
-    alias: str | None,
+    name: tuple[str, ...],
     condition: JavaObject | None,
     pairs: Pairs,
     txn: tuple[str, int] | None = None,
@@ -95,16 +95,16 @@ def _planned_update(
 ) -> PlannedChange:
     """An UPDATE of expressions that are not resolved; `given` are those of the user's program."""
     jvm, snapshot = target.application.jvm, target.latest()
-    named = _with_defaults(target, snapshot, alias, pairs)
+    named = _with_defaults(target, snapshot, name, pairs)
     columns = table_columns(snapshot)
     resolved, statement, values = row_changes.update_statement(
-        jvm, target.spark, columns, alias, condition, named, handed_out=target.handed_out(snapshot, *given)
+        jvm, target.spark, columns, name, condition, named, handed_out=target.handed_out(snapshot, *given)
     )
     check_condition("UPDATE", row_changes.condition_of_statement(resolved), snapshot)
     return plan_update(change_of(target, "UPDATE", statement, snapshot, values=values, txn=txn))
 
 
-def _with_defaults(target: Target, snapshot: Snapshot, alias: str | None, pairs: Pairs) -> Pairs:
+def _with_defaults(target: Target, snapshot: Snapshot, name: tuple[str, ...], pairs: Pairs) -> Pairs:
     """The values as they were given; for the word DEFAULT what the column's default is."""
     jvm, schema = target.application.jvm, snapshot.schema
     defaults = pairs.values.defaults
@@ -112,7 +112,7 @@ def _with_defaults(target: Target, snapshot: Snapshot, alias: str | None, pairs:
         return pairs
     values = list(pairs.values)
     for place in defaults:
-        parts = nodes.parts_of(jvm, pairs.keys[place], alias)
+        parts = nodes.parts_of(jvm, pairs.keys[place], name)
         if len(parts) == 1:  # fields have no defaults, and the word is no column's name
             values[place] = default_of(jvm, target.spark, schema.field(parts[0]), schema, snapshot)
     return Pairs(pairs.keys, ExpressionList.made(jvm, target.spark, values))
@@ -192,7 +192,8 @@ def command_of_parsed_update(application: Application, parsed: JavaObject, *, in
 def _planned_as_written(target: Target, parsed: JavaObject) -> PlannedChange:
     jvm = target.application.jvm
     pairs = Pairs.of(jvm, parsed.assignments())
-    return _planned_update(target, catalyst.name_of(jvm, parsed.table()), row_changes.condition_of_statement(parsed), pairs)
+    name = catalyst.name_of(jvm, target.spark, parsed.table())
+    return _planned_update(target, name, row_changes.condition_of_statement(parsed), pairs)
 
 
 def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:

@@ -17,11 +17,28 @@ from bayou.spark.dml.change import FILE, METADATA
 from bayou.spark.progress import phase
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
+    from pyspark.sql import Column, DataFrame
 
     from bayou.spark.dml.change import Change
 
 _ROW = f"{METADATA}.row_index + 1"
+
+
+def by_groups(rows: DataFrame, keys: Sequence[str], *aggregates: Column) -> DataFrame:
+    """Aggregates of rows by groups, behind the groups' keys, whatever `spark.sql.retainGroupColumns` is.
+
+    Args:
+        rows: the rows.
+        keys: the columns by which they are grouped.
+        aggregates: what is computed of each group.
+    """
+    named = [F.col(key).alias(f"key{number}") for number, key in enumerate(keys)]
+    told = [each.alias(f"value{number}") for number, each in enumerate(aggregates)]
+    names = [*(f"key{number}" for number in range(len(keys))), *(f"value{number}" for number in range(len(aggregates)))]
+    return rows.groupBy(*keys).agg(*named, *told).select(*names)
 
 
 def count_touched(change: Change, positions: pa.Array) -> dict[int, int]:
@@ -29,7 +46,7 @@ def count_touched(change: Change, positions: pa.Array) -> dict[int, int]:
     if not len(positions):
         return {}
     phase("finding rows")
-    found = change.meant(change.rows(positions, with_files=True)).groupBy(FILE).agg(F.count(F.lit(1)))
+    found = by_groups(change.meant(change.rows(positions, with_files=True)), [FILE], F.count(F.lit(1)))
     return {int(row[0]): int(row[1]) for row in found.collect()}
 
 
@@ -41,9 +58,8 @@ def find_touched(change: Change, positions: pa.Array) -> dict[int, Bitmap]:
     rows = change.meant(change.rows(positions, with_files=True, with_numbers=True))
     # The functions count from one, and their first bucket is number one.
     bucket, bit = F.expr(f"bitmap_bucket_number({_ROW})"), F.expr(f"bitmap_bit_position({_ROW})")
-    found = (
-        rows.select(FILE, bucket.alias("bucket"), bit.alias("bit")).groupBy(FILE, "bucket").agg(F.expr("bitmap_construct_agg(bit)"))
-    )
+    numbered = rows.select(FILE, bucket.alias("bucket"), bit.alias("bit"))
+    found = by_groups(numbered, [FILE, "bucket"], F.expr("bitmap_construct_agg(bit)"))
     blocks: defaultdict[int, list[tuple[int, bytes]]] = defaultdict(list)
     for row in found.collect():
         blocks[int(row[0])].append((int(row[1]) - 1, bytes(row[2])))

@@ -14,6 +14,8 @@ from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.columns import aliased_values
 from bayou.spark.jvm.expression_list import ExpressionList, ids_of_output
+from bayou.spark.jvm.nodes import with_name
+from bayou.spark.jvm.parser import full_name
 from bayou.spark.jvm.relation import dataset, struct_type
 from bayou.spark.jvm.row_changes import assignments_of, under_ids_of, written
 from bayou.spark.jvm.session import java_session
@@ -63,7 +65,7 @@ def sides_of(
     jvm: Jvm,
     spark: SparkSession,
     schema: str,
-    alias: str | None,
+    name: tuple[str, ...],
     source: JavaObject,
     node: JavaObject | None = None,
     *,
@@ -75,7 +77,7 @@ def sides_of(
         jvm: the bridge.
         spark: the session.
         schema: JSON of the table's columns.
-        alias: the name by which expressions may call the table.
+        name: the name by which expressions may call the table, as `with_name` takes it; empty for none.
         source: the source's plan.
         node: what stands for the table in a resolved statement; None for one that is made here.
         known: how many of the table's columns it has already; those that it gets come behind them.
@@ -84,7 +86,7 @@ def sides_of(
     if target is None:
         nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge)
         rows = java_session(spark).createDataFrame(nothing, struct_type(jvm, schema))
-        target = (rows if alias is None else rows.alias(alias)).queryExecution().analyzed()
+        target = with_name(jvm, rows.queryExecution().analyzed(), *name)
     outer = jvm.module("org.apache.spark.sql.catalyst.plans.FullOuter")
     no_hint = jvm.module(f"{_LOGICAL}.JoinHint").NONE()
     join = jvm.static(f"{_LOGICAL}.Join")
@@ -111,12 +113,6 @@ def plan_of(frame: DataFrame) -> JavaObject:
 def frame_of(jvm: Jvm, spark: SparkSession, plan: JavaObject) -> DataFrame:
     """A plan as a DataFrame."""
     return DataFrame(dataset(jvm, java_session(spark), plan), spark)
-
-
-def with_name(jvm: Jvm, plan: JavaObject, name: str) -> JavaObject:
-    """A plan under a name that expressions may put before its columns."""
-    identifier = jvm.static("org.apache.spark.sql.catalyst.AliasIdentifier")(name, jvm.seq([]))
-    return jvm.construct(jvm.java_class(f"{_LOGICAL}.SubqueryAlias"), identifier, plan)
 
 
 def attribute(jvm: Jvm, name: str) -> JavaObject:
@@ -312,17 +308,20 @@ def table_name_of(jvm: Jvm, parsed: JavaObject) -> list[str] | None:
     return [str(each) for each in jvm.list_of(parsed.multipartIdentifier())] if parsed.nodeName() == "UnresolvedRelation" else None
 
 
-def name_of(jvm: Jvm, parsed: JavaObject) -> str | None:
-    """The name by which a statement's expressions call one of its tables: its alias, or the last part of its own name."""
+def name_of(jvm: Jvm, spark: SparkSession, parsed: JavaObject) -> tuple[str, ...]:
+    """The name by which a statement's expressions may call one of its tables, as `with_name` takes it; empty for none.
+
+    That is its alias, else its own name with those of its database and its catalog.
+    """
     kind = parsed.nodeName()
     if kind == "SubqueryAlias":
-        return str(parsed.identifier().name())
+        return (str(parsed.identifier().name()),)
     if kind == "UnresolvedSubqueryColumnAliases":
-        return name_of(jvm, parsed.child())
+        return name_of(jvm, spark, parsed.child())
     if kind in ("UnresolvedRelation", "RelationTimeTravel"):
-        parts = jvm.list_of((parsed if kind == "UnresolvedRelation" else parsed.relation()).multipartIdentifier())
-        return str(parts[-1]) if parts else None
-    return None
+        relation = parsed if kind == "UnresolvedRelation" else parsed.relation()
+        return full_name(java_session(spark), jvm.list_of(relation.multipartIdentifier()))
+    return ()
 
 
 def wants_evolution(statement: JavaObject) -> bool:

@@ -114,10 +114,35 @@ def names_of(jvm: Jvm, found: JavaObject) -> set[str]:
     return {each.name() for each in references_of(jvm, found)}
 
 
-def parts_of(jvm: Jvm, name: JavaObject, alias: str | None) -> tuple[str, ...]:
-    """The parts of the name of a column that is not resolved, without the table's alias before them."""
+def parts_of(jvm: Jvm, name: JavaObject, table: tuple[str, ...]) -> tuple[str, ...]:
+    """The parts of the name of a column that is not resolved, without those that call its table.
+
+    Args:
+        jvm: the bridge.
+        name: the name.
+        table: the table's name, as `with_name` takes it.
+    """
     parts = tuple(map(str, jvm.list_of(name.nameParts())))
-    return parts[1:] if len(parts) > 1 and alias is not None and parts[0].lower() == alias.lower() else parts
+    lower, called = [part.lower() for part in parts], [part.lower() for part in table]
+    for first in range(len(called)):
+        length = len(called) - first
+        if len(parts) > length and lower[:length] == called[first:]:
+            return parts[length:]
+    return parts
+
+
+def with_name(jvm: Jvm, plan: JavaObject, *name: str) -> JavaObject:
+    """A plan under a name that expressions may put before its columns.
+
+    Args:
+        jvm: the bridge.
+        plan: the plan.
+        name: the name, those of its database and its catalog before it; the plan stays as it is without one.
+    """
+    if not name:
+        return plan
+    identifier = jvm.static("org.apache.spark.sql.catalyst.AliasIdentifier")(name[-1], jvm.seq(name[:-1]))
+    return jvm.construct(jvm.java_class("org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias"), identifier, plan)
 
 
 def references_of(jvm: Jvm, found: JavaObject) -> list[JavaObject]:

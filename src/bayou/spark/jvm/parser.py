@@ -12,7 +12,7 @@ from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
@@ -107,6 +107,14 @@ def table_name(jvm: Jvm, session: JavaObject, text: str) -> tuple[str, ...] | No
     except FAILED_CALL:
         return None
     return _in_session_catalog(session, parts)
+
+
+def full_name(session: JavaObject, parts: Sequence[object]) -> tuple[str, ...]:
+    """The parts of a table's name with those of its database and the session's catalog, where it is in that and no path."""
+    found = _in_session_catalog(session, parts)
+    if found is None or not found or found[0].lower() == "delta":
+        return tuple(map(str, parts))
+    return (_SESSION_CATALOG, *([] if len(found) > 1 else [str(session.catalog().currentDatabase())]), *found)
 
 
 def _in_session_catalog(session: JavaObject, given: Iterable[object]) -> tuple[str, ...] | None:

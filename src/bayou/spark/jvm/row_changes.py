@@ -15,7 +15,7 @@ from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
-from bayou.spark.jvm.nodes import expression
+from bayou.spark.jvm.nodes import expression, with_name
 from bayou.spark.jvm.parser import sparks_parser
 from bayou.spark.jvm.relation import dataset, struct_type
 from bayou.spark.jvm.session import java_session
@@ -35,7 +35,7 @@ def delete_statement(
     jvm: Jvm,
     spark: SparkSession,
     schema: str,
-    alias: str | None,
+    name: tuple[str, ...],
     condition: str | Column | None,
     *,
     handed_out: JavaObject | None = None,
@@ -46,11 +46,11 @@ def delete_statement(
         jvm: the bridge.
         spark: the session under whose settings it is resolved.
         schema: JSON of the table's columns.
-        alias: the name by which the condition may call the table.
+        name: the name by which the condition may call the table, as `with_name` takes it; empty for none.
         condition: which rows; None for all.
         handed_out: the columns of the table's own DataFrames, which the condition may name (see `meant`); None for none.
     """
-    table = _table(jvm, spark, schema, alias)
+    table = _table(jvm, spark, schema, name)
     found = jvm.static(f"{_EXPRESSIONS}.Literal").TrueLiteral() if condition is None else expression(jvm, spark, condition)
     found = meant(jvm, found, handed_out, table.output())
     statement = jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, found)
@@ -62,7 +62,7 @@ def update_statement(
     jvm: Jvm,
     spark: SparkSession,
     schema: str,
-    alias: str | None,
+    name: tuple[str, ...],
     condition: JavaObject | None,
     assignments: Pairs,
     *,
@@ -74,12 +74,12 @@ def update_statement(
         jvm: the bridge.
         spark: the session.
         schema: JSON of the table's columns.
-        alias: the name by which expressions may call the table.
+        name: the name by which expressions may call the table, as `with_name` takes it; empty for none.
         condition: which rows; None for all.
         assignments: columns and their new values, none of them resolved.
         handed_out: as for `delete_statement`.
     """
-    table = _table(jvm, spark, schema, alias)
+    table = _table(jvm, spark, schema, name)
     output = table.output()
     given = assignments.values
     if handed_out is not None:
@@ -165,11 +165,11 @@ def refuse_unusual(jvm: Jvm, spark: SparkSession, table: JavaObject, values: Seq
     _resolved(jvm, spark, table, ExpressionList.made(jvm, spark, values))
 
 
-def _table(jvm: Jvm, spark: SparkSession, schema: str, alias: str | None) -> JavaObject:
+def _table(jvm: Jvm, spark: SparkSession, schema: str, name: tuple[str, ...]) -> JavaObject:
     """A relation that only has the columns; the optimizer leaves it where it is."""
     nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge)
     rows = java_session(spark).createDataFrame(nothing, struct_type(jvm, schema))
-    return (rows if alias is None else rows.alias(alias)).queryExecution().analyzed()
+    return with_name(jvm, rows.queryExecution().analyzed(), *name)
 
 
 def _execution(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> JavaObject:

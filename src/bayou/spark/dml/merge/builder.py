@@ -151,7 +151,7 @@ class DeltaMergeBuilder:
 
 def merge_builder(
     target: Target,
-    alias: str | None,
+    name: tuple[str, ...],
     source: Any,
     condition: Any,
     txn: tuple[str, int] | None,
@@ -163,7 +163,7 @@ def merge_builder(
 
     Args:
         target: the table.
-        alias: the name by which expressions may call the table.
+        name: the name by which expressions may call the table; empty for none.
         source: the source, a DataFrame.
         condition: when rows match, as SQL or as a column.
         txn: an application's id and a version of its own.
@@ -183,7 +183,7 @@ def merge_builder(
         raise ValueError("'condition' in merge cannot be None")
     if not isinstance(condition, (str, Column)):
         raise _not_an_expression("'condition' in merge", condition)
-    return DeltaMergeBuilder(MergeRequest(target, source, alias, condition, (), txn=txn, latest_by=by))
+    return DeltaMergeBuilder(MergeRequest(target, source, name, condition, (), txn=txn, latest_by=by))
 
 
 def _not_an_expression(name: str, given: Any) -> TypeError:

@@ -54,7 +54,7 @@ class MergeRequest:
     Attributes:
         target: the table.
         source: the source's rows.
-        alias: the name by which expressions may call the table.
+        name: the name by which expressions may call the table; empty for none.
         condition: when rows match.
         clauses: the clauses, in order.
         evolves: whether the table's schema may change; where False the session decides.
@@ -66,7 +66,7 @@ class MergeRequest:
 
     target: Target
     source: DataFrame
-    alias: str | None
+    name: tuple[str, ...]
     condition: Any
     clauses: Sequence[Clause]
     evolves: bool = False
@@ -82,8 +82,8 @@ class MergeRequest:
 
     @property
     def may_evolve(self) -> bool:
-        """Whether the table's schema may change."""
-        return self.evolves or merges_schemas(self.settings)
+        """Whether the table's schema may change. What Spark resolved is spelled out for the columns that there are."""
+        return self.node is None and (self.evolves or merges_schemas(self.settings))
 
 
 def planned(request: MergeRequest) -> PlannedChange:
@@ -126,7 +126,7 @@ def _merge(request: MergeRequest, snapshot: Snapshot) -> Merge:
             jvm,
             target.spark,
             snapshot,
-            request.alias,
+            request.name,
             source,
             evolves=request.may_evolve,
             node=request.node,

@@ -22,6 +22,7 @@ from bayou.spark.dml.change import FILE, METADATA
 from bayou.spark.dml.merge.actions import ACTION, KEPT, NONE, action_of, matched_action_of
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.source import IN_SOURCE
+from bayou.spark.dml.touched_rows import by_groups
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes
 from bayou.spark.progress import phase
@@ -100,7 +101,8 @@ def find(merge: Merge, joined: DataFrame) -> Found:
     phase("finding rows")
     counted: defaultdict[int, dict[int, list[tuple[int, bytes]]]] = defaultdict(lambda: defaultdict(list))
     pairs: defaultdict[tuple[int, int], int] = defaultdict(int)
-    for row in joined.groupBy(FILE, "bucket", ACTION).agg(F.expr("bitmap_construct_agg(bit)"), F.count(F.lit(1))).collect():
+    told = F.expr("bitmap_construct_agg(bit)"), F.count(F.lit(1))
+    for row in by_groups(joined, [FILE, "bucket", ACTION], *told).collect():
         file, bucket, number, bits, count = row
         counted[number][file].append((bucket - 1, bytes(bits)))
         pairs[number, file] += count

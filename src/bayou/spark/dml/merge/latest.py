@@ -42,7 +42,7 @@ def latest_rows(
         order_by: the column that says which row is later; NULL comes before everything.
 
     Raises:
-        InvalidOptionError: the condition is more than equalities and conditions on the table alone.
+        InvalidOptionError: the condition is more than equalities and conditions on the table alone, or the order has a direction.
     """
     jvm = application.jvm
     source, target = (catalyst.ids_of(jvm, side) for side in (resolution.sides.source, resolution.sides.target))
@@ -61,9 +61,22 @@ def latest_rows(
             )
     columns = [key for key, _ in keys]
     order = F.expr(order_by) if isinstance(order_by, str) else order_by
+    _check_order(application, given, order, snapshot)
     ranked = given.select("*", F.rank().over(Window.partitionBy(*columns).orderBy(order.desc_nulls_last())).alias(_RANK))
     never_match = [key.isNull() for key, null_safe in keys if not null_safe]
     return ranked.where(reduce(or_, never_match, F.col(_RANK) == 1)).drop(_RANK)
+
+
+def _check_order(application: Application, given: DataFrame, order: Column, snapshot: Snapshot) -> None:
+    kind = nodes.expression(application.jvm, given.sparkSession, order).getClass().getSimpleName()
+    if kind in ("SortOrder", "Alias"):
+        raise InvalidOptionError(
+            "The column of keep='latest' has a direction or a name of its own, and the greatest value is always the latest.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            option="by",
+            next_step="give the column alone, by='ts'; for the least value the negated column.",
+        )
 
 
 def _key(

@@ -125,7 +125,7 @@ class Resolver:
         jvm: Jvm,
         spark: SparkSession,
         snapshot: Snapshot,
-        alias: str | None,
+        name: tuple[str, ...],
         source: JavaObject,
         *,
         evolves: bool,
@@ -138,7 +138,7 @@ class Resolver:
             jvm: the bridge.
             spark: the session.
             snapshot: the table's state.
-            alias: the name by which expressions may call the table.
+            name: the name by which expressions may call the table; empty for none.
             source: the source's plan.
             evolves: whether the table's schema may change.
             node: the node that stands for the table, where Spark has resolved the expressions against it.
@@ -147,7 +147,7 @@ class Resolver:
         self._bridge = jvm
         self._spark = spark
         self._snapshot = snapshot
-        self._alias = alias
+        self._name = name
         self._source = source
         self._evolves = evolves
         self._node = node
@@ -169,7 +169,7 @@ class Resolver:
         schema = self._schema_after(clauses)
         visible = schema_to_json(as_nullable(readable_schema(schema)))
         known = len(self._snapshot.schema.fields)
-        sides = catalyst.sides_of(self._bridge, self._spark, visible, self._alias, self._source, self._node, known=known)
+        sides = catalyst.sides_of(self._bridge, self._spark, visible, self._name, self._source, self._node, known=known)
         apart: list[list[Path]] = [[] for _ in clauses]
         pairs = [self._pairs(clause, schema, paths) for clause, paths in zip(clauses, apart, strict=True)]
         found = self._all(sides, condition, clauses, pairs, apart)
@@ -212,7 +212,7 @@ class Resolver:
         if isinstance(key, str) and key.isidentifier():
             return (key,)
         name = catalyst.attribute(self._bridge, key) if isinstance(key, str) else key
-        return nodes.parts_of(self._bridge, name, self._alias)
+        return nodes.parts_of(self._bridge, name, self._name)
 
     def _pairs(self, clause: Clause, schema: StructType, apart: list[Path]) -> Pairs:
         """The assigned columns and their values, not resolved; `*` is spelled out (see `_star` for `apart`)."""

@@ -15,8 +15,8 @@ from pyspark.errors import AnalysisException
 
 from bayou.errors import DeltaError, UnsupportedFeatureError, redact_uri
 from bayou.protocol.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.schema import ArrayType, MapType, StructType
-from bayou.spark.dml.change import Target
+from bayou.protocol.schema import ArrayType, MapType, StructType, parse_schema
+from bayou.spark.dml.change import Target, refuse_file_metadata
 from bayou.spark.dml.changed_table import ChangedTable
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind
 from bayou.spark.dml.merge.execute import MergeRequest, planned
@@ -24,7 +24,9 @@ from bayou.spark.dml.parsed import command_of_parsed, is_unresolved
 from bayou.spark.jvm import commands, row_changes
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.callbacks import BiFunction
-from bayou.spark.jvm.session import session_of
+from bayou.spark.jvm.nodes import with_name
+from bayou.spark.jvm.session import session_of, settings_of
+from bayou.spark.write_settings import merges_schemas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,14 +101,15 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
         else:
             return plan.run().counts_text
     _refuse_doubtful(target, statement)
+    _refuse_evolution(target, statement, parsed)
     return planned(_as_resolved(target, statement)).run().counts_text
 
 
 def _source(target: Target, statement: JavaObject, parsed: JavaObject) -> DataFrame:
     """The source as Spark resolved it, by the name that the text has for it."""
     jvm, source = target.application.jvm, statement.sourceTable()
-    name = catalyst.name_of(jvm, parsed.sourceTable())
-    return catalyst.frame_of(jvm, target.spark, source if name is None else catalyst.with_name(jvm, source, name))
+    name = catalyst.name_of(jvm, target.spark, parsed.sourceTable())
+    return catalyst.frame_of(jvm, target.spark, with_name(jvm, source, *name))
 
 
 def _as_written(target: Target, source: DataFrame, parsed: JavaObject) -> MergeRequest:
@@ -115,7 +118,7 @@ def _as_written(target: Target, source: DataFrame, parsed: JavaObject) -> MergeR
     return MergeRequest(
         target,
         source,
-        catalyst.name_of(jvm, parsed.targetTable()),
+        catalyst.name_of(jvm, target.spark, parsed.targetTable()),
         parsed.mergeCondition(),
         _clauses(catalyst.clauses_of(jvm, parsed)),
         catalyst.wants_evolution(parsed),
@@ -125,9 +128,10 @@ def _as_written(target: Target, source: DataFrame, parsed: JavaObject) -> MergeR
 def _as_resolved(target: Target, statement: JavaObject) -> MergeRequest:
     """The request as Spark resolved it."""
     jvm = target.application.jvm
+    refuse_file_metadata(parse_schema(statement.targetTable().schema().json()), target.latest())
     frame = catalyst.frame_of(jvm, target.spark, statement.sourceTable())
     clauses = _clauses(catalyst.clauses_of(jvm, statement))
-    return MergeRequest(target, frame, None, statement.mergeCondition(), clauses, node=statement.targetTable())
+    return MergeRequest(target, frame, (), statement.mergeCondition(), clauses, node=statement.targetTable())
 
 
 def _clauses(found: Sequence[catalyst.StatementClause]) -> list[Clause]:
@@ -154,6 +158,27 @@ def _refuse_doubtful(target: Target, statement: JavaObject) -> None:
                     features=["structs with parameters"],
                     next_step="give the two tables aliases and no parameters, or use DeltaTable.merge.",
                 )
+
+
+def _refuse_evolution(target: Target, statement: JavaObject, parsed: JavaObject | None) -> None:
+    """Refuses `*` where the table is to get columns of the source: in what Spark resolved, it is spelled out without them."""
+    jvm, snapshot = target.application.jvm, target.latest()
+    wants = catalyst.wants_evolution(statement) or merges_schemas(settings_of(target.spark))
+    if not wants or not (parsed is None or any(each.pairs is None for each in catalyst.clauses_of(jvm, parsed))):
+        return
+    source = parse_schema(statement.sourceTable().schema().json())
+    new = [field.name for field in source.fields if snapshot.schema.field(field.name) is None]
+    if new:
+        raise UnsupportedFeatureError(
+            f"The source has columns that the table would get, {', '.join(new)}, and the statement's text cannot be resolved by "
+            "itself.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_OPERATION_NOT_ALLOWED",
+            sql_state="0AKDC",
+            features=["schema evolution with parameters"],
+            next_step="give the two tables aliases and no parameters, or use DeltaTable.merge.",
+        )
 
 
 def _is_doubtful(snapshot: Snapshot, name: str) -> bool:

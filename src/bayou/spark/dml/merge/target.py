@@ -150,7 +150,7 @@ def merge_of(
     parts: tuple[JavaObject, ...] = ()
     predicates: tuple[Predicate, ...] = ()
     if not resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
-        own = _own_parts(target, resolution, resolution.condition)
+        own = _own_parts(target, snapshot, resolution, resolution.condition)
         parts = parts_about_partitions(jvm, snapshot, own)
         predicates = (*source.predicates, *(_predicate(target, snapshot, each) for each in own))
         predicates += _changed_by_clauses(target, snapshot, resolution)
@@ -189,15 +189,18 @@ def _changed_by_clauses(target: Target, snapshot: Snapshot, resolution: Resoluti
     for clause in resolution.clauses:
         if clause.kind is not Kind.MATCHED or clause.condition is None:
             return ()
-        own = _own_parts(target, resolution, clause.condition)
+        own = _own_parts(target, snapshot, resolution, clause.condition)
         if not own:
             return ()
         changed.append(And(tuple(_predicate(target, snapshot, each) for each in own)))
     return (Or(tuple(changed)),) if changed else ()
 
 
-def _own_parts(target: Target, resolution: Resolution, condition: JavaObject) -> list[JavaObject]:
-    """The parts of a condition that only look at the table, as Spark simplifies them."""
+def _own_parts(target: Target, snapshot: Snapshot, resolution: Resolution, condition: JavaObject) -> list[JavaObject]:
+    """The parts of a condition that only look at the table as it is, as Spark simplifies them.
+
+    A part about a column that the MERGE widens takes its values for wider ones than the log has.
+    """
     jvm = target.application.jvm
     ids = catalyst.ids_of(jvm, resolution.sides.target)
     own = [
@@ -205,10 +208,15 @@ def _own_parts(target: Target, resolution: Resolution, condition: JavaObject) ->
         for part in nodes.conjuncts(jvm, condition)
         if (found := nodes.references_of(jvm, part)) and all(each.exprId().id() in ids for each in found)
     ]
-    if resolution.is_optimised:
-        return own
-    simplified = catalyst.simplified(jvm, target.spark, resolution.sides.target, own)
-    return [part for each in simplified for part in nodes.conjuncts(jvm, each)]
+    if not resolution.is_optimised:
+        simplified = catalyst.simplified(jvm, target.spark, resolution.sides.target, own)
+        own = [part for each in simplified for part in nodes.conjuncts(jvm, each)]
+    widened = {
+        field.name.lower()
+        for field in resolution.schema.fields
+        if (known := snapshot.schema.field(field.name)) is not None and known.type != field.type
+    }
+    return [part for part in own if not widened or widened.isdisjoint(map(str.lower, nodes.names_of(jvm, part)))]
 
 
 def _predicate(target: Target, snapshot: Snapshot, found: JavaObject) -> Predicate:

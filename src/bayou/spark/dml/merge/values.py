@@ -70,7 +70,8 @@ class ClauseValues(NewValues):
 
     def _struct(self, value: Column, given: StructType, wanted: StructType, path: tuple[str, ...]) -> Column:
         lacking = [field for field in wanted.fields if given.field(field.name) is None]
-        if not self._fills or not lacking:
+        has_more = any(wanted.field(field.name) is None for field in given.fields)
+        if not self._fills or not lacking or has_more:  # fields that the column has not got are refused, and never left out
             return super()._struct(value, given, wanted, path)
         members = []
         for field in wanted.fields:
