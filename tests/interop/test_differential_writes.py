@@ -246,7 +246,7 @@ def columns_of(path):
     return [(f.name, str(f.type) if isinstance(f.type, str) else type(f.type).__name__, f.nullable) for f in schema.fields]
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(history=histories())
 def test_both_engines_take_and_refuse_the_same_writes(delta_spark, spark, tmp_path_factory, history):
     compare(delta_spark, spark, tmp_path_factory.mktemp("both"), history)

@@ -87,7 +87,7 @@ def entries(*paths):
     return [next(iter(bayou.open(str(path)).history())) for path in paths]
 
 
-@pytest.mark.parametrize("case", sampled(CASES, 12), ids="-".join)
+@pytest.mark.parametrize("case", sampled(CASES, 20), ids="-".join)
 def test_a_merge_makes_the_same_changes_and_keeps_the_same_ids(delta_spark, spark, made, tmp_path, case):
     name, kind, way = case
     theirs, ours = made.copies(tmp_path, kind, way)

@@ -158,7 +158,7 @@ ALL = {**KINDS, **MORE_KINDS}
 CASES = [(kind, first) for kind in ALL for first in ("bayou", "delta-spark")]
 
 
-@pytest.mark.parametrize("case", sampled(CASES, 9), ids="-".join)
+@pytest.mark.parametrize("case", sampled(CASES, 16), ids="-".join)
 def test_the_engines_take_turns(spark, delta_spark, tmp_path, case):
     kind, first = case
     made, turns = ALL[kind], OTHER_TURNS.get(kind, ROWS)

@@ -17,8 +17,9 @@ def kind(request):
     return dict(zip(PROPERTIES, (*request.param, "true"), strict=True))
 
 
-@pytest.mark.smoke
-@pytest.mark.parametrize("by", ["", "partitioned by (`_metadata`)"], ids=["plain", "partitioned"])
+@pytest.mark.parametrize(
+    "by", [pytest.param("", marks=pytest.mark.smoke), "partitioned by (`_metadata`)"], ids=["plain", "partitioned"]
+)
 def test_rows_change_and_are_fed_and_keep_their_ids(spark, table_path, kind, by):
     properties = ", ".join(f"'delta.{key}' = '{value}'" for key, value in kind.items())
     spark.sql(f"create table delta.`{table_path}` (id bigint, _metadata string) using delta {by} tblproperties ({properties})")

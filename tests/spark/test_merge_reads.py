@@ -48,7 +48,6 @@ SOURCES = {
 }
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize("source", SOURCES)
 def test_two_merges_that_copy_a_row_to_each_other_do_not_swap_them(spark, table, overtaken, source):
     copies = [merge(table, SOURCES[source].format(table=table, of=of, to=3 - of)) for of in (1, 2)]
@@ -105,8 +104,7 @@ def test_an_update_depends_on_what_its_subqueries_read(spark, table, overtaken):
     assert rows(spark, table) == [(1, 20), (2, 20)]
 
 
-@pytest.mark.smoke
-@pytest.mark.parametrize("of", ["the table", "another table", "parquet"])
+@pytest.mark.parametrize("of", [pytest.param("the table", marks=pytest.mark.smoke), "another table", "parquet"])
 @pytest.mark.parametrize("now", ["", ", current_timestamp() at"], ids=["", "now"])
 def test_the_source_may_be_a_view_in_sql(spark, table, tmp_path, of, now):
     """Spark's optimizer lets go of the ids that a view gives to columns."""

@@ -394,7 +394,6 @@ def test_bad_input_is_refused_by_its_class_and_writes_nothing(spark, paths, case
     assert files(path) == before
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("value", "error_class"),
     [

@@ -11,7 +11,7 @@ from bayou.spark.dml.merge import write
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.bridge import Jvm
 
-FEW, SOME, MANY = 20, 200, 2_000
+FEW, SOME, MANY = 20, 200, 600
 
 
 def columns(count, first=0):
