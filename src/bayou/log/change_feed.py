@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import CorruptLogError, InvalidSchemaError, VersionNotFoundError
+from bayou.errors import CorruptLogError, VersionNotFoundError
 from bayou.log.change_checks import RangeCheck, SchemaMode
 from bayou.log.change_files import CHANGE_FILES, DELETE, FeedCommit, change_files
 from bayou.log.change_range import ChangeBounds, ChangeRange, resolve_range
@@ -26,6 +26,7 @@ from bayou.log.removed_file_facts import FACTS, with_file_facts
 from bayou.log.vectors import read_vectors
 from bayou.protocol.file_names import commit_path
 from bayou.protocol.read_compatibility import column_mapping_mode
+from bayou.protocol.reserved_names import check_feed_names
 from bayou.protocol.schema import StructField, StructType
 
 if TYPE_CHECKING:
@@ -239,18 +240,10 @@ def feed_schema(snapshot: Snapshot) -> StructType:
     """The columns of a change feed: a table's, and FEED_COLUMNS.
 
     Raises:
-        InvalidSchemaError: the table has columns of these names.
+        InvalidSchemaError: the table has columns of these names, or its files have.
     """
-    reserved = [each.name for each in FEED_COLUMNS if snapshot.schema.field(each.name) is not None]
-    if reserved:
-        raise InvalidSchemaError(
-            f"the table has columns that a change data feed adds: {', '.join(reserved)}",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            error_class="DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS",
-            sql_state="42711",
-            next_step="Rename or drop these columns.",
-        )
+    maps = column_mapping_mode(snapshot.metadata) != "none"
+    check_feed_names(snapshot.schema, snapshot.table_uri, version=snapshot.version, column_mapping=maps, enables_feed=True)
     return StructType((*snapshot.schema.fields, *FEED_COLUMNS))
 
 

@@ -92,6 +92,11 @@ class StagedActions:
         return not (self.removes or self.removed_files)
 
     @property
+    def touches_files(self) -> bool:
+        """Whether a file is added or removed."""
+        return bool(self.removes or self.adds or self.removed_files or self.changes)
+
+    @property
     def changes_no_data(self) -> bool:
         """Whether only files are moved about: no row is added or removed, and nothing else is set."""
         if self.protocol or self.metadata or self.domains or self.transactions:

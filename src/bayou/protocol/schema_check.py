@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidSchemaError
 from bayou.protocol.partition_values import decimal_type
+from bayou.protocol.reserved_names import check_feed_names
 from bayou.protocol.schema import ArrayType, MapType, StructType
 from bayou.protocol.stats import collated_fields
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 FORBIDDEN_CHARACTERS: Final = " ,;{}()\n\t="
 """What no column name may contain without column mapping: Parquet's own schema text uses these characters."""
-CHANGE_DATA_FEED_COLUMNS: Final = ("_change_type", "_commit_version", "_commit_timestamp")
-"""The columns that a change data feed adds to the table's."""
 INTERNAL_PREFIX: Final = "__delta_internal"
 """How the names of columns begin that readers add for themselves."""
 VOID_TYPES: Final = frozenset({"void", "null"})
@@ -119,12 +118,8 @@ def check_names(
     if internal:
         message = f"names that begin with {INTERNAL_PREFIX} are reserved, such as {internal[0]!r}"
         raise _invalid(message, table, version, "DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED", "42000", internal)
-    reserved = [name for name in schema.names if change_data_feed and name.lower() in CHANGE_DATA_FEED_COLUMNS]
-    if reserved:
-        message = f"the reserved columns [{', '.join(reserved)}] are those that the table's change data feed adds"
-        step = "rename or drop these columns, or set delta.enableChangeDataFeed to false."
-        error_class = "DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS" if enables_feed else "RESERVED_CDC_COLUMNS_ON_WRITE"
-        raise _invalid(message, table, version, error_class, "42711" if enables_feed else "42939", reserved, next_step=step)
+    if change_data_feed:
+        check_feed_names(schema, table, version=version, column_mapping=column_mapping, enables_feed=enables_feed)
     bad = [path for name, path in _names(schema) if any(character in FORBIDDEN_CHARACTERS for character in name)]
     if bad and not column_mapping:
         found = f"Found invalid character(s) among {FORBIDDEN_CHARACTERS!r} in the column names"

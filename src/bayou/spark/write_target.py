@@ -24,6 +24,7 @@ from bayou.protocol.identity_rules import refuse_explicit_values
 from bayou.protocol.mapping_rules import mapping_mode
 from bayou.protocol.partition_values import is_string_type
 from bayou.protocol.protocol_rules import merged, upgraded
+from bayou.protocol.reserved_names import check_takes_rows
 from bayou.protocol.schema import StructType, parse_schema, required_and_absent, schema_to_json
 from bayou.protocol.schema_check import check_names, check_schema
 from bayou.protocol.schema_merge import check_write, merge_schemas
@@ -323,6 +324,7 @@ def _checked(target: WriteTarget, given: StructType) -> WriteTarget:
     """The target with the rules for its rows; columns that the rows bring and must not, or lack and must not, are refused."""
     table = target.log.table_uri
     _refuse_no_columns(target)
+    check_takes_rows(target.schema, target.metadata, table, target.version)
     refuse_explicit_values(target.schema, given.names, table=table, version=target.version)
     for path in required_and_absent(target.schema, given):
         column = target.schema.field(path[0])

@@ -230,3 +230,13 @@ def test_a_table_with_columns_of_the_feed_has_no_feed():
     builder = table({**ID, "_Commit_Version": "long"})
     error = refused(builder, error=InvalidSchemaError)
     assert error.getErrorClass() == "DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS"
+
+
+def test_a_table_whose_files_have_columns_of_the_feed_has_no_feed_whatever_the_columns_are_called():
+    fields = (("id", "id"), ("kind", "_Commit_Version"))
+    schema = StructType(
+        tuple(StructField(name, "long", metadata={FIELD_ID: n, PHYSICAL_NAME: there}) for n, (name, there) in enumerate(fields))
+    )
+    error = refused(table(schema, configuration=MAPPED, protocol=PROTOCOL), error=InvalidSchemaError)
+    assert error.getErrorClass() == "DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS"
+    assert "dropped and added again" in str(error)

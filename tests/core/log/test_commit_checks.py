@@ -9,9 +9,11 @@ import pyarrow.compute as pc
 import pytest
 from tests.core.log.refused_commits import FIRST, SECOND, VECTORS, marked, refused, table
 
-from bayou.errors import InvalidCommitError, InvalidOptionError
-from bayou.protocol.actions import AddFile, RemoveFile, SetTransaction
-from bayou.testing.table_builder import add
+from bayou.errors import InvalidCommitError, InvalidOptionError, InvalidSchemaError
+from bayou.protocol.actions import AddFile, Protocol, RemoveFile, SetTransaction
+from bayou.protocol.schema import FIELD_ID, PHYSICAL_NAME, StructField, StructType
+from bayou.storage import MemoryStore
+from bayou.testing.table_builder import TableBuilder, add
 
 
 def test_a_path_is_added_once_and_removed_once_whatever_its_vectors():
@@ -46,6 +48,24 @@ def test_a_file_that_the_log_names_outside_of_the_table_gets_vectors_and_row_ids
         assert transaction.commit([marked(path, FIRST)]).version == 3
     given = replace(marked(path, FIRST), data_change=False, base_row_id=1)
     assert builder.log().transaction("ROW TRACKING BACKFILL").commit([given]).version == 4
+
+
+@pytest.mark.parametrize("name", ["_change_type", "_COMMIT_version", "_commit_timestamp"])
+def test_no_file_gets_into_a_table_whose_files_have_a_column_of_its_change_data_feed(name):
+    kind = StructField("kind", "string", metadata={FIELD_ID: 2, PHYSICAL_NAME: name})
+    schema = StructType((StructField("id", "long", metadata={FIELD_ID: 1, PHYSICAL_NAME: "id"}), kind))
+    mapped = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"}
+    builder = TableBuilder(store=MemoryStore()).create(schema, configuration=mapped, protocol=Protocol(2, 5)).commit(add("a"))
+    before = builder.log().snapshot().metadata
+    fed = replace(before, configuration={**mapped, "delta.enableChangeDataFeed": "true"})
+    with pytest.raises(InvalidSchemaError, match=f"kind, which is {name} in the files"):
+        builder.log().transaction("SET TBLPROPERTIES").commit([fed])
+    builder.commit({"metaData": fed.to_json()})
+    for action in (AddFile("b", {}, 1, 1), RemoveFile("a")):
+        with pytest.raises(InvalidSchemaError) as caught:
+            builder.log().transaction("WRITE").commit([action])
+        assert (caught.value.error_class, caught.value.columns) == ("RESERVED_CDC_COLUMNS_ON_WRITE", ("kind",))
+    assert builder.log().transaction("SET TBLPROPERTIES").commit([before]).version == 3
 
 
 LIMIT = 1 << 63

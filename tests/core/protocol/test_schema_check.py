@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import InvalidSchemaError
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
+from bayou.protocol.schema import PHYSICAL_NAME, ArrayType, MapType, StructField, StructType
 from bayou.protocol.schema_check import check_schema, is_supported, walk
 
 
@@ -103,6 +103,26 @@ def test_the_names_of_a_change_data_feed_are_reserved_only_where_there_is_one(na
     assert error.error_class == "RESERVED_CDC_COLUMNS_ON_WRITE"
     assert error.sql_state == "42939"
     assert error.columns == (name,)
+
+
+@pytest.mark.parametrize("name", ["_change_type", "_commit_version", "_Commit_Timestamp"])
+def test_the_names_of_a_change_data_feed_are_reserved_in_the_files_too(name):
+    schema = StructType((StructField("a", "long"), StructField("kind", "long", metadata={PHYSICAL_NAME: name})))
+    check_schema(schema, (), "/t", column_mapping=True)
+    error = refusal(schema, change_data_feed=True, column_mapping=True)
+    assert (error.error_class, error.columns) == ("RESERVED_CDC_COLUMNS_ON_WRITE", ("kind",))
+    assert f"kind, which is {name} in the files" in str(error)
+    assert "dropped and added again" in str(error)
+
+
+def test_a_column_that_only_its_schema_calls_like_one_of_the_feed_need_not_be_dropped():
+    mapped = StructType((StructField("_change_type", "long", metadata={PHYSICAL_NAME: "col-1"}),))
+    advice = {
+        maps: str(refusal(schema, change_data_feed=True, column_mapping=maps))
+        for schema, maps in ((mapped, True), (named("_change_type"), False))
+    }
+    assert "rename or drop these columns" in advice[True]
+    assert "renaming it leaves its name in the files" in advice[False]
 
 
 def test_a_nested_name_cannot_collide_with_the_change_data_feed():

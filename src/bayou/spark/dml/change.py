@@ -17,6 +17,7 @@ from bayou.plan.row_changes import FileTotals, RowChangePlan, Way, files_by_outc
 from bayou.protocol import properties
 from bayou.protocol.append_only import check_not_append_only
 from bayou.protocol.features import check_writable, writer_features
+from bayou.protocol.reserved_names import check_takes_rows
 from bayou.protocol.schema import parse_schema, schema_to_json
 from bayou.spark.change_rows import FATE, Fate
 from bayou.spark.char_columns import declared_chars, padded
@@ -344,6 +345,7 @@ def change_of(
     if values is not None and expressions.assignments is not None:
         expressions = replace(expressions, assignments=replace(expressions.assignments, values=values))
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
+    check_takes_rows(snapshot.schema, snapshot.metadata, snapshot.table_uri, snapshot.version)
     _check_columns(expressions, snapshot)
     check_not_append_only(snapshot.metadata, f"{operation} changes its rows", snapshot.table_uri, snapshot.version)
     condition = row_condition(application, snapshot, operation, expressions)

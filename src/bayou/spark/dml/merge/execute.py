@@ -11,6 +11,7 @@ from bayou.log.transaction import Transaction
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
 from bayou.protocol.append_only import check_not_append_only
 from bayou.protocol.features import check_writable
+from bayou.protocol.reserved_names import check_takes_rows
 from bayou.spark.committing import taking_back
 from bayou.spark.dml.commit import Stopwatch
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind, check_clauses
@@ -119,6 +120,7 @@ def _merge(request: MergeRequest, snapshot: Snapshot) -> Merge:
     """The MERGE with its source, which reads the table as it is in the snapshot where it reads it: its reads are the commit's."""
     target = request.target
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
+    check_takes_rows(snapshot.schema, snapshot.metadata, snapshot.table_uri, snapshot.version)
     reading = session_transaction(target.application, target.spark, target.log, snapshot, "MERGE", {}, settings=request.settings)
     with inside(reading):
         jvm, source = target.application.jvm, catalyst.plan_of(request.source)
