@@ -7,13 +7,17 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from tests.spark.changes import parquet_files
 
 import bayou
 from bayou import DeltaTable
-from bayou.errors import InvalidSchemaError
+from bayou.errors import InvalidSchemaError, UnsupportedFeatureError
 from bayou.protocol.file_names import commit_path
+from bayou.spark.application import Application
+from bayou.spark.jvm.session import java_session
+from bayou.spark.scan import Scan
 
 MAPPED = {"delta.columnMapping.mode": "name", "delta.minReaderVersion": "2", "delta.minWriterVersion": "5"}
 FEED = {"delta.enableChangeDataFeed": "true"}
@@ -98,3 +102,20 @@ def test_a_table_that_is_replaced_by_one_with_a_feed_takes_no_name_of_the_feed_o
             "'delta.columnMapping.mode' = 'name') as select id, 'b' kind from range(2)"
         )
     assert parquet_files(table_path) == files
+
+
+@pytest.mark.parametrize("column", ["_commit_version", "_COMMIT_VERSION"])
+@pytest.mark.parametrize("partitions", [[], ["kind"]], ids=["in the files", "in the log"])
+def test_no_scan_takes_a_constant_for_the_values_of_a_column(session, table_path, column, partitions):
+    bayou.write(session.sql(f"select id, 'a' `{column}` from range(3)"), table_path, partition_by=[column] if partitions else [])
+    table = DeltaTable.forPath(session, table_path)
+    table.setProperties(MAPPED)
+    table.renameColumn(column, "kind")
+    snapshot, application = bayou.open(table_path).snapshot(), Application.of(session)
+    fields, constants = snapshot.schema.fields, {"_commit_version": pa.array([7] * snapshot.num_files, pa.int64())}
+    scan = Scan(application, java_session(session), snapshot, fields, hidden=constants)
+    with pytest.raises(UnsupportedFeatureError, match="'kind' cannot be read") as caught:
+        scan.planned()
+    assert (caught.value.error_class, caught.value.table) == ("DELTA_OPERATION_NOT_ALLOWED", snapshot.table_uri)
+    if not partitions:
+        assert replace(scan, fields=fields[:1]).planned().columns == ["id"]

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.schema import StructField, StructType, parse_schema, schema_to_json
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.alignment import aligned
@@ -115,7 +116,8 @@ class Scan:
         """The scan as a logical plan, deletion vectors applied.
 
         Raises:
-            UnsupportedFeatureError: this Spark cannot read a type of the table.
+            UnsupportedFeatureError: this Spark cannot read a type of the table, or a column is called like one that is read beside
+                the table's.
         """
         names = [self._physical(f) for f in self.fields]
         if self.stored is None and must_be_grouped(self._table_fields(), self.application.jvm.spark_version):
@@ -232,6 +234,7 @@ class Scan:
         stored = self.stored or {}
         fields = [stored.get(f.name, f) for f in stored_fields(self._physical_fields())]
         partitions = self._partition_fields()
+        self._check_constants(*self._physical_fields(), *partitions)
         hidden = [StructField(name, _HIDDEN_TYPES[values.type]) for name, values in self.hidden.items()]
         hidden += [StructField(name, "binary") for name in self._vectors]
         relation = FileRelation(
@@ -245,6 +248,23 @@ class Scan:
             streaming=self.streaming,
         )
         return logical_relation(self.application.jvm, self.session, relation, native=self.application.native)
+
+    def _check_constants(self, *columns: StructField) -> None:
+        """Refuses a constant that is called like a column: Spark would give its values for those of the column."""
+        beside = {name.lower() for name in (*self.hidden, *self._vectors, *([] if self.metadata is None else [OUR_METADATA]))}
+        taken = next((each for each in columns if each.name.lower() in beside), None)
+        if taken is not None:
+            shown = next((each.name for each in self.snapshot.schema.fields if each.physical_name == taken.name), taken.name)
+            raise UnsupportedFeatureError(
+                f"The column {shown!r} cannot be read: it is {taken.name!r} in the files, and under that name bayou reads "
+                "something else beside the table's columns, whose values would come in its place.",
+                table=self.snapshot.table_uri,
+                version=self.snapshot.version,
+                error_class="DELTA_OPERATION_NOT_ALLOWED",
+                sql_state="0AKDC",
+                next_step="read the other columns, and add the column again under another name with the engine that wrote it.",
+                features=(f"columns that are called {taken.name}",),
+            )
 
     def _partition_fields(self) -> list[StructField]:
         table = self.snapshot.schema
