@@ -188,7 +188,9 @@ class _Reading:
                 self._starts_with_metadata = header.metadata is not None
             self._check.see(file.version, header)
             info = file.commit_info()
-            yield FeedCommit(file, info, self._times.given(file.version, info))
+            # As a stream of the changes has it: what a commit says of its time does not change when later ones say nothing.
+            own = None if info is None else info.in_commit_timestamp
+            yield FeedCommit(file, info, self._times.given(file.version, info) if own is None else own)
 
     def _files(self) -> Iterator[ActionFile]:
         wanted = range(self._versions.start, self._versions.end + 1)

@@ -163,6 +163,21 @@ def test_commits_have_their_times_in_order_and_in_commit_timestamps_count():
     assert at < end
 
 
+def test_a_commit_keeps_the_time_that_it_says_when_later_ones_say_none_read_as_a_stream_or_not():
+    since = {"delta.inCommitTimestampEnablementVersion": "2", "delta.inCommitTimestampEnablementTimestamp": "5000"}
+    enabled = {**FEED, "delta.enableInCommitTimestamps": "true", **since}
+    schema = {"id": "long", "day": "string"}
+    builder = recorded().commit(add("a"))
+    builder.commit(metadata(schema, configuration=enabled), info={"inCommitTimestamp": 5000})
+    builder.commit(add("b"), info={"inCommitTimestamp": 6000}).commit(metadata(schema, configuration=FEED)).commit(add("c"))
+    for version in range(6):
+        builder.store.set_modification_time(file_names.commit_path(version), 1000 * version + 7)
+    feed = builder.log().change_feed(ChangeBounds(starting_version=1))
+    assert feed.files["commit_timestamp"].to_pylist() == [1007, 6000, 5007]
+    source = stream(builder, startingVersion=1)
+    assert source.batch(None, source.latest_offset(None, source.limits)).files["commit_timestamp"].to_pylist() == [1007, 6000, 5007]
+
+
 def test_a_removed_file_without_its_facts_gets_them_from_the_action_that_added_it():
     builder = recorded(add("a", size=42, partitionValues={"day": "1"}), partition_by=["day"])
     source = stream(builder)
