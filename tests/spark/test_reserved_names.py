@@ -119,3 +119,87 @@ def test_no_scan_takes_a_constant_for_the_values_of_a_column(session, table_path
     assert (caught.value.error_class, caught.value.table) == ("DELTA_OPERATION_NOT_ALLOWED", snapshot.table_uri)
     if not partitions:
         assert replace(scan, fields=fields[:1]).planned().columns == ["id"]
+
+
+HIDDEN = ("__bayou_dv", "__bayou_is_change", "__bayou_image", "__bayou_fate", "__bayou_file", "__BAYOU_Metadata", "__bayou_row_id")
+VECTORS = {"delta.enableDeletionVectors": "true"}
+WRITES = {
+    "create": ({}, "create table {t} (id bigint, `{c}` string) using delta"),
+    "create with rows": ({}, "create or replace table {t} using delta as select id, 'a' `{c}` from range(2)"),
+    "add": ({}, "alter table {t} add columns (`{c}` string)"),
+    "rename": (MAPPED, "alter table {t} rename column kind to `{c}`"),
+    "evolve by a MERGE": (
+        {},
+        "merge with schema evolution into {t} using (select 9L id, 'a' `{c}`) s on {t}.id = s.id when not matched then insert *",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WRITES)
+def test_no_column_gets_a_name_of_bayous_own(session, table_path, way):
+    properties, statement = WRITES[way]
+    if "MERGE" in way and session.version < "4":
+        pytest.skip("Spark has WITH SCHEMA EVOLUTION from 4.0 on")
+    if way != "create":
+        bayou.write(session.sql("select id, 'a' kind from range(3)"), table_path, **properties)
+    files = parquet_files(table_path)
+    with pytest.raises(InvalidSchemaError) as caught:
+        session.sql(statement.format(t=f"delta.`{table_path}`", c="__bayou_dv"))
+    assert caught.value.error_class == "DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED"
+    assert parquet_files(table_path) == files
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"mode": "append", "mergeSchema": "true"}, {"mode": "overwrite", "overwriteSchema": "true"}]
+)
+def test_no_write_brings_a_column_of_bayous_own_names(session, table_path, options):
+    if options:
+        bayou.write(session.range(3), table_path)
+    with pytest.raises(InvalidSchemaError) as caught:
+        bayou.write(session.sql("select id, 'a' `__Bayou_fate` from range(3)"), table_path, **options)
+    assert caught.value.error_class == "DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED"
+
+
+def made_by_others(session, path, column, **properties):
+    """A table with a column that no table of bayou's gets, of which another writer has deleted a row."""
+    bayou.write(session.sql("select id, 'a' other from range(0, 3, 1, 1)"), path, **MAPPED, **properties)
+    DeltaTable.forPath(session, path).delete("id = 2")
+    log = bayou.open(path)
+    snapshot = log.snapshot()
+    schema = snapshot.metadata.schema_string.replace('"name":"other"', f'"name":"{column}"')
+    document = {"metaData": replace(snapshot.metadata, schema_string=schema).to_json()}
+    (Path(path) / commit_path(snapshot.version + 1)).write_text(json.dumps(document) + "\n")
+
+
+@pytest.mark.parametrize("column", HIDDEN)
+def test_rows_of_a_table_with_a_column_of_bayous_own_names_are_read_and_not_changed(session, table_path, column):
+    made_by_others(session, table_path, column, **VECTORS)
+    version = bayou.open(table_path).version()
+    assert sorted(map(tuple, bayou.read(session, table_path).collect())) == [(0, "a"), (1, "a")]
+    table = DeltaTable.forPath(session, table_path)
+    for change in (
+        lambda: table.update("id = 1", {f"`{column}`": "'z'"}),
+        lambda: table.delete("id = 1"),
+        lambda: table.merge(session.range(1).alias("s"), "s.id = 0").whenMatchedDelete().execute(),
+        lambda: bayou.write(session.sql(f"select 7L id, 'b' `{column}`"), table_path, mode="append"),
+        lambda: bayou.write(session.sql("select 7L id"), table_path, mode="append"),
+    ):
+        with pytest.raises((UnsupportedFeatureError, InvalidSchemaError), match=r"(?i)__bayou"):
+            change()
+    assert bayou.open(table_path).version() == version
+    table.setComment("read by others")
+    table.renameColumn(column, "other")
+    table.delete("id = 1")
+    assert bayou.read(session, table_path).collect() == [(0, "a")]
+
+
+def test_a_column_that_the_files_call_like_the_vectors_is_refused_where_it_would_be_read_as_one(session, table_path):
+    bayou.write(session.sql("select id, 'a' v from range(0, 3, 1, 1)"), table_path, **VECTORS)
+    table = DeltaTable.forPath(session, table_path)
+    table.delete("id = 2")
+    snapshot = bayou.open(table_path).snapshot()
+    schema = snapshot.metadata.schema_string.replace('"name":"v"', '"name":"__bayou_dv"')
+    document = {"metaData": replace(snapshot.metadata, schema_string=schema).to_json()}
+    (Path(table_path) / commit_path(2)).write_text(json.dumps(document) + "\n")
+    with pytest.raises(UnsupportedFeatureError, match="'__bayou_dv' cannot be read"):
+        bayou.read(session, table_path).collect()

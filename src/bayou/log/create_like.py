@@ -22,6 +22,7 @@ from bayou.protocol.identity_columns import with_high_water_mark
 from bayou.protocol.mapping_rules import fields_by_path
 from bayou.protocol.property_rules import allows_arbitrary, session_defaults, validated
 from bayou.protocol.protocol_rules import merged, protocol_for_table
+from bayou.protocol.reserved_names import check_internal_names
 from bayou.protocol.schema import StructType, schema_to_json
 from bayou.protocol.type_widening import without_type_changes
 
@@ -63,9 +64,11 @@ def like_actions(
 
     Raises:
         InvalidOptionError: a property cannot be set.
+        InvalidSchemaError: the other table has columns that no new table gets.
         UnsupportedFeatureError: the table would need what bayou does not do.
     """
     check_readable(source.protocol, source.table_uri, source.version)
+    check_internal_names(source.schema, table)
     free = allows_arbitrary(settings or {})
     copied = copied_properties(source)
     # The protocol is the other table's: a session's defaults of features and protocol versions are for tables without a model.

@@ -49,8 +49,14 @@ def is_under(path: Path, parent: Path) -> bool:
     return [name.lower() for name in path[: len(parent)]] == [name.lower() for name in parent]
 
 
-def check_new_names(schema: StructType, rules: TableRules, duplicates_class: str) -> None:
+def check_new_names(schema: StructType, rules: TableRules, duplicates_class: str, known: StructType) -> None:
     """`schema_check.check_names` with what is known of the table.
+
+    Args:
+        schema: the schema with the new names.
+        rules: the table.
+        duplicates_class: the subclass of DELTA_DUPLICATE_COLUMNS_FOUND that says where duplicates come from.
+        known: the table's schema before.
 
     Raises:
         InvalidSchemaError: a name is taken, reserved, or not possible.
@@ -62,6 +68,7 @@ def check_new_names(schema: StructType, rules: TableRules, duplicates_class: str
         column_mapping=rules.column_mapping,
         change_data_feed=rules.change_data_feed,
         duplicates_class=duplicates_class,
+        known=known,
     )
 
 

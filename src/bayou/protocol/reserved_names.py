@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import InvalidSchemaError, UnsupportedFeatureError
 from bayou.protocol import properties
 from bayou.protocol.read_compatibility import column_mapping_mode
 from bayou.protocol.schema import PHYSICAL_NAME
@@ -20,6 +20,39 @@ if TYPE_CHECKING:
 
 CHANGE_DATA_FEED_COLUMNS: Final = ("_change_type", "_commit_version", "_commit_timestamp")
 """The columns that a change data feed adds to the table's."""
+INTERNAL_PREFIXES: Final = ("__delta_internal", "__bayou")
+"""How the names of columns begin that readers and writers add for themselves: others, and bayou."""
+_OWN_PREFIX: Final = INTERNAL_PREFIXES[1]
+
+
+def check_internal_names(
+    schema: StructType, table: str | None, *, version: int | None = None, known: StructType | None = None
+) -> None:
+    """Refuses columns that are called as if a reader or a writer had added them for itself. Nested ones are nobody's.
+
+    Args:
+        schema: the schema.
+        table: the table's path or URI, for the error.
+        version: the table's version, for the error.
+        known: the table's schema before, whose columns are no new ones where they begin with bayou's own prefix: such a table of
+            another writer has to be changed for the column to go.
+
+    Raises:
+        InvalidSchemaError: there are such columns; `columns` has them.
+    """
+    found = [name for name in schema.names if name.lower().startswith(INTERNAL_PREFIXES)]
+    internal = [name for name in found if known is None or known.field(name) is None or not _is_own(name)]
+    if internal:
+        prefix = next(each for each in INTERNAL_PREFIXES if internal[0].lower().startswith(each))
+        raise InvalidSchemaError(
+            f"The schema is no table's: names that begin with {prefix} are reserved, such as {internal[0]!r}.",
+            next_step="give the column another name.",
+            table=table,
+            version=version,
+            error_class="DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED",
+            sql_state="42000",
+            columns=tuple(internal),
+        )
 
 
 def check_feed_names(
@@ -76,10 +109,43 @@ def check_takes_rows(schema: StructType, metadata: Metadata, table: str, version
 
     Raises:
         InvalidSchemaError: it has a change data feed, and columns that are called like those of the feed.
+        UnsupportedFeatureError: it has columns that are called like bayou's own, in the schema or in the files.
     """
+    check_no_own_names(schema, "changed", table, version)
     if properties.ENABLE_CHANGE_DATA_FEED.read(metadata.configuration):
         maps = column_mapping_mode(metadata) != "none"
         check_feed_names(schema, table, version=version, column_mapping=maps)
+
+
+def check_no_own_names(schema: StructType, what: str, table: str, version: int | None = None) -> None:
+    """Refuses a table of another writer with columns that bayou would take for its own.
+
+    Args:
+        schema: the table's schema.
+        what: what cannot be done with its rows, for the error.
+        table: its path or URI, for the error.
+        version: its version, for the error.
+
+    Raises:
+        UnsupportedFeatureError: it has such columns, in the schema or in the files; `features` says so.
+    """
+    own = next((each for each in schema.fields if _is_own(each.name) or _is_own(each.physical_name)), None)
+    if own is not None:
+        in_files = "" if _is_own(own.name) else f", which is {own.physical_name!r} in the files"
+        raise UnsupportedFeatureError(
+            f"The rows of the table cannot be {what}: it has the column {own.name!r}{in_files}, and bayou takes columns whose "
+            f"names begin with {_OWN_PREFIX} for those that it puts beside the table's.",
+            table=table,
+            version=version,
+            error_class="DELTA_OPERATION_NOT_ALLOWED",
+            sql_state="0AKDC",
+            next_step="drop the column, and add it again under another name, with the engine that wrote it.",
+            features=(f"columns whose names begin with {_OWN_PREFIX}",),
+        )
+
+
+def _is_own(name: str) -> bool:
+    return name.lower().startswith(_OWN_PREFIX)
 
 
 def _is_reserved(name: str) -> bool:

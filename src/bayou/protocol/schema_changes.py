@@ -77,7 +77,7 @@ def add_columns(schema: StructType, columns: Sequence[AddedColumn], rules: Table
     for column in columns:
         _refuse_added(column.field, rules)
         declared = edit_at(declared, column.parent, partial(_with_field, column=column, rules=rules), rules)
-    check_new_names(declared, rules, "ADDING_COLUMNS")
+    check_new_names(declared, rules, "ADDING_COLUMNS", schema)
     return to_stored(declared)
 
 
@@ -94,7 +94,7 @@ def rename_column(schema: StructType, path: Path, new_name: str, rules: TableRul
     struct, field = _struct_and_field(declared, path, rules, "renamed", "DELTA_UNSUPPORTED_RENAME_COLUMN")
     fields = [replace(each, name=new_name) if each is field else each for each in struct.fields]
     renamed = _with_struct(declared, path, fields, rules)
-    check_new_names(renamed, rules, "METADATA_UPDATE")
+    check_new_names(renamed, rules, "METADATA_UPDATE", schema)
     return to_stored(renamed)
 
 

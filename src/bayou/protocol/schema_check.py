@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidSchemaError
 from bayou.protocol.partition_values import decimal_type
-from bayou.protocol.reserved_names import check_feed_names
+from bayou.protocol.reserved_names import check_feed_names, check_internal_names
 from bayou.protocol.schema import ArrayType, MapType, StructType
 from bayou.protocol.stats import collated_fields
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 FORBIDDEN_CHARACTERS: Final = " ,;{}()\n\t="
 """What no column name may contain without column mapping: Parquet's own schema text uses these characters."""
-INTERNAL_PREFIX: Final = "__delta_internal"
-"""How the names of columns begin that readers add for themselves."""
 VOID_TYPES: Final = frozenset({"void", "null"})
 """The type of a column that holds nothing but NULL, under its two names in schemas."""
 
@@ -94,6 +92,7 @@ def check_names(
     change_data_feed: bool = False,
     duplicates_class: str = "METADATA_UPDATE",
     enables_feed: bool = False,
+    known: StructType | None = None,
 ) -> None:
     """Refuses names that are taken, reserved, or have characters that the files cannot have.
 
@@ -105,6 +104,7 @@ def check_names(
         change_data_feed: as for `check_schema`.
         duplicates_class: the subclass of DELTA_DUPLICATE_COLUMNS_FOUND that says where the duplicates come from.
         enables_feed: whether the table gets its change data feed with this schema.
+        known: the table's schema before, where it may have names that no new column gets.
 
     Raises:
         InvalidSchemaError: there is such a name; `columns` has them all.
@@ -114,10 +114,7 @@ def check_names(
         message = f"column names are not case-sensitive, and these are found more than once: {', '.join(twins)}"
         error_class = f"DELTA_DUPLICATE_COLUMNS_FOUND.{duplicates_class}"
         raise _invalid(message, table, version, error_class, "42711", twins)
-    internal = [name for name in schema.names if name.lower().startswith(INTERNAL_PREFIX)]
-    if internal:
-        message = f"names that begin with {INTERNAL_PREFIX} are reserved, such as {internal[0]!r}"
-        raise _invalid(message, table, version, "DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED", "42000", internal)
+    check_internal_names(schema, table, version=version, known=known)
     if change_data_feed:
         check_feed_names(schema, table, version=version, column_mapping=column_mapping, enables_feed=enables_feed)
     bad = [path for name, path in _names(schema) if any(character in FORBIDDEN_CHARACTERS for character in name)]

@@ -29,7 +29,7 @@ def replace_columns(schema: StructType, columns: StructType, rules: TableRules) 
         message = "REPLACE COLUMNS is not supported for a table with an identity column."
         raise rules.refusal(message, "DELTA_IDENTITY_COLUMNS_REPLACE_COLUMN_NOT_SUPPORTED", "429BQ")
     given = from_stored(columns)
-    check_new_names(given, rules, "REPLACING_COLUMNS")
+    check_new_names(given, rules, "REPLACING_COLUMNS", schema)
     check_types(given, rules.table, version=rules.version)
     replaced = _replaced_struct(from_stored(schema), given, (), rules)
     gone = [(name,) for name in schema.names if replaced.field(name) is None]

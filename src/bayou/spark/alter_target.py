@@ -254,7 +254,15 @@ def _check_schema(snapshot: Snapshot, metadata: Metadata, schema: StructType) ->
     feeds = properties.ENABLE_CHANGE_DATA_FEED.read(configuration)
     _check_names_are_there(schema, table_rules(snapshot))
     enables = feeds and not properties.ENABLE_CHANGE_DATA_FEED.read(snapshot.metadata.configuration)
-    check_names(schema, uri, version=version, column_mapping=maps, change_data_feed=feeds, enables_feed=enables)
+    check_names(
+        schema,
+        uri,
+        version=version,
+        column_mapping=maps,
+        change_data_feed=feeds,
+        enables_feed=enables,
+        known=snapshot.schema,
+    )
     if schema != snapshot.schema:
         check_types(schema, uri, version=version)
         check_void(schema, metadata.partition_columns, uri, version=version)

@@ -250,7 +250,10 @@ class Scan:
         return logical_relation(self.application.jvm, self.session, relation, native=self.application.native)
 
     def _check_constants(self, *columns: StructField) -> None:
-        """Refuses a constant that is called like a column: Spark would give its values for those of the column."""
+        """Refuses a constant that is called like a column: Spark would give its values for those of the column.
+
+        Which columns a query needs is not known yet: all of them are asked for.
+        """
         beside = {name.lower() for name in (*self.hidden, *self._vectors, *([] if self.metadata is None else [OUR_METADATA]))}
         taken = next((each for each in columns if each.name.lower() in beside), None)
         if taken is not None:
@@ -262,7 +265,7 @@ class Scan:
                 version=self.snapshot.version,
                 error_class="DELTA_OPERATION_NOT_ALLOWED",
                 sql_state="0AKDC",
-                next_step="read the other columns, and add the column again under another name with the engine that wrote it.",
+                next_step="drop the column, and add it again under another name, with the engine that wrote it.",
                 features=(f"columns that are called {taken.name}",),
             )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from bayou.protocol import properties
+from bayou.protocol.reserved_names import check_no_own_names
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.change_rows import BesideColumns
 from bayou.spark.jvm.session import java_session
@@ -40,8 +41,13 @@ def stored_rows(
         snapshot: the table's state.
         positions: the files.
         options: options for the file system.
+
+    Raises:
+        UnsupportedFeatureError: the table keeps ids, and has columns that are called like those in which they are read.
     """
     ids, fields = RowIdColumns.of(snapshot), readable_schema(snapshot.schema).fields
+    if ids is not None:
+        check_no_own_names(snapshot.schema, "told by their ids", snapshot.table_uri, snapshot.version)
     scan = Scan(
         application,
         java_session(spark),

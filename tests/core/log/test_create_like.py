@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import InvalidOptionError, InvalidSchemaError
 from bayou.log.create import first_actions
 from bayou.log.create_like import copied_properties, like_actions
 from bayou.protocol.actions import Metadata, Protocol
@@ -104,3 +104,10 @@ def test_notes_of_wider_types_numbers_that_were_given_and_marks_of_the_log_are_n
     assert fields[0].metadata["delta.identity.start"] == 1
     assert fields[1].metadata == {}
     assert "delta.rowTracking" not in {each.domain for each in made.domains}
+
+
+def test_no_table_is_made_like_one_with_a_column_of_bayous_own_names():
+    theirs = TableBuilder(store=MemoryStore()).create({"id": "long", "__bayou_dv": "string"}).log().snapshot()
+    with pytest.raises(InvalidSchemaError) as caught:
+        like_actions(theirs, {}, table="t2")
+    assert caught.value.error_class == "DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED"

@@ -19,6 +19,7 @@ from bayou.protocol.schema_changes import (
     rewrite_stats_columns,
 )
 from bayou.protocol.schema_paths import TableRules, type_at
+from bayou.protocol.schema_replace import replace_columns
 from bayou.protocol.stats import parse_column_list
 from bayou.protocol.type_widening import TYPE_CHANGES
 
@@ -107,6 +108,19 @@ def test_an_addition_obeys_what_the_table_enables():
     assert (
         refusal(add_columns, NESTED, [AddedColumn(field("_change_type"))], rules=fed).error_class == "RESERVED_CDC_COLUMNS_ON_WRITE"
     )
+
+
+def test_a_column_gets_no_name_of_bayous_own_and_loses_it_where_another_writer_gave_it():
+    theirs = StructType((field("a"), field("__bayou_dv")))
+    for refused in (
+        refusal(add_columns, NESTED, [AddedColumn(field("__Bayou_file"))]),
+        refusal(rename_column, theirs, ("a",), "__bayou_fate", rules=MAPPED),
+        refusal(replace_columns, theirs, StructType((field("a"), field("__bayou_new"))), rules=MAPPED),
+    ):
+        assert refused.error_class == "DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED"
+    assert add_columns(theirs, [AddedColumn(field("b"))], MAPPED).names == ("a", "__bayou_dv", "b")
+    assert rename_column(theirs, ("__bayou_dv",), "b", MAPPED).names == ("a", "b")
+    assert add_columns(NESTED, [AddedColumn(field("__bayou_dv"), ("s",))], PLAIN)
 
 
 def test_a_varchar_is_stored_as_a_string_with_its_declared_type():

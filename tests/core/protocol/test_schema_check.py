@@ -55,6 +55,7 @@ def test_a_schema_of_every_supported_type_is_taken():
         (struct(s=ArrayType(named("x", "y", "X"))), "DELTA_DUPLICATE_COLUMNS_FOUND.METADATA_UPDATE", ("s.element.x",)),
         (struct(m=MapType("long", named("b", "B"))), "DELTA_DUPLICATE_COLUMNS_FOUND.METADATA_UPDATE", ("m.value.b",)),
         (named("__Delta_internal_row_index"), "DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED", ("__Delta_internal_row_index",)),
+        (named("a", "__BAYOU_dv"), "DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED", ("__BAYOU_dv",)),
         (struct(a="long", t="interval day to second"), "DELTA_UNSUPPORTED_DATA_TYPES", ("t",)),
         (struct(a="decimal(39,0)", b=ArrayType("time(6)")), "DELTA_UNSUPPORTED_DATA_TYPES", ("a", "b.element")),
         (StructType((StructField("c", "string", metadata=COLLATED),)), UNSUPPORTED, ("c",)),
@@ -126,7 +127,7 @@ def test_a_column_that_only_its_schema_calls_like_one_of_the_feed_need_not_be_dr
 
 
 def test_a_nested_name_cannot_collide_with_the_change_data_feed():
-    check_schema(struct(s=named("_change_type", "__delta_internal_x")), (), "/t", change_data_feed=True)
+    check_schema(struct(s=named("_change_type", "__delta_internal_x", "__bayou_dv")), (), "/t", change_data_feed=True)
 
 
 def test_not_null_is_allowed_on_columns_and_in_structs():
