@@ -80,6 +80,17 @@ def test_a_range_in_which_ids_were_not_kept_is_refused(spark, table, table_path)
         bayou.read(spark, table_path, changes=(1, None), net=True)
 
 
+def test_rows_that_a_write_moves_have_other_ids_and_the_range_is_refused(spark, table, table_path):
+    moved = bayou.read(spark, table_path).repartition(1)
+    moved.write.format("delta").mode("overwrite").option("dataChange", "false").save(table_path)
+    version = bayou.open(table_path).version()
+    with pytest.raises(UnsupportedFeatureError, match=f"version {version} does not keep"):
+        bayou.read(spark, table_path, changes=(1, None), net=True)
+    table.update("id = 1", {"v": "7"})
+    kept, gone = changes(bayou.read(spark, table_path, changes=(version + 1, None), net=True))
+    assert (kept, gone) == ([(1, 0, "update_preimage", version + 1), (1, 7, "update_postimage", version + 1)], [])
+
+
 def test_files_that_have_other_names_for_the_columns_are_refused(spark, table_path):
     options = {"delta.enableRowTracking": "true", "delta.columnMapping.mode": "name"}
     spark.range(3).write.format("delta").options(**options).save(table_path)

@@ -145,6 +145,8 @@ def test_purging_keeps_row_ids_and_versions(spark, table_path):
     table.dropFeatureSupport("deletionVectors")
     assert ids_of(spark, table) == {key: value for key, value in before.items() if key not in (0, 5)}
     assert state(table).files(["default_row_commit_version"])["default_row_commit_version"].null_count == 0
+    tags = [entry.raw["tags"] for entry in bayou.open(table_path).history() if entry.operation == "REORG"]
+    assert [each["delta.rowTracking.preserved"] for each in tags] == ["true"]
 
 
 def test_a_change_data_feed_tells_of_no_row_that_is_written_again(spark, table_path):

@@ -101,6 +101,7 @@ class CommitLoop:
         rows: DeletedRows | None = None,
         dropped_features: Collection[str] = (),
         replaces_table: bool = False,
+        keeps_row_ids: bool = False,
     ) -> None:
         # The rules for rows are others than those for files that are removed and added.
         self._beside_rows, self._first_rows, self._rows = staged, rows, rows
@@ -115,6 +116,7 @@ class CommitLoop:
         self._reads = reads
         self._staged = staged
         self._new_files = new_files
+        self._keeps_row_ids = keeps_row_ids or not staged.moves_rows_without_ids
         self._provenance = provenance
         self._clock = clock
         self._txn = txn
@@ -240,7 +242,7 @@ class CommitLoop:
             return tags
         after = staged.metadata or before
         if all(properties.ENABLE_ROW_TRACKING.read(each.configuration) for each in (before, after)):
-            tags[PRESERVED_TAG] = "true"  # what would not preserve them is refused
+            tags[PRESERVED_TAG] = "true" if self._keeps_row_ids else "false"
         return tags | metadata_tags(before, after)
 
     def _put(self, version: int, data: bytes) -> bool:

@@ -104,6 +104,11 @@ class StagedActions:
         return not (self.removes_data or any(each.data_change for each in self.adds))
 
     @property
+    def moves_rows_without_ids(self) -> bool:
+        """Whether rows come in new files that do not say which ids they had; whether the files hold them is not in the log."""
+        return any(not each.data_change and each.base_row_id is None for each in self.adds)
+
+    @property
     def removes_data(self) -> bool:
         """Whether rows leave the table."""
         many = self.removed_files is not None and self.removed_files.data_change

@@ -290,6 +290,7 @@ class Transaction:
         metrics: Mapping[str, object] | None = None,
         new_files: bool = False,
         may_be_empty: bool = False,
+        keeps_row_ids: bool = False,
     ) -> Committed | Unchanged:
         """Put the staged actions, and these, into the log as one version.
 
@@ -301,6 +302,8 @@ class Transaction:
                 so and said all the same, checksums are wrong; where it is so and not said, large tables have none until the
                 next checkpoint.
             may_be_empty: whether a version is made without an action, too.
+            keeps_row_ids: whether new files of rows that only move (`dataChange` = false) hold the ids of these rows, in the
+                columns that the table names for it. Where it is not said the commit notes that the rows have got other ids.
 
         Returns:
             The version that was made; or that nothing was, where there is nothing to commit or `txn` was committed before.
@@ -312,7 +315,9 @@ class Transaction:
             UnsupportedFeatureError: the actions' own metadata ask for what bayou does not do.
             TransactionStateError: the transaction is over.
         """
-        outcome = self.try_commit(actions, metrics=metrics, new_files=new_files, may_be_empty=may_be_empty)
+        outcome = self.try_commit(
+            actions, metrics=metrics, new_files=new_files, may_be_empty=may_be_empty, keeps_row_ids=keeps_row_ids
+        )
         if isinstance(outcome, (Committed, Unchanged)):
             return outcome
         raise outcome.error
@@ -324,6 +329,7 @@ class Transaction:
         metrics: Mapping[str, object] | None = None,
         new_files: bool = False,
         may_be_empty: bool = False,
+        keeps_row_ids: bool = False,
     ) -> CommitOutcome:
         """Like `commit`, with conflicts and unknown outcomes as values."""
         self._check_open()
@@ -334,7 +340,7 @@ class Transaction:
             return Unchanged(self.read_version, "replayed")
         loop = None
         try:
-            loop = self._loop(actions, new_files=new_files, may_be_empty=may_be_empty)
+            loop = self._loop(actions, new_files=new_files, may_be_empty=may_be_empty, keeps_row_ids=keeps_row_ids)
             outcome = None if loop is None else loop.run(self._max_attempts, metrics)
         except BaseException:
             if loop is None or loop.is_abandoned:
@@ -354,7 +360,7 @@ class Transaction:
                 self._on_commit(outcome.version)
         return outcome
 
-    def _loop(self, actions: Iterable[Action], *, new_files: bool, may_be_empty: bool) -> CommitLoop | None:
+    def _loop(self, actions: Iterable[Action], *, new_files: bool, may_be_empty: bool, keeps_row_ids: bool) -> CommitLoop | None:
         """The attempts to come; None where there is nothing to commit."""
         rows = self._rows
         staged = StagedActions.of([*self._own_transaction(), *self._staged, *actions], self.log.table_uri, self._removed)
@@ -372,6 +378,7 @@ class Transaction:
             rows=rows,
             dropped_features=self._dropped_features,
             replaces_table=self._replaces_table,
+            keeps_row_ids=keeps_row_ids,
         )
         check_vectors(staged, self.snapshot, self._described)
         return loop

@@ -40,6 +40,7 @@ def commit_new_files(
     *,
     head: Sequence[HeadAction] = (),
     spares: Callable[[DeltaError], bool] = lambda _: False,
+    keeps_row_ids: bool = False,
 ) -> Committed | Unchanged:
     """Commits new files, or takes back what was made where nothing was committed.
 
@@ -53,6 +54,7 @@ def commit_new_files(
         take_back: deletes the files, and what else was made for the commit.
         head: the actions beside the files, where what was written does not make them others.
         spares: whether what was made is still of use after an error that says that it was not committed.
+        keeps_row_ids: whether files of rows that only move hold the ids of these rows (see `Transaction.commit`).
 
     Raises:
         ConcurrentModificationError: another commit excludes this one.
@@ -62,7 +64,9 @@ def commit_new_files(
         phase("committing")
         transaction.log.store.sync(added.relative_paths)
     try:
-        outcome = transaction.commit([*(added.head or head), *added.actions], metrics=metrics, new_files=True)
+        outcome = transaction.commit(
+            [*(added.head or head), *added.actions], metrics=metrics, new_files=True, keeps_row_ids=keeps_row_ids
+        )
     except BaseException as error:
         is_out = isinstance(error, DeltaError) and not isinstance(error, StorageError) and not spares(error)
         if is_out or transaction.is_abandoned:

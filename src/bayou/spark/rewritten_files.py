@@ -134,7 +134,7 @@ def rewrite_files(target: AlterTarget, snapshot: Snapshot, positions: pa.Array, 
             transaction.remove_files(old, data_change=False)
             metrics = rewriting.metrics(Rewritten.of(old, added))
         head = () if rewriting.into is None else rewriting.into.head
-        commit_new_files(transaction, added, metrics, take_back, head=head)
+        commit_new_files(transaction, added, metrics, take_back, head=head, keeps_row_ids=True)  # beside says in which columns
 
 
 def same_table(target: AlterTarget, snapshot: Snapshot) -> WriteTarget:

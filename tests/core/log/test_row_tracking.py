@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from bayou.errors import CorruptLogError, InvalidCommitError
 from bayou.log.columns import ADD_SCHEMA, actions_table
+from bayou.log.row_ids_kept import first_without_ids
 from bayou.log.row_tracking import (
     DOMAIN,
     NO_ROW_ID,
@@ -22,7 +24,10 @@ from bayou.log.row_tracking import (
     with_row_ids,
 )
 from bayou.log.staged import StagedActions
-from bayou.protocol.actions import AddFile, DomainMetadata, Metadata, Protocol
+from bayou.protocol.actions import AddFile, DomainMetadata, Metadata, Protocol, RemoveFile
+from bayou.protocol.file_names import commit_path
+from bayou.storage import MemoryStore
+from bayou.testing.table_builder import TableBuilder
 
 TRACKING = Protocol(1, 7, None, ("rowTracking", "domainMetadata"))
 
@@ -196,3 +201,27 @@ def test_a_table_that_keeps_ids_gets_names_for_its_hidden_columns():
 
 def test_other_tables_get_none():
     assert with_materialised_columns({"note": "x"}) == {"note": "x"}
+
+
+def tag_of(builder, *actions, **said):
+    """What the commit of some actions says of ids."""
+    version = builder.log().transaction("WRITE").commit(actions, **said).version
+    line = json.loads(builder.store.read(commit_path(version)).splitlines()[0])
+    return line["commitInfo"]["tags"]["delta.rowTracking.preserved"]
+
+
+def test_a_commit_that_moves_rows_into_files_without_ids_says_that_they_were_not_kept():
+    tracking = {
+        "delta.enableRowTracking": "true",
+        "delta.rowTracking.materializedRowIdColumnName": "i",
+        "delta.rowTracking.materializedRowCommitVersionColumnName": "v",
+    }
+    builder = TableBuilder(store=MemoryStore()).create({"id": "long"}, configuration=tracking, protocol=TRACKING)
+    assert tag_of(builder, add("a", 3)) == "true"
+    assert tag_of(builder, RemoveFile("a", data_change=False), replace(add("b", 3), data_change=False)) == "false"
+    assert tag_of(builder, RemoveFile("b"), add("c", 3)) == "true"
+    assert tag_of(builder, replace(add("c", 3, base=6), data_change=False)) == "true"
+    moved = replace(add("d", 3), data_change=False)
+    assert tag_of(builder, RemoveFile("c", data_change=False), moved, keeps_row_ids=True) == "true"
+    assert first_without_ids(builder.log(), range(1, 6)) == 2
+    assert first_without_ids(builder.log(), range(3, 6)) is None
