@@ -109,11 +109,13 @@ def part(start, end=5):
 
 
 @pytest.mark.smoke
-def test_rows_come_from_change_files_from_plain_files_and_from_differences_of_vectors(spark, table_path):
+@pytest.mark.parametrize("vectorised", ["true", "false"])
+def test_rows_come_from_change_files_from_plain_files_and_from_differences_of_vectors(session, table_path, vectorised):
+    session.conf.set("spark.sql.parquet.enableVectorizedReader", vectorised)
     story(table_path)
-    assert seen(bayou.read(spark, table_path, changes=(0, None))) == sorted(STORY)
-    assert seen(bayou.read(spark, table_path, changes=(2, 4))) == part(2, 4)
-    assert [seen(bayou.read(spark, table_path, changes=(each, each))) for each in range(6)] == [
+    assert seen(bayou.read(session, table_path, changes=(0, None))) == sorted(STORY)
+    assert seen(bayou.read(session, table_path, changes=(2, 4))) == part(2, 4)
+    assert [seen(bayou.read(session, table_path, changes=(each, each))) for each in range(6)] == [
         part(each, each) for each in range(6)
     ]
 
@@ -267,21 +269,23 @@ def test_the_feed_of_any_range_leads_from_the_version_before_it_to_its_last_one(
         assert min(after.values()) >= 0
 
 
-def test_long_vectors_are_compared_row_by_row(spark, table_path):
+@pytest.mark.parametrize("vectorised", ["true", "false"])
+def test_long_vectors_are_compared_row_by_row(session, table_path, vectorised):
     """Beyond a million rows a vector travels in another form."""
+    session.conf.set("spark.sql.parquet.enableVectorizedReader", vectorised)
     count = 1_300_000
     builder = table(table_path, {"id": "long"})
     values = pa.table({"id": pa.array(range(count), pa.int64())})
     first = file_of(table_path, "a.parquet", values, **without_rows([5, 1_250_000]))
     second = file_of(table_path, "a.parquet", values, **without_rows([1_250_000, 1_299_999, 4096, 4095]))
     builder.commit(first).commit(gone(first), second)
-    assert seen(bayou.read(spark, table_path, changes=(2, 2))) == [
+    assert seen(bayou.read(session, table_path, changes=(2, 2))) == [
         (5, "insert", 2),
         (4095, "delete", 2),
         (4096, "delete", 2),
         (1_299_999, "delete", 2),
     ]
-    assert bayou.read(spark, table_path, changes=(1, 1)).count() == count - 2
+    assert bayou.read(session, table_path, changes=(1, 1)).count() == count - 2
 
 
 def partitioned(path, **configuration):

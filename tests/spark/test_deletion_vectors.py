@@ -19,7 +19,7 @@ import bayou
 from bayou.protocol import deletion_vector
 from bayou.protocol.roaring import Bitmap
 from bayou.spark import deletion_vectors
-from bayou.spark.deletion_vectors import BLOCKS, VECTOR, encode, positions, row_is_live, to_arrow
+from bayou.spark.deletion_vectors import BYTES, VECTOR, encode, positions, row_is_live, to_arrow, together
 from bayou.spark.jvm import bulk
 from bayou.spark.jvm.bridge import Jvm
 from bayou.testing.table_builder import TableBuilder, remove
@@ -117,22 +117,24 @@ def test_a_sparse_vector_of_a_large_file(spark, table_path, vectorised):
     builder.commit(numbers(table_path, "flat.parquet", range(count, count + 10), **without_rows([3])))
     builder.commit(numbers(table_path, "plain.parquet", [-1]))
     assert encode(Bitmap.from_positions(deleted)).blocks is not None
-    session = bayou.enable(spark.newSession())
-    session.conf.set("spark.sql.parquet.enableVectorizedReader", vectorised)
-    frame = bayou.read(session, table_path)
+    frame = bayou.read(row_session(spark, "spark.sql.parquet.enableVectorizedReader", vectorised), table_path)
     assert frame.where("id is not null").count() == count + 11 - len(deleted) - 1
     near = sorted({i + d for i in [*deleted, count + 3] for d in (-1, 0, 1)} - {-1})
     expected = [i for i in near if i not in {*deleted, count + 3} and i < count + 10]
     assert ids(frame.where(F.col("id").isin(near))) == expected
 
 
+@pytest.mark.parametrize("vectorised", ["true", "false"])
 @pytest.mark.parametrize("encoding", ["flat", "sparse"])
-def test_the_condition_on_rows_leaves_room_for_a_query_in_the_code_that_java_compiles(spark, table_path, monkeypatch, encoding):
+def test_the_condition_on_rows_leaves_room_for_a_query_in_the_code_that_java_compiles(
+    spark, table_path, monkeypatch, encoding, vectorised
+):
     """Java interprets a method of more than 8,000 bytes: each row would take a hundred times as long."""
     if encoding == "sparse":
         monkeypatch.setattr(deletion_vectors, "_SPARSE_FROM_ROWS", 0)
     TableBuilder(table_path).create().commit(numbers(table_path, "a.parquet", range(1000), **without_rows([999])))
-    frame = bayou.read(spark, table_path).where("id is not null")
+    session = row_session(spark, "spark.sql.parquet.enableVectorizedReader", vectorised)
+    frame = bayou.read(session, table_path).where("id is not null")
     plan = frame._jdf.queryExecution().executedPlan()
     code = Jvm.of(spark).module("org.apache.spark.sql.execution.debug.package").codegenString(plan)
     sizes = [int(size) for size in re.findall(r"maxMethodCodeSize:(\d+)", code)]
@@ -141,17 +143,98 @@ def test_the_condition_on_rows_leaves_room_for_a_query_in_the_code_that_java_com
     assert max(sizes) < 3_000
 
 
-def live_rows(spark, vectors, count):
+def row_session(spark, setting, value):
+    """A session whose settings make Spark read row by row."""
+    session = bayou.enable(spark.newSession())
+    session.conf.set(setting, value)
+    return session
+
+
+ROW_BY_ROW = {
+    "reader": ("spark.sql.parquet.enableVectorizedReader", "false"),
+    "generated code": ("spark.sql.codegen.wholeStage", "false"),
+    "columns": ("spark.sql.codegen.maxFields", "5"),
+}
+
+
+def scanned_types(frame):
+    """The types of the columns that Spark's scan of files gives."""
+    leaf = frame._jdf.queryExecution().executedPlan().collectLeaves().apply(0)
+    assert "Scan" in leaf.getClass().getSimpleName()
+    output = leaf.output()
+    return [output.apply(number).dataType().typeName() for number in range(output.size())]
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("encoding", ["flat", "sparse", "both"])
+@pytest.mark.parametrize("reason", ROW_BY_ROW)
+def test_where_spark_makes_a_row_of_each_row_the_bytes_of_vectors_are_not_copied_into_it(
+    spark, table_path, monkeypatch, reason, encoding
+):
+    if encoding != "flat":
+        monkeypatch.setattr(deletion_vectors, "_SPARSE_FROM_ROWS", 0)
+        monkeypatch.setattr(deletion_vectors, "_SPARSE_BELOW", 2 if encoding == "sparse" else 0.3)
+    deleted = {"a": [0, 7, 999], "b": [], "c": range(0, 1000, 2), "d": range(1000), "e": [500, 4095, 4096, 8999]}
+    builder = TableBuilder(table_path).create()
+    live = []
+    for number, (name, rows) in enumerate(deleted.items()):
+        values = range(number * 10_000, number * 10_000 + (9000 if name == "e" else 1000))
+        builder.commit(numbers(table_path, f"{name}.parquet", values, **(without_rows(rows) if rows else {})))
+        live += [value for row, value in enumerate(values) if row not in set(rows)]
+    frame = bayou.read(row_session(spark, *ROW_BY_ROW[reason]), table_path)
+    assert ids(frame) == live
+    assert ids(frame.where("id > 20000 and id < 40000 or id = 5")) == [i for i in live if 20_000 < i < 40_000 or i == 5]
+    assert frame.count() == len(live)
+    assert "binary" not in scanned_types(frame)
+    assert "binary" in scanned_types(bayou.read(spark, table_path))
+
+
+@pytest.mark.smoke
+def test_the_rows_of_a_wide_table_are_read_without_the_bytes_of_vectors_in_each(spark, table_path):
+    names = [f"c{number}" for number in range(120)]
+    builder = TableBuilder(table_path).create(dict.fromkeys(names, "long"))
+    for number in range(2):
+        rows = pa.table(dict.fromkeys(names, pa.array(range(number * 10, number * 10 + 10), pa.int64())))
+        builder.commit(file_of(table_path, f"{number}.parquet", rows, **without_rows([number])))
+    live = [i for i in range(20) if i not in (0, 11)]
+    frame = spark.read.format("delta").load(table_path)
+    assert [row[119] for row in sorted(frame.collect())] == live
+    assert ids(frame.select("c119")) == live
+    assert "binary" not in scanned_types(frame)
+
+
+def test_a_plan_shows_nothing_of_the_vectors_that_it_carries(spark, table_path):
+    builder = TableBuilder(table_path).create()
+    for number in range(20):
+        values = range(number * 10_000, number * 10_000 + 10_000)
+        builder.commit(numbers(table_path, f"{number}.parquet", values, **without_rows(range(0, 10_000, 3))))
+    frame = bayou.read(row_session(spark, *ROW_BY_ROW["reader"]), table_path).where("id > 3")
+    execution = frame._jdf.queryExecution()
+    assert "__bayou_dv_bytes" not in execution.toString()
+    assert len(execution.toString()) < 6_000
+    assert len(execution.executedPlan().treeString()) < 2_000
+
+
+def test_vectors_of_too_many_bytes_for_one_condition_stay_with_their_files(spark, table_path, monkeypatch):
+    monkeypatch.setattr(deletion_vectors, "_MOST_TOGETHER_BYTES", 10)
+    TableBuilder(table_path).create().commit(numbers(table_path, "a.parquet", range(1000), **without_rows([999])))
+    frame = bayou.read(row_session(spark, *ROW_BY_ROW["reader"]), table_path)
+    assert ids(frame) == list(range(999))
+    assert "binary" in scanned_types(frame)
+
+
+def live_rows(spark, columns, given, count):
     """The row numbers that the condition leaves, for each vector, by Spark itself and without a file."""
-    columns = to_arrow(vectors)
     condition = row_is_live(columns, "number")
     found = []
-    for number in range(len(vectors)):
+    for number in range(len(columns[VECTOR])):
         rows = spark.range(count).toDF("number")
-        for name in (VECTOR, BLOCKS):
-            if name in columns:
-                value = columns[name][number].as_py()
-                rows = rows.withColumn(name, F.lit(None if value is None else bytearray(value)).cast("binary"))
+        for name, values in columns.items():
+            value = values[number].as_py()
+            kind = "binary" if pa.types.is_binary(values.type) else "bigint" if pa.types.is_int64(values.type) else "int"
+            rows = rows.withColumn(name, F.lit(bytearray(value) if isinstance(value, bytes) else value).cast(kind))
+        if given is not None:
+            rows = rows.withColumn(BYTES, F.array(F.lit(bytearray(given))))
         found.append(ids(rows.where(condition)))
     return found
 
@@ -175,7 +258,9 @@ def test_both_encodings_leave_the_rows_that_are_not_deleted(spark, deleted, spar
     assert [set(positions(bitmap).tolist()) for bitmap in bitmaps] == deleted
     assert all((vector is None) == (not rows) for vector, rows in zip(vectors, deleted, strict=True))
     expected = [[i for i in range(13_500) if i not in rows] for rows in deleted]
-    assert live_rows(spark, vectors, 13_500) == expected
+    columns = to_arrow(vectors)
+    assert live_rows(spark, columns, None, 13_500) == expected
+    assert live_rows(spark, *together(columns), 13_500) == expected
 
 
 @given(rows=st.sets(st.integers(0, 1 << 34), max_size=50), run=st.tuples(st.integers(0, 1 << 33), st.integers(0, 200_000)))

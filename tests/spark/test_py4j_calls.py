@@ -67,6 +67,17 @@ def test_the_number_of_calls_is_the_same_for_few_files_and_for_many(spark, tmp_p
     assert few == many
 
 
+def test_vectors_that_a_condition_carries_cost_the_same_number_of_calls(spark, tmp_path):
+    session = bayou.enable(spark.newSession())
+    session.conf.set("spark.sql.parquet.enableVectorizedReader", "false")
+    for count in (FEW, MANY):
+        vectors_log(str(tmp_path / str(count)), count)
+    for count in (FEW, MANY):  # what is looked up once, for the JVM or for a snapshot, is not to be counted
+        calls_of(session, str(tmp_path / str(count)), "plan")
+    few, many = (min(calls_of(session, str(tmp_path / str(count)), "plan") for _ in range(3)) for count in (FEW, MANY))
+    assert few == many
+
+
 def test_a_partition_filter_costs_the_same_number_of_calls(spark, tmp_path):
     for count in (FEW, MANY):
         partitioned_log(str(tmp_path / str(count)), count)

@@ -73,11 +73,14 @@ def test_a_query_takes_up_the_work_where_it_was_stopped(spark, table_path, check
     assert ids(read(spark, out)) == [1, 2, 3, 4]
 
 
-def test_rows_deleted_by_a_vector_are_not_in_the_stream(spark, table_path, checkpoint, out):
+@pytest.mark.parametrize("vectorised", ["true", "false"])
+def test_rows_deleted_by_a_vector_are_not_in_the_stream(spark, table_path, checkpoint, out, vectorised):
+    session = bayou.enable(spark.newSession())
+    session.conf.set("spark.sql.parquet.enableVectorizedReader", vectorised)
     TableBuilder(table_path).create(protocol=Protocol(3, 7, ("deletionVectors",), ("deletionVectors",))).commit(
         numbers(table_path, "0.parquet", [1, 2, 3], **without_rows([1]))
     )
-    run(stream(spark, table_path), checkpoint, out)
+    run(stream(session, table_path), checkpoint, out)
     assert ids(read(spark, out)) == [1, 3]
 
 

@@ -86,10 +86,13 @@ def test_only_the_columns_that_a_query_uses_are_read_of_each_group(spark, table_
     assert "id#" not in plan
 
 
-def test_deletion_vectors_apply_to_files_of_the_narrow_type(spark, table_path):
+@pytest.mark.parametrize("vectorised", ["true", "false"])
+def test_deletion_vectors_apply_to_files_of_the_narrow_type(spark, table_path, vectorised):
+    session = bayou.enable(spark.newSession())
+    session.conf.set("spark.sql.parquet.enableVectorizedReader", vectorised)
     old, new = pa.array([9], pa.int8()), pa.array([Decimal("1.5")], pa.decimal128(4, 1))
     widened_table(table_path, old, new, "byte", "decimal(4,1)", **without_rows([0]))
-    assert [row.id for row in bayou.read(spark, table_path).collect()] == [2]
+    assert [row.id for row in bayou.read(session, table_path).collect()] == [2]
 
 
 @pytest.mark.smoke

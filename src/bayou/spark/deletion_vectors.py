@@ -14,6 +14,10 @@ What a condition is made of counts for every row that is read, and it has to sta
 
 The driver holds the vectors of the files that a query reads, and a task carries those of its own files: below
 `spark.rpc.message.maxSize` (128 MB) that is 900 million rows of flat vectors in one task.
+
+Where Spark makes a row of each row that it reads, it copies all constants of the file into it, each time. There the vectors of all
+files are one array of bytes in the condition itself, and the constants of a file say where its own begin (`together`). A task
+carries all of them then, which is why this is not the way for every scan.
 """
 
 from __future__ import annotations
@@ -23,13 +27,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from bayou.protocol.roaring import Bitmap
 
 VECTOR = "__bayou_dv"
 BLOCKS = "__bayou_dv_blocks"
+"""The constants of a file: the bytes, or where they begin in `BYTES`, from 1 on."""
+BYTES = "__bayou_dv_bytes"
+"""What stands in a condition for the bytes of all files: an array with one element."""
+_INDEX = "__bayou_dv_index"
+"""The number of that element. With a plain 0 Spark would look it up while it plans, and EXPLAIN print it in hexadecimal."""
+_ROWS = "__bayou_dv_rows"
+"""How many rows of a file its vector says something of: behind its end are the bytes of other files."""
+_MOST_TOGETHER_BYTES = 64 << 20
+"""What all tasks of a scan may carry of all its files: a task reads it anew, and several run in one executor."""
 BLOCK_ROWS = 4096
+_FLAT_BITS = 7
 _GROUP_ROWS = 64
 _GROUPS_IN_BYTE = 4
 _BITS_BYTES = BLOCK_ROWS // _GROUP_ROWS // _GROUPS_IN_BYTE
@@ -42,30 +57,44 @@ _SPARSE_BELOW = 0.005
 """The share of deleted rows under which a block's search is cheaper than the flat vector's size."""
 
 
-def _bit(constant: str, position: str, bit: str) -> str:
-    """A bit of a byte, 0 behind the last byte."""
-    byte = f"ascii(cast(substring({constant}, cast({position} as int) + 1, 1) as string))"
-    return f"shiftright({byte}, cast({bit} as int)) & 1"
+@dataclass(frozen=True, slots=True)
+class _Bytes:
+    """Some bytes of a file, as SQL.
+
+    Attributes:
+        within: the array that they are in.
+        start: where they begin there, from 1 on.
+    """
+
+    within: str
+    start: str
+
+    def text(self, position: str, count: str) -> str:
+        """Some of them, as text; fewer behind the last one."""
+        return f"cast(substring({self.within}, {position} + {self.start}, {count}) as string)"
+
+    def bit(self, position: str, bit: str) -> str:
+        """A bit of one of them, 0 behind the last one."""
+        return f"shiftright(ascii({self.text(f'cast({position} as int)', '1')}), cast({bit} as int)) & 1"
+
+    def number(self, position: str, digits: int) -> str:
+        return f"cast({self.text(position, str(digits))} as int)"
 
 
-def _number(position: str, digits: int) -> str:
-    return f"cast(cast(substring({BLOCKS}, {position} + 1, {digits}) as string) as int)"
+def _flat_condition(row: str, vector: _Bytes) -> str:
+    return f"{vector.bit(f'{row} div {_FLAT_BITS}', f'{row} % {_FLAT_BITS}')} = 0"
 
 
-def _flat_condition(row: str) -> str:
-    return f"{_bit(VECTOR, f'{row} div 7', f'{row} % 7')} = 0"
-
-
-def _sparse_condition(row: str) -> str:
+def _sparse_condition(row: str, vector: _Bytes, blocks: _Bytes) -> str:
     # Shifts and masks are a tenth of the code of divisions, which look for zeros and overflows.
     record = f"cast(shiftright({row}, {_log2(BLOCK_ROWS)}) as int) * {_RECORD_BYTES}"
     group = f"(shiftright({row}, {_log2(_GROUP_ROWS)}) & {BLOCK_ROWS // _GROUP_ROWS - 1})"
     byte = f"cast(shiftright({group}, {_log2(_GROUPS_IN_BYTE)}) as int)"
-    is_clean = f"{_bit(BLOCKS, f'{record} + {byte}', f'{group} & {_GROUPS_IN_BYTE - 1}')} = 0"
-    start = _number(f"{record} + {_BITS_BYTES}", _START_DIGITS)
-    length = _number(f"{record} + {_BITS_BYTES + _START_DIGITS}", _LENGTH_DIGITS)
+    is_clean = f"{blocks.bit(f'{record} + {byte}', f'{group} & {_GROUPS_IN_BYTE - 1}')} = 0"
+    start = blocks.number(f"{record} + {_BITS_BYTES}", _START_DIGITS)
+    length = blocks.number(f"{record} + {_BITS_BYTES + _START_DIGITS}", _LENGTH_DIGITS)
     pair = f"concat(chr({group}), chr({row} & {_GROUP_ROWS - 1} | {_GROUP_ROWS}))"
-    return f"{is_clean} or instr(cast(substring({VECTOR}, {start} + 1, {length}) as string), {pair}) = 0"
+    return f"{is_clean} or instr({vector.text(start, length)}, {pair}) = 0"
 
 
 def _log2(power: int) -> int:
@@ -112,8 +141,8 @@ def positions(bitmap: Bitmap) -> np.ndarray:
 
 
 def _flat(rows: np.ndarray, last: int) -> bytes:
-    bits = np.zeros((last // 7 + 1, 8), np.uint8)
-    bits[rows // 7, rows % 7] = 1
+    bits = np.zeros((last // _FLAT_BITS + 1, 8), np.uint8)
+    bits[rows // _FLAT_BITS, rows % _FLAT_BITS] = 1
     return np.packbits(bits, axis=1, bitorder="little").tobytes()
 
 
@@ -142,12 +171,43 @@ def to_arrow(vectors: list[EncodedVector | None]) -> dict[str, pa.Array]:
     return columns
 
 
+def together(columns: dict[str, pa.Array]) -> tuple[dict[str, pa.Array], bytes] | None:
+    """The constant columns of some files without the bytes in them, and the bytes of all files; None where these are too many.
+
+    Args:
+        columns: the constants, as `to_arrow` gives them.
+
+    Returns:
+        Numbers in the place of the bytes, for the same conditions, and what `BYTES` stands for in these.
+    """
+    if sum(int(pc.sum(pc.binary_length(values)).as_py() or 0) for values in columns.values()) > _MOST_TOGETHER_BYTES:
+        return None
+    found, every, size = {}, [], 0
+    sizes = {name: pc.fill_null(pc.binary_length(values), 0).to_numpy() for name, values in columns.items()}
+    for name, values in columns.items():
+        starts = size + 1 + np.cumsum(sizes[name]) - sizes[name]
+        found[name] = pa.array(starts, pa.int32(), mask=values.is_null().to_numpy(zero_copy_only=False))
+        every += [each for each in values.to_pylist() if each is not None]
+        size += int(sizes[name].sum())
+    rows = sizes[VECTOR].astype(np.int64) * _FLAT_BITS
+    if BLOCKS in columns:
+        rows = np.where(sizes[BLOCKS] > 0, sizes[BLOCKS].astype(np.int64) // _RECORD_BYTES * BLOCK_ROWS, rows)
+    found |= {_INDEX: pa.array(np.zeros(len(rows), np.int32)), _ROWS: pa.array(rows)}
+    return found, b"".join(every)
+
+
 def row_is_live(columns: dict[str, pa.Array], row: str) -> str:
     """The condition under which a row is not deleted, as SQL over the constant columns and the row's number in its file."""
-    is_live = _flat_condition(row)
+    if _INDEX in columns:
+        within, is_behind = f"{BYTES}[{_INDEX}]", f"{row} >= {_ROWS}"
+        vector, blocks = _Bytes(within, VECTOR), _Bytes(within, BLOCKS)
+    else:
+        is_behind = f"{VECTOR} is null"
+        vector, blocks = _Bytes(VECTOR, "1"), _Bytes(BLOCKS, "1")
+    is_live = _flat_condition(row, vector)
     if BLOCKS in columns:
-        is_live = f"case when {BLOCKS} is null then {is_live} else {_sparse_condition(row)} end"
-    return f"{VECTOR} is null or {is_live}"
+        is_live = f"case when {BLOCKS} is null then {is_live} else {_sparse_condition(row, vector, blocks)} end"
+    return f"{is_behind} or {is_live}"
 
 
 def row_is_marked(columns: dict[str, pa.Array], row: str) -> str:

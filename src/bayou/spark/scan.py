@@ -19,7 +19,9 @@ import pyarrow.compute as pc
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.schema import StructField, StructType, parse_schema, schema_to_json
 from bayou.protocol.sql_text import quoted_name
+from bayou.spark import deletion_vectors
 from bayou.spark.alignment import aligned
+from bayou.spark.deletion_vectors import BYTES
 from bayou.spark.directories import FileGroups, PartitionColumn, ScanFiles, group_files, list_directories, uris
 from bayou.spark.expressions import by_physical_name, from_catalyst
 from bayou.spark.file_source import FileSource, SnapshotFiles
@@ -29,6 +31,7 @@ from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.relation import FileRelation, dataset, logical_relation
+from bayou.spark.jvm.row_reading import reads_batches, with_bytes
 from bayou.spark.types import contains_void, physical_field, sql_type, stored_fields, stored_type
 
 if TYPE_CHECKING:
@@ -143,7 +146,8 @@ class Scan:
         facts = self._name_of_facts(relation)
         frame = dataset(jvm, self.session, relation)
         if self._vectors:
-            frame = frame.where(self._source.row_condition(self._vectors, f"{facts}.row_index"))
+            condition, carried = self._source.row_condition(self._vectors, f"{facts}.row_index"), self._located[1]
+            frame = frame.where(condition if carried is None else with_bytes(jvm, self.session, condition, BYTES, carried))
         read = ((self._expression(f), quoted_name(f.name)) for f in self._physical_fields())
         projection = [name if expression == name else f"{expression} as {name}" for expression, name in read]
         projection += [quoted_name(name) for name in self.hidden]
@@ -217,7 +221,21 @@ class Scan:
     @cached_property
     def _vectors(self) -> dict[str, pa.Array]:
         """The deletion vectors of the chosen files as constants; empty where no file has one."""
-        return self._source.vectors(self.positions, self.options)
+        return self._located[0]
+
+    @cached_property
+    def _located(self) -> tuple[dict[str, pa.Array], bytes | None]:
+        """These constants, and the bytes that the condition on rows has to carry; None where the constants are the bytes.
+
+        Spark may read fewer columns in the end than it is asked here about. Both ways give the same rows.
+        """
+        vectors = self._source.vectors(self.positions, self.options)
+        if not vectors:
+            return {}, None
+        read = {f.name: f for f in (*self._stored_fields(), *self._partition_fields(), *self._hidden_fields(vectors))}
+        if reads_batches(self.application.jvm, self.session, schema_to_json(StructType(tuple(read.values())))):
+            return vectors, None
+        return deletion_vectors.together(vectors) or (vectors, None)
 
     @cached_property
     def _source(self) -> FileSource:
@@ -231,16 +249,12 @@ class Scan:
         return read_footers(self.application.jvm, files, self.options)
 
     def _relation(self) -> JavaObject:
-        stored = self.stored or {}
-        fields = [stored.get(f.name, f) for f in stored_fields(self._physical_fields())]
-        partitions = self._partition_fields()
+        partitions, hidden = self._partition_fields(), self._hidden_fields(self._vectors)
         self._check_constants(*self._physical_fields(), *partitions)
-        hidden = [StructField(name, _HIDDEN_TYPES[values.type]) for name, values in self.hidden.items()]
-        hidden += [StructField(name, "binary") for name in self._vectors]
         relation = FileRelation(
             key=self._key(),
             root=self.snapshot.table_uri,
-            columns=schema_to_json(StructType(tuple(fields))),
+            columns=schema_to_json(StructType(tuple(self._stored_fields()))),
             partitions=schema_to_json(StructType((*partitions, *hidden))),
             size=int(pc.sum(self._files(["size"])["size"]).as_py() or 0),
             options={**self.options, **_READ_OPTIONS, **(_BY_FIELD_ID if self._by_id else {})},
@@ -268,6 +282,13 @@ class Scan:
                 next_step="drop the column, and add it again under another name, with the engine that wrote it.",
                 features=(f"columns that are called {taken.name}",),
             )
+
+    def _stored_fields(self) -> list[StructField]:
+        stored = self.stored or {}
+        return [stored.get(f.name, f) for f in stored_fields(self._physical_fields())]
+
+    def _hidden_fields(self, vectors: Mapping[str, pa.Array]) -> list[StructField]:
+        return [StructField(name, _HIDDEN_TYPES[values.type]) for name, values in (*self.hidden.items(), *vectors.items())]
 
     def _partition_fields(self) -> list[StructField]:
         table = self.snapshot.schema
