@@ -203,3 +203,22 @@ def test_a_column_that_the_files_call_like_the_vectors_is_refused_where_it_would
     (Path(table_path) / commit_path(2)).write_text(json.dumps(document) + "\n")
     with pytest.raises(UnsupportedFeatureError, match="'__bayou_dv' cannot be read"):
         bayou.read(session, table_path).collect()
+
+
+@pytest.mark.parametrize("way", ["statement", "write", "another type later"])
+def test_a_table_that_had_a_feed_gets_no_column_that_its_files_hold_as_another_one(session, table_path, way):
+    bayou.write(session.sql("select id, 'a' v from range(0, 3, 1, 1)"), table_path, **FEED)
+    table = DeltaTable.forPath(session, table_path)
+    table.update("id = 1", {"v": "'z'"})
+    table.setProperties({"delta.enableChangeDataFeed": "false"})
+    if way == "another type later":
+        table.addColumns("_change_type void")
+    rows = session.sql("select 7L id, 1 _change_type")
+    with pytest.raises(InvalidSchemaError) as caught:
+        table.addColumns("_change_type int") if way == "statement" else bayou.write(
+            rows, table_path, mode="append", mergeSchema="true"
+        )
+    assert caught.value.error_class == "DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED"
+    if way == "statement":
+        table.addColumns("_change_type string")
+    assert sorted(row.v for row in bayou.read(session, table_path).collect()) == ["a", "a", "z"]

@@ -23,6 +23,10 @@ CHANGE_DATA_FEED_COLUMNS: Final = ("_change_type", "_commit_version", "_commit_t
 INTERNAL_PREFIXES: Final = ("__delta_internal", "__bayou")
 """How the names of columns begin that readers and writers add for themselves: others, and bayou."""
 _OWN_PREFIX: Final = INTERNAL_PREFIXES[1]
+_WRITTEN: Final = CHANGE_DATA_FEED_COLUMNS[0]
+"""The one of them that is in files; in data files it is NULL."""
+_WRITTEN_TYPE: Final = "string"
+_VOID_TYPES: Final = ("void", "null")
 
 
 def check_internal_names(
@@ -94,6 +98,37 @@ def check_feed_names(
         sql_state="42711" if enables_feed else "42939",
         columns=tuple(each.name for each in reserved),
     )
+
+
+def check_leftover_names(schema: StructType, known: StructType, table: str | None, *, version: int | None = None) -> None:
+    """Refuses a new column that the files may have already, as another one: those of a table that had a change data feed once.
+
+    Where rows were changed with the feed on, data files have a text column `_change_type` of nothing but NULL. A column of that
+    name and of another type could not be read of them.
+
+    Args:
+        schema: the schema after the change, with its names in the files.
+        known: the schema before.
+        table: the table's path or URI, for the error.
+        version: the table's version, for the error.
+
+    Raises:
+        InvalidSchemaError: there is such a column.
+    """
+    stored = {each.physical_name.lower() for each in known.fields if each.type not in _VOID_TYPES}  # a renamed column is no new one
+    for column in schema.fields:
+        is_new = column.physical_name.lower() not in stored
+        if is_new and column.physical_name.lower() == _WRITTEN and column.type not in (_WRITTEN_TYPE, *_VOID_TYPES):
+            raise InvalidSchemaError(
+                f"A new column cannot be called {column.name!r} where it is no STRING: data files that were written while the "
+                "table had a change data feed hold a text column of that name.",
+                next_step="give the column another name, or the type STRING.",
+                table=table,
+                version=version,
+                error_class="DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED",
+                sql_state="42000",
+                columns=(column.name,),
+            )
 
 
 def check_takes_rows(schema: StructType, metadata: Metadata, table: str, version: int | None = None) -> None:

@@ -17,6 +17,7 @@ from bayou.protocol.column_mapping import mapped_columns
 from bayou.protocol.features import check_writable
 from bayou.protocol.mapping_rules import fields_by_path, mapping_mode, shown_path
 from bayou.protocol.protocol_rules import upgraded
+from bayou.protocol.reserved_names import check_leftover_names
 from bayou.protocol.schema import StructType, schema_to_json
 from bayou.protocol.schema_check import check_names, check_partition_columns, check_types, check_void
 from bayou.protocol.schema_paths import TableRules
@@ -264,6 +265,7 @@ def _check_schema(snapshot: Snapshot, metadata: Metadata, schema: StructType) ->
         known=snapshot.schema,
     )
     if schema != snapshot.schema:
+        check_leftover_names(schema, snapshot.schema, uri, version=version)
         check_types(schema, uri, version=version)
         check_void(schema, metadata.partition_columns, uri, version=version)
         check_partition_columns(schema, metadata.partition_columns, uri, version=version)

@@ -24,7 +24,7 @@ from bayou.protocol.identity_rules import refuse_explicit_values
 from bayou.protocol.mapping_rules import mapping_mode
 from bayou.protocol.partition_values import is_string_type
 from bayou.protocol.protocol_rules import merged, upgraded
-from bayou.protocol.reserved_names import check_takes_rows
+from bayou.protocol.reserved_names import check_leftover_names, check_takes_rows
 from bayou.protocol.schema import StructType, parse_schema, required_and_absent, schema_to_json
 from bayou.protocol.schema_check import check_names, check_schema
 from bayou.protocol.schema_merge import check_write, merge_schemas
@@ -265,6 +265,8 @@ def changed(
         table=uri,
         version=version,
     )
+    if not replacing:
+        check_leftover_names(mapped.schema, snapshot.schema, uri, version=version)
     metadata = replace(
         snapshot.metadata,
         schema_string=schema_to_json(mapped.schema),
