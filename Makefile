@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SHARED ?= ../shared
 # Which environments `make matrix` runs; scripts/matrix.py knows more.
-SPARK ?= 3.5 4.0 oracle
+SPARK ?= 3.5 4.0-shortest oracle
 # How many processes share the tests, each with a Spark session of its own.
 export JOBS ?= 2
 # Further arguments for pytest: make test ARGS="-k history -x"

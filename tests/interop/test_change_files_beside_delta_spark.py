@@ -62,7 +62,7 @@ def row_ids(delta_spark, path):
     )
 
 
-@pytest.mark.parametrize("case", sampled(CASES, 6), ids="-".join)
+@pytest.mark.parametrize("case", sampled(CASES, 11), ids="-".join)
 def test_delta_spark_finds_the_same_changes_and_row_ids(delta_spark, spark, made, tmp_path, case):
     name, kind, way = case
     theirs, ours = made.copies(tmp_path, kind, way)

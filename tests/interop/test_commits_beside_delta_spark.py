@@ -219,7 +219,7 @@ def table_at(path, level):
 LEVELS = ["Serializable", "WriteSerializable"]
 
 
-@pytest.mark.parametrize("case", sampled(list(itertools.product(WINNERS, LEVELS)), 3), ids="-".join)
+@pytest.mark.parametrize("case", sampled(list(itertools.product(WINNERS, LEVELS)), 5), ids="-".join)
 def test_the_matrix_when_delta_spark_wins(delta_spark, tmp_path, case):
     winner, level = case
     for operation, outcomes in OUTCOMES.items():
@@ -270,7 +270,7 @@ def rewrite(log, path, *, data_change):
         transaction.commit()
 
 
-@pytest.mark.parametrize("case", sampled(list(itertools.product(OUR_COMMITS, LEVELS)), 3), ids="-".join)
+@pytest.mark.parametrize("case", sampled(list(itertools.product(OUR_COMMITS, LEVELS)), 5), ids="-".join)
 def test_the_matrix_when_we_win(delta_spark, tmp_path, case):
     winner, level = case
     for where, outcomes in THEIR_OUTCOMES.items():

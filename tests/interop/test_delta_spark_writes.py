@@ -119,7 +119,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("table", sampled(TABLES, 2))
+@pytest.mark.parametrize("table", sampled(TABLES, 3))
 def test_we_read_what_delta_spark_wrote_at_each_version(spark, delta_spark, table_path, table):
     delta_spark.sql(*(statement.replace("{path}", table_path) for statement in TABLES[table]))
     latest = bayou.open(table_path).version()

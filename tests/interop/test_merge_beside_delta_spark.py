@@ -74,7 +74,7 @@ def made(delta_spark, tmp_path_factory):
 KINDS = [("partitioned", "files"), ("partitioned", "vectors"), ("plain", "files")]
 
 
-@pytest.mark.parametrize("case", sampled([(name, *kind) for name in STATEMENTS for kind in KINDS], 8), ids="-".join)
+@pytest.mark.parametrize("case", sampled([(name, *kind) for name in STATEMENTS for kind in KINDS], 13), ids="-".join)
 def test_both_make_the_same_rows_and_count_the_same(delta_spark, spark, made, tmp_path, case):
     name, kind, way = case
     theirs, ours = made.copies(tmp_path, kind, way)

@@ -112,7 +112,7 @@ def test_a_merge_makes_the_same_changes_and_keeps_the_same_ids(delta_spark, spar
     assert written[1] or not written[0]
 
 
-@pytest.mark.parametrize("case", sampled(REPLACED, 14), ids="-".join)
+@pytest.mark.parametrize("case", sampled(REPLACED, 23), ids="-".join)
 def test_an_overwrite_of_a_part_makes_the_same_changes_and_keeps_the_same_ids(delta_spark, spark, made, tmp_path, case):
     name, kind, way = case
     theirs, ours = made.copies(tmp_path, kind, way)

@@ -169,7 +169,7 @@ def differences(theirs, ours, at=()):
         yield at, theirs, ours
 
 
-@pytest.mark.parametrize("story", sampled(STORIES, every=14))
+@pytest.mark.parametrize("story", sampled(STORIES, every=23))
 def test_the_commits_of_a_story_say_what_delta_sparks_say(delta_spark, spark, tmp_path, story):
     theirs, ours = str(tmp_path / "theirs"), str(tmp_path / "ours")
     steps = STORIES[story]

@@ -70,7 +70,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", sampled(CASES, 8), ids="-".join)
+@pytest.mark.parametrize("case", sampled(CASES, 13), ids="-".join)
 def test_both_change_the_same_rows_and_count_the_same(delta_spark, spark, made, tmp_path, case):
     name, kind, way = case
     theirs, ours = made.copies(tmp_path, kind, way)
