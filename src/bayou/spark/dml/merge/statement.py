@@ -148,16 +148,8 @@ def _refuse_doubtful(target: Target, statement: JavaObject) -> None:
     for clause in catalyst.clauses_of(jvm, statement):
         for key in () if clause.pairs is None else clause.pairs.keys:
             if _is_doubtful(snapshot, str(key.name())):
-                raise UnsupportedFeatureError(
-                    f"The new value of {key.sql()} is a struct, or its column has a default, and the statement's text cannot be "
-                    "resolved by itself.",
-                    table=snapshot.table_uri,
-                    version=snapshot.version,
-                    error_class="DELTA_OPERATION_NOT_ALLOWED",
-                    sql_state="0AKDC",
-                    features=["structs with parameters"],
-                    next_step="give the two tables aliases and no parameters, or use DeltaTable.merge.",
-                )
+                told = f"The new value of {key.sql()} is a struct, or its column has a default"
+                raise _unresolvable(snapshot, told, "structs with parameters")
 
 
 def _refuse_evolution(target: Target, statement: JavaObject, parsed: JavaObject | None) -> None:
@@ -169,16 +161,20 @@ def _refuse_evolution(target: Target, statement: JavaObject, parsed: JavaObject 
     source = parse_schema(statement.sourceTable().schema().json())
     new = [field.name for field in source.fields if snapshot.schema.field(field.name) is None]
     if new:
-        raise UnsupportedFeatureError(
-            f"The source has columns that the table would get, {', '.join(new)}, and the statement's text cannot be resolved by "
-            "itself.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            error_class="DELTA_OPERATION_NOT_ALLOWED",
-            sql_state="0AKDC",
-            features=["schema evolution with parameters"],
-            next_step="give the two tables aliases and no parameters, or use DeltaTable.merge.",
-        )
+        told = f"The source has columns that the table would get, {', '.join(new)}"
+        raise _unresolvable(snapshot, told, "schema evolution with parameters")
+
+
+def _unresolvable(snapshot: Snapshot, told: str, feature: str) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(
+        f"{told}, and the statement's text cannot be resolved by itself.",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        error_class="DELTA_OPERATION_NOT_ALLOWED",
+        sql_state="0AKDC",
+        features=[feature],
+        next_step="give the two tables aliases and no parameters, or use DeltaTable.merge.",
+    )
 
 
 def _is_doubtful(snapshot: Snapshot, name: str) -> bool:
