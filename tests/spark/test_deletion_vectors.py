@@ -129,7 +129,7 @@ def test_a_sparse_vector_of_a_large_file(spark, table_path, vectorised):
 def test_the_condition_on_rows_leaves_room_for_a_query_in_the_code_that_java_compiles(
     spark, table_path, monkeypatch, encoding, vectorised
 ):
-    """Java interprets a method of more than 8,000 bytes: each row would take a hundred times as long."""
+    """Java interprets a method of more than 8,000 bytes: each row would take many times as long."""
     if encoding == "sparse":
         monkeypatch.setattr(deletion_vectors, "_SPARSE_FROM_ROWS", 0)
     TableBuilder(table_path).create().commit(numbers(table_path, "a.parquet", range(1000), **without_rows([999])))

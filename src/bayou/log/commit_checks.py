@@ -14,14 +14,12 @@ import pyarrow.compute as pc
 from bayou.errors import InvalidCommitError
 from bayou.log.commit_protocol_checks import check_features, check_metadata, check_protocol
 from bayou.log.commit_vector_checks import check_vector_statistics
-from bayou.protocol import properties
 from bayou.protocol.actions import AddCDCFile, AddFile, Metadata, RemoveFile
 from bayou.protocol.append_only import check_not_append_only
 from bayou.protocol.features import check_writable
 from bayou.protocol.file_names import CHANGES_FOLDER, LOG_FOLDER
 from bayou.protocol.paths import canonical
-from bayou.protocol.read_compatibility import column_mapping_mode
-from bayou.protocol.reserved_names import check_feed_names
+from bayou.protocol.reserved_names import check_feed_of
 from bayou.protocol.schema import parse_schema
 
 if TYPE_CHECKING:
@@ -78,7 +76,7 @@ def check_staged(
         # What makes a table append-only is the last that removes rows, where it puts another one in its place.
         check_not_append_only(base.metadata or metadata, "the commit removes rows", table, version)
     if staged.metadata is not None or staged.touches_files:
-        _check_column_names(metadata, table, version)
+        check_feed_of(metadata, table, version)
     _check_numbers(staged, table)
     _check_unique(staged, table)
     check_features(staged, protocol, metadata, table, version)
@@ -86,12 +84,6 @@ def check_staged(
     _check_changes(staged.changes, table)
     for add in staged.adds:
         check_vector_statistics(add, table)
-
-
-def _check_column_names(metadata: Metadata, table: str, version: int | None) -> None:
-    if properties.ENABLE_CHANGE_DATA_FEED.read(metadata.configuration):  # the schemas of others need not be read for it
-        maps = column_mapping_mode(metadata) != "none"
-        check_feed_names(parse_schema(metadata.schema_string), table, version=version, column_mapping=maps)
 
 
 def _check_numbers(staged: StagedActions, table: str) -> None:

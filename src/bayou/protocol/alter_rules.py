@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from bayou.protocol.char_varchar import bounded_length, type_text
 from bayou.protocol.partition_values import decimal_type
-from bayou.protocol.schema import DataType, StructField, StructType, UserDefinedType
-from bayou.protocol.schema_check import VOID_TYPES, check_names, walk
+from bayou.protocol.schema import VOID_TYPES, DataType, StructField, StructType, UserDefinedType
+from bayou.protocol.schema_check import check_names, walk
 from bayou.protocol.schema_paths import Path, TableRules, dotted
 from bayou.protocol.type_widening import is_widening, record_type_changes
 

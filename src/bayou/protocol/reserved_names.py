@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from bayou.errors import InvalidSchemaError, UnsupportedFeatureError
 from bayou.protocol import properties
 from bayou.protocol.read_compatibility import column_mapping_mode
-from bayou.protocol.schema import PHYSICAL_NAME
+from bayou.protocol.schema import PHYSICAL_NAME, VOID_TYPES, parse_schema
 
 if TYPE_CHECKING:
     from bayou.protocol.actions import Metadata
@@ -26,7 +26,6 @@ _OWN_PREFIX: Final = INTERNAL_PREFIXES[1]
 _WRITTEN: Final = CHANGE_DATA_FEED_COLUMNS[0]
 """The one of them that is in files; in data files it is NULL."""
 _WRITTEN_TYPE: Final = "string"
-_VOID_TYPES: Final = ("void", "null")
 
 
 def check_internal_names(
@@ -115,10 +114,10 @@ def check_leftover_names(schema: StructType, known: StructType, table: str | Non
     Raises:
         InvalidSchemaError: there is such a column.
     """
-    stored = {each.physical_name.lower() for each in known.fields if each.type not in _VOID_TYPES}  # a renamed column is no new one
+    stored = {each.physical_name.lower() for each in known.fields if each.type not in VOID_TYPES}  # a renamed column is no new one
     for column in schema.fields:
         is_new = column.physical_name.lower() not in stored
-        if is_new and column.physical_name.lower() == _WRITTEN and column.type not in (_WRITTEN_TYPE, *_VOID_TYPES):
+        if is_new and column.physical_name.lower() == _WRITTEN and column.type not in (_WRITTEN_TYPE, *VOID_TYPES):
             raise InvalidSchemaError(
                 f"A new column cannot be called {column.name!r} where it is no STRING: data files that were written while the "
                 "table had a change data feed hold a text column of that name.",
@@ -147,9 +146,24 @@ def check_takes_rows(schema: StructType, metadata: Metadata, table: str, version
         UnsupportedFeatureError: it has columns that are called like bayou's own, in the schema or in the files.
     """
     check_no_own_names(schema, "changed", table, version)
+    check_feed_of(metadata, table, version, schema=schema)
+
+
+def check_feed_of(metadata: Metadata, table: str, version: int | None = None, *, schema: StructType | None = None) -> None:
+    """`check_feed_names` for a table that has a change data feed; of another one not even the schema is read.
+
+    Args:
+        metadata: the table's metadata.
+        table: its path or URI, for the error.
+        version: its version, for the error.
+        schema: its schema; that in the metadata where None.
+
+    Raises:
+        InvalidSchemaError: it has a feed, and columns that are called like those of the feed.
+    """
     if properties.ENABLE_CHANGE_DATA_FEED.read(metadata.configuration):
-        maps = column_mapping_mode(metadata) != "none"
-        check_feed_names(schema, table, version=version, column_mapping=maps)
+        schema = parse_schema(metadata.schema_string) if schema is None else schema
+        check_feed_names(schema, table, version=version, column_mapping=column_mapping_mode(metadata) != "none")
 
 
 def check_no_own_names(schema: StructType, what: str, table: str, version: int | None = None) -> None:

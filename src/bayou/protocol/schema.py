@@ -6,12 +6,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from bayou.errors import InvalidSchemaError
 
 PHYSICAL_NAME = "delta.columnMapping.physicalName"
 FIELD_ID = "delta.columnMapping.id"
+VOID_TYPES: Final = frozenset({"void", "null"})
+"""The type of a column that holds nothing but NULL, under its two names in schemas."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from bayou.errors import InvalidSchemaError
 from bayou.protocol.partition_values import decimal_type
 from bayou.protocol.reserved_names import check_feed_names, check_internal_names
-from bayou.protocol.schema import ArrayType, MapType, StructType
+from bayou.protocol.schema import VOID_TYPES, ArrayType, MapType, StructType
 from bayou.protocol.stats import collated_fields
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 FORBIDDEN_CHARACTERS: Final = " ,;{}()\n\t="
 """What no column name may contain without column mapping: Parquet's own schema text uses these characters."""
-VOID_TYPES: Final = frozenset({"void", "null"})
-"""The type of a column that holds nothing but NULL, under its two names in schemas."""
 
 _NUMBERS: Final = frozenset({"byte", "short", "integer", "long", "float", "double"})
 _TIMES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})

@@ -15,8 +15,8 @@ from bayou.errors import SchemaMismatchError
 from bayou.protocol.char_varchar import type_text
 from bayou.protocol.column_defaults import DEFAULT_KEYS
 from bayou.protocol.partition_values import decimal_type
-from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
-from bayou.protocol.schema_check import VOID_TYPES, check_names
+from bayou.protocol.schema import VOID_TYPES, ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.schema_check import check_names
 from bayou.protocol.type_widening import Widening, is_widening, record_type_changes
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidOptionError
 from bayou.protocol import instants, partition_values, properties
-from bayou.protocol.schema import ArrayType, MapType, StructField, all_fields, leaves
+from bayou.protocol.schema import VOID_TYPES, ArrayType, MapType, StructField, all_fields, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,6 @@ DEFAULT_STRING_PREFIX_LENGTH = properties.STRING_PREFIX_LENGTH.default
 
 _ALL_COLUMNS = -1
 _BOUNDED_TYPES = frozenset({*partition_values.INTEGER_BITS, "float", "double", "date", "timestamp", "timestamp_ntz"})
-_NO_DATA_TYPES = ("void", "null")
 # A type whose statistics are null counts alone.
 _UNBOUNDED_TYPE = "binary"
 # The metadata of a field whose type was widened, with the types that it had.
@@ -154,7 +153,7 @@ def indexed_leaves(
     candidates = [
         IndexedLeaf(logical, physical, field, _gets_bounds(field), prefix)
         for logical, physical, field in leaves(schema)
-        if logical[0].lower() not in partitions and field.type not in _NO_DATA_TYPES
+        if logical[0].lower() not in partitions and field.type not in VOID_TYPES
     ]
     named = configuration.get(STATS_COLUMNS)
     if named is not None:

@@ -10,7 +10,7 @@ encodings, by density:
   where none is deleted costs a look at one bit, as with a flat vector; in others its two bytes are searched for.
 
 What a condition is made of counts for every row that is read, and it has to stay small: Java compiles no method of more than
-8,000 bytes of code, and the one that Spark makes of a query would be interpreted, at a tenth of the speed.
+8,000 bytes of code, and the one that Spark makes of a query would be interpreted, at a small part of the speed.
 
 The driver holds the vectors of the files that a query reads, and a task carries those of its own files: below
 `spark.rpc.message.maxSize` (128 MB) that is 900 million rows of flat vectors in one task.

@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
-from bayou.protocol.schema_check import VOID_TYPES
+from bayou.protocol.schema import VOID_TYPES, ArrayType, DataType, MapType, StructField, StructType
 from bayou.protocol.stats import COLLATIONS
 from bayou.protocol.type_widening import Widening, is_widening
 from bayou.spark.alignment import same_names_and_types

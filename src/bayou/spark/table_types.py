@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol.partition_values import INTEGER_BITS, decimal_type
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, parse_schema, schema_to_json
-from bayou.protocol.schema_check import VOID_TYPES
+from bayou.protocol.schema import VOID_TYPES, ArrayType, MapType, StructField, StructType, parse_schema, schema_to_json
 from bayou.protocol.sql_text import quoted_name
 from bayou.protocol.type_widening import Widening, is_widening
 from bayou.spark.jvm.casts import ansi_cast

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.column_defaults import DEFAULT_KEYS
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, UserDefinedType, schema_to_json
+from bayou.protocol.schema import VOID_TYPES, ArrayType, MapType, StructField, StructType, UserDefinedType, schema_to_json
 from bayou.protocol.schema import as_nullable as nullable_type
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.jvm.user_defined import for_spark, known_type
@@ -123,7 +123,7 @@ def contains_user_defined(kind: DataType) -> bool:
 
 def contains_void(kind: DataType) -> bool:
     """Whether a type is void somewhere: such a column is in no file."""
-    return any(each in ("void", "null") for each in _innermost(kind))
+    return any(each in VOID_TYPES for each in _innermost(kind))
 
 
 def _innermost(kind: DataType) -> Iterator[str | UserDefinedType]:

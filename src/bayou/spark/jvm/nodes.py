@@ -150,6 +150,11 @@ def references_of(jvm: Jvm, found: JavaObject) -> list[JavaObject]:
     return jvm.list_of(found.references().toSeq())
 
 
+def is_ordered_or_named(found: JavaObject) -> bool:
+    """Whether an expression is a sort order, or one under a name of its own, and so no value."""
+    return found.getClass().getSimpleName() in ("SortOrder", "Alias")
+
+
 def is_default(jvm: Jvm, value: JavaObject) -> bool:
     """Whether a parsed value is the word DEFAULT."""
     if value.getClass().getSimpleName() != "UnresolvedAttribute":

@@ -68,8 +68,7 @@ def latest_rows(
 
 
 def _check_order(application: Application, given: DataFrame, order: Column, snapshot: Snapshot) -> None:
-    kind = nodes.expression(application.jvm, given.sparkSession, order).getClass().getSimpleName()
-    if kind in ("SortOrder", "Alias"):
+    if nodes.is_ordered_or_named(nodes.expression(application.jvm, given.sparkSession, order)):
         raise InvalidOptionError(
             "The column of keep='latest' has a direction or a name of its own, and the greatest value is always the latest.",
             table=snapshot.table_uri,

@@ -100,8 +100,10 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
                 raise
         else:
             return plan.run().counts_text
-    _refuse_doubtful(target, statement)
-    _refuse_evolution(target, statement, parsed)
+    snapshot = target.latest()
+    refuse_file_metadata(parse_schema(statement.targetTable().schema().json()), snapshot)
+    _refuse_doubtful(target, snapshot, statement)
+    _refuse_evolution(target, snapshot, statement, parsed)
     return planned(_as_resolved(target, statement)).run().counts_text
 
 
@@ -128,7 +130,6 @@ def _as_written(target: Target, source: DataFrame, parsed: JavaObject) -> MergeR
 def _as_resolved(target: Target, statement: JavaObject) -> MergeRequest:
     """The request as Spark resolved it."""
     jvm = target.application.jvm
-    refuse_file_metadata(parse_schema(statement.targetTable().schema().json()), target.latest())
     frame = catalyst.frame_of(jvm, target.spark, statement.sourceTable())
     clauses = _clauses(catalyst.clauses_of(jvm, statement))
     return MergeRequest(target, frame, (), statement.mergeCondition(), clauses, node=statement.targetTable())
@@ -142,9 +143,9 @@ def _set(clause: catalyst.StatementClause) -> list[tuple[JavaObject, JavaObject]
     return None if clause.pairs is None else list(zip(clause.pairs.keys, clause.pairs.values, strict=True))
 
 
-def _refuse_doubtful(target: Target, statement: JavaObject) -> None:
+def _refuse_doubtful(target: Target, snapshot: Snapshot, statement: JavaObject) -> None:
     """Refuses assignments of which Spark's resolution may not be what is meant."""
-    jvm, snapshot = target.application.jvm, target.latest()
+    jvm = target.application.jvm
     for clause in catalyst.clauses_of(jvm, statement):
         for key in () if clause.pairs is None else clause.pairs.keys:
             if _is_doubtful(snapshot, str(key.name())):
@@ -152,9 +153,9 @@ def _refuse_doubtful(target: Target, statement: JavaObject) -> None:
                 raise _unresolvable(snapshot, told, "structs with parameters")
 
 
-def _refuse_evolution(target: Target, statement: JavaObject, parsed: JavaObject | None) -> None:
+def _refuse_evolution(target: Target, snapshot: Snapshot, statement: JavaObject, parsed: JavaObject | None) -> None:
     """Refuses `*` where the table is to get columns of the source: in what Spark resolved, it is spelled out without them."""
-    jvm, snapshot = target.application.jvm, target.latest()
+    jvm = target.application.jvm
     wants = catalyst.wants_evolution(statement) or merges_schemas(settings_of(target.spark))
     if not wants or not (parsed is None or any(each.pairs is None for each in catalyst.clauses_of(jvm, parsed))):
         return
