@@ -314,12 +314,6 @@ def test_a_wide_key_a_comparison_and_a_part_about_the_table_alone_prune_too(spar
     assert either.plan.to_read.files == 4
 
 
-def test_with_rows_not_matched_by_the_source_every_file_is_read(spark, table_path):
-    table = make(spark, table_path, "select id, id v from range(0, 100, 1, 4)")
-    builder = table.merge(source(spark, "select id from range(30, 32)"), "t.id = s.id and t.v < 40")
-    assert builder.whenNotMatchedBySourceDelete("t.id = 99").plan().plan.to_read.files == 4
-
-
 def test_partition_values_of_the_source_prune_partitions(spark, table_path, way):
     table = make(spark, table_path, "select id, id % 5 p from range(0, 50, 1, 1)", partition_by=["p"], **way)
     new = source(spark, "select id, id % 5 p from range(0, 50) where id % 5 in (0, 4) and id < 20")

@@ -16,7 +16,7 @@ from bayou.protocol.schema import StructField, StructType
 from bayou.protocol.stats import is_collated, parse_column_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
 __all__ = [
     "And",
@@ -35,7 +35,9 @@ __all__ = [
     "Unknown",
     "columns",
     "from_dnf",
+    "is_never_true",
     "literal",
+    "only_about",
 ]
 
 Path: TypeAlias = tuple[str, ...]
@@ -142,6 +144,30 @@ def columns(predicate: Predicate) -> set[Path]:
             return set()
         case _:
             return {predicate.column.path}
+
+
+def is_never_true(predicate: Predicate) -> bool:
+    """Whether a predicate is true for no row, whatever the rows hold; False where that depends on a column."""
+    match predicate:
+        case Boolean(value):
+            return value is not True
+        case And(children):
+            return any(map(is_never_true, children))
+        case Or(children):
+            return all(map(is_never_true, children))
+        case _:
+            return False
+
+
+def only_about(predicate: Predicate, names: Collection[str]) -> Predicate:
+    """What a predicate says of some top-level columns, by their physical names: it is true wherever the predicate is."""
+    match predicate:
+        case And(children):
+            return And(tuple(only_about(each, names) for each in children))
+        case Or(children):
+            return Or(tuple(only_about(each, names) for each in children))
+        case _:
+            return predicate if all(path[0] in names for path in columns(predicate)) else Unknown()
 
 
 def from_dnf(filters: Sequence[Any], schema: StructType) -> Predicate:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.plan.predicate import And, Predicate, columns
+from bayou.plan.predicate import And, Predicate, columns, is_never_true
 from bayou.protocol.generated_columns import has_generated_columns
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 def choose(snapshot: Snapshot, predicate: Predicate) -> pa.Array | None:
     """The positions of the files that may hold a row for which the predicate is true; None for all of them."""
+    if is_never_true(predicate):
+        return pa.array([], pa.int64())
     if not columns(predicate):
         return None
     derived = _of_partitions(snapshot, predicate)

@@ -24,6 +24,7 @@ from bayou.plan.predicate import (
     Unknown,
     columns,
     from_dnf,
+    is_never_true,
     literal,
 )
 from bayou.protocol.schema import ArrayType, StructField, StructType
@@ -173,3 +174,9 @@ def test_the_columns_of_a_predicate_are_those_of_its_leaves():
 
 def test_null_is_a_constant_of_every_type():
     assert literal(None, "date") == Literal(None, "date")
+
+
+def test_what_is_never_true_is_told_apart_from_what_depends_on_the_rows():
+    depends, never = IsNull(Column(("a",))), Boolean(value=False)
+    assert all(map(is_never_true, (never, Boolean(None), And((depends, never)), Or((never, Boolean(None))), Or(()))))
+    assert not any(map(is_never_true, (depends, Boolean(value=True), And(()), Or((depends, never)), Unknown(), Not(depends))))

@@ -17,7 +17,7 @@ from tests.core.plan.spark_semantics import truth
 
 from bayou.plan import bounds, comparisons, skipping, statistics
 from bayou.plan.partition_values import arrow_type
-from bayou.plan.predicate import Predicate
+from bayou.plan.predicate import Predicate, columns, only_about
 from bayou.plan.statistics import from_json
 from bayou.protocol import stats
 
@@ -80,6 +80,18 @@ def test_no_file_with_a_matching_row_is_dropped(random):
 @given(st.randoms(use_true_random=False))
 def test_what_delta_spark_skips_is_skipped(random):
     check_useful(random)
+
+
+@_QUICK
+@given(st.randoms(use_true_random=False))
+def test_what_a_predicate_says_of_some_columns_is_true_wherever_it_is(random):
+    table = any_table(random)
+    predicate = any_predicate(random, table)
+    for names in ({PARTITION[0]}, {path[0] for path in PATHS}, set()):
+        about = only_about(predicate, names)
+        assert {path[0] for path in columns(about)} <= names
+        for file in table.files:
+            assert all(may_be_true(about, row) for row in file.live_rows if may_be_true(predicate, row))
 
 
 @pytest.mark.parametrize("data_type", sorted(POOLS))

@@ -193,8 +193,10 @@ def node_names(found: JavaObject) -> Iterator[str]:
 
 
 def equality_of(found: JavaObject) -> tuple[JavaObject, JavaObject, bool] | None:
-    """The two sides of an equality, and whether NULL is a value to it; None for anything else."""
+    """The two sides of an equality, and whether NULL is a value to it; None for anything else. A list of one value is one."""
     name = found.getClass().getSimpleName()
+    if name == "In" and found.list().size() == 1:
+        return found.value(), found.list().apply(0), False
     if name not in ("EqualTo", "EqualNullSafe"):
         return None
     return found.left(), found.right(), name == "EqualNullSafe"

@@ -19,6 +19,7 @@ from bayou.plan.row_changes import FileTotals
 from bayou.protocol.identity_rules import without_marks
 from bayou.protocol.roaring import Bitmap
 from bayou.spark.committing import commit_new_files
+from bayou.spark.dml.merge.actions import KEPT, action_of, matched_action_of
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.find import Found, clauses_with, positions_of
 from bayou.spark.dml.result import RowChangeResult
@@ -79,9 +80,7 @@ def note_matches(merge: Merge, reads: ReadSet) -> None:
 
 
 def _hold(merge: Merge, added: pa.Table) -> bool:
-    """Whether files that others have added meanwhile hold rows that match the source."""
-    if merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
-        return True
+    """Whether files that others have added meanwhile hold rows that a clause changes, or for which a row is not inserted."""
     snapshot = merge.change.target.log.update()
     known = snapshot.files(["path"])["path"].combine_chunks()
     positions = pc.index_in(added["path"].combine_chunks(), value_set=known)
@@ -90,8 +89,11 @@ def _hold(merge: Merge, added: pa.Table) -> bool:
         return True
     later = replace(merge, change=replace(merge.change, snapshot=snapshot))
     condition = nodes.column(merge.change.target.application.jvm, merge.resolution.condition)
-    matches = later.rows(positions.cast(pa.int64())).join(merge.source.marked(), condition, "left_semi")
-    return bool(matches.head(1))
+    orphans = bool(merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE))
+    joined = later.rows(positions.cast(pa.int64())).join(merge.source.marked(), condition, "left" if orphans else "inner")
+    action = action_of(later) if orphans else matched_action_of(later)
+    least = KEPT if clauses_with(merge, Action.INSERT) else 0
+    return bool(joined.where(action >= least).head(1))
 
 
 def metrics_of(merge: Merge, found: FoundRows, written: NewFiles, removed: pa.Array, deleted: DeletedRows | None) -> dict[str, int]:

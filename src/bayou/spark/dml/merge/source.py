@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
@@ -206,24 +206,21 @@ def _counted(frame: DataFrame, keys: Sequence[tuple[Key, Column]]) -> tuple[int,
     for number, (key, _) in enumerate(keys):
         name = f"k{number}"
         wanted += [F.expr(key.text_of(f"min({name})")), F.expr(key.text_of(f"max({name})")), F.expr(f"count({name})")]
-        wanted.append(F.expr(f"collect_set({key.text_of(name)})") if key.is_partition else F.lit(None))
+        wanted.append(F.approx_count_distinct(name) if key.is_partition else F.lit(None))
     count, *facts = rows.agg(*wanted).collect()[0]
-    values = [_values(count, facts[4 * number : 4 * number + 4]) for number in range(len(keys))]
-    if keys and 0 < count <= MOST_VALUES:
-        values = _listed(rows, keys, values)
-    return count, values
+    told = [facts[4 * number : 4 * number + 4] for number in range(len(keys))]
+    values = [KeyValues(least, greatest, known < count) for least, greatest, known, _ in told]
+    few = [number for number, (*_, distinct) in enumerate(told) if 0 < min(count, distinct or count) <= MOST_VALUES]
+    return count, _listed(rows, keys, values, few) if few else values
 
 
-def _values(count: int, facts: Sequence[Any]) -> KeyValues:
-    least, greatest, known, values = facts
-    return KeyValues(least, greatest, known < count, values if values and len(values) <= MOST_VALUES else None)
-
-
-def _listed(rows: DataFrame, keys: Sequence[tuple[Key, Column]], values: Sequence[KeyValues]) -> list[KeyValues]:
-    """The same with the values of each key, for a source of few rows."""
-    wanted = [F.expr(f"collect_set({key.text_of(f'k{number}')})") for number, (key, _) in enumerate(keys)]
-    found = rows.agg(*wanted).collect()[0]
-    return [KeyValues(each.least, each.greatest, each.has_null, told or None) for each, told in zip(values, found, strict=True)]
+def _listed(
+    rows: DataFrame, keys: Sequence[tuple[Key, Column]], values: Sequence[KeyValues], few: Sequence[int]
+) -> list[KeyValues]:
+    """The same with the values of some keys: those with few of them, as far as is known without collecting them."""
+    wanted = [F.expr(f"collect_set({keys[number][0].text_of(f'k{number}')})") for number in few]
+    found = dict(zip(few, rows.agg(*wanted).collect()[0], strict=True))
+    return [replace(each, values=found.get(number) or None) for number, each in enumerate(values)]
 
 
 def _are_few(frame: DataFrame, rows: int, limit: int, *, is_known: bool) -> bool:

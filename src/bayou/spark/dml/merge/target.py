@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.plan.predicate import And, Or, Predicate, columns
+from bayou.plan.predicate import And, Boolean, Or, Predicate, only_about
 from bayou.protocol.schema import parse_schema
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.alignment import AlignedColumn, aligned, cast_sql, selected
@@ -31,7 +30,7 @@ from bayou.spark.skipped_files import choose
 from bayou.spark.types import readable_schema, spark_data_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame
 
@@ -130,9 +129,7 @@ def merge_of(
     settings: Mapping[str, str],
     txn: tuple[str, int] | None,
 ) -> Merge:
-    """A MERGE with the files that may hold a match.
-
-    With a clause for rows that nothing in the source matches, every file may hold one.
+    """A MERGE with the files that may hold a match, or a row that a clause changes without one.
 
     Args:
         target: the table.
@@ -143,61 +140,50 @@ def merge_of(
         txn: an application's id and a version of its own.
     """
     application = target.application
-    jvm = application.jvm
     total = snapshot.files(["path"]).num_rows
     every = pa.array(np.arange(total), pa.int64())
-    text = resolution.condition.sql()
-    parts: tuple[JavaObject, ...] = ()
-    predicates: tuple[Predicate, ...] = ()
-    if not resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
-        own = _own_parts(target, snapshot, resolution, resolution.condition)
-        parts = parts_about_partitions(jvm, snapshot, own)
-        predicates = (*source.predicates, *(_predicate(target, snapshot, each) for each in own))
-        predicates += _changed_by_clauses(target, snapshot, resolution)
-    by_partition = {field.physical_name for name in snapshot.partition_columns if (field := snapshot.schema.field(name))}
-    about = [each for each in predicates if columns(each) and all(path[0] in by_partition for path in columns(each))]
-    in_partitions = reduce(
-        common,
-        (every if (chosen := choose(snapshot, each)) is None else chosen for each in about),
-        matching_partitions(application, target.spark, snapshot, parts),
-    )
-    predicate = And(predicates)
-    if source.rows == 0 and not resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
-        candidates = every.slice(0, 0)
-    else:
-        chosen = choose(snapshot, predicate)
-        candidates = in_partitions if chosen is None else common(in_partitions, chosen)
-        candidates = _without_false(predicates, candidates)
+    own = _own_parts(target, snapshot, resolution, resolution.condition)
+    parts = parts_about_partitions(application.jvm, snapshot, own)
+    predicate = _of_matches(target, snapshot, resolution, source, own)
+    if orphaned := resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
+        changed = [_about_table(target, snapshot, resolution, each.condition) for each in orphaned]
+        predicate, parts = Or((predicate, *changed)), ()
+    partitions = {field.physical_name for name in snapshot.partition_columns if (field := snapshot.schema.field(name))}
+    in_partitions = matching_partitions(application, target.spark, snapshot, parts)
+    if (chosen := choose(snapshot, only_about(predicate, partitions))) is not None:
+        in_partitions = common(in_partitions, chosen)
+    chosen = choose(snapshot, predicate)
+    candidates = in_partitions if chosen is None else common(in_partitions, chosen)
     if source.room and not source.is_small:
         source = source.beside(pc.sum(snapshot.statistics({}).num_records.take(candidates)).as_py() or 0)
-    condition = RowCondition(resolution.condition, False, text, predicate, parts)
+    condition = RowCondition(resolution.condition, False, resolution.condition.sql(), predicate, parts)
     files = ChosenFiles(total, in_partitions, candidates, every.slice(0, 0))
     expressions = Expressions(resolution.sides.target, resolution.sides.target.output(), resolution.condition)
     return Merge(Change(target, "MERGE", snapshot, expressions, condition, files, settings, txn), resolution, source)
 
 
-def _without_false(predicates: tuple[Predicate, ...], candidates: pa.Array) -> pa.Array:
-    """No file where a part of the condition is false for every row: skipping looks at columns only."""
-    from bayou.plan.predicate import Boolean  # noqa: PLC0415
+def _of_matches(target: Target, snapshot: Snapshot, resolution: Resolution, source: Source, own: Sequence[JavaObject]) -> Predicate:
+    """What a row of the table satisfies that matches one of the source, and that the MERGE looks at for that.
 
-    return candidates.slice(0, 0) if any(isinstance(each, Boolean) and not each.value for each in predicates) else candidates
+    Where every clause but those about rows without a match is about matches, it is also what one of them changes.
+    """
+    if source.rows == 0:
+        return Boolean(value=False)
+    found = (*source.predicates, *(_predicate(target, snapshot, each) for each in own))
+    if resolution.of_kind(Kind.NOT_MATCHED):
+        return And(found)
+    changed = [_about_table(target, snapshot, resolution, each.condition) for each in resolution.of_kind(Kind.MATCHED)]
+    return And((*found, Or(tuple(changed))))
 
 
-def _changed_by_clauses(target: Target, snapshot: Snapshot, resolution: Resolution) -> tuple[Predicate, ...]:
-    """What a row of the table satisfies that some clause changes, where all of them are about matches; nothing where all may be."""
-    changed = []
-    for clause in resolution.clauses:
-        if clause.kind is not Kind.MATCHED or clause.condition is None:
-            return ()
-        own = _own_parts(target, snapshot, resolution, clause.condition)
-        if not own:
-            return ()
-        changed.append(And(tuple(_predicate(target, snapshot, each) for each in own)))
-    return (Or(tuple(changed)),) if changed else ()
+def _about_table(target: Target, snapshot: Snapshot, resolution: Resolution, condition: JavaObject | None) -> Predicate:
+    """What a row of the table satisfies for which a clause's condition is true, as far as that depends on the table alone."""
+    own = [] if condition is None else _own_parts(target, snapshot, resolution, condition)
+    return And(tuple(_predicate(target, snapshot, each) for each in own))
 
 
 def _own_parts(target: Target, snapshot: Snapshot, resolution: Resolution, condition: JavaObject) -> list[JavaObject]:
-    """The parts of a condition that only look at the table as it is, as Spark simplifies them.
+    """The parts of a condition that look at nothing but the table as it is, as Spark simplifies them.
 
     A part about a column that the MERGE widens takes its values for wider ones than the log has.
     """
@@ -206,7 +192,7 @@ def _own_parts(target: Target, snapshot: Snapshot, resolution: Resolution, condi
     own = [
         part
         for part in nodes.conjuncts(jvm, condition)
-        if (found := nodes.references_of(jvm, part)) and all(each.exprId().id() in ids for each in found)
+        if nodes.is_deterministic(part) and all(each.exprId().id() in ids for each in nodes.references_of(jvm, part))
     ]
     if not resolution.is_optimised:
         simplified = catalyst.simplified(jvm, target.spark, resolution.sides.target, own)
