@@ -190,6 +190,24 @@ def test_where_spark_makes_a_row_of_each_row_the_bytes_of_vectors_are_not_copied
 
 
 @pytest.mark.smoke
+@pytest.mark.parametrize("by_rows", ["true", "false"])
+def test_functions_of_the_session_under_the_names_of_sparks_own_are_not_asked_which_rows_are_deleted(spark, table_path, by_rows):
+    own = bayou.enable(spark.newSession())
+    own.conf.set("spark.sql.parquet.enableVectorizedReader", by_rows)
+    bayou.write(own.range(30), table_path, properties={"delta.enableDeletionVectors": "true"})
+    table = bayou.DeltaTable.forPath(own, table_path)
+    table.delete("id in (3, 4, 5)")
+    for name in ("ascii", "substring", "shiftright", "instr", "chr", "concat"):
+        own.udf.register(name, lambda *_: "x")
+    table.delete("id in (4, 5, 11)")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(deletion_vectors, "_SPARSE_FROM_ROWS", 0)
+        patch.setattr(deletion_vectors, "_SPARSE_BELOW", 2)
+        assert table.update("id = 12 or id = 3", {"id": "-1"}).num_affected_rows == 1
+        assert ids(bayou.read(own, table_path)) == sorted({-1, *range(30)} - {3, 4, 5, 11, 12})
+
+
+@pytest.mark.smoke
 def test_the_rows_of_a_wide_table_are_read_without_the_bytes_of_vectors_in_each(spark, table_path):
     names = [f"c{number}" for number in range(120)]
     builder = TableBuilder(table_path).create(dict.fromkeys(names, "long"))

@@ -31,7 +31,7 @@ from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.relation import FileRelation, dataset, logical_relation
-from bayou.spark.jvm.row_reading import reads_batches, with_bytes
+from bayou.spark.jvm.row_reading import reads_batches, row_condition
 from bayou.spark.types import contains_void, physical_field, sql_type, stored_fields, stored_type
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class Scan:
         frame = dataset(jvm, self.session, relation)
         if self._vectors:
             condition, carried = self._source.row_condition(self._vectors, f"{facts}.row_index"), self._located[1]
-            frame = frame.where(condition if carried is None else with_bytes(jvm, self.session, condition, BYTES, carried))
+            frame = frame.where(row_condition(jvm, condition, BYTES, carried))
         read = ((self._expression(f), quoted_name(f.name)) for f in self._physical_fields())
         projection = [name if expression == name else f"{expression} as {name}" for expression, name in read]
         projection += [quoted_name(name) for name in self.hidden]

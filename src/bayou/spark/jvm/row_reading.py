@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayou.spark.jvm.nodes import column
+from bayou.spark.jvm.own_sql import own_expression
 from bayou.spark.jvm.relation import struct_type
 
 if TYPE_CHECKING:
@@ -31,22 +32,22 @@ def reads_batches(jvm: Jvm, session: JavaObject, schema_json: str) -> bool:
     return bool(is_generated and made.supportBatch(session, schema))
 
 
-def with_bytes(jvm: Jvm, session: JavaObject, condition: str, name: str, value: bytes) -> JavaObject:
-    """A condition, for a Dataset, with bytes that it carries itself: no column has them, and no row is given them.
+def row_condition(jvm: Jvm, condition: str, name: str, value: bytes | None) -> JavaObject:
+    """A condition of bayou's own for a Dataset, with bytes that it carries itself: no column has them, and no row is given them.
 
     They are in an array, of which plans show that it is one; of plain bytes they would show each.
 
     Args:
         jvm: the bridge.
-        session: the JVM session.
-        condition: SQL, with a name in it for an array of one element.
+        condition: SQL, with a name in it for an array of one element where there is one.
         name: the name.
-        value: the element.
+        value: the element; None for no such array.
     """
-    parser = session.sessionState().sqlParser()
-    kind = jvm.module("org.apache.spark.sql.types.DataType").fromDDL("array<binary>")
-    array = jvm.static(f"{_CATALYST}.util.GenericArrayData")(jvm.objects([bytearray(value)]))
-    literal = jvm.static(f"{_CATALYST}.expressions.Literal")(array, kind)
-    # A Scala map is a partial function too, which is what `transform` takes.
-    put = jvm.static("PythonUtils").toScalaMap({parser.parseExpression(name): literal})
-    return column(jvm, parser.parseExpression(condition).transform(put))._jc  # noqa: SLF001  (the bridge)
+    found = own_expression(jvm, condition)
+    if value is not None:
+        kind = jvm.module("org.apache.spark.sql.types.DataType").fromDDL("array<binary>")
+        array = jvm.static(f"{_CATALYST}.util.GenericArrayData")(jvm.objects([bytearray(value)]))
+        literal = jvm.static(f"{_CATALYST}.expressions.Literal")(array, kind)
+        # A Scala map is a partial function too, which is what `transform` takes.
+        found = found.transform(jvm.static("PythonUtils").toScalaMap({own_expression(jvm, name): literal}))
+    return column(jvm, found)._jc  # noqa: SLF001  (the bridge)
