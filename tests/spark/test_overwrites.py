@@ -176,6 +176,20 @@ def test_the_sessions_setting_replaces_partitions_too_and_a_condition_beats_it(s
         spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
 
 
+def test_a_part_is_replaced_under_the_tables_schema_whatever_overwrite_schema_says(spark, parts):
+    both = {"replaceWhere": "p = 1", "overwriteSchema": "true"}
+    before = spark.read.format("delta").load(parts)
+    kept = before.where("p <> 1").count()
+    overwrite(spark.sql("select 1L p, 1L id"), parts, **both)
+    after = spark.read.format("delta").load(parts)
+    assert (after.schema, after.count()) == (before.schema, kept + 1)
+    assert bayou.open(parts).update().partition_columns == ("p",)
+    with pytest.raises(SchemaMismatchError):
+        overwrite(spark.sql("select 1L p, 1L id, 2 w"), parts, **both)
+    overwrite(spark.sql("select 1L p, 1L id, 2 w"), parts, mergeSchema="true", **both)
+    assert spark.read.format("delta").load(parts).where("w = 2").count() == 1
+
+
 @pytest.mark.parametrize(
     ("options", "error_class"),
     [
@@ -184,7 +198,6 @@ def test_the_sessions_setting_replaces_partitions_too_and_a_condition_beats_it(s
             {"overwriteSchema": "true", "partitionOverwriteMode": "dynamic"},
             "DELTA_OVERWRITE_SCHEMA_WITH_DYNAMIC_PARTITION_OVERWRITE",
         ),
-        ({"replaceWhere": "p = 1", "overwriteSchema": "true"}, "DELTA_ILLEGAL_USAGE"),
         ({"mergeSchema": "yes"}, "DELTA_ILLEGAL_OPTION"),
         ({"partitionOverwriteMode": "sometimes"}, "DELTA_ILLEGAL_OPTION"),
         ({"replaceWhere": "id = 1", "dataChange": "false"}, "DELTA_REPLACE_WHERE_WITH_FILTER_DATA_CHANGE_UNSET"),

@@ -167,7 +167,8 @@ class WriteRequest:
         replace_where = read.text("replacewhere") if overwrites else None
         # A wrong value is an error also where the mode makes nothing of it.
         dynamic, overwrite_schema = read.partition_mode(), bool(read.boolean("overwriteschema"))
-        dynamic, overwrite_schema = (dynamic, overwrite_schema) if overwrites else (None, False)
+        # What replaces a part of a table cannot replace its schema: delta-spark takes no notice of the option either.
+        dynamic, overwrite_schema = (dynamic, overwrite_schema and replace_where is None) if overwrites else (None, False)
         read.refuse_combinations(replace_where, overwrite_schema=overwrite_schema, dynamic=dynamic)
         if overwrites:
             read.refuse_beside_replace_on()
@@ -244,9 +245,6 @@ class _Options:
         if overwrite_schema and dynamic:
             message = "'overwriteSchema' cannot be used in dynamic partition overwrite mode."
             raise self._excluded(message, "DELTA_OVERWRITE_SCHEMA_WITH_DYNAMIC_PARTITION_OVERWRITE", "42613", "overwriteSchema")
-        if overwrite_schema and replace_where is not None:
-            message = "The usage of overwriteSchema is not allowed when a part of a table is replaced with replaceWhere."
-            raise self._excluded(message, "DELTA_ILLEGAL_USAGE", "42601", "overwriteSchema")
 
     def refuse_beside_replace_on(self) -> None:
         """Refuses options beside `replaceOn` or `replaceUsing` that say something else about what is replaced."""
