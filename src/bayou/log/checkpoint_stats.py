@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from bayou.errors import InvalidSchemaError
 from bayou.log.stats_texts import Path, to_texts
 from bayou.plan.partition_values import arrow_type, parse_distinct
-from bayou.plan.stats_json import read_rows
+from bayou.plan.stats_json import exact_integers, read_rows
 from bayou.protocol import instants
 from bayou.protocol.stats import IndexedLeaf
 
@@ -194,6 +194,8 @@ def _parsed_texts(texts: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _cast(values: pa.Array, target: pa.DataType) -> pa.Array:
+    if pa.types.is_integer(target):
+        values = exact_integers(values)
     try:
         # A double is rounded to the nearest float: the digits in the log are those of the float.
         return values.cast(target, safe=not pa.types.is_floating(target))

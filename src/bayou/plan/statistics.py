@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.plan.partition_values import parse_distinct
-from bayou.plan.stats_json import read_rows
+from bayou.plan.stats_json import exact_integers, read_rows
 from bayou.protocol import instants, partition_values
 from bayou.protocol.stats import has_bounds
 
@@ -264,6 +264,6 @@ def _cast(values: pa.Array | None, target: pa.DataType, size: int) -> pa.Array:
     if values is None:
         return pa.nulls(size, target)
     try:
-        return values.cast(target)
+        return (exact_integers(values) if pa.types.is_integer(target) else values).cast(target)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return pa.nulls(size, target)

@@ -29,6 +29,9 @@ _EMPTY = "{}"
 _QUOTED_SPECIALS = r':\s*"[+-]?(?:NaN|nan|Infinity|inf|INF)"'
 _SPECIALS = {"NaN": math.nan, "Infinity": math.inf, "+Infinity": math.inf, "-Infinity": -math.inf}
 _INT64_LIMIT = 1 << 63
+_EXACT_BELOW = {pa.float32(): 1 << 24, pa.float64(): 1 << 53}
+"""Below these, a float of the type is a whole number that nobody rounded; from there on neighbours of it have become it."""
+_DOUBLE = pa.float64()
 _WIDE = Context(prec=76, rounding=ROUND_HALF_EVEN)
 _DECIMAL128_DIGITS = 38
 
@@ -43,6 +46,19 @@ def read_rows(texts: pa.ChunkedArray, schema: pa.Schema) -> pa.Table:
     """
     tables = [_read(piece, schema) for piece in _slices(texts)]
     return pa.concat_tables(tables) if tables else schema.empty_table()
+
+
+def exact_integers(values: pa.Array) -> pa.Array:
+    """Numbers that stand for integers, null where a float is so great that the integer may have been rounded to it.
+
+    Args:
+        values: of any type; all but floats stay as they are.
+    """
+    limit = _EXACT_BELOW.get(values.type)
+    if limit is None:
+        return values
+    wide = values.cast(_DOUBLE)
+    return pc.if_else(pc.less(pc.abs(wide), float(limit)), wide, None)
 
 
 def _slices(texts: pa.ChunkedArray) -> Iterator[pa.Array]:
@@ -163,9 +179,9 @@ def _as_decimal(value: int | Decimal, scale: int) -> Decimal | None:
 def _integral(value: int | Decimal) -> int | None:
     if isinstance(value, int):
         return value
-    # Some writers put a point into whole numbers. The exponent bounds the work of the conversion.
-    is_whole = value.is_finite() and value.adjusted() < _DECIMAL128_DIGITS and value == value.to_integral_value(context=_WIDE)
-    return int(value) if is_whole else None
+    # Some writers put a point into whole numbers: these went through a double.
+    is_exact = value.is_finite() and value.copy_abs() < _EXACT_BELOW[_DOUBLE] and value == value.to_integral_value(context=_WIDE)
+    return int(value) if is_exact else None
 
 
 def _is_unicode(value: str) -> bool:

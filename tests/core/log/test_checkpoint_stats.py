@@ -73,6 +73,7 @@ def test_columns_without_statistics_and_tables_without_columns_leave_their_membe
 def test_a_value_that_does_not_fit_is_null_and_nothing_else_is():
     assert lows("byte", 1, 300, -128, '"x"', 2.5) == [1, None, -128, None, None]
     assert lows("long", 2**63 - 1, 2**63, "null") == [2**63 - 1, None, None]
+    assert lows("long", f"{2**53 - 1}.0", f"{2**53}.0") == [2**53 - 1, None]
     assert lows("decimal(4,2)", "99.99", "100", "1.234", '"x"') == [Decimal("99.99"), None, Decimal("1.23"), None]
     assert lows("decimal(38,10)", "9" * 28, "-1e28", "1e28", "1e40") == [Decimal("9" * 28), None, None, None]
     assert lows("date", '"2024-02-29"', '"2024-02-30"', 5) == [dt.date(2024, 2, 29), None, None]
@@ -123,6 +124,14 @@ def test_an_older_struct_is_brought_to_the_types_of_the_table():
     found = parsed_stats(texts(None), old, target(schema(i="long", f="float", t="timestamp", s="string"))).to_pylist()
     expected = {"i": 5, "f": 0.5, "t": day.replace(tzinfo=dt.timezone.utc), "s": "x"}
     assert (found[0]["numRecords"], found[0]["minValues"], found[0]["maxValues"]) == (1, expected, None)
+
+
+def test_an_older_struct_of_doubles_gives_no_bound_that_may_have_been_a_neighbour():
+    old = pa.array([{"minValues": {"c": float(value)}} for value in (2**53 - 1, 2**53)], pa.struct([
+        ("minValues", pa.struct([("c", pa.float64())])),
+    ]))  # fmt: skip
+    found = parsed_stats(texts(None, None), old, target(schema(c="long"))).to_pylist()
+    assert [row["minValues"]["c"] for row in found] == [2**53 - 1, None]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from bayou.plan.literals import literal
 from bayou.plan.partition_values import arrow_type
 from bayou.plan.predicate import And, Boolean, Column, Comparison, In, IsNotNull, IsNull, Not, Or, Predicate, Unknown
 from bayou.plan.proofs import must_match
+from bayou.plan.skipping import may_match
 from bayou.plan.statistics import from_json
 
 _QUICK = settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -46,6 +47,15 @@ def check(random: Random, only: str | None = None) -> int:
                 found += 1
                 assert all(always_true(predicate, row) for row in file.live_rows), (predicate, file)
     return found
+
+
+def test_a_bound_that_its_writer_rounded_to_a_double_proves_nothing():
+    limit = 2**53
+    stats = {"numRecords": 1, "minValues": {"c": float(limit)}, "maxValues": {"c": float(limit)}, "nullCount": {"c": 0}}
+    known = from_json(pa.array([json.dumps(stats)]), {("c",): "long"})
+    column, rounded = Column(("c",)), literal(limit, "long")  # the row has one more
+    assert must_match(Comparison("<=", column, rounded), known, {}).to_pylist() == [False]
+    assert may_match(Comparison(">", column, rounded), known, {}).to_pylist() == [True]
 
 
 @_QUICK

@@ -107,6 +107,16 @@ def test_whole_numbers_may_have_a_point():
     assert bounds(['{"minValues":{"c":5.0},"maxValues":{"c":5.5}}'], "long") == ([5], [None])
 
 
+@pytest.mark.parametrize("text", ["9007199254740992.0", "9.007199254740992E15", "-9007199254740992.0", "1e18", "1e300"])
+def test_a_whole_number_that_was_rounded_to_a_double_is_no_bound(text):
+    assert bounds([f'{{"minValues":{{"c":{text}}},"maxValues":{{"c":{text}}}}}'], "long") == ([None], [None])
+
+
+@pytest.mark.parametrize("number", [2**53 - 1, 1 - 2**53])
+def test_a_whole_number_that_a_double_tells_from_its_neighbours_is_a_bound(number):
+    assert bounds([f'{{"minValues":{{"c":{number}.0}},"maxValues":{{"c":{number}}}}}'], "long") == ([number], [number])
+
+
 def test_special_floats_in_quotes_cost_only_their_bound():
     texts = ['{"minValues":{"c":1.5},"maxValues":{"c":"NaN"}}', '{"minValues":{"c":"-Infinity"},"maxValues":{"c":2.5}}']
     assert bounds(texts, "double") == ([1.5, None], [None, 2.5])
@@ -162,6 +172,13 @@ def test_parsed_statistics_give_the_same_columns():
     assert parsed == text
     assert parsed.columns[("s", "x")].min.to_pylist() == [None, None, 0.5]
     assert parsed.columns[("other",)].min.type == pa.string()
+
+
+@pytest.mark.parametrize(("kind", "limit"), [(pa.float64(), 2**53), (pa.float32(), 2**24)])
+def test_parsed_bounds_of_whole_numbers_that_a_float_may_have_rounded_are_not_used(kind, limit):
+    bounds = pa.StructArray.from_arrays([pa.array([1, limit - 1, limit, -limit], kind)], ["c"])
+    found = from_struct(pa.StructArray.from_arrays([bounds], ["maxValues"]), {("c",): "long"})
+    assert found.columns[("c",)].max.to_pylist() == [1, limit - 1, None, None]
 
 
 def test_parsed_timestamps_in_nanoseconds_are_not_used():
