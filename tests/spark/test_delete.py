@@ -136,6 +136,26 @@ def test_with_vectors_two_deletes_of_other_rows_of_one_file_both_succeed(spark, 
     assert ids(spark, table_path) == list(range(10, 90))
 
 
+def statement(table, kind, condition):
+    if kind == "DELETE":
+        return table.plan_delete(condition)
+    if kind == "UPDATE":
+        return table.plan_update(condition, {"v": "0"})
+    source = table.toDF().sparkSession.range(10)
+    return table.alias("t").merge(source.alias("s"), f"t.id = s.id and t.{condition}").whenMatchedDelete().plan()
+
+
+@pytest.mark.parametrize("kind", ["DELETE", "UPDATE", "MERGE"])
+def test_the_metrics_of_a_change_on_top_of_another_are_those_of_the_history(spark, table_path, kind):
+    table = make(spark, table_path, "select id, id v from range(0, 10, 1, 1)", **VECTORS)
+    first, second = (statement(table, kind, each) for each in ("id < 5", "id >= 5"))
+    first.execute()
+    result = second.execute()
+    assert result.metrics["numTargetFilesRemoved" if kind == "MERGE" else "numRemovedFiles"] == 1
+    assert {name: str(value) for name, value in result.metrics.items()} == last(table_path).operation_metrics
+    assert result.num_affected_rows == 5
+
+
 def test_with_vectors_an_append_of_other_rows_is_no_conflict(spark, table_path):
     table = make(spark, table_path, "select id, id % 7 v from range(0, 100, 1, 1)", **VECTORS)
     first, second = (table.plan_delete("v = 3") for _ in range(2))

@@ -135,6 +135,13 @@ def test_another_writer_may_change_other_rows_of_the_same_file(spark, table, way
     assert bayou.open(table).version() == 2
 
 
+def test_a_file_whose_other_rows_another_writer_took_counts_as_removed(spark, table, monkeypatch):
+    lost_race(monkeypatch, lambda: bayou.DeltaTable.forPath(spark, table).delete("id < 100 and id not in (3, 4)"))
+    result = bayou.write(spark.sql("select 3L id, 1 v"), table, mode="overwrite", replaceWhere="id in (3, 4)")
+    assert ids(spark, table) == [3, *range(100, 110)]
+    assert result.num_removed_files == int(metrics(table)["numRemovedFiles"]) == 1
+
+
 def test_another_writer_may_add_rows_that_stay(spark, table, way, monkeypatch):
     lost_race(monkeypatch, lambda: bayou.write(spark.sql("select 55L id, 9 v"), table, mode="append"))
     overwrite(spark, table, **WAYS[way])

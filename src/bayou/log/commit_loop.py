@@ -110,6 +110,7 @@ class CommitLoop:
         self.commit_info: dict[str, Any] = {}
         self.configuration: Mapping[str, str] = {}
         self.is_abandoned = False
+        self._metrics: Mapping[str, object] | None = None
         self._is_unanswered = False
         self._log = log
         self._snapshot = snapshot
@@ -202,6 +203,7 @@ class CommitLoop:
             self._file_lines = self._staged.file_lines()
         if metrics is not None and self._rows is not None and self._first_rows is not None:
             metrics = self._rows.corrected(metrics, self._first_rows)
+        self._metrics = metrics
         current = self._staged.metadata or state.metadata
         carries = current is not None and InCommitTimestamps.of(current.configuration).enabled
         stamp = max(now, (state.timestamp or 0) + 1) if carries else None
@@ -296,7 +298,7 @@ class CommitLoop:
             latest, listed = -1, False
         except Exception:  # noqa: BLE001  (the commit stands; what is wrong is told to whoever reads the log next)
             self._report.committed(version, attempt, *size)
-            return Committed(version, attempt)
+            return Committed(version, attempt, self._metrics)
         if worth is Standing.LATE:
             withdraw(self._log, version, self._provenance.txn_id)
             if self._is_unanswered:  # an earlier put may have been in time, and cleaned up since
@@ -309,7 +311,7 @@ class CommitLoop:
         self._report.committed(version, attempt, *size)
         if not listed:
             raise self._not_listed(version, latest)
-        return Committed(version, attempt)
+        return Committed(version, attempt, self._metrics)
 
     def _not_listed(self, version: int, latest: int) -> StorageError:
         ends = "is empty" if latest < 0 else f"ends at version {latest}"

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from bayou.errors import ConcurrentModificationError, StorageError
 
@@ -16,10 +17,13 @@ class Committed:
     Attributes:
         version: the version that it made.
         attempts: how many versions were tried.
+        metrics: what it counted, as the history has it, with numbers as numbers: corrected where others came before it; None
+            where it was given nothing to say. Outcomes are compared without it.
     """
 
     version: int
     attempts: int
+    metrics: Mapping[str, Any] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -358,7 +358,9 @@ def _commit(
     outcome = commit_new_files(transaction, added, metrics, take_back, head=target.head, spares=spares)
     if isinstance(outcome, Unchanged):
         return WriteResult(outcome.version, committed=False, reason=outcome.reason)
-    return WriteResult(outcome.version, True, len(added.files), added.num_rows, added.num_bytes, removed.files)
+    # Where rows of files went, others may have taken the rest of them meanwhile.
+    num_removed = (outcome.metrics or {}).get("numRemovedFiles", removed.files)
+    return WriteResult(outcome.version, True, len(added.files), added.num_rows, added.num_bytes, num_removed)
 
 
 @dataclass(frozen=True, slots=True)

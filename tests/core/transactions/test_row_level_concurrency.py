@@ -225,7 +225,7 @@ def test_the_history_counts_what_became_of_the_vectors():
         "numDeletionVectorsRemoved": 0,
         "numTargetDeletionVectorsUpdated": 0,
     }
-    second.commit(metrics={**counted, "executionTimeMs": 5})
+    outcome = second.commit(metrics={**counted, "executionTimeMs": 5})
     (info,) = actions(found, 3, "commitInfo")
     assert info["operationMetrics"] == {
         "numDeletedRows": "1",
@@ -234,6 +234,7 @@ def test_the_history_counts_what_became_of_the_vectors():
         "numTargetDeletionVectorsUpdated": "1",
         "executionTimeMs": "5",
     }
+    assert {name: str(value) for name, value in outcome.metrics.items()} == info["operationMetrics"]
 
 
 def test_a_commit_that_is_overtaken_again_and_again_goes_on_top_of_each():

@@ -115,7 +115,7 @@ def commit(change: Change, transaction: Transaction, outcome: Outcome, watch: St
         committed=True,
         num_updated_rows=updated,
         num_deleted_rows=deleted,
-        metrics=metrics,
+        metrics=made.metrics or metrics,
         spark=change.target.spark,
         num_rewritten_files=outcome.rewritten,
     )

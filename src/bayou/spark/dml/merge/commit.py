@@ -168,7 +168,7 @@ def commit_merge(
         num_updated_rows=metrics["numTargetRowsUpdated"],
         num_deleted_rows=metrics["numTargetRowsDeleted"],
         num_inserted_rows=metrics["numTargetRowsInserted"],
-        metrics=metrics,
+        metrics=outcome.metrics or metrics,
         spark=spark,
         num_rewritten_files=rewritten,
     )
