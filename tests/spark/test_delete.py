@@ -21,6 +21,7 @@ from bayou.errors import (
     SchemaMismatchError,
     UnsupportedFeatureError,
 )
+from bayou.log.row_rebase import live_files
 
 
 def make(spark, path, query, partition_by=(), **properties):
@@ -154,6 +155,27 @@ def test_the_metrics_of_a_change_on_top_of_another_are_those_of_the_history(spar
     assert result.metrics["numTargetFilesRemoved" if kind == "MERGE" else "numRemovedFiles"] == 1
     assert {name: str(value) for name, value in result.metrics.items()} == last(table_path).operation_metrics
     assert result.num_affected_rows == 5
+
+
+def brings_back(path, version):
+    """The files of a version take the place of those that are there."""
+    log = bayou.open(path)
+    files = live_files(log.snapshot(version).files())
+    with log.transaction("RESTORE") as restore:
+        restore.remove_files(restore.files())
+        restore.commit(files)
+
+
+@pytest.mark.parametrize("kind", ["DELETE", "UPDATE", "MERGE"])
+def test_with_vectors_rows_that_others_brought_back_exclude_a_change_of_these_alone(spark, table_path, kind):
+    table = make(spark, table_path, "select id, id v from range(0, 10, 1, 1)", **VECTORS)
+    table.delete("id < 3")
+    beside, among = (statement(table, kind, each) for each in ("id >= 7", "id % 2 = 0"))
+    brings_back(table_path, 0)
+    with pytest.raises(ConcurrentAppendException):
+        among.execute()
+    assert beside.execute().num_affected_rows == 3
+    assert {0, 1, 2} <= set(ids(spark, table_path))
 
 
 def test_with_vectors_an_append_of_other_rows_is_no_conflict(spark, table_path):

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from bayou.log.vector_files import VectorFiles
     from bayou.storage import LogStore
 
-Holds: TypeAlias = Callable[[pa.Table], bool]
-"""Whether any live row of some files, ADD_SCHEMA, is one that an operation would have changed, or that it would have joined."""
+Holds: TypeAlias = Callable[[pa.Table, Sequence["Bitmap | None"]], bool]
+"""Whether a live row of some files, ADD_SCHEMA, is one that an operation would have changed, or that it would have joined. For each
+file the rows that are asked about; all of them where None. A file may be there more than once."""
 
 # The history names what MERGE counts otherwise.
 _OTHER_NAMES: Final[Mapping[str, str]] = {

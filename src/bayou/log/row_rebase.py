@@ -7,7 +7,7 @@ order, the winners' commits first, gives the same table:
 1. Each file of which it deletes rows is still the same file: winners only gave it another deletion vector.
 2. No row that it deletes, or relies on, was deleted by a winner.
 3. No row that winners added, or brought back, is one that it would have deleted or relied on. Statistics tell that of most
-   files; of the others the operation reads the rows (`DeletedRows.holds`). A MERGE joins them with its source: two of them
+   files; of the others the operation reads these rows (`DeletedRows.holds`). A MERGE joins them with its source: two of them
    that insert the same key touch no common row or file.
 
 Rows that were looked at and neither deleted nor relied on are no matter: whoever deletes them, or moves them to another file,
@@ -189,25 +189,26 @@ def _missed_rows(
     places = pc.indices_nonzero(missed).to_pylist()
     if not places:
         return None
-    asked = _with_new_rows(ours, winners, places, known)
+    asked = _new_rows(ours, winners, places, known)
     if not asked:
         return None
-    files = winners.adds.take(pa.array(asked, pa.int64()))
-    if ours.holds is not None and not ours.holds(files):
+    positions = pa.array(list(asked), pa.int64())
+    files = winners.adds.take(positions)
+    if ours.holds is not None and not ours.holds(files, list(asked.values())):
         return None
-    owners = winners.add_winner.take(pa.array(asked, pa.int64()))
+    owners = winners.add_winner.take(positions)
     first = pc.min(owners).as_py()
     paths = files["path"].filter(pc.equal(owners, first)).to_pylist()
     why = "added rows that this operation should have read, in files"
     return RowConflict(1, first, ConcurrentAppendException, why, paths)
 
 
-def _with_new_rows(
+def _new_rows(
     ours: DeletedRows, winners: WinningFiles, places: Sequence[int], known: Mapping[str | None, Bitmap]
-) -> list[int]:
-    """Of some files that winners added, by their places, those in which a row may be that was not there before.
+) -> dict[int, Bitmap | None]:
+    """Of some files that winners added, by their places, those with rows that were not there before, and these; None for all rows.
 
-    A file that only got a deletion vector, or a larger one, has none.
+    A file that only got a deletion vector, or a larger one, has none. One that got a smaller one has those that came back.
     """
     adds = winners.adds.select(["path", "size", "deletion_vector"]).take(pa.array(places, pa.int64()))
     paths = canonical_paths(adds["path"], ours.snapshot.table_uri)
@@ -222,8 +223,8 @@ def _with_new_rows(
         if key in before and before[key][0] in {None, size}
     }
     gone = _read(ours, [vector for pair in pairs.values() for vector in pair], known)
-    kept = {place for place, (old, new) in pairs.items() if not gone[_id(old)].difference(gone[_id(new)]).containers}
-    return [place for place in places if place not in kept]
+    back = {place: gone[_id(old)].difference(gone[_id(new)]) for place, (old, new) in pairs.items()}
+    return {place: back.get(place) for place in places if place not in back or back[place].containers}
 
 
 def _sized(actions: pa.Table) -> list[tuple[int | None, Vector]]:

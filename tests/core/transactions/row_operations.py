@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from bayou.log.checksum_writer import checksum_of, write_checksum
 from bayou.log.columns import ADD_SCHEMA
-from bayou.log.deleted_rows import delete_rows
+from bayou.log.deleted_rows import Holds, delete_rows
 from bayou.log.file_statistics import to_predicate
 from bayou.log.reads import ReadSet
 from bayou.log.snapshot import Snapshot
@@ -122,10 +122,12 @@ class Operation:
     def stage(self, transaction: Transaction, table: RowTable) -> None:
         raise NotImplementedError
 
-    def _holds(self, table: RowTable) -> Callable[[pa.Table], bool]:
-        def holds(files: pa.Table) -> bool:
+    def _holds(self, table: RowTable) -> Holds:
+        def holds(files: pa.Table, new_rows: Sequence[Bitmap | None]) -> bool:
             assert files.schema == ADD_SCHEMA
-            return any(row[0] in self.keys for rows in table.live(files) for _, row in rows)
+            asked = [None if new is None else set(new.to_list()) for new in new_rows]
+            live = zip(table.live(files), asked, strict=True)
+            return any(row[0] in self.keys for rows, new in live for place, row in rows if new is None or place in new)
 
         return holds
 

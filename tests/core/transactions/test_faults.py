@@ -198,7 +198,7 @@ def test_a_put_without_an_answer_whose_version_is_cleaned_up_is_no_lost_one(slep
     transaction = log.transaction("DELETE")
     snapshot, version = log.snapshot(), log.version() + 1
     vectors = VectorFiles(faulty, found.uri, snapshot.properties)
-    bitmaps, holds = [Bitmap.from_positions([2])], lambda _: False
+    bitmaps, holds = [Bitmap.from_positions([2])], lambda *_: False
     transaction.delete_rows(delete_rows(snapshot, faulty, snapshot.files(), bitmaps, vectors, deletion_timestamp=1, holds=holds))
     slept = []
 

@@ -132,7 +132,7 @@ BROKEN_RULES = {
         lambda file, deleted: (file.rows.intersection(deleted), Bitmap()),
     ),
     "missed rows are no matter": (row_rebase, "_missed_rows", lambda *_: None),
-    "a file that got a vector has no new rows, nor has any other": (row_rebase, "_with_new_rows", lambda *_: []),
+    "a file that got a vector has no new rows, nor has any other": (row_rebase, "_new_rows", lambda *_: {}),
     "files that were removed are the same": (row_rebase, "_other_files", lambda *_: iter(())),
     "vectors stay as they are": (conflict, "rebase", lambda *_: []),
     "vectors that are not used any more stay": (VectorFiles, "discard_unused", lambda *_: None),
@@ -296,7 +296,7 @@ def test_statistics_answer_where_they_can():
     found = table(range(4))
     transaction = found.log.transaction("DELETE")
     _, reads = looked_through(found.log.snapshot(), [("key", "<=", 2)])
-    transaction.delete_rows(third_row(found, reads=reads, holds=lambda _: pytest.fail("asked")))
+    transaction.delete_rows(third_row(found, reads=reads, holds=lambda *_: pytest.fail("asked")))
     found.append([(40, 0)])
     assert transaction.commit().version == 3
 
@@ -371,6 +371,18 @@ def test_rows_that_were_brought_back_are_looked_at():
     outcome = second.try_commit()
     assert isinstance(outcome.error, ConcurrentAppendException)
     assert sorted(found.rows()) == [0, 1, 2, 3]
+
+
+def test_rows_that_stayed_are_not_looked_at_where_others_were_brought_back():
+    found = table(range(4))
+    run_all(found, [Delete(keys(1, 2))])
+    before = found.log.snapshot(1).files()
+    second = begin(Delete(keys(0, 3)), found)
+    with found.log.transaction("RESTORE") as restore:
+        restore.remove_files(restore.files())
+        restore.commit([replace(each, data_change=True) for each in row_rebase.live_files(before)])
+    assert second.try_commit().version == 4
+    assert sorted(found.rows()) == [1, 2]
 
 
 def test_a_file_that_another_commit_added_again_with_its_row_ids_is_the_same():

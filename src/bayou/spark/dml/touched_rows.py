@@ -17,7 +17,7 @@ from bayou.spark.dml.change import FILE, METADATA
 from bayou.spark.progress import phase
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
@@ -55,7 +55,24 @@ def find_touched(change: Change, positions: pa.Array) -> dict[int, Bitmap]:
     if not len(positions):
         return {}
     phase("finding rows")
-    rows = change.meant(change.rows(positions, with_files=True, with_numbers=True))
+    return _numbers(change.meant(change.rows(positions, with_files=True, with_numbers=True)))
+
+
+def has_new(rows: DataFrame, new_rows: Mapping[int, Bitmap | None]) -> bool:
+    """Whether one of some rows is new in its file.
+
+    Args:
+        rows: with the columns `FILE` and `METADATA`.
+        new_rows: the new rows by the files' positions; None where all of a file's are.
+    """
+    if all(each is None for each in new_rows.values()):
+        return bool(rows.head(1))
+    new = ((found, new_rows[file]) for file, found in _numbers(rows).items())
+    return any(those is None or found.intersection(those).containers for found, those in new)
+
+
+def _numbers(rows: DataFrame) -> dict[int, Bitmap]:
+    """The numbers of rows in their files, by the files' positions."""
     # The functions count from one, and their first bucket is number one.
     bucket, bit = F.expr(f"bitmap_bucket_number({_ROW})"), F.expr(f"bitmap_bit_position({_ROW})")
     numbered = rows.select(FILE, bucket.alias("bucket"), bit.alias("bit"))

@@ -14,16 +14,16 @@ from bayou.log.deleted_rows import delete_rows
 from bayou.log.reads import ReadSet
 from bayou.log.vector_files import VectorFiles
 from bayou.protocol.identity_rules import without_marks
+from bayou.protocol.roaring import Bitmap
 from bayou.spark.directories import uris
-from bayou.spark.dml.touched_rows import count_touched
+from bayou.spark.dml.touched_rows import has_new
 from bayou.spark.footers import read_footers
 from bayou.spark.progress import phase
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from bayou.log.deleted_rows import DeletedRows
-    from bayou.protocol.roaring import Bitmap
     from bayou.spark.dml.change import Change
 
 
@@ -49,22 +49,42 @@ def mark_rows(change: Change, touched: Mapping[int, Bitmap]) -> DeletedRows:
         deletion_timestamp=int(time.time() * 1000),
         reads=reads,
         physical_rows=uncounted_rows(change, positions),
-        holds=lambda added: _hold(change, added),
+        holds=lambda added, new_rows: _hold(change, added, new_rows),
         storage_options=change.target.storage_options or None,
     )
 
 
-def _hold(change: Change, added: pa.Table) -> bool:
-    """Whether files that others have added meanwhile hold rows that the operation would have changed."""
-    if change.means_all:
-        return True
+def now(change: Change, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> tuple[Change, dict[int, Bitmap | None]] | None:
+    """The operation on the table as it is by now, and the rows that are new in files of it, by the files' positions.
+
+    Args:
+        change: the operation.
+        added: the files, once or more often.
+        new_rows: the rows of each that are new; None where all are.
+
+    Returns:
+        None where a file has gone again since, or columns have changed: this is left to a new attempt.
+    """
     later = replace(change, snapshot=change.target.log.update())
     known = later.snapshot.files(["path"])["path"].combine_chunks()
     positions = pc.index_in(added["path"].combine_chunks(), value_set=known)
-    # A file that has gone again since, and columns that have changed, are left to a new attempt.
     if positions.null_count or without_marks(later.snapshot.schema) != without_marks(change.snapshot.schema):
+        return None
+    found: dict[int, Bitmap | None] = {}
+    for position, rows in zip(positions.to_pylist(), new_rows, strict=True):
+        others = found.get(position, Bitmap())
+        found[position] = None if rows is None or others is None else others.union(rows)
+    return later, found
+
+
+def _hold(change: Change, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> bool:
+    """Whether files that others have added meanwhile hold new rows that the operation would have changed."""
+    found = None if change.means_all else now(change, added, new_rows)
+    if found is None:
         return True
-    return bool(count_touched(later, positions.cast(pa.int64())))
+    later, places = found
+    rows = later.rows(pa.array(list(places), pa.int64()), with_files=True, with_numbers=True)
+    return has_new(later.meant(rows), places)
 
 
 def uncounted_rows(change: Change, positions: pa.Array) -> dict[str, int]:

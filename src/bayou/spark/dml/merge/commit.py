@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bayou.log.deleted_rows import delete_rows
 from bayou.log.reads import ReadSet
@@ -16,19 +15,19 @@ from bayou.log.transaction import Unchanged
 from bayou.log.vector_files import VectorFiles
 from bayou.plan.predicate import Boolean
 from bayou.plan.row_changes import FileTotals
-from bayou.protocol.identity_rules import without_marks
 from bayou.protocol.roaring import Bitmap
 from bayou.spark.committing import commit_new_files
 from bayou.spark.dml.merge.actions import KEPT, action_of, matched_action_of
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.find import Found, clauses_with, positions_of
 from bayou.spark.dml.result import RowChangeResult
-from bayou.spark.dml.vectors import uncounted_rows
+from bayou.spark.dml.touched_rows import has_new
+from bayou.spark.dml.vectors import now, uncounted_rows
 from bayou.spark.jvm import nodes
 from bayou.spark.progress import phase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from bayou.log.deleted_rows import DeletedRows
     from bayou.log.transaction import Transaction
@@ -63,7 +62,7 @@ def marked(merge: Merge, found: Found) -> DeletedRows:
         reads=reads,
         needed=[relied.get(each, Bitmap()) for each in positions.to_pylist()],
         physical_rows=uncounted_rows(change, positions),
-        holds=lambda added: _hold(merge, added),
+        holds=lambda added, new_rows: _hold(merge, added, new_rows),
         storage_options=change.target.storage_options or None,
     )
 
@@ -79,21 +78,19 @@ def note_matches(merge: Merge, reads: ReadSet) -> None:
     reads.note_scan(Boolean(value=False), paths_read)
 
 
-def _hold(merge: Merge, added: pa.Table) -> bool:
-    """Whether files that others have added meanwhile hold rows that a clause changes, or for which a row is not inserted."""
-    snapshot = merge.change.target.log.update()
-    known = snapshot.files(["path"])["path"].combine_chunks()
-    positions = pc.index_in(added["path"].combine_chunks(), value_set=known)
-    # A file that has gone again since, and columns that have changed, are left to a new attempt.
-    if positions.null_count or without_marks(snapshot.schema) != without_marks(merge.change.snapshot.schema):
+def _hold(merge: Merge, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> bool:
+    """Whether files that others have added meanwhile hold new rows that a clause changes, or for which no row is inserted."""
+    found = now(merge.change, added, new_rows)
+    if found is None:
         return True
-    later = replace(merge, change=replace(merge.change, snapshot=snapshot))
+    later, places = replace(merge, change=found[0]), found[1]
     condition = nodes.column(merge.change.target.application.jvm, merge.resolution.condition)
     orphans = bool(merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE))
-    joined = later.rows(positions.cast(pa.int64())).join(merge.source.marked(), condition, "left" if orphans else "inner")
+    rows = later.rows(pa.array(list(places), pa.int64()), with_numbers=True)
+    joined = rows.join(merge.source.marked(), condition, "left" if orphans else "inner")
     action = action_of(later) if orphans else matched_action_of(later)
     least = KEPT if clauses_with(merge, Action.INSERT) else 0
-    return bool(joined.where(action >= least).head(1))
+    return has_new(joined.where(action >= least), places)
 
 
 def metrics_of(merge: Merge, found: FoundRows, written: NewFiles, removed: pa.Array, deleted: DeletedRows | None) -> dict[str, int]:
