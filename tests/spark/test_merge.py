@@ -720,6 +720,29 @@ def test_inserts_of_other_keys_go_on_top_of_each_other_but_not_of_the_deletion_o
         plan.execute()
 
 
+def test_inserts_go_on_top_of_changes_of_other_rows_in_the_files_that_they_looked_through(spark, table_path):
+    table = make(spark, table_path, TEN, **VECTORS)
+
+    def planned(*keys):
+        new = source(spark, " union all ".join(f"select {key}L id, 1L p, 1L v" for key in keys))
+        return table.merge(new, "t.id = s.id").whenNotMatchedInsertAll().plan()
+
+    plans = [planned(9, 51), planned(8, 9, 52), planned(7, 53), planned(0, 54)]
+    table.delete("id = 8")
+    table.update("id = 6", {"v": "-1"})
+    table.update("id = 5", {"id": "55"})
+    assert counts(plans[0].execute()) == (0, 0, 1)
+    with pytest.raises(ConcurrentModificationError) as error:
+        plans[1].execute()
+    assert "(row 3 of the first file, counted from 0)" in str(error.value)
+    table.delete("id in (5, 6, 9)")
+    table.delete("id < 5")  # all that is left of a file
+    assert counts(plans[2].execute()) == (0, 0, 1)
+    with pytest.raises(ConcurrentModificationError):
+        plans[3].execute()
+    assert {row[0] for row in rows(table)} == {7, 51, 53, 55}
+
+
 def test_a_cached_table_shows_the_new_rows(spark, table_path, way):
     table = make(spark, table_path, TEN, **way)
     cached = table.toDF().cache()

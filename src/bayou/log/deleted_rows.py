@@ -34,6 +34,9 @@ Holds: TypeAlias = Callable[[pa.Table, Sequence["Bitmap | None"]], bool]
 """Whether a live row of some files, ADD_SCHEMA, is one that an operation would have changed, or that it would have joined. For each
 file the rows that are asked about; all of them where None. A file may be there more than once."""
 
+Needs: TypeAlias = Callable[[Sequence[str]], Sequence["MarkedFile"]]
+"""Some of the files that an operation looked through, by their canonical paths, with the rows of them that it relies on."""
+
 # The history names what MERGE counts otherwise.
 _OTHER_NAMES: Final[Mapping[str, str]] = {
     "numRemovedFiles": "numTargetFilesRemoved",
@@ -94,6 +97,9 @@ class DeletedRows:
         reads: how the rows were looked for in the table. A file that was looked through and keeps all its rows is no matter
             to the commit: another one may change it. Files that others add meanwhile are.
         holds: asked of such files where their statistics cannot tell; where None, they are taken to hold such a row.
+        relied: the canonical paths of further files, which hold rows that the commit relies on. Which ones is only asked of those
+            that others change meanwhile.
+        needs: asked of these.
         storage_options: settings for the file systems of vectors that lie outside of the table.
     """
 
@@ -104,6 +110,8 @@ class DeletedRows:
     deletion_timestamp: int
     reads: ReadSet
     holds: Holds | None = None
+    relied: pa.Array = field(default_factory=lambda: pa.array([], pa.string()), repr=False)
+    needs: Needs = field(default=lambda _: (), repr=False)
     storage_options: Mapping[str, str] | None = field(default=None, repr=False)
 
     @property
@@ -174,6 +182,10 @@ class DeletedRows:
         """Delete the deletion vectors again: the commit is certainly not in the log."""
         self.vectors.discard()
 
+    def relying(self, paths: Sequence[str]) -> DeletedRows:
+        """These rows, and those that the commit relies on of some of the files that nobody has asked about yet."""
+        return replace(self, files={**self.files, **{each.path: each for each in self.needs(paths)}}) if paths else self
+
     def with_vectors(self, files: Iterable[MarkedFile]) -> DeletedRows:
         """These rows after some of the files were changed: new vectors are written for them, and unused ones deleted.
 
@@ -228,6 +240,29 @@ def delete_rows(
     if reads is None:
         reads = ReadSet(snapshot.table_uri)
         reads.note_whole_table()
+    marked = marked_files(snapshot, store, files, rows, needed=needed, physical_rows=physical_rows, storage_options=storage_options)
+    empty = DeletedRows(snapshot, store, {}, vectors, deletion_timestamp, reads, holds, storage_options=storage_options)
+    try:
+        return empty.with_vectors(marked)
+    except BaseException:
+        vectors.discard()
+        raise
+
+
+def marked_files(
+    snapshot: Snapshot,
+    store: LogStore,
+    files: pa.Table,
+    rows: Sequence[Bitmap],
+    *,
+    needed: Sequence[Bitmap] = (),
+    physical_rows: Mapping[str, int] | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> list[MarkedFile]:
+    """Live files with the rows that a commit deletes or relies on, as far as they are not deleted; those without any left out.
+
+    Arguments and errors are those of `delete_rows`.
+    """
     lives = live_files(with_stats(snapshot, files))
     gone = read_gone(snapshot, store, [each.deletion_vector for each in lives], storage_options)
     relied = needed or [Bitmap()] * len(lives)
@@ -238,12 +273,7 @@ def delete_rows(
         _check_rows(found, snapshot)
         if found.is_changed or found.needed.containers:
             marked.append(found)
-    empty = DeletedRows(snapshot, store, {}, vectors, deletion_timestamp, reads, holds, storage_options)
-    try:
-        return empty.with_vectors(marked)
-    except BaseException:
-        vectors.discard()
-        raise
+    return marked
 
 
 def live_files(files: pa.Table) -> list[AddFile]:

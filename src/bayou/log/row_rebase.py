@@ -5,7 +5,8 @@ delta-spark compares paths, so that of two such commits one fails. Here the seco
 order, the winners' commits first, gives the same table:
 
 1. Each file of which it deletes rows is still the same file: winners only gave it another deletion vector.
-2. No row that it deletes, or relies on, was deleted by a winner.
+2. No row that it deletes, or relies on, was deleted by a winner. Where a MERGE only inserts, it asks which rows it relies on once a
+   winner has changed their file (`DeletedRows.needs`).
 3. No row that winners added, or brought back, is one that it would have deleted or relied on. Statistics tell that of most
    files; of the others the operation reads these rows (`DeletedRows.holds`). A MERGE joins them with its source: two of them
    that insert the same key touch no common row or file.
@@ -86,6 +87,7 @@ def rebase(ours: DeletedRows, winners: WinningFiles, missed: pa.Array) -> list[M
     Raises:
         DeletionVectorError: a winner's deletion vector cannot be read.
     """
+    ours = ours.relying(_touched(ours, winners))
     steps = _steps(ours, winners)
     found = _first(_other_files(ours, steps))
     if found is not None:
@@ -102,6 +104,15 @@ def overlap(file: MarkedFile, deleted: Bitmap) -> tuple[Bitmap, Bitmap]:
 
 def _first(conflicts: Iterator[RowConflict]) -> RowConflict | None:
     return min(conflicts, key=lambda each: (each.winner, each.rule), default=None)
+
+
+def _touched(ours: DeletedRows, winners: WinningFiles) -> list[str]:
+    """The files that winners changed and in which the commit relies on rows that nobody has asked about yet."""
+    if not len(ours.relied):
+        return []
+    both = (canonical_paths(actions["path"], ours.snapshot.table_uri) for actions in (winners.removes, winners.adds))
+    paths = pa.concat_arrays([pa.array([], pa.string()), *(chunk for each in both for chunk in each.chunks)]).unique()
+    return [path for path in paths.filter(pc.is_in(paths, value_set=ours.relied)).to_pylist() if path not in ours.files]
 
 
 def _steps(ours: DeletedRows, winners: WinningFiles) -> dict[str, dict[int, _Step]]:
@@ -137,8 +148,10 @@ def _other_files(ours: DeletedRows, steps: Mapping[str, Mapping[int, _Step]]) ->
                 others[winner].append(ours.files[path].live.path)
                 break
             live = step.added[0]
+    changed = {each.live.path for each in ours.files.values() if each.is_changed}
     for winner, paths in others.items():
-        yield RowConflict(2, winner, ConcurrentDeleteReadException, "removed files that this operation deletes rows of", paths)
+        what = "deletes rows of" if changed.intersection(paths) else "has read"
+        yield RowConflict(2, winner, ConcurrentDeleteReadException, f"removed files that this operation {what}", paths)
 
 
 def _is_same(live: AddFile, step: _Step) -> bool:

@@ -55,7 +55,7 @@ def find_touched(change: Change, positions: pa.Array) -> dict[int, Bitmap]:
     if not len(positions):
         return {}
     phase("finding rows")
-    return _numbers(change.meant(change.rows(positions, with_files=True, with_numbers=True)))
+    return row_numbers(change.meant(change.rows(positions, with_files=True, with_numbers=True)))
 
 
 def has_new(rows: DataFrame, new_rows: Mapping[int, Bitmap | None]) -> bool:
@@ -67,12 +67,16 @@ def has_new(rows: DataFrame, new_rows: Mapping[int, Bitmap | None]) -> bool:
     """
     if all(each is None for each in new_rows.values()):
         return bool(rows.head(1))
-    new = ((found, new_rows[file]) for file, found in _numbers(rows).items())
+    new = ((found, new_rows[file]) for file, found in row_numbers(rows).items())
     return any(those is None or found.intersection(those).containers for found, those in new)
 
 
-def _numbers(rows: DataFrame) -> dict[int, Bitmap]:
-    """The numbers of rows in their files, by the files' positions."""
+def row_numbers(rows: DataFrame) -> dict[int, Bitmap]:
+    """The numbers of rows in their files, by the files' positions. Costs a job.
+
+    Args:
+        rows: with the columns `FILE` and `METADATA`.
+    """
     # The functions count from one, and their first bucket is number one.
     bucket, bit = F.expr(f"bitmap_bucket_number({_ROW})"), F.expr(f"bitmap_bit_position({_ROW})")
     numbered = rows.select(FILE, bucket.alias("bucket"), bit.alias("bit"))

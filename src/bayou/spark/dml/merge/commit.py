@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from bayou.log.deleted_rows import delete_rows
+from bayou.log.deleted_rows import delete_rows, marked_files
+from bayou.log.keys import canonical_paths
 from bayou.log.reads import ReadSet
 from bayou.log.transaction import Unchanged
 from bayou.log.vector_files import VectorFiles
-from bayou.plan.predicate import Boolean
 from bayou.plan.row_changes import FileTotals
 from bayou.protocol.roaring import Bitmap
 from bayou.spark.committing import commit_new_files
@@ -21,7 +22,7 @@ from bayou.spark.dml.merge.actions import KEPT, action_of, matched_action_of
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.find import Found, clauses_with, positions_of
 from bayou.spark.dml.result import RowChangeResult
-from bayou.spark.dml.touched_rows import has_new
+from bayou.spark.dml.touched_rows import has_new, row_numbers
 from bayou.spark.dml.vectors import now, uncounted_rows
 from bayou.spark.jvm import nodes
 from bayou.spark.progress import phase
@@ -29,7 +30,7 @@ from bayou.spark.progress import phase
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bayou.log.deleted_rows import DeletedRows
+    from bayou.log.deleted_rows import DeletedRows, MarkedFile
     from bayou.log.transaction import Transaction
     from bayou.spark.dml.merge.counts import FoundRows
     from bayou.spark.dml.merge.target import Merge
@@ -67,15 +68,36 @@ def marked(merge: Merge, found: Found) -> DeletedRows:
     )
 
 
-def note_matches(merge: Merge, reads: ReadSet) -> None:
-    """Notes that rows were not inserted for what some files hold: the commit depends on these files being there.
+def relying_on_matches(merge: Merge, deleted: DeletedRows) -> DeletedRows:
+    """The rows that a MERGE deletes, which are none where it only inserts, and those for which it has not inserted others.
+
+    These are looked for in the files that others change meanwhile, and in no others.
 
     Args:
         merge: the operation.
-        reads: where it is noted.
+        deleted: the rows.
     """
-    paths_read = merge.change.snapshot.files(["path"])["path"].take(merge.change.files.candidates)
-    reads.note_scan(Boolean(value=False), paths_read)
+    change = merge.change
+    uri, paths = change.snapshot.table_uri, change.snapshot.files(["path"])["path"].take(change.files.candidates)
+    relied = pa.concat_arrays([pa.array([], pa.string()), *canonical_paths(paths, uri).chunks])
+
+    def needs(wanted: Sequence[str]) -> list[MarkedFile]:
+        phase("looking at the rows that others changed")
+        places = change.files.candidates.filter(pc.is_in(relied, value_set=pa.array(wanted, pa.string())))
+        condition = nodes.column(change.target.application.jvm, merge.resolution.condition)
+        found = row_numbers(merge.rows(places, with_numbers=True).join(merge.source.marked(), condition, "left_semi"))
+        matched = positions_of(found)
+        return marked_files(
+            change.snapshot,
+            change.target.log.store,
+            change.snapshot.files().take(matched),
+            [Bitmap()] * len(matched),
+            needed=[found[each] for each in matched.to_pylist()],
+            physical_rows=uncounted_rows(change, matched),
+            storage_options=change.target.storage_options or None,
+        )
+
+    return replace(deleted, relied=relied, needs=needs)
 
 
 def _hold(merge: Merge, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> bool:

@@ -15,7 +15,7 @@ from bayou.protocol.reserved_names import check_takes_rows
 from bayou.spark.committing import taking_back
 from bayou.spark.dml.commit import Stopwatch
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind, check_clauses
-from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of, note_matches
+from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of, relying_on_matches
 from bayou.spark.dml.merge.counts import FoundRows, check_counts
 from bayou.spark.dml.merge.find import Found, clauses_with, find, pairs_of, positions_of
 from bayou.spark.dml.merge.latest import latest_rows
@@ -259,9 +259,7 @@ def _change(merge: Merge, found: Found, transaction: Transaction, watch: Stopwat
             change.note_reads(transaction.reads)
         else:
             deleted = marked(merge, found)
-            transaction.delete_rows(deleted)
-            if resolution.is_insert_only:
-                note_matches(merge, transaction.reads)
+            transaction.delete_rows(relying_on_matches(merge, deleted) if resolution.is_insert_only else deleted)
         watch.lap("rewriteTimeMs")
         metrics = metrics_of(merge, rows, written, removed, deleted) | dict(watch.times())
         if len(removed):
