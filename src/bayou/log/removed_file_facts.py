@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import CorruptLogError
-from bayou.log.change_files import CHANGE_FILES, DELETE
+from bayou.log.change_files import CDC, CHANGE_FILES, DELETE
 from bayou.log.keys import canonical_paths
 
 FACTS: Final = ("path", "partition_values", "size")
@@ -27,8 +27,11 @@ def with_file_facts(files: pa.Table, sources: Iterable[pa.Table], table_uri: str
         is_partitioned: whether a file needs partition values.
 
     Raises:
-        CorruptLogError: the log does not hold what a file needs any more.
+        CorruptLogError: the log does not hold what a file needs any more, or a file of changes was logged without its size.
     """
+    unsized = files.filter(pc.and_(pc.is_null(files["size"]), pc.equal(files["kind"], CDC)))
+    if unsized.num_rows:
+        raise _unsized(unsized, table_uri)
     lacks = _lacks(files, is_partitioned=is_partitioned)
     pending = iter(sources)
     while pc.any(lacks).as_py():
@@ -65,6 +68,18 @@ def _filled(files: pa.Table, lacks: pa.ChunkedArray, known: pa.Table, table_uri:
     for name in FACTS[1:]:
         some = some.set_column(CHANGE_FILES.get_field_index(name), CHANGE_FILES.field(name), facts[name])
     return pa.concat_tables([rest, some]).sort_by([("commit_version", "ascending"), ("kind", "ascending")])
+
+
+def _unsized(files: pa.Table, table_uri: str) -> CorruptLogError:
+    path, version = files["path"][0].as_py(), files["commit_version"][0].as_py()
+    return CorruptLogError(
+        f"the `cdc` action of version {version} for {path} lacks the file's size, which the protocol asks for:"
+        " none of its rows would be read",
+        table=table_uri,
+        version=version,
+        file=path,
+        next_step="Begin the change feed at a later version.",
+    )
 
 
 def _missing(files: pa.Table, table_uri: str) -> CorruptLogError:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _ID: Final = "__bayou_row_id"
 _OLD, _NEW = "__bayou_old", "__bayou_new"
 _OLD_VERSION, _NEW_VERSION = "__bayou_old_version", "__bayou_new_version"
+_TRACKED: Final = "set delta.enableRowTracking to true and begin after that"
+_LATER: Final = "begin after the version that changed the column"
 
 
 def net_changes(application: Application, spark: SparkSession, request: TableRequest) -> DataFrame:
@@ -101,11 +103,11 @@ class _Reader:
             there = known.get(field.physical_name)
             if there is None and snapshot.schema.field(field.name) is not None:
                 raise _unsupported(
-                    self._after, f"column {field.name!r} has another name in the files of version {snapshot.version}"
+                    self._after, f"column {field.name!r} is not the one that version {snapshot.version} has of this name", _LATER
                 )
             if there is not None and readable_schema(snapshot.schema).field(there.name).type != readable.type:  # type: ignore[union-attr]
                 raise _unsupported(
-                    self._after, f"column {field.name!r} had another type, or other fields, in version {snapshot.version}"
+                    self._after, f"column {field.name!r} had another type, or other fields, in version {snapshot.version}", _LATER
                 )
             value = F.lit(None) if there is None else F.col(quoted_name(there.name))
             found.append(value.cast(spark_data_type(readable)).alias(field.name))
@@ -154,7 +156,7 @@ def _check_ids(after: Snapshot, before: Snapshot | None) -> None:
         raise _unsupported(after, f"its rows had no ids, or others, in version {before.version}")
 
 
-def _unsupported(snapshot: Snapshot, why: str) -> UnsupportedFeatureError:
+def _unsupported(snapshot: Snapshot, why: str, next_step: str = _TRACKED) -> UnsupportedFeatureError:
     return UnsupportedFeatureError(
         f"Net changes need the rows of the table to be known again, and {why}.",
         table=snapshot.table_uri,
@@ -162,5 +164,5 @@ def _unsupported(snapshot: Snapshot, why: str) -> UnsupportedFeatureError:
         error_class="DELTA_OPERATION_NOT_ALLOWED",
         sql_state="0AKDC",
         features=["net changes"],
-        next_step="set delta.enableRowTracking to true and begin after that, or read the changes without net=True.",
+        next_step=f"{next_step}, or read the changes without net=True.",
     )

@@ -271,6 +271,13 @@ def test_a_removed_file_whose_facts_are_lost_is_an_error():
     assert (caught.value.version, caught.value.file, caught.value.num_files) == (1, "lost", 1)
 
 
+def test_a_file_of_changes_without_its_size_is_an_error_and_not_a_file_without_rows():
+    with pytest.raises(CorruptLogError) as caught:
+        feed_of(table().commit(add("a")).commit(cdc("c", size=None)))
+    assert (caught.value.version, caught.value.file) == (2, "c")
+    assert "lacks the file's size" in str(caught.value)
+
+
 def test_the_partition_values_of_the_files_are_given_by_column():
     feed = feed_of(table(partition_by=["day"]).commit(add("a", **DAY), add("b", partitionValues={"day": None})))
     assert sorted(feed.partition_texts()["day"].to_pylist(), key=str) == ["1", None]
