@@ -115,13 +115,12 @@ class DeletionVectorDescriptor:
             return None
         prefix, text = self.path_or_inline_dv[:-_UUID_CHARACTERS], self.path_or_inline_dv[-_UUID_CHARACTERS:]
         if any(character in prefix for character in "/\\:") or prefix in {".", ".."}:
-            message = f"The deletion vector's folder {prefix!r} is no plain name."
-            raise DeletionVectorError(message, descriptor=self)
+            raise self._without_path(f"The deletion vector's folder {prefix!r} is no plain name.")
         try:
             uuid = UUID(bytes=z85.decode(text))
         except ValueError as error:
             message = f"The deletion vector's path {self.path_or_inline_dv!r} holds no UUID in Z85: {error}."
-            raise DeletionVectorError(message, descriptor=self) from error
+            raise self._without_path(message) from error
         name = f"deletion_vector_{uuid}.bin"
         return f"{prefix}/{name}" if prefix else name
 
@@ -138,10 +137,24 @@ class DeletionVectorDescriptor:
             return self.path_or_inline_dv
         relative = self.relative_path
         if relative is None:
-            what = "inline" if self.is_inline else f"of the unknown storage type {self.storage_type!r}"
-            message = f"The deletion vector is {what}, so it has no file."
-            raise DeletionVectorError(message, table=table_uri, descriptor=self)
+            raise self._without_path(
+                "The deletion vector is inline, so it has no file."
+                if self.is_inline
+                else f"The log names a deletion vector of the storage type {self.storage_type!r}, which bayou does not know:"
+                " vectors are in files of the table (u), in files elsewhere (p), or in the log itself (i).",
+                table_uri,
+            )
         return f"{table_uri.rstrip('/')}/{relative}"
+
+    def _without_path(self, message: str, table_uri: str | None = None) -> DeletionVectorError:
+        return DeletionVectorError(
+            message,
+            table=table_uri,
+            error_class="DELTA_CANNOT_RECONSTRUCT_PATH_FROM_URI",
+            sql_state="22KD1",
+            next_step="Read the table with the engine that wrote the vector, or restore it to a version without this vector.",
+            descriptor=self,
+        )
 
 
 def decode(data: bytes, *, table: str | None = None, file: str | None = None) -> Bitmap:
