@@ -13,9 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+from tests.spark import streams
 from tests.spark.tables import file_of, ids, numbers, numbers_table, without_rows
 
 import bayou
+from bayou.errors import DeletionVectorError
 from bayou.protocol import deletion_vector
 from bayou.protocol.roaring import Bitmap
 from bayou.spark import deletion_vectors
@@ -106,6 +108,27 @@ def test_vectors_and_partitions_and_filters_together(spark, table_path):
     assert ids(frame.where("p is null and id > 25")) == [26, 27, 28]
     assert frame.where("p <> 'a'").select("p").distinct().collect() == [("b",)]
     assert sorted(frame.groupBy("p").count().collect(), key=str) == [("a", 8), ("b", 10), (None, 8)]
+
+
+def test_rows_beyond_the_end_of_a_file_take_no_memory(spark, table_path, tmp_path):
+    builder = TableBuilder(table_path).create()
+    builder.commit(numbers(table_path, "a.parquet", range(10), **without_rows([3, 2**36])))
+    builder.commit(numbers(table_path, "b.parquet", range(10, 20), **without_rows([2**62])))
+    builder.commit(numbers(table_path, "c.parquet", range(20, 23), **without_rows([1])))
+    live = [i for i in range(23) if i not in {3, 21}]
+    assert ids(bayou.read(spark, table_path)) == live
+    assert ids(bayou.read(spark, table_path).where("id > 5 and id < 20")) == list(range(6, 20))
+    streams.run(streams.stream(spark, table_path), tmp_path / "checkpoint", str(tmp_path / "copy"))
+    assert ids(bayou.read(spark, str(tmp_path / "copy"))) == live
+
+
+@pytest.mark.parametrize("stats", [None, {"numRecords": 2**40}])
+def test_a_vector_that_would_take_too_much_memory_is_refused(spark, table_path, stats):
+    builder = TableBuilder(table_path).create()
+    builder.commit(file_of(table_path, "a.parquet", {"id": [1, 2]}, stats=stats, **without_rows([1, 2**36])))
+    with pytest.raises(DeletionVectorError, match=f"deletes row {2**36} of its file") as caught:
+        bayou.read(spark, table_path).collect()
+    assert caught.value.error_class == "DELTA_DELETION_VECTOR_INVALID_ROW_INDEX"
 
 
 @pytest.mark.parametrize("vectorised", ["true", "false"])

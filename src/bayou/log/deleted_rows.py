@@ -79,9 +79,14 @@ class MarkedFile:
         return bool(self.rows.containers)
 
     @property
+    def num_left(self) -> int:
+        """How many rows the commit leaves in it. A vector may name rows beyond the file's end; they are none."""
+        return self.num_records - self.gone.below(self.num_records).cardinality - self.rows.cardinality
+
+    @property
     def leaves(self) -> bool:
         """Whether the commit deletes the last rows that it has."""
-        return self.is_changed and self.gone.cardinality + self.rows.cardinality == self.num_records
+        return self.is_changed and self.num_left == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +160,7 @@ class DeletedRows:
         Source: delta-spark's `WriteIntoDelta.registerReplaceWhereMetrics`.
         """
         marked = [each for each in self.files.values() if each.is_changed and not each.leaves]
-        left = sum(each.num_records - each.gone.cardinality - each.rows.cardinality for each in marked)
+        left = sum(each.num_left for each in marked)
         size = sum(each.live.size for each in marked)
         return {"numFiles": len(marked), "numOutputBytes": size, "numOutputRows": left, "numCopiedRows": left}
 

@@ -129,6 +129,12 @@ class Bitmap:
         shared = (each.intersection(theirs[each.key]) for each in self.containers if each.key in theirs)
         return Bitmap(tuple(each for each in shared if each is not None))
 
+    def below(self, limit: int) -> Bitmap:
+        """The positions below a limit."""
+        key, low = divmod(limit, CONTAINER_VALUES)
+        parts = (each if each.key < key else each.below(low) for each in self.containers if each.key <= key)
+        return Bitmap(tuple(each for each in parts if each is not None))
+
     def first(self, count: int) -> list[int]:
         """The lowest positions, ascending, at most so many."""
         found: list[int] = []

@@ -128,6 +128,10 @@ class Container:
             return self._with({*words(self.data)}.intersection(words(other.data)))
         return Container.from_number(self.key, self._number() & other._number())
 
+    def below(self, limit: int) -> Container | None:
+        """The positions whose low part is below a limit; None where there are none."""
+        return Container.from_number(self.key, self._number() & (1 << limit) - 1)
+
     def _with(self, lows: set[int]) -> Container | None:
         return Container.from_lows(self.key, array("H", sorted(lows))) if lows else None
 

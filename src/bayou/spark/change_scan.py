@@ -29,6 +29,7 @@ from bayou.spark.change_request import ChangeSettings, PinnedChanges
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.relation import dataset
 from bayou.spark.scan import PlannedScan, Scan
+from bayou.spark.vectors import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,8 +87,8 @@ class ChangedFiles:
     def vectors(self, positions: pa.Array | None, options: Mapping[str, str]) -> dict[str, pa.Array]:  # noqa: D102
         del options  # they were read with the application's
         rows = self.rows if positions is None else [self.rows[position] for position in positions.to_pylist()]
-        encoded = [None if bitmap is None else deletion_vectors.encode(bitmap) for bitmap in rows]
-        return {} if all(each is None for each in encoded) else deletion_vectors.to_arrow(encoded)
+        found = encoded(rows, self.feed.snapshot.table_uri)
+        return {} if all(each is None for each in found) else deletion_vectors.to_arrow(found)
 
     def row_condition(self, vectors: dict[str, pa.Array], row: str) -> str:  # noqa: D102
         if self.are_differences:

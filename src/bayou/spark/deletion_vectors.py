@@ -12,6 +12,9 @@ encodings, by density:
 What a condition is made of counts for every row that is read, and it has to stay small: Java compiles no method of more than
 8,000 bytes of code, and the one that Spark makes of a query would be interpreted, at a small part of the speed.
 
+Both take as many bytes as the greatest deleted row asks for, so rows beyond the end of the file are left out before
+(`bayou.spark.vectors`).
+
 The driver holds the vectors of the files that a query reads, and a task carries those of its own files: below
 `spark.rpc.message.maxSize` (128 MB) that is 900 million rows of flat vectors in one task.
 

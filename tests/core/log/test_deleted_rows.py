@@ -12,7 +12,7 @@ from bayou.errors import DeletionVectorError, InvalidCommitError, StorageError
 from bayou.log.deleted_rows import delete_rows
 from bayou.log.vector_files import VectorFiles
 from bayou.protocol.actions import Protocol
-from bayou.protocol.deletion_vector import Bitmap, DeletionVectorDescriptor, read_from_file
+from bayou.protocol.deletion_vector import Bitmap, DeletionVectorDescriptor, encode_inline, read_from_file
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add
 
@@ -109,6 +109,14 @@ def test_a_file_without_live_rows_is_removed():
     ]
     assert found.vectors.paths == set()
     assert vectors_of(commit(builder, found)) == {}
+
+
+def test_a_row_beyond_the_end_in_a_vector_is_no_row_that_is_gone():
+    builder = table(add("a", stats=stats(4), deletionVector=encode_inline([0, 2**36]).to_json()))
+    some, rest = (deleted(builder, {"a": rows}) for rows in ([1, 2], [1, 2, 3]))
+    assert [each.path for each in some.adds()] == ["a"]
+    assert some.metrics_of_write()["numOutputRows"] == 1
+    assert rest.adds() == []
 
 
 def test_what_the_history_counts():

@@ -69,6 +69,13 @@ def test_two_sets_make_the_sets_that_python_makes(left, right):
 
 
 @QUICK
+@given(POSITIONS, st.integers(-2, 2), st.data())
+def test_the_positions_below_a_limit_are_those_that_python_finds(positions, shift, data):
+    limit = max(0, data.draw(st.sampled_from([0, *sorted(positions)])) + shift)
+    assert Bitmap.from_positions(positions).below(limit).to_list() == sorted(each for each in positions if each < limit)
+
+
+@QUICK
 @given(POSITIONS, st.integers(0, 9))
 def test_the_first_positions_are_the_lowest(positions, count):
     assert Bitmap.from_positions(positions).first(count) == sorted(positions)[:count]

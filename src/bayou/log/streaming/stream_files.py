@@ -61,6 +61,12 @@ class StreamFiles:
         """The partition values as in the log, by physical name, aligned with `files`."""
         return _added(self.snapshot, self.files).partition_texts()
 
+    def num_records(self) -> pa.Array:
+        """How many rows each file has, deleted ones included; null where the log does not say."""
+        first = 0 if self.initial is None else len(self.initial.places)
+        known = [] if self.initial is None else [self.initial.files.snapshot.statistics({}).num_records.take(self.initial.places)]
+        return pa.concat_arrays([*known, from_json(self.files["stats"].slice(first), {}).num_records])
+
     def may_match(self, where: Filters) -> pa.BooleanArray:
         """For each file, whether it may hold a row that a filter keeps; true where in doubt.
 

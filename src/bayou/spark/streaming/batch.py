@@ -67,7 +67,12 @@ class BatchFiles:
         descriptors = files["deletion_vector"].combine_chunks()
         if descriptors.null_count == len(descriptors):
             return {}
-        return deletion_vectors.to_arrow(load_vectors(self.batch.snapshot, descriptors, options))
+        found = load_vectors(self.batch.snapshot, descriptors, lambda: self._num_records(positions), options)
+        return deletion_vectors.to_arrow(found)
+
+    def _num_records(self, positions: pa.Array | None) -> pa.Array:
+        counts = self.batch.num_records()
+        return counts if positions is None else counts.take(positions)
 
     def row_condition(self, vectors: dict[str, pa.Array], row: str) -> str:  # noqa: D102
         return deletion_vectors.row_is_live(vectors, row)
