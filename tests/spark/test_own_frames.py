@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou import DeltaTable
-from bayou.errors import SchemaMismatchError
+from bayou.errors import SchemaChangedError, SchemaMismatchError
 
 
 @pytest.fixture
@@ -110,9 +110,18 @@ def test_a_column_is_not_another_one_of_its_name_or_its_place(spark, table_path)
     table.renameColumn("a", "z")
     table.renameColumn("b", "a")
     spark.sql(f"alter table delta.`{table_path}` alter column s.y first")
-    for condition in (frame.a == 10, inner == 1):
-        with pytest.raises(AnalysisException, match="MISSING_ATTRIBUTES"):
-            table.delete(condition)
+    source = spark.range(1)
+    for column, name in ((frame.a, "a"), (inner, "s")):
+        for change in (
+            lambda column=column: table.delete(column == 1),
+            lambda column=column: table.update(column == 1, {"z": "5"}),
+            lambda column=column: table.update(set={"z": column}),
+            lambda column=column: table.merge(source, column == 1).whenMatchedDelete().execute(),
+        ):
+            with pytest.raises(SchemaChangedError, match=f"names {name} of a DataFrame") as caught:
+                change()
+            assert isinstance(caught.value, AnalysisException)
+            assert "DeleteFromTable" not in str(caught.value)
     assert table.toDF().count() == 2
     table.delete(table.toDF()["s.x"] == 1)
     assert [row.z for row in table.toDF().collect()] == [2]

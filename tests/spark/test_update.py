@@ -24,7 +24,7 @@ from bayou.errors import (
     UnsupportedFeatureError,
 )
 from bayou.log.vector_files import VectorFiles
-from bayou.spark.jvm.callbacks import FAILED_CALL
+from bayou.spark.jvm.callbacks import FAILED_CALL, error_class_of
 
 
 def make(spark, path, query, partition_by=(), **properties):
@@ -49,6 +49,27 @@ NESTED = (
     "select id, named_struct('a', id, 'b', named_struct('c', 'x', 'd', 1.5D)) s, array(named_struct('q', 1, 'r', 2)) l "
     "from range(0, 4, 1, 1)"
 )
+
+
+UNUSUAL = {
+    "an aggregate": ({"v": "max(v)"}, None, "UNSUPPORTED_EXPR_FOR_OPERATOR"),
+    "a window function": ({"v": "row_number() over (order by id)"}, None, "UNSUPPORTED_EXPR_FOR_OPERATOR"),
+    "a generator": ({"v": "explode(array(id))"}, None, "UNSUPPORTED_GENERATOR"),
+    "a condition by an aggregate": ({"v": "1"}, "max(v) > id", "UNSUPPORTED_EXPR_FOR_OPERATOR"),
+}
+
+
+@pytest.mark.parametrize("case", UNUSUAL)
+def test_what_spark_says_of_a_refused_update_is_about_an_update(spark, table_path, case):
+    table = make(spark, table_path, TEN)
+    values, condition, name = UNUSUAL[case]
+    sets = ", ".join(f"{column} = {value}" for column, value in values.items())
+    where = "" if condition is None else f" where {condition}"
+    for change in (lambda: table.update(condition, values), lambda: spark.sql(f"update delta.`{table_path}` set {sets}{where}")):
+        with pytest.raises(AnalysisException, match="UpdateTable") as caught:
+            change()
+        assert error_class_of(caught.value).startswith(name)
+        assert "DeleteFromTable" not in str(caught.value)
 
 
 @pytest.mark.smoke

@@ -19,7 +19,7 @@ from bayou.spark.dml.change import Target
 from bayou.spark.dml.result import COUNTS
 from bayou.spark.jvm import commands, nodes
 from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm.callbacks import BiFunction
+from bayou.spark.jvm.callbacks import BiFunction, error_class_of
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.parser import table_name
 from bayou.spark.jvm.session import active_session, java_session, session_of
@@ -110,5 +110,5 @@ def _run(
 
 def is_unresolved(error: AnalysisException | DeltaError) -> bool:
     """Whether an error says that a name is no column's."""
-    name = error.error_class if isinstance(error, DeltaError) else catalyst.error_class_of(error)
+    name = error.error_class if isinstance(error, DeltaError) else error_class_of(error)
     return str(name or "").startswith(("UNRESOLVED", "DELTA_MERGE_UNRESOLVED"))

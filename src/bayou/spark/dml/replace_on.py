@@ -17,7 +17,8 @@ from bayou.spark.char_columns import as_chars_of, declared_as_chars
 from bayou.spark.dml.change import Target, change_of, table_columns
 from bayou.spark.dml.replaced_rows import ReplacedRows
 from bayou.spark.jvm import row_changes
-from bayou.spark.jvm.merge import error_class_of, settled
+from bayou.spark.jvm.callbacks import error_class_of
+from bayou.spark.jvm.merge import settled
 from bayou.spark.jvm.relation import alias_of
 
 if TYPE_CHECKING:

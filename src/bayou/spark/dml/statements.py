@@ -22,6 +22,7 @@ from bayou.spark.jvm.callbacks import BiFunction
 from bayou.spark.jvm.expression_list import ExpressionList, Named
 from bayou.spark.jvm.row_changes import Pairs
 from bayou.spark.jvm.session import session_of
+from bayou.spark.own_frames import naming_gone_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,9 +52,10 @@ def planned_delete(target: Target, name: tuple[str, ...], condition: Any, txn: t
     snapshot = target.latest()
     columns = table_columns(snapshot)
     jvm = target.application.jvm
-    resolved, statement = row_changes.delete_statement(
-        jvm, target.spark, columns, name, condition, handed_out=target.handed_out(snapshot, condition)
-    )
+    with naming_gone_columns(target, snapshot, condition):
+        resolved, statement = row_changes.delete_statement(
+            jvm, target.spark, columns, name, condition, handed_out=target.handed_out(snapshot, condition)
+        )
     check_condition("DELETE", row_changes.condition_of_statement(resolved), snapshot)
     return plan_delete(change_of(target, "DELETE", statement, snapshot, txn=txn))
 
@@ -97,9 +99,10 @@ def _planned_update(
     jvm, snapshot = target.application.jvm, target.latest()
     named = _with_defaults(target, snapshot, name, pairs)
     columns = table_columns(snapshot)
-    resolved, statement, values = row_changes.update_statement(
-        jvm, target.spark, columns, name, condition, named, handed_out=target.handed_out(snapshot, *given)
-    )
+    with naming_gone_columns(target, snapshot, *given):
+        resolved, statement, values = row_changes.update_statement(
+            jvm, target.spark, columns, name, condition, named, handed_out=target.handed_out(snapshot, *given)
+        )
     check_condition("UPDATE", row_changes.condition_of_statement(resolved), snapshot)
     return plan_update(change_of(target, "UPDATE", statement, snapshot, values=values, txn=txn))
 

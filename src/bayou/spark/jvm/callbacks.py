@@ -21,6 +21,8 @@ from bayou.errors import DeltaError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pyspark.errors import AnalysisException
+
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 _KEPT_ERRORS = 64
@@ -138,6 +140,12 @@ class Block(_Callback):
 
 FAILED_CALL = (Py4JJavaError, PySparkException)
 """What a call into the JVM raises that failed there: PySpark turns some of Java's exceptions into its own."""
+
+
+def error_class_of(error: AnalysisException) -> str:
+    """The error class of an error of Spark's, under the name that its version has for it; empty where it has none."""
+    found = error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()
+    return found or ""
 
 
 def reason_of(error: Exception) -> str:

@@ -23,7 +23,6 @@ from bayou.spark.jvm.session import java_session
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.errors import AnalysisException
     from pyspark.sql import SparkSession
 
     from bayou.spark.jvm.bridge import JavaObject, Jvm
@@ -178,12 +177,6 @@ def at_one_instant(jvm: Jvm, lists: Sequence[ExpressionList]) -> list[Expression
         found.append(settled[start : start + len(each)])
         start += len(each)
     return found
-
-
-def error_class_of(error: AnalysisException) -> str:
-    """The error class of an error of Spark's, under the name that its version has for it; empty where it has none."""
-    found = error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()
-    return found or ""
 
 
 def ids_of(jvm: Jvm, plan_or_output: JavaObject) -> frozenset[int]:

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 
 from bayou.protocol.char_varchar import DECLARED_TYPE
 from bayou.spark.jvm import columns
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.bulk import Bulk
-from bayou.spark.jvm.callbacks import FAILED_CALL
+from bayou.spark.jvm.callbacks import FAILED_CALL, error_class_of
 from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
 from bayou.spark.jvm.nodes import expression, with_name
 from bayou.spark.jvm.parser import sparks_parser
@@ -21,7 +23,7 @@ from bayou.spark.jvm.relation import dataset, struct_type
 from bayou.spark.jvm.session import java_session
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -84,20 +86,50 @@ def update_statement(
     given = assignments.values
     if handed_out is not None:
         given = ExpressionList.of(jvm, (meant(jvm, value, handed_out, output) for value in given))
-    values = _resolved(jvm, spark, table, given)
+    found = None if condition is None else meant(jvm, condition, handed_out, output)
     # Spark would cast the values to the columns' types, structs by position; so that it does not, each column is set to itself.
     update = jvm.static(f"{_LOGICAL}.UpdateTable")
-    named = _execution(jvm, spark, update(table, columns.to_themselves(jvm, assignments.keys), jvm.none)).analyzed()
-    if condition is None:
-        return named, named, values
-    # The session's variables are known to the condition of a DELETE, and not to that of an UPDATE.
-    where = jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, meant(jvm, condition, handed_out, output))
-    execution = _execution(jvm, spark, where)
+    with _telling_of(jvm, spark, lambda: update(table, _pairs(jvm, assignments.keys, given), _option(jvm, found))):
+        values = _resolved(jvm, spark, table, given)
+        named = _execution(jvm, spark, update(table, columns.to_themselves(jvm, assignments.keys), jvm.none)).analyzed()
+        if found is None:
+            return named, named, values
+        # The session's variables are known to the condition of a DELETE, and not to that of an UPDATE.
+        execution = _execution(jvm, spark, jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, found))
     analysed, optimised = (
         update(each.table(), named.assignments(), jvm.some(each.condition()))
         for each in (execution.analyzed(), restored(jvm, execution.optimizedPlan()))
     )
     return analysed, optimised, values
+
+
+@contextlib.contextmanager
+def _telling_of(jvm: Jvm, spark: SparkSession, statement: Callable[[], JavaObject]) -> Iterator[None]:
+    """Where Spark refuses a part that it was asked about alone, it is asked about the whole statement: its error names that.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        statement: makes the statement, not resolved.
+    """
+    try:
+        yield
+    except AnalysisException as error:
+        try:
+            _execution(jvm, spark, statement())
+        except FAILED_CALL as other:
+            if isinstance(other, AnalysisException) and error_class_of(other) == error_class_of(error):
+                raise other from None
+        raise
+
+
+def _pairs(jvm: Jvm, keys: ExpressionList, values: ExpressionList) -> JavaObject:
+    assignment = jvm.static(f"{_LOGICAL}.Assignment")
+    return jvm.seq(assignment(key, value) for key, value in zip(keys, values, strict=True))
+
+
+def _option(jvm: Jvm, found: JavaObject | None) -> JavaObject:
+    return jvm.none if found is None else jvm.some(found)
 
 
 def written(jvm: Jvm, statement: JavaObject) -> JavaObject | None:

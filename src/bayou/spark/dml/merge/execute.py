@@ -29,6 +29,7 @@ from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.new_files import NO_FILES, delete_files
+from bayou.spark.own_frames import naming_gone_columns
 from bayou.spark.progress import operation, phase
 from bayou.spark.session_transaction import session_transaction
 from bayou.spark.write_settings import REPLAYED, batch_of, merges_schemas, spend_batch
@@ -122,6 +123,7 @@ def _merge(request: MergeRequest, snapshot: Snapshot) -> Merge:
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
     check_takes_rows(snapshot.schema, snapshot.metadata, snapshot.table_uri, snapshot.version)
     reading = session_transaction(target.application, target.spark, target.log, snapshot, "MERGE", {}, settings=request.settings)
+    columns = (request.condition, *(each for clause in request.clauses for each in clause.given))
     with inside(reading):
         jvm, source = target.application.jvm, catalyst.plan_of(request.source)
         resolver = Resolver(
@@ -132,11 +134,10 @@ def _merge(request: MergeRequest, snapshot: Snapshot) -> Merge:
             source,
             evolves=request.may_evolve,
             node=request.node,
-            handed_out=target.handed_out(
-                snapshot, request.condition, *(each for clause in request.clauses for each in clause.given)
-            ),
+            handed_out=target.handed_out(snapshot, *columns),
         )
-        resolution = resolver.resolve(request.condition, request.clauses)
+        with naming_gone_columns(target, snapshot, *columns):
+            resolution = resolver.resolve(request.condition, request.clauses)
         given = request.source
         if request.latest_by is not None:
             given = latest_rows(target.application, given, resolution, snapshot, request.latest_by)

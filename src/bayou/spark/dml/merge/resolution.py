@@ -23,6 +23,7 @@ from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.evolution import Path, evolved_schema, lacks_fields
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes, row_changes
+from bayou.spark.jvm.callbacks import error_class_of
 from bayou.spark.jvm.expression_list import Named
 from bayou.spark.types import as_nullable, readable_schema
 from bayou.spark.write_target import merge_widening
@@ -318,7 +319,7 @@ class Resolver:
             self._refuse_functions_in_sql(plan, values)
             raise self._unsupported(_NO_EXPRESSIONS, "DELTA_AGGREGATION_NOT_SUPPORTED", "42903") from None
         except AnalysisException as error:
-            name = catalyst.error_class_of(error)
+            name = error_class_of(error)
             if name.startswith(("MISSING_GROUP_BY", "MISSING_AGGREGATION")):  # columns beside an aggregate
                 raise self._unsupported(_NO_EXPRESSIONS, "DELTA_AGGREGATION_NOT_SUPPORTED", "42903") from error
             if name.startswith("UNRESOLVED_COLUMN"):
@@ -330,7 +331,7 @@ class Resolver:
         try:
             row_changes.refuse_unusual(self._bridge, self._spark, plan, values)
         except AnalysisException as error:
-            if catalyst.error_class_of(error).startswith("UNSUPPORTED_SQL_UDF_USAGE"):
+            if error_class_of(error).startswith("UNSUPPORTED_SQL_UDF_USAGE"):
                 raise
 
     def _checked_condition(self, found: JavaObject, name: str) -> JavaObject:
