@@ -232,7 +232,7 @@ def test_new_files_are_deleted_where_the_winner_cannot_be_looked_at(spark, table
 
     def other():
         bayou.write(spark.sql("select id, 9 v from range(55, 60, 1, 1)"), table, mode="append")
-        monkeypatch.setattr("bayou.spark.dml.vectors.count_touched", fails)
+        monkeypatch.setattr("bayou.spark.dml.vectors.has_new", fails)
         before.update(files(table))
 
     before: set[str] = set()
