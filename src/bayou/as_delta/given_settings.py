@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark import SparkContext
 
+from bayou.as_delta.default_settings import DEFAULTS
 from bayou.as_delta.settings import CATALOGS, is_class, kept_value
 
 if TYPE_CHECKING:
@@ -54,11 +55,15 @@ def _of_running() -> dict[str, str]:
 
 
 def get_given(original: Callable[..., Any]) -> Callable[..., Any]:
-    """`spark.conf.get`: what the program set."""
+    """`spark.conf.get`: what the program set; where it set nothing and names no default, what delta-spark registers as one."""
 
     def get(self: RuntimeConfig, key: str, *default: Any, **options: Any) -> Any:
         given = _of_running()
-        return given[key] if key in given else original(self, key, *default, **options)
+        if key in given:
+            return given[key]
+        if not default and not options and key in DEFAULTS:
+            return original(self, key, DEFAULTS[key])
+        return original(self, key, *default, **options)
 
     return get
 
