@@ -22,7 +22,7 @@ from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.callbacks import ERRORS, java_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -113,10 +113,15 @@ def _paired(cls: type[errors.DeltaError], partner: type[PySparkException], *, un
 
         def init(self: errors.DeltaError, message: str | None = None, *_: Any, **facts: Any) -> None:
             """As programs make PySpark's exceptions to raise them in tests: with nothing, a text, or what the JVM would tell."""
+            self.error_class = self.sql_state = None  # nothing has happened that would be of the class
             cls.__init__(self, message or "", **facts)
             self.__dict__.update(_of_pyspark(self))
 
-        members = {"__doc__": cls.__doc__, "__module__": cls.__module__, "__init__": init}
+        def reduce(self: errors.DeltaError) -> tuple[Any, ...]:
+            """How it is pickled: the other process makes the class, too."""
+            return _unpickled, (*key, self.args, dict(self.__dict__))
+
+        members = {"__doc__": cls.__doc__, "__module__": cls.__module__, "__init__": init, "__reduce__": reduce}
         _PAIRS[key] = type(cls.__name__, (cls, *general, _AsPySpark, raised, *([_Py4JError] if unknown else [])), members)
     return _PAIRS[key]
 
@@ -143,12 +148,26 @@ def as_pyspark(error: errors.DeltaError) -> errors.DeltaError:
         return error
     partner = PYSPARK_EXCEPTIONS.get(error.error_class or "") or _partner(type(error))
     paired = _paired(type(error), partner, unknown=_is_unknown_to_pyspark(error))
-    made: errors.DeltaError = paired.__new__(paired)
-    Exception.__init__(made, *error.args)
-    made.__dict__.update(error.__dict__)
-    made.__dict__.update(_of_pyspark(error))
+    made = _made(paired, error.args, {**error.__dict__, **_of_pyspark(error)})
     made.__cause__ = error.__cause__
     return made
+
+
+def _made(paired: type[errors.DeltaError], arguments: tuple[Any, ...], fields: Mapping[str, Any]) -> errors.DeltaError:
+    made: errors.DeltaError = paired.__new__(paired)
+    Exception.__init__(made, *arguments)
+    made.__dict__.update(fields)
+    return made
+
+
+def _unpickled(
+    cls: type[errors.DeltaError],
+    partner: type[PySparkException],
+    unknown: bool,  # noqa: FBT001  (as it is pickled)
+    arguments: tuple[Any, ...],
+    fields: Mapping[str, Any],
+) -> errors.DeltaError:
+    return _made(_paired(cls, partner, unknown=unknown), arguments, fields)
 
 
 def raised_as_pyspark(function: Callable[P, R]) -> Callable[P, R]:

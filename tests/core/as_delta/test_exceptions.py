@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.errors.exceptions import captured
@@ -43,8 +45,26 @@ def test_a_general_conflict_is_no_special_one():
 @pytest.mark.parametrize("given", [(), ("another writer",), ("another writer", "a trace", None)], ids=len)
 def test_a_program_makes_each_as_it_makes_pysparks(name, given):
     error = getattr(exceptions, name)(*given)
-    assert error.getMessage().endswith(" ".join(given[:1]))
+    assert str(error) == error.getMessage() == "".join(given[:1])
+    assert (error.getErrorClass(), error.getCondition(), error.getSqlState()) == (None, None, None)
     assert isinstance(error, exceptions.DeltaConcurrentModificationException)
+    assert repr(type(error)) == f"<class 'delta.exceptions.base.{name}'>"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        exceptions.ConcurrentAppendException("another writer"),
+        as_pyspark(errors.ConcurrentAppendException("another writer", table="/t", version=3, files=["a"])),
+        as_pyspark(errors.TableNotFoundError("no table", table="/t", next_step="look again")),
+        as_pyspark(errors.ConstraintViolationError("rows", constraint="c", rows=[{"a": 1}])),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_reaches_another_process_as_it_was(error):
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert (str(again), again.args, vars(again)) == (str(error), error.args, vars(error))
 
 
 CAPTURED = {

@@ -49,6 +49,21 @@ def test_programs_import_every_name_and_get_the_classes_of_bayou():
     assert run(code) == ["delta.connect"]
 
 
+def test_the_modules_of_the_exceptions_are_there_however_they_are_imported():
+    code = """
+        import bayou
+        bayou.install_as_delta()
+        import delta.exceptions.captured as captured
+        from delta.exceptions import base, captured as same
+        import delta, sys
+        assert captured is same is delta.exceptions.captured is sys.modules["delta.exceptions.captured"]
+        assert base is delta.exceptions.base is sys.modules["delta.exceptions.base"] is not captured
+        assert captured._delta_exception_patched
+        print(captured.ConcurrentAppendException is base.ConcurrentAppendException is delta.exceptions.ConcurrentAppendException)
+    """
+    assert run(code) == ["True"]
+
+
 def test_the_metadata_answers_under_each_spelling_and_for_no_other_name():
     code = """
         import bayou

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`delta.exceptions`: the classes that bayou raises on a session when writers are in each other's way.
+"""`delta.exceptions.base`: the classes that bayou raises on a session when writers are in each other's way.
 
 Each is a PySpark exception, as delta-spark's are. Here `DeltaConcurrentModificationException` catches all of them.
 """
@@ -28,3 +28,7 @@ ConcurrentAppendException = pyspark_class(errors.ConcurrentAppendException)
 ConcurrentDeleteReadException = pyspark_class(errors.ConcurrentDeleteReadException)
 ConcurrentDeleteDeleteException = pyspark_class(errors.ConcurrentDeleteDeleteException)
 ConcurrentTransactionException = pyspark_class(errors.ConcurrentTransactionException)
+
+for _name in __all__:  # programs print them, and look for them in traces
+    _made = globals()[_name]
+    _made.__module__, _made.__name__, _made.__qualname__ = "delta.exceptions.base", _name, _name

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`delta.exceptions`: the classes that bayou raises on a session when writers are in each other's way."""
+
+from __future__ import annotations
+
+from bayou.as_delta.delta.exceptions import base, captured
+from bayou.as_delta.delta.exceptions.base import (
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentTransactionException,
+    ConcurrentWriteException,
+    DeltaConcurrentModificationException,
+    MetadataChangedException,
+    ProtocolChangedException,
+)
+
+base, captured = base, captured  # noqa: PLW0127  (modules that programs reach as attributes, too)
+
+__all__ = [
+    "ConcurrentAppendException",
+    "ConcurrentDeleteDeleteException",
+    "ConcurrentDeleteReadException",
+    "ConcurrentTransactionException",
+    "ConcurrentWriteException",
+    "DeltaConcurrentModificationException",
+    "MetadataChangedException",
+    "ProtocolChangedException",
+]
