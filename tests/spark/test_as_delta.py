@@ -88,7 +88,7 @@ def test_history_and_detail_as_sql_give_what_the_methods_give(facts):
     assert facts["sql of history"] == [[1, 0], [1]]
     assert facts["sql of detail"] is True
     assert facts["sql of parquet"] == [["parquet", "spark_catalog.default.plain", ["p"]]] * 2
-    assert facts["sql of nothing"][1] == "DELTA_MISSING_DELTA_TABLE"
+    assert facts["sql of nothing"][1] == "TABLE_OR_VIEW_NOT_FOUND"
 
 
 def test_statements_that_change_rows_give_the_row_of_counts_that_delta_spark_gives(facts):

@@ -7,24 +7,28 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.errors import ParseException
 
-from bayou.errors import DeltaError
+from bayou.errors import DeltaError, InvalidOptionError, PathNotFoundError, TableNotFoundError
 from bayou.spark.application import Application
-from bayou.spark.describe import detail_of_other
+from bayou.spark.describe import detail_of_folder, detail_of_other
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.not_yet import not_yet
 from bayou.table import DeltaTable
 
 if TYPE_CHECKING:
+    from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame, SparkSession
 
     from bayou.errors import UnsupportedFeatureError
 
 _COMMENTS: Final = re.compile(r"""(?P<quoted>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:``|[^`])*`)|--[^\n]*|/\*.*?\*/""", re.DOTALL)
 """Comments, and what is quoted, in which there are none."""
+_NAME: Final = r"(?:[\w-]+|`(?:``|[^`])+`)(?:\s*\.\s*(?:[\w-]+|`(?:``|[^`])+`))*"
+_COLUMN: Final = rf"alter\s+table\s+{_NAME}\s+(?:alter|change)\s+(?:column\s+)?{_NAME}"
+_TABLE: Final = rf"(?:create|(?:create\s+or\s+)?replace)\s+table\s+(?:if\s+not\s+exists\s+)?{_NAME}"
 _STATEMENTS: Final = {
-    command: re.compile(pattern, re.IGNORECASE | re.DOTALL)
+    command: re.compile(pattern, re.IGNORECASE)
     for command, pattern in {
         "VACUUM": r"vacuum\b",
         "OPTIMIZE": r"optimize\b",
@@ -32,18 +36,20 @@ _STATEMENTS: Final = {
         "RESTORE": r"restore\b",
         "GENERATE": r"generate\b",
         "CONVERT TO DELTA": r"convert\s+to\s+delta\b",
-        "CLONE": r"(create|replace)\b.*\bclone\b",
-        "ALTER TABLE ... DROP FEATURE": r"alter\s+table\b.*\bdrop\s+feature\b",
-        "ALTER TABLE ... SYNC IDENTITY": r"alter\s+table\b.*\bsync\s+identity\b",
-        "ALTER TABLE ... CLUSTER BY": r"alter\s+table\b.*\bcluster\s+by\b",
+        "CLONE": rf"{_TABLE}\s+(?:(?:shallow|deep)\s+)?clone\b",
+        "ALTER TABLE ... DROP FEATURE": rf"alter\s+table\s+{_NAME}\s+drop\s+feature\b",
+        "ALTER TABLE ... SYNC IDENTITY": rf"{_COLUMN}\s+sync\s+identity\b",
+        "ALTER TABLE ... CLUSTER BY": rf"alter\s+table\s+{_NAME}\s+cluster\s+by\b",
     }.items()
 }
+"""The statements by how they begin, up to the word that Spark's own do not have there."""
 _DESCRIPTION: Final = re.compile(
     r"""desc(?:ribe)?\s+(?:(?P<history>history)|detail)\s+"""
-    r"""(?:(?P<quote>['"])(?P<path>.+?)(?P=quote)|(?P<name>(?:\w+|`(?:``|[^`])+`)(?:\s*\.\s*(?:\w+|`(?:``|[^`])+`))*))"""
+    rf"""(?:(?P<quote>['"])(?P<path>.+?)(?P=quote)|(?P<name>{_NAME}))"""
     r"(?(history)(?:\s+limit\s+(?P<limit>\d+))?)[\s;]*",
     re.IGNORECASE | re.DOTALL,
 )
+_DESCRIBES: Final = re.compile(r"desc(?:ribe)?\s+(?:history|detail)\b", re.IGNORECASE)
 _ROW_CHANGES: Final = re.compile(r"\b(delete|update|merge)\b", re.IGNORECASE)
 _CHANGES: Final = re.compile(r"\btable_changes(_by_path)?\s*\(", re.IGNORECASE)
 _METHODS: Final = {
@@ -87,24 +93,66 @@ class Description:
         """What the statement gives.
 
         Raises:
-            TableNotFoundError: there is no Delta table of that name, or at that path, and for a DETAIL no other table.
+            TableNotFoundError: there is no Delta table of that name, or at that path, and for a DETAIL nothing else.
+            InvalidOptionError: the name is that of a view.
         """
-        if self.of == "detail" and self.path is None:
-            other = self._detail_of_other(spark)
-            if other is not None:
-                return other
-        table = DeltaTable.forName(spark, self.name or "") if self.path is None else DeltaTable.forPath(spark, self.path)
-        return table.detail() if self.of == "detail" else table.history(self.limit)
-
-    def _detail_of_other(self, spark: SparkSession) -> DataFrame | None:
-        """The row of a table that is not Delta; None for another, and for what is no table."""
         application = Application.of(spark)
+        if self.path is not None:
+            return self._of_path(application, spark, self.path)
         catalog = Catalog(application.jvm, spark)
         name = catalog.name(self.name or "")
-        entry = catalog.entry(name) if name.path is None else None
-        if entry is None or entry.is_view or entry.provider in ("delta", ""):
-            return None
+        if name.path is not None:
+            return self._of_path(application, spark, name.path, by_name=True)
+        entry = catalog.entry(name)
+        if entry is None:
+            message = f"The table or view {name.text} cannot be found."
+            raise TableNotFoundError(message, table=name.text, error_class="TABLE_OR_VIEW_NOT_FOUND", sql_state="42P01")
+        if entry.is_view:
+            message = f"'{self._command}' expects a table but {name.text} is a view."
+            raise InvalidOptionError(
+                message,
+                table=name.text,
+                operation=self._command,
+                error_class="EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE",
+                sql_state="42809",
+            )
+        if entry.provider == "delta":
+            return self._of_table(DeltaTable.forName(spark, self.name or ""))
+        if self.of == "history":
+            message = f"{self._command} is only supported for Delta tables."
+            raise TableNotFoundError(
+                message, table=name.text, operation=self._command, error_class="DELTA_ONLY_OPERATION", sql_state="0AKDD"
+            )
         return detail_of_other(application, spark, entry)
+
+    @property
+    def _command(self) -> str:
+        return f"DESCRIBE {self.of.upper()}"
+
+    def _of_table(self, table: DeltaTable) -> DataFrame:
+        return table.detail() if self.of == "detail" else table.history(self.limit)
+
+    def _of_path(self, application: Application, spark: SparkSession, path: str, *, by_name: bool = False) -> DataFrame:
+        """The rows of a path; delta-spark tells of a folder that is no table where it lies, and nothing else."""
+        try:
+            return self._of_table(DeltaTable.forPath(spark, path))
+        except TableNotFoundError as error:
+            if self.of == "history":
+                message = f"{path} is not a Delta table. {self._command} is only supported for Delta tables."
+                raise TableNotFoundError(
+                    message, table=path, operation=self._command, error_class="DELTA_TABLE_ONLY_OPERATION", sql_state="0AKDD"
+                ) from error
+            if by_name:
+                raise
+            if isinstance(error.__cause__, PathNotFoundError):
+                message = f"File path {path} does not exist."
+                raise TableNotFoundError(message, table=path, error_class="DELTA_FILE_NOT_FOUND", sql_state="42K03") from error
+        return detail_of_folder(application, spark, path)
+
+
+def describes(text: str) -> bool:
+    """Whether a statement may be a DESCRIBE HISTORY or a DESCRIBE DETAIL, whatever it describes."""
+    return _DESCRIBES.match(_without_comments(text)) is not None
 
 
 def _without_comments(text: str) -> str:
@@ -121,11 +169,11 @@ def refusal(text: str, error: PySparkException) -> UnsupportedFeatureError | Non
 
     Args:
         text: the statement.
-        error: what Spark said of it: some that it cannot parse, others it takes for another statement.
+        error: what Spark said of it. What it parsed is a statement of its own, but for functions that it does not know.
     """
-    if isinstance(error, DeltaError) or not isinstance(error, (ParseException, AnalysisException)):
+    if isinstance(error, DeltaError):
         return None
-    command = statement_of_delta(text)
+    command = statement_of_delta(text) if isinstance(error, ParseException) else None
     if "[UNRESOLVABLE_TABLE_VALUED_FUNCTION]" in str(error) and _CHANGES.search(_without_comments(text)):
         command = "table_changes"
     if command is None:

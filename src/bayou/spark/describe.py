@@ -142,6 +142,17 @@ def detail_of_other(application: Application, spark: SparkSession, entry: Catalo
     return _frame(application, spark, pa.Table.from_pylist([row], schema=_DETAIL))
 
 
+def detail_of_folder(application: Application, spark: SparkSession, path: str) -> DataFrame:
+    """The same for a folder that is no table: where it lies.
+
+    Args:
+        application: the application.
+        spark: the session.
+        path: the folder.
+    """
+    return _frame(application, spark, pa.Table.from_pylist([{"location": path, "properties": []}], schema=_DETAIL))
+
+
 def _frame(application: Application, spark: SparkSession, table: pa.Table) -> DataFrame:
     fields = [{"name": f.name, "type": _spark(f.type), "nullable": True, "metadata": {}} for f in table.schema]
     schema = json.dumps({"type": "struct", "fields": fields})
