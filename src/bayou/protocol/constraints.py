@@ -99,7 +99,9 @@ def add_constraint(configuration: Mapping[str, str], name: str, expression: str,
     if key is not None:
         message = f"Constraint '{name}' already exists: {configuration[key]}."
         step = "drop the old constraint first, or choose another name."
-        raise _refused(message, "DELTA_CONSTRAINT_ALREADY_EXISTS", "42710", table, step, constraint=name)
+        raise _refused(
+            message, "DELTA_CONSTRAINT_ALREADY_EXISTS", "42710", table, step, constraint=name, expression=configuration[key]
+        )
     return {**configuration, constraint_key(name): expression}
 
 

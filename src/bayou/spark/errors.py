@@ -17,6 +17,7 @@ from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkE
 from pyspark.errors.exceptions import captured
 
 from bayou import errors
+from bayou.spark.error_parameters import parameters_of
 from bayou.spark.error_partners import PYSPARK_EXCEPTIONS
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.callbacks import ERRORS, java_error
@@ -62,8 +63,8 @@ class _AsPySpark:
         return str(self)
 
     def getMessageParameters(self) -> dict[str, str]:  # noqa: N802  (PySpark's name)
-        """None: the facts are attributes."""
-        return {}
+        """The facts, by the names that delta-spark has for them; more of them are attributes."""
+        return dict(self.__dict__.get("_messageParameters") or {})
 
     def getQueryContext(self) -> list[Any]:  # noqa: N802  (PySpark's name)
         """None: no place in a query is meant."""
@@ -130,7 +131,13 @@ def _of_pyspark(error: errors.DeltaError) -> dict[str, Any]:
     """The fields that PySpark's exceptions have."""
     text = str(error)
     of_java = {"_desc": text, "_stackTrace": "", "_cause": None, "_origin": None}
-    return {"_message": text, "_errorClass": error.error_class, "_messageParameters": {}, "_contexts": [], **of_java}
+    return {
+        "_message": text,
+        "_errorClass": error.error_class,
+        "_contexts": [],
+        "_messageParameters": parameters_of(error),
+        **of_java,
+    }
 
 
 def pyspark_class(cls: type[errors.DeltaError]) -> type[errors.DeltaError]:

@@ -80,6 +80,6 @@ def test_an_error_is_of_the_class_that_the_jvms_are_of_and_tells_the_same(kind):
     error = as_pyspark(kind("what happened", table="/t"))
     assert isinstance(error, CAPTURED[kind])
     assert isinstance(error, kind)
-    assert (error.getMessage(), error.getMessageParameters(), error.getQueryContext()) == (str(error), {}, [])
+    assert (error.getMessage(), error.getQueryContext()) == (str(error), [])
     assert str(error).count("what happened") == 1
     assert str(error).count(error.getErrorClass() or "none") <= 1
