@@ -10,6 +10,7 @@ import json
 import sys
 from pathlib import Path
 
+from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
 folder = Path(sys.argv[1])
@@ -98,6 +99,24 @@ answers["descriptions"] = {
 }
 row = spark.sql(f"describe detail '{folder}/empty'").first()
 answers["folder"] = [row["location"] == str(folder / "empty"), row["format"], row["properties"]]
+
+# What errors say by delta-spark's names.
+spark.range(1).write.parquet(str(folder / "files"))
+answers["parameters"] = {
+    what: refused(call)[:3]
+    for what, call in {
+        "forPath": lambda: DeltaTable.forPath(spark, str(folder / "nope")),
+        "forName": lambda: DeltaTable.forName(spark, "nope"),
+        "save": lambda: spark.range(1).write.format("delta").save(path),
+        "load": lambda: spark.read.format("delta").load(str(folder / "nope")),
+        "files": lambda: spark.read.format("delta").load(str(folder / "files")),
+        "property": lambda: spark.sql("alter table zt set tblproperties ('delta.nope' = '1')"),
+        "drop": lambda: spark.sql("alter table zt drop constraint c"),
+        "history": lambda: spark.sql("describe history plain"),
+        "buckets": lambda: spark.range(1).write.format("delta").bucketBy(2, "id").saveAsTable("bk"),
+        "batch": lambda: spark.range(1).write.format("delta").option("txnAppId", "a").option("txnVersion", "x").save(path),
+    }.items()
+}
 
 spark.stop()
 Path(sys.argv[2]).write_text(json.dumps(answers), encoding="utf-8")

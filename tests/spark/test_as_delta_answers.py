@@ -68,3 +68,36 @@ def test_a_description_of_what_is_no_delta_table_says_what_it_is(answers, folder
     assert all(caught.values()), caught
     assert "Py4JJavaError" in answers["descriptions"]["detail '{}/nope'"][3]
     assert answers["folder"] == [True, None, {}]
+
+
+def test_errors_give_their_facts_by_the_names_of_delta_spark(answers, folder):
+    table = answers["parameters"]["drop"][2].pop("tableName")  # delta-spark has the name, bayou the place
+    assert table.strip("`").endswith("zt")
+    assert answers["parameters"] == {
+        "forPath": ["DELTA_MISSING_DELTA_TABLE", "42P01", {"tableName": f"`{folder}/nope`"}],
+        "forName": ["DELTA_MISSING_DELTA_TABLE", "42P01", {"tableName": "`nope`"}],
+        "save": ["DELTA_PATH_EXISTS", "42K04", {"path": f"file:{folder}/table"}],
+        "load": ["PATH_NOT_FOUND", "42K03", {"path": f"{folder}/nope"}],
+        "files": ["DELTA_TABLE_NOT_FOUND", "42P01", {"tableName": f"`{folder}/files`"}],
+        "property": [
+            "DELTA_UNKNOWN_CONFIGURATION",
+            "F0000",
+            {"config": "delta.nope", "disableCheckConfig": "spark.databricks.delta.allowArbitraryProperties.enabled"},
+        ],
+        "drop": [
+            "DELTA_CONSTRAINT_DOES_NOT_EXIST",
+            "42704",
+            {
+                "constraintName": "c",
+                "config": "spark.databricks.delta.constraints.assumesDropIfExists.enabled",
+                "confValue": "true",
+            },
+        ],
+        "history": ["DELTA_ONLY_OPERATION", "0AKDD", {"operation": "DESCRIBE HISTORY"}],
+        "buckets": ["DELTA_OPERATION_NOT_ALLOWED_DETAIL", "0AKDC", {"operation": "Bucketing", "tableName": "`default`.`bk`"}],
+        "batch": [
+            "DELTA_ILLEGAL_OPTION",
+            "42616",
+            {"input": "x", "name": "txnVersion", "explain": "must be a non-negative integer"},
+        ],
+    }

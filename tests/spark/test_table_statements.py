@@ -116,7 +116,9 @@ def test_buckets_are_refused(spark, names, table_path, statement, kind):
     table = names[0] if kind == "name" else f"delta.`{table_path}`"
     with pytest.raises(UnsupportedFeatureError, match="Bucketing is not supported") as caught:
         spark.sql(statement.format(table))
-    assert caught.value.getErrorClass() == "DELTA_OPERATION_NOT_ALLOWED"
+    assert isinstance(caught.value, AnalysisException)
+    assert caught.value.getErrorClass() == "DELTA_OPERATION_NOT_ALLOWED_DETAIL"
+    assert caught.value.getMessageParameters()["operation"] == "Bucketing"
     assert not spark.catalog.tableExists(names[0])
     assert not Path(table_path).exists()
 

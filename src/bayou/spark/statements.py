@@ -85,7 +85,7 @@ class TableStatement:
             UnsupportedFeatureError: the table would be partitioned by an expression, or in buckets.
         """
         kind, writer, schema, transforms, *pairs = texts
-        partitions, clustering = _partitions(transforms)
+        partitions, clustering = _partitions(transforms, name)
         given = _pairs(pairs, "p")
         properties = {
             name: value
@@ -119,7 +119,7 @@ def _pairs(texts: Sequence[str], kind: str) -> dict[str, str]:
     return {name[1:]: value for name, value in zip(texts[::2], texts[1::2], strict=True) if name[0] == kind}
 
 
-def _partitions(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _partitions(text: str, table: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The partition columns and the clustering columns of a statement's transforms."""
     partitions: list[str] = []
     clustering: list[str] = []
@@ -131,12 +131,15 @@ def _partitions(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         elif transform == "cluster_by":
             clustering += names_of(paths)
         else:
-            what = "Bucketing" if "bucket" in transform else "Partitioning by expressions"
+            is_bucket = "bucket" in transform
+            what = "Bucketing" if is_bucket else "Partitioning by expressions"
             raise UnsupportedFeatureError(
                 f"Operation not allowed: {what} is not supported for Delta tables.",
-                error_class="DELTA_OPERATION_NOT_ALLOWED",
+                table=table,
+                error_class="DELTA_OPERATION_NOT_ALLOWED_DETAIL" if is_bucket else "DELTA_OPERATION_NOT_ALLOWED",
                 sql_state="0AKDC",
                 features=[transform],
+                operation=what,
                 next_step="partition by columns; a generated column can hold the value of an expression.",
             )
     return tuple(partitions), tuple(clustering)

@@ -108,18 +108,16 @@ def is_table(path: str) -> bool:
 
 
 def _version(text: Any, path: str) -> int:
+    """The number that an option is; no table has a version below 0, which the table's log says with those that it has."""
     try:
-        version = int(str(text))
+        return int(str(text))
     except ValueError:
-        version = -1
-    if version < 0:
         raise InvalidOptionError(
             f"versionAsOf is a number from 0 on, not {text!r}.",
             table=path,
             error_class="DELTA_TIME_TRAVEL_INVALID_BEGIN_VALUE",
             sql_state="42604",
-        )
-    return version
+        ) from None
 
 
 def resolve(application: Application, session: JavaObject, request: TableRequest) -> tuple[TableRequest, Snapshot]:

@@ -166,9 +166,9 @@ class WriteRequest:
         overwrites = mode == "overwrite"
         replace_where = read.text("replacewhere") if overwrites else None
         # A wrong value is an error also where the mode makes nothing of it.
-        dynamic, overwrite_schema = read.partition_mode(), bool(read.boolean("overwriteschema"))
+        dynamic = read.partition_mode() if overwrites else None
         # What replaces a part of a table cannot replace its schema: delta-spark takes no notice of the option either.
-        dynamic, overwrite_schema = (dynamic, overwrite_schema and replace_where is None) if overwrites else (None, False)
+        overwrite_schema = bool(read.boolean("overwriteschema")) and overwrites and replace_where is None
         read.refuse_combinations(replace_where, overwrite_schema=overwrite_schema, dynamic=dynamic)
         if overwrites:
             read.refuse_beside_replace_on()
@@ -235,7 +235,7 @@ class _Options:
         if text is None:
             return None
         if text.strip().lower() not in {"dynamic", "static"}:
-            raise self._illegal("partitionOverwriteMode", text, "must be 'static' or 'dynamic'")
+            raise self._illegal("partitionOverwriteMode", text, "must be 'STATIC' or 'DYNAMIC'")
         return text.strip().lower() == "dynamic"
 
     def refuse_combinations(self, replace_where: str | None, *, overwrite_schema: bool, dynamic: bool | None) -> None:
@@ -258,13 +258,7 @@ class _Options:
             raise self._excluded(message, _BESIDE_REPLACE_ON.get(first, "DELTA_INCOMPATIBLE_DATAFRAME_OPTIONS"), "42613", first)
 
     def _illegal(self, name: str, text: str, why: str) -> InvalidOptionError:
-        return InvalidOptionError(
-            f"Invalid value '{text}' for option '{name}', {why}.",
-            table=self.path,
-            error_class="DELTA_ILLEGAL_OPTION",
-            sql_state="42616",
-            option=name,
-        )
+        return _illegal(name, text, why, self.path)
 
     def _excluded(self, message: str, error_class: str, sql_state: str, option: str) -> InvalidOptionError:
         return InvalidOptionError(
@@ -277,6 +271,18 @@ class _Options:
         )
 
 
+def _illegal(name: str, text: str, needs: str, table: str) -> InvalidOptionError:
+    return InvalidOptionError(
+        f"Invalid value '{text}' for option '{name}', {needs}.",
+        table=table,
+        error_class="DELTA_ILLEGAL_OPTION",
+        sql_state="42616",
+        option=name,
+        value=text,
+        needs=needs,
+    )
+
+
 def txn_of(app_id: str | None, version: str | None, table: str) -> tuple[str, int] | None:
     """An application's id and version from the texts of options or settings; None where neither is given.
 
@@ -285,7 +291,9 @@ def txn_of(app_id: str | None, version: str | None, table: str) -> tuple[str, in
     """
     if app_id is None and version is None:
         return None
-    if not app_id or version is None or not version.strip().isdecimal() or int(version) >= 1 << 63:
+    if app_id and version is not None and (not version.strip().isdecimal() or int(version) >= 1 << 63):
+        raise _illegal("txnVersion", version, "must be a non-negative integer", table)
+    if not app_id or version is None:
         raise InvalidOptionError(
             f"txnAppId is {app_id!r} and txnVersion is {version!r}; an idempotent write needs an id and a number from 0 on.",
             table=table,

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from bayou.errors import InvalidOptionError
+from bayou.spark.error_parameters import parameters_of
 from bayou.spark.write_request import WriteRequest
 from bayou.spark.write_settings import (
     batch_of,
@@ -85,3 +86,35 @@ def test_a_batch_of_the_sessions_is_spent_where_the_session_says_so(setting, giv
 def test_operations_that_change_rows_ask_for_single_settings():
     assert (merges_schemas(SETTINGS), optimizes_writes(SETTINGS), user_metadata_of(SETTINGS)) == (True, True, "a note")
     assert (merges_schemas({}), optimizes_writes({}), user_metadata_of({})) == (False, None, None)
+
+
+def requested(mode, **options):
+    return WriteRequest.from_options({"path": "/t", **options}, mode, [])
+
+
+@pytest.mark.parametrize(
+    ("options", "parameters"),
+    [
+        (
+            {"txnAppId": "a", "txnVersion": "x"},
+            {"input": "x", "name": "txnVersion", "explain": "must be a non-negative integer"},
+        ),
+        (
+            {"txnAppId": "a", "txnVersion": "-3"},
+            {"input": "-3", "name": "txnVersion", "explain": "must be a non-negative integer"},
+        ),
+        (
+            {"partitionOverwriteMode": "dyn"},
+            {"input": "dyn", "name": "partitionOverwriteMode", "explain": "must be 'STATIC' or 'DYNAMIC'"},
+        ),
+    ],
+)
+def test_an_option_that_cannot_have_its_value_is_named_with_it(options, parameters):
+    with pytest.raises(InvalidOptionError) as caught:
+        requested("overwrite", **options)
+    assert caught.value.getErrorClass() == "DELTA_ILLEGAL_OPTION"
+    assert parameters_of(caught.value) == parameters
+
+
+def test_the_mode_of_partitions_is_looked_at_where_something_is_overwritten():
+    assert requested("append", partitionOverwriteMode="dyn").dynamic_partitions is None
