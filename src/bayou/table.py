@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from bayou.errors import DeltaError, InvalidOptionError, SessionError, StorageError, TableNotFoundError
 from bayou.log.delta_log import open_log
+from bayou.log.time_travel import Timestamp
 from bayou.spark.application import Application
 from bayou.spark.builder import DeltaTableBuilder, IdentityGenerator
 from bayou.spark.change_request import change_options
@@ -28,14 +31,6 @@ from bayou.spark.write_request import WriteRequest
 from bayou.spark.writer import WriteResult
 from bayou.spark.writer import write as write_request
 from bayou.storage import host_of, qualify
-
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Mapping, Sequence
-
-    from pyspark.sql import DataFrame
-
-    from bayou.log.time_travel import Timestamp
 
 __all__ = ["DeltaTable", "DeltaTableBuilder", "IdentityGenerator", "read", "write"]
 

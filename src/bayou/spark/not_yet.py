@@ -7,16 +7,14 @@ program that is written for delta-spark thus fails where it asks for such a comm
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from collections.abc import Mapping
+from typing import Any, Final, NoReturn
+
+from pyspark.sql import DataFrame, SparkSession  # noqa: TC002  (typing.get_type_hints)
+from pyspark.sql.types import StructType  # noqa: TC002  (typing.get_type_hints)
 
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
 from bayou.spark.errors import raised_as_pyspark
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
 MANIFEST_MODE: Final = "symlink_format_manifest"
 """The only kind of manifests that delta-spark generates."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import logging
 import warnings
-from typing import TYPE_CHECKING
+
+from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
 
 from bayou.spark.application import Application
 from bayou.spark.errors import raised_as_pyspark
@@ -16,9 +17,6 @@ from bayou.spark.parsed_statements import ParsedStatements
 from bayou.spark.provider import Provider
 from bayou.spark.rule import RuleBody
 from bayou.spark.session_catalog import SessionCatalog
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _logger = logging.getLogger("bayou")
 

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from bayou.spark import (
     alter,
@@ -17,9 +18,6 @@ from bayou.spark import (
 )
 from bayou.spark.errors import raised_as_pyspark
 from bayou.spark.table_handle import TableHandle
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 class TableAlterations(TableHandle):

@@ -3,20 +3,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
+
+from bayou.log.delta_log import DeltaLog
 from bayou.spark.alter_target import AlterTarget
 from bayou.spark.application import Application
 from bayou.spark.dml.change import Target
 from bayou.spark.own_frames import OwnFrames
 from bayou.storage import qualify
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pyspark.sql import SparkSession
-
-    from bayou.log.delta_log import DeltaLog
 
 
 class TableHandle:

@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, TypeVar
+
+from pyspark.sql import Column, DataFrame  # noqa: TC002  (typing.get_type_hints)
+from typing_extensions import Self
 
 from bayou.spark.dml.merge.builder import DeltaMergeBuilder, merge_builder
+from bayou.spark.dml.result import PlannedChange, RowChangeResult
 from bayou.spark.dml.statements import planned_delete, planned_update
 from bayou.spark.errors import raised_as_pyspark
 from bayou.spark.table_handle import TableHandle
 
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-    from typing_extensions import Self
-
-    from bayou.spark.dml.result import PlannedChange, RowChangeResult
+Rows = TypeVar("Rows", bound="TableRows")
 
 
 class TableRows(TableHandle):
