@@ -83,6 +83,7 @@ def test_a_builder_without_clustering_makes_a_table_without_it(spark, table_path
         (lambda b: b.clusterBy("nope"), "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA"),
         (lambda b: b.clusterBy("s"), "DELTA_CLUSTERING_COLUMNS_DATATYPE_NOT_SUPPORTED"),
         (lambda b: b.clusterBy("id").partitionedBy("k"), "DELTA_CLUSTER_BY_WITH_PARTITIONED_BY"),
+        (lambda b: b.clusterBy("id").partitionedBy("id", "k", "s"), "DELTA_CLUSTER_BY_WITH_PARTITIONED_BY"),
         (lambda b: b.clusterBy("id").property("delta.dataSkippingStatsColumns", "k"), "DELTA_CLUSTERING_COLUMN_MISSING_STATS"),
     ],
 )

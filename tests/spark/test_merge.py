@@ -402,7 +402,7 @@ def test_arguments_are_checked_as_delta_spark_checks_them(spark, table_path):
         (lambda: table.merge(None, "1 = 1"), ValueError, "'source' in merge cannot be None"),
         (lambda: table.merge("s", "1 = 1"), TypeError, "Type of 'source' in merge must be DataFrame."),
         (lambda: table.merge(new, None), ValueError, "'condition' in merge cannot be None"),
-        (lambda: table.merge(new, 1), TypeError, "'condition' in merge must be a Spark SQL Column or a string"),
+        (lambda: table.merge(new, 1), TypeError, "'condition' must be a Spark SQL Column or a string"),
         (lambda: table.merge(new, "1 = 1").whenMatchedUpdate(), ValueError, "'set' in whenMatchedUpdate cannot be None"),
         (lambda: table.merge(new, "1 = 1").whenMatchedUpdate(set=["v"]), TypeError, "'set' in whenMatchedUpdate must be a dict"),
         (lambda: table.merge(new, "1 = 1").whenMatchedUpdate(set={1: "v"}), TypeError, "Keys of dict in 'set'"),

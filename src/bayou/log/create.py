@@ -153,13 +153,15 @@ def first_actions(
     settings = settings or {}
     change = _asked(properties, features, settings, replaced, table)
     check_allowed(schema, change.features, "CREATE TABLE", table=table)
+    rules = ClusteringRules.of(settings, table)
+    if cluster_by is not None:
+        rules.refuse_beside(partition_by)
     stored = to_stored(schema)
     _check_columns(stored, partition_by, change.configuration, table=table, may_be_empty=may_be_empty)
     mapped = _mapped(stored, change.configuration, replaced, table)
     metadata = _metadata(mapped, partition_by, change, description)
     protocol = _protocol(change, mapped.schema, metadata, clustered=cluster_by is not None)
     check_writable(protocol, metadata, table)
-    rules = ClusteringRules.of(settings, table)
     return FirstActions(protocol, metadata, None if cluster_by is None else rules.checked(cluster_by, metadata))
 
 

@@ -56,6 +56,16 @@ class ClusteringRules:
             raise InvalidOptionError(f"the setting {_LIMIT} is {text!r}, and should be a number", table=table, option=_LIMIT)
         return cls(table, version, int(text))
 
+    def refuse_beside(self, partition_columns: Sequence[str]) -> None:
+        """Refuses clustering of a table that is partitioned.
+
+        Raises:
+            InvalidSchemaError: there are partition columns.
+        """
+        if partition_columns:
+            message = "Clustering and partitioning cannot both be specified."
+            raise self._refusal(message, "DELTA_CLUSTER_BY_WITH_PARTITIONED_BY", "42613", next_step="leave one of them out.")
+
     def checked(self, columns: ClusteringColumns, metadata: Metadata) -> ClusteringColumns:
         """The columns in the schema's spelling.
 
@@ -67,9 +77,7 @@ class ClusteringRules:
             InvalidSchemaError: there are too many, one is named twice or is no column, files have no minimum and maximum of
                 it, or the table is partitioned.
         """
-        if metadata.partition_columns:
-            message = "Clustering and partitioning cannot both be specified."
-            raise self._refusal(message, "DELTA_CLUSTER_BY_WITH_PARTITIONED_BY", "42613", next_step="leave one of them out.")
+        self.refuse_beside(metadata.partition_columns)
         if len(columns) > self.limit:
             message = f"CLUSTER BY supports up to {self.limit} clustering columns, but the table has {len(columns)}."
             raise self._refusal(message, "DELTA_CLUSTER_BY_INVALID_NUM_COLUMNS", "54000", columns=names_of(columns))

@@ -76,7 +76,7 @@ def planned_update(
         TypeError, ValueError: an argument is not what it should be.
     """
     if assignments is None:
-        raise ValueError("'set' cannot be None.")
+        raise ValueError("'set' cannot be None")
     _check_condition(condition)
     given = _checked_assignments(assignments)
     jvm, spark = target.application.jvm, target.spark
@@ -124,22 +124,22 @@ def _with_defaults(target: Target, snapshot: Snapshot, name: tuple[str, ...], pa
 def _check_condition(condition: Any) -> None:
     if condition is not None and not isinstance(condition, (str, Column)):
         raise TypeError(
-            f"'condition' must be a Spark SQL Column or a string (expression in SQL syntax), found to be of type {type(condition)}."
+            f"'condition' must be a Spark SQL Column or a string (expression in SQL syntax), found to be of type {type(condition)}"
         )
 
 
 def _checked_assignments(assignments: Any) -> Mapping[str, Any]:
     if not isinstance(assignments, dict):
-        raise TypeError(f"'set' must be a dict, found to be {type(assignments)}.")
+        raise TypeError(f"'set' must be a dict, found to be {type(assignments)}")
     for name, value in assignments.items():
         if not isinstance(name, str):
             raise TypeError(
-                f"Keys of dict in 'set' must contain only strings with column names, found '{name}' of type '{type(name)}'."
+                f"Keys of dict in 'set' must contain only strings with column names, found '{name}' of type '{type(name)}"
             )
         if not isinstance(value, (str, Column)):
             raise TypeError(
                 "Values of dict in 'set' must contain only Spark SQL Columns or strings (expressions in SQL syntax) as values, "
-                f"found '{value}' of type '{type(value)}'."
+                f"found '{value}' of type '{type(value)}'"
             )
     return assignments
 

@@ -3,20 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 
+from bayou.spark.dml.change import Target
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind
 from bayou.spark.dml.merge.execute import MergeRequest, planned
+from bayou.spark.dml.result import PlannedChange, RowChangeResult
 from bayou.spark.errors import raised_as_pyspark
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bayou.spark.dml.change import Target
-    from bayou.spark.dml.result import PlannedChange, RowChangeResult
 
 
 @dataclass(frozen=True)  # without slots: programs derive fakes of it for their tests
@@ -144,7 +141,7 @@ class DeltaMergeBuilder:
 
     def _with(self, kind: Kind, action: Action, condition: Any, values: Mapping[str, Any] | None) -> DeltaMergeBuilder:
         if condition is not None and not isinstance(condition, (str, Column)):
-            raise _not_an_expression("'condition'", condition)
+            raise _not_an_expression(condition)
         clauses = (*self._request.clauses, Clause(kind, action, condition, values))
         return DeltaMergeBuilder(replace(self._request, clauses=clauses))
 
@@ -182,12 +179,13 @@ def merge_builder(
     if condition is None:
         raise ValueError("'condition' in merge cannot be None")
     if not isinstance(condition, (str, Column)):
-        raise _not_an_expression("'condition' in merge", condition)
+        raise _not_an_expression(condition)
     return DeltaMergeBuilder(MergeRequest(target, source, name, condition, (), txn=txn, latest_by=by))
 
 
-def _not_an_expression(name: str, given: Any) -> TypeError:
-    return TypeError(f"{name} must be a Spark SQL Column or a string (expression in SQL syntax), found to be of type {type(given)}")
+def _not_an_expression(given: Any) -> TypeError:
+    message = f"'condition' must be a Spark SQL Column or a string (expression in SQL syntax), found to be of type {type(given)}"
+    return TypeError(message)
 
 
 def _checked_values(values: Any, name: str) -> Mapping[str, Any]:
