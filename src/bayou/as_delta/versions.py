@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _NAME: Final = "delta-spark"
+_METADATA: Final = {
+    "3": ("delta-spark", ("pyspark<3.6.0,>=3.5.3", "importlib_metadata>=1.0.0")),
+    "4": ("delta_spark", ("pyspark<=4.2.0,>=4.0.1", "importlib_metadata<=8.7.1,>=1.0.0")),
+}
+"""Its name, as it spells it, and what it requires, by the first number of its version."""
 _NEWEST: Final = "4.4.0"
 """What bayou is compared with; it runs on Spark 4.0 to 4.2, and none runs on a later one."""
 _OF_SPARK_3: Final = "3.3.2"
@@ -48,7 +53,10 @@ class StandInDistribution(Distribution):
         """The text of a metadata file; there is `METADATA` only."""
         if filename != "METADATA":
             return None
-        return f"Metadata-Version: 2.1\nName: {_NAME}\nVersion: {self._version}\nSummary: bayou, in the place of delta-spark\n"
+        name, requirements = _METADATA[self._version.partition(".")[0]]
+        fields = [("Metadata-Version", "2.1"), ("Name", name), ("Version", self._version)]
+        fields += [("Summary", "bayou, in the place of delta-spark"), *(("Requires-Dist", each) for each in requirements)]
+        return "".join(f"{field}: {value}\n" for field, value in fields)
 
     def locate_file(self, path: Any) -> Path:
         """There are no files.

@@ -68,18 +68,21 @@ def test_the_metadata_answers_under_each_spelling_and_for_no_other_name():
     code = """
         import bayou
         bayou.install_as_delta()
-        import delta, importlib.metadata as metadata
+        import delta, re, importlib.metadata as metadata
         print(*{metadata.version(name) for name in ("delta-spark", "delta_spark", "Delta.Spark")}, delta.__version__)
         print(metadata.metadata("delta-spark")["Name"], metadata.version("pytest") != delta.__version__)
-        print([each.metadata["Name"] for each in metadata.distributions()].count("delta-spark"))
+        print([each.metadata["Name"].replace("_", "-") for each in metadata.distributions()].count("delta-spark"))
+        print(*[re.split("[<>]", each)[0] for each in metadata.requires("delta-spark")])
         try:
             metadata.version("delta")
         except metadata.PackageNotFoundError:
             print("none")
     """
-    version, again, name, other, times, none = run(code)
+    version, again, name, other, times, *required, none = run(code)
     assert version == again == delta_spark_version(__import__("pyspark").__version__)
-    assert (name, other, times, none) == ("delta-spark", "True", "1", "none")
+    name_of_release = "delta-spark" if version.startswith("3.") else "delta_spark"
+    assert (name, other, times, none) == (name_of_release, "True", "1", "none")
+    assert required == ["pyspark", "importlib_metadata"]
 
 
 @pytest.mark.parametrize(
