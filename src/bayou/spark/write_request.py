@@ -165,9 +165,9 @@ class WriteRequest:
         columns = json.loads(partition_by) if isinstance(partition_by, str) else partition_by
         overwrites = mode == "overwrite"
         replace_where = read.text("replacewhere") if overwrites else None
-        # A wrong value is an error also where the mode makes nothing of it.
         dynamic = read.partition_mode() if overwrites else None
-        # What replaces a part of a table cannot replace its schema: delta-spark takes no notice of the option either.
+        # What replaces a part of a table cannot replace its schema: delta-spark takes no notice of the option either. A value
+        # that is none is an error in any mode.
         overwrite_schema = bool(read.boolean("overwriteschema")) and overwrites and replace_where is None
         read.refuse_combinations(replace_where, overwrite_schema=overwrite_schema, dynamic=dynamic)
         if overwrites:
