@@ -34,6 +34,8 @@ ROOMS = {
 STANDARD_LIBRARY_ONLY = {"errors", "protocol"}
 SPARK_ROOMS = {"spark", "table", "as_delta", "testing"}
 ROOMS_WITH_NUMPY = {"spark", "testing"}
+DEPENDENCIES = {"pyarrow", "sqlglot"}
+OF_ROOM = {"cli": {"click", "rich"}, "spark": {"rich"}, "testing": {"pytest"}}
 
 JVM_ROOM = ("spark", "jvm")
 JVM_NAMES = {"_jvm", "_jsparkSession"}
@@ -131,7 +133,10 @@ def _is_allowed(room, top):
         return False
     if top in {"pyspark", "py4j"}:
         return room in SPARK_ROOMS
-    return top != "numpy" or room in ROOMS_WITH_NUMPY
+    if top == "numpy":
+        return room in ROOMS_WITH_NUMPY
+    # What no dependency of pyproject.toml names may be there by chance, and is not for a user.
+    return top in DEPENDENCIES | OF_ROOM.get(room, set())
 
 
 @each_file(lambda file: room_of(file) not in SPARK_ROOMS | {"__init__"})

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Literal, TypeVar
 
 from pyspark.sql import Column, DataFrame  # noqa: TC002  (typing.get_type_hints)
-from typing_extensions import Self
 
 from bayou.spark.dml.merge.builder import DeltaMergeBuilder, merge_builder
 from bayou.spark.dml.result import PlannedChange, RowChangeResult
@@ -20,7 +19,7 @@ Rows = TypeVar("Rows", bound="TableRows")
 class TableRows(TableHandle):
     """DELETE, UPDATE and MERGE as methods."""
 
-    def alias(self, aliasName: str) -> Self:  # noqa: N803  (delta-spark's name)
+    def alias(self: Rows, aliasName: str) -> Rows:  # noqa: N803, PYI019  (delta-spark's name; Self needs Python 3.11)
         """The same table under a name that conditions and values may put before its columns."""
         named = type(self)(self._spark, self._path, self._options)
         named._called, named._name, named._frames = (aliasName,), self._name, self._frames  # noqa: SLF001  (of this class)

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from bayou.as_delta.delta.exceptions import base, captured
+from bayou.as_delta.delta.exceptions import base as base  # programs reach the modules as attributes, too
+from bayou.as_delta.delta.exceptions import captured as captured
 from bayou.as_delta.delta.exceptions.base import (
     ConcurrentAppendException,
     ConcurrentDeleteDeleteException,
@@ -14,8 +15,6 @@ from bayou.as_delta.delta.exceptions.base import (
     MetadataChangedException,
     ProtocolChangedException,
 )
-
-base, captured = base, captured  # noqa: PLW0127  (modules that programs reach as attributes, too)
 
 __all__ = [
     "ConcurrentAppendException",
