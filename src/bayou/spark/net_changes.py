@@ -102,9 +102,8 @@ class _Reader:
         for field, readable in zip(self._after.schema.fields, readable_schema(self._after.schema).fields, strict=True):
             there = known.get(field.physical_name)
             if there is None and snapshot.schema.field(field.name) is not None:
-                raise _unsupported(
-                    self._after, f"column {field.name!r} is not the one that version {snapshot.version} has of this name", _LATER
-                )
+                why = f"column {field.name!r} is another one, or has another name in the files, in version {snapshot.version}"
+                raise _unsupported(self._after, why, _LATER)
             if there is not None and readable_schema(snapshot.schema).field(there.name).type != readable.type:  # type: ignore[union-attr]
                 raise _unsupported(
                     self._after, f"column {field.name!r} had another type, or other fields, in version {snapshot.version}", _LATER

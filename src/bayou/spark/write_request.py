@@ -165,10 +165,10 @@ class WriteRequest:
         columns = json.loads(partition_by) if isinstance(partition_by, str) else partition_by
         overwrites = mode == "overwrite"
         replace_where = read.text("replacewhere") if overwrites else None
-        dynamic = read.partition_mode() if overwrites else None
-        # What replaces a part of a table cannot replace its schema: delta-spark takes no notice of the option either. A value
-        # that is none is an error in any mode.
-        overwrite_schema = bool(read.boolean("overwriteschema")) and overwrites and replace_where is None
+        # A wrong value is an error also where the mode makes nothing of it.
+        dynamic, overwrite_schema = read.partition_mode(), bool(read.boolean("overwriteschema"))
+        # What replaces a part of a table cannot replace its schema: delta-spark takes no notice of the option either.
+        dynamic, overwrite_schema = (dynamic, overwrite_schema and replace_where is None) if overwrites else (None, False)
         read.refuse_combinations(replace_where, overwrite_schema=overwrite_schema, dynamic=dynamic)
         if overwrites:
             read.refuse_beside_replace_on()

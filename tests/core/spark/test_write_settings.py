@@ -92,6 +92,7 @@ def requested(mode, **options):
     return WriteRequest.from_options({"path": "/t", **options}, mode, [])
 
 
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
 @pytest.mark.parametrize(
     ("options", "parameters"),
     [
@@ -109,12 +110,8 @@ def requested(mode, **options):
         ),
     ],
 )
-def test_an_option_that_cannot_have_its_value_is_named_with_it(options, parameters):
+def test_an_option_that_cannot_have_its_value_is_named_with_it(options, parameters, mode):
     with pytest.raises(InvalidOptionError) as caught:
-        requested("overwrite", **options)
+        requested(mode, **options)
     assert caught.value.getErrorClass() == "DELTA_ILLEGAL_OPTION"
     assert parameters_of(caught.value) == parameters
-
-
-def test_the_mode_of_partitions_is_looked_at_where_something_is_overwritten():
-    assert requested("append", partitionOverwriteMode="dyn").dynamic_partitions is None
