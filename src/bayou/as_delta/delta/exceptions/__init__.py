@@ -5,24 +5,5 @@ from __future__ import annotations
 
 from bayou.as_delta.delta.exceptions import base as base  # programs reach the modules as attributes, too
 from bayou.as_delta.delta.exceptions import captured as captured
-from bayou.as_delta.delta.exceptions.base import (
-    ConcurrentAppendException,
-    ConcurrentDeleteDeleteException,
-    ConcurrentDeleteReadException,
-    ConcurrentTransactionException,
-    ConcurrentWriteException,
-    DeltaConcurrentModificationException,
-    MetadataChangedException,
-    ProtocolChangedException,
-)
-
-__all__ = [
-    "ConcurrentAppendException",
-    "ConcurrentDeleteDeleteException",
-    "ConcurrentDeleteReadException",
-    "ConcurrentTransactionException",
-    "ConcurrentWriteException",
-    "DeltaConcurrentModificationException",
-    "MetadataChangedException",
-    "ProtocolChangedException",
-]
+from bayou.as_delta.delta.exceptions.base import *  # noqa: F403  (the same classes)
+from bayou.as_delta.delta.exceptions.base import __all__ as __all__

@@ -5,27 +5,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from bayou.as_delta.delta.exceptions.base import (
-    ConcurrentAppendException,
-    ConcurrentDeleteDeleteException,
-    ConcurrentDeleteReadException,
-    ConcurrentTransactionException,
-    ConcurrentWriteException,
-    DeltaConcurrentModificationException,
-    MetadataChangedException,
-    ProtocolChangedException,
-)
-
-__all__ = [
-    "ConcurrentAppendException",
-    "ConcurrentDeleteDeleteException",
-    "ConcurrentDeleteReadException",
-    "ConcurrentTransactionException",
-    "ConcurrentWriteException",
-    "DeltaConcurrentModificationException",
-    "MetadataChangedException",
-    "ProtocolChangedException",
-]
+from bayou.as_delta.delta.exceptions.base import *  # noqa: F403  (the same classes)
+from bayou.as_delta.delta.exceptions.base import __all__ as __all__  # noqa: PLC0414  (what `import *` gives)
 
 _delta_exception_patched: Final = True
 """Whether PySpark gives such exceptions; it does on every enabled session."""
