@@ -163,7 +163,7 @@ def test_the_condition_on_rows_leaves_room_for_a_query_in_the_code_that_java_com
     sizes = [int(size) for size in re.findall(r"maxMethodCodeSize:(\d+)", code)]
     assert ids(frame) == list(range(999))
     assert sizes
-    assert max(sizes) < 4_500
+    assert max(sizes) < 4_000
 
 
 def row_session(spark, setting, value):

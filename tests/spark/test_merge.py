@@ -97,6 +97,8 @@ def test_a_result_passes_for_the_data_frame_that_delta_spark_gives(spark, table_
     assert result.collect() == [Row(**dict(zip(names, (1, 0, 1, 0), strict=True)))]
     assert result.union(spark.range(1).selectExpr("id", "id", "id", "id")).count() == 2
     assert repr(result).startswith("RowChangeResult(operation='MERGE', version=1, committed=True, ")
+    assert {result: 1}[result] == 1
+    assert result != spark.range(1)
 
 
 def model(table, given, *, matched=(), inserted=(), orphaned=()):

@@ -360,14 +360,19 @@ def test_a_file_that_was_looked_through_and_kept_may_be_compacted():
     assert all(isinstance(each, Committed) for each in outcomes)
 
 
+def bring_back(found, files):
+    """Another commit gives the files of an earlier version, with the vectors that they had then."""
+    with found.log.transaction("RESTORE") as restore:
+        restore.remove_files(restore.files())
+        restore.commit([replace(each, data_change=True) for each in row_rebase.live_files(files)])
+
+
 def test_rows_that_were_brought_back_are_looked_at():
     found = table(range(4))
     run_all(found, [Delete(keys(1, 2))])
     first = found.log.snapshot(1).files()
     second = begin(Delete(keys(1, 3)), found)
-    with found.log.transaction("RESTORE") as restore:
-        restore.remove_files(restore.files())
-        restore.commit([replace(each, data_change=True) for each in row_rebase.live_files(first)])
+    bring_back(found, first)
     outcome = second.try_commit()
     assert isinstance(outcome.error, ConcurrentAppendException)
     assert sorted(found.rows()) == [0, 1, 2, 3]
@@ -378,9 +383,7 @@ def test_rows_that_stayed_are_not_looked_at_where_others_were_brought_back():
     run_all(found, [Delete(keys(1, 2))])
     before = found.log.snapshot(1).files()
     second = begin(Delete(keys(0, 3)), found)
-    with found.log.transaction("RESTORE") as restore:
-        restore.remove_files(restore.files())
-        restore.commit([replace(each, data_change=True) for each in row_rebase.live_files(before)])
+    bring_back(found, before)
     assert second.try_commit().version == 4
     assert sorted(found.rows()) == [1, 2]
 

@@ -28,7 +28,7 @@ UNKNOWN_ROWS = -1
 """The number of affected rows where whole files went and the log does not say how many rows they had, as in delta-spark."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # a DataFrame is equal to itself alone, and has no fields to compare
 class RowChangeResult:
     """What a DELETE, an UPDATE or a MERGE did.
 
