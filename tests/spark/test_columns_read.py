@@ -53,6 +53,26 @@ def test_an_update_looks_for_its_rows_by_the_columns_of_its_condition(spark, tab
     assert columns_read(plans)[0] == {"k"}
 
 
+def pushed(plan):
+    """What a query tells the reader of files to look for."""
+    return re.findall(r"PushedFilters: \[([^]]*)\]", plan)
+
+
+def test_a_delete_tells_the_reader_of_files_which_rows_it_looks_for(spark, table):
+    with physical_plans(spark) as plans:
+        table.delete("id > 3 and id < 7 and k <> 1")
+    assert "GreaterThan(id,3)" in pushed(plans[-1])[0]
+
+
+def test_rows_that_an_update_writes_anew_beside_vectors_are_looked_for_by_the_reader_of_files(spark, table_path):
+    table = make(spark, table_path, **VECTORS)
+    with physical_plans(spark) as plans:
+        table.update("id = 5", {"v": "0"})
+    found = [each for plan in plans for each in pushed(plan)]
+    assert len(found) == 2
+    assert all("EqualTo(id,5)" in each for each in found)
+
+
 def test_a_merge_looks_for_its_rows_by_the_columns_of_its_conditions(spark, table, joins):
     news = spark.sql("select id, 7L v, 'x' w from range(30, 50)").alias("s")
     merge = table.merge(news, "t.id = s.id").whenMatchedUpdate("t.k > 0", {"v": "s.v", "w": "t.w"})

@@ -244,7 +244,9 @@ class Change:
 
     def meant(self, rows: DataFrame) -> DataFrame:
         """Those of some rows, as `rows` gives them, that the statement means."""
-        return rows.where(self._matches) if self.matching is None else self.matching(rows, "left_semi")
+        if self.matching is not None:
+            return self.matching(rows, "left_semi")
+        return rows.where(self.condition.filter(self.target.application.jvm))
 
     def kept(self, rows: DataFrame) -> DataFrame:
         """Those of some rows, as `rows` gives them, that the statement does not mean."""

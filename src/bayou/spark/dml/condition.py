@@ -57,6 +57,10 @@ class RowCondition:
             return F.lit(self.always)
         return F.coalesce(nodes.column(jvm, self.found), F.lit(False))
 
+    def filter(self, jvm: Jvm) -> Column:
+        """The same for a filter, to which NULL is not true: Spark passes over the pages of files in which no row is meant."""
+        return F.lit(self.always) if self.found is None else nodes.column(jvm, self.found)
+
 
 def row_condition(application: Application, snapshot: Snapshot, operation: str, expressions: Expressions) -> RowCondition:
     """The condition of a resolved statement.

@@ -129,8 +129,7 @@ class _Update:
         watch.lap("scanTimeMs")
         if not touched:
             return None
-        matches = change.condition.matches(change.target.application.jvm)
-        rows = change.rows(pa.array(sorted(touched), pa.int64()), with_ids=True).where(matches)
+        rows = change.meant(change.rows(pa.array(sorted(touched), pa.int64()), with_ids=True))
         added = self._written(rows, None)
         with taking_back(partial(delete_files, write_request(change), added.actions)):
             found = sum(each.cardinality for each in touched.values())
