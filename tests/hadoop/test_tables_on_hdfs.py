@@ -20,7 +20,7 @@ from bayou.protocol.actions import AddFile, Protocol
 from bayou.protocol.deletion_vector import encode_file
 from bayou.spark.footers import read_footers
 from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.new_files import delete_files
+from bayou.spark.write_jobs import delete_files
 from bayou.spark.write_request import WriteRequest
 from bayou.storage import open_store, qualify
 from bayou.testing.table_builder import TableBuilder

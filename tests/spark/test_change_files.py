@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -11,7 +13,9 @@ from tests.spark.changes import actions, feed, metrics, parquet_files
 from tests.spark.counting import jobs
 
 import bayou
-from bayou.errors import ConcurrentModificationError, ConstraintViolationError
+from bayou.errors import ConcurrentModificationError, ConstraintViolationError, InvalidCommitError, StorageError
+from bayou.spark import change_files
+from bayou.spark.dml import rewrite
 
 FEED = {"delta.enableChangeDataFeed": "true"}
 FILES = {**FEED, "delta.enableDeletionVectors": "false"}
@@ -169,11 +173,123 @@ def test_a_lost_commit_leaves_no_change_files(spark, table_path):
     assert parquet_files(table_path) == before
 
 
-def test_the_feed_takes_no_further_job(spark, table_path, tmp_path):
+def test_beside_vectors_the_feed_takes_no_further_job(spark, table_path, tmp_path):
     counts = []
-    for number, properties in enumerate((FILES, {"delta.enableDeletionVectors": "false"})):
+    for number, properties in enumerate((VECTORS, {"delta.enableDeletionVectors": "true"})):
         table = make(spark, str(tmp_path / str(number)), **properties)
         with jobs(spark) as started:
             table.update("v > 6", {"v": "0"})
         counts.append(started.value)
     assert counts[0] == counts[1]
+
+
+CHANGES = {
+    "an update": lambda table: table.update("v > 6", {"v": "0"}),
+    "an update of all rows": lambda table: table.update(set={"v": "0"}),
+    "a delete": lambda table: table.delete("v > 6"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_beside_files_that_are_written_again_the_feed_takes_one_job_that_moves_no_file(spark, tmp_path, monkeypatch, change):
+    monkeypatch.setattr("bayou.spark.placed_files.SplitFolders.place", None)
+    counts = []
+    for number, properties in enumerate((FILES, {"delta.enableDeletionVectors": "false"})):
+        table = make(spark, str(tmp_path / str(number)), **properties)
+        with jobs(spark) as started:
+            change(table)
+        counts.append(started.value)
+    assert counts[0] == counts[1] + 1
+    [data] = actions(str(tmp_path / "0"), "add")
+    assert pq.read_schema(tmp_path / "0" / data["path"]).names == ["id", "p", "v"]
+    [told] = actions(str(tmp_path / "0"), "cdc")
+    assert pq.read_schema(tmp_path / "0" / told["path"]).names == ["id", "p", "v", "_change_type"]
+
+
+MADE_ONCE = {
+    "by a function of Python's": "counted(id)",
+    "by a subquery": "(select max(counted(id)) from range(5))",
+}
+
+
+@pytest.mark.parametrize("value", MADE_ONCE.values(), ids=MADE_ONCE)
+def test_the_feed_tells_of_the_values_that_the_table_has_where_another_look_would_give_others(spark, table_path, way, value):
+    spark.udf.register("counted", lambda each: each + time.time_ns() % 1_000_000_007, "bigint")
+    table = make(spark, table_path, **way)
+    table.update("id < 7", {"v": value})
+    expected = sorted((row.id, row.v) for row in table.toDF().where("id < 7").collect())
+    assert sorted(each[:2] for each in feed(spark, table_path) if each[2] == "update_postimage") == expected
+
+
+def test_the_time_by_default_is_the_same_in_the_table_and_in_the_feed(spark, table_path, way):
+    properties = {"delta.feature.allowColumnDefaults": "supported", **way}
+    told = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+    columns = "id bigint, at timestamp default current_timestamp()"
+    spark.sql(f"create table delta.`{table_path}` ({columns}) using delta tblproperties ({told})")
+    bayou.write(spark.sql("select id, timestamp'2020-01-01' at from range(0, 10, 1, 1)"), table_path, mode="append")
+    bayou.DeltaTable.forPath(spark, table_path).update("id < 5", {"at": "default"})
+    rows = bayou.read(spark, table_path).where("id < 5").collect()
+    expected = sorted((row.id, row.at, "update_postimage") for row in rows)
+    assert [each for each in feed(spark, table_path, "id", "at", start=2) if each[2] == "update_postimage"] == expected
+
+
+def test_a_function_that_finds_other_rows_each_time_does_not_make_a_feed_of_other_rows(spark, table_path):
+    spark.udf.register("now_and_then", lambda each: each % 2 == 0, "boolean")
+    table = make(spark, table_path, **FILES)
+    table.delete("now_and_then(id)")
+    assert feed(spark, table_path) == ours((0, 2, 4, 6, 8), "delete")
+
+
+@pytest.mark.parametrize("change", [CHANGES["an update"], CHANGES["a delete"]], ids=["update", "delete"])
+def test_change_rows_that_cannot_be_written_leave_no_file(spark, table_path, monkeypatch, change):
+    table = make(spark, table_path, **FILES)
+    before = parquet_files(table_path)
+
+    def failing(*given):
+        assert len(parquet_files(table_path)) == len(before) + 2
+        raise StorageError("no footers", table=table_path)
+
+    monkeypatch.setattr(change_files, "footers_of", failing)
+    with pytest.raises(StorageError, match="no footers"):
+        change(table)
+    assert parquet_files(table_path) == before
+    assert bayou.open(table_path).snapshot().version == 0
+
+
+@pytest.mark.parametrize("change", [CHANGES["an update"], CHANGES["a delete"]], ids=["update", "delete"])
+def test_a_feed_of_other_rows_than_those_that_changed_is_not_committed(spark, table_path, monkeypatch, change):
+    table = make(spark, table_path, **FILES)
+    before = parquet_files(table_path)
+
+    def of_one_row(application, frame, *given):
+        return change_files.write_change_files(application, frame.limit(1), *given)
+
+    monkeypatch.setattr(rewrite, "write_change_files", of_one_row)
+    with pytest.raises(InvalidCommitError, match="change data feed"):
+        change(table)
+    assert parquet_files(table_path) == before
+    assert bayou.open(table_path).snapshot().version == 0
+
+
+def test_no_file_is_left_for_a_task_that_has_no_change_rows(spark, table_path):
+    table = make(spark, table_path, "select id, id % 2 p, id v from range(0, 100, 1, 2)", **FILES)
+    table.update("id % 50 = 0 and v >= 0", {"v": "0"})
+    table.delete("id > 97")
+    paths = {each["path"] for version in (1, 2) for each in actions(table_path, "cdc", version)}
+    assert paths == {each for each in parquet_files(table_path) if each.startswith("_change_data/")}
+    assert all(pq.read_metadata(Path(table_path, each)).num_rows for each in paths)
+
+
+@pytest.mark.parametrize(
+    ("condition", "gone"), [("p = 1 or v = 4", (1, 3, 4, 5, 7, 9)), ("v = 4 or v = 7", (4, 7))], ids=["whole files", "parts"]
+)
+def test_a_delete_from_files_that_the_log_does_not_count_tells_of_all_its_rows(spark, table_path, condition, gone):
+    make(spark, table_path, partition_by=["p"], **FILES)
+    commit = Path(table_path, "_delta_log", f"{0:020d}.json")
+    lines = [json.loads(line) for line in commit.read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        line.get("add", {}).pop("stats", None)
+    commit.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    Path(table_path, "_delta_log", f"{0:020d}.crc").unlink(missing_ok=True)
+    bayou.DeltaTable.forPath(spark, table_path).delete(condition)
+    assert feed(spark, table_path) == sorted(ours(gone, "delete"), key=repr)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows that are written again, and beside them the rows that tell a change data feed what became of them.
 
-One job writes both: a row becomes as many rows as there are images of it, each marked as data or as a change. The files of the
-two are apart by a leading partition column. Source: PROTOCOL.md, "Change Data Files"; delta-spark's `CDCReader`.
+A row becomes as many rows as there are images of it. One job writes the table's and the feed's, each marked as data or as a
+change, where finding them again would take long or could give something else; their files are apart by a leading partition
+column, for which Spark's writer makes every row twice. Else the feed's have a job of their own, which reads the rows that change
+and no others. Source: PROTOCOL.md, "Change Data Files"; delta-spark's `CDCReader`.
 """
 
 from __future__ import annotations
@@ -16,11 +18,14 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.log.change_feed import CHANGE_TYPE
 from bayou.protocol.sql_text import quoted_name
+from bayou.spark.jvm.columns import select
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
+
+    from bayou.spark.jvm.bridge import Jvm
 
 FATE: Final = "__bayou_fate"
 """The column that says what becomes of a row, by the numbers of `Fate`."""
@@ -74,11 +79,13 @@ class BesideColumns:
         hidden: those that data files hold under these names.
         feeds: whether there is `FATE`, and rows for the change data feed are written beside those of the table.
         before: where it feeds, for the columns that have new values those with the old ones.
+        is_for_feed: whether it feeds, and the rows of the table are written elsewhere. Nothing is hidden in these rows.
     """
 
     hidden: tuple[str, ...] = ()
     feeds: bool = False
     before: Mapping[str, str] = field(default_factory=dict)
+    is_for_feed: bool = False
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -88,45 +95,44 @@ class BesideColumns:
     @property
     def written(self) -> tuple[str, ...]:
         """What they have when they are written, as `with_changes` gives them."""
-        return (*self.hidden, CHANGE_TYPE, IS_CHANGE) if self.feeds else self.hidden
+        if not self.feeds:
+            return self.hidden
+        return (CHANGE_TYPE,) if self.is_for_feed else (*self.hidden, CHANGE_TYPE, IS_CHANGE)
 
 
-def with_changes(rows: DataFrame, columns: Iterable[str], beside: BesideColumns) -> DataFrame:
-    """The images of some rows: as the table has them from now on, and as the change data feed tells of them.
+def with_changes(jvm: Jvm, rows: DataFrame, columns: Iterable[str], beside: BesideColumns) -> DataFrame:
+    """The images of some rows: as the table has them from now on, unless they are for the feed, and as the feed tells of them.
 
     Args:
+        jvm: the bridge.
         rows: the rows with their new values.
         columns: the table's columns.
         beside: what the rows have beside these.
 
     Returns:
         Rows with `columns`, those that are hidden, which the feed's rows do not have, `CHANGE_TYPE`, which is NULL for rows
-        of the table, and `IS_CHANGE`.
+        of the table, and `IS_CHANGE`; rows for the feed with `columns` and `CHANGE_TYPE`.
     """
-    images = {f"{_IMAGE}{number}": _chosen(F.col(FATE), each) for number, each in enumerate(_IMAGES)}
-    kept: list[Column | str] = [quoted_name(name) for name in rows.columns]
-    marked = rows.select(*kept, *(column.alias(name) for name, column in images.items()))
-    found = marked.unpivot(kept, [*images], _IMAGE_NAME, _IMAGE).where(F.col(_IMAGE).isNotNull())
-    image = F.col(_IMAGE)
-    is_old = image.isin(*map(int, _HAS_OLD_VALUES))
-    old = {name.lower(): F.col(quoted_name(column)) for name, column in beside.before.items()}
-    return found.select(
-        *(_either(name, old.get(name.lower()), is_old) for name in columns),
-        *(F.when(image == int(_Image.DATA), F.col(quoted_name(name))).alias(name) for name in beside.hidden),
-        _chosen(image, _TOLD).alias(CHANGE_TYPE),
-        (image != int(_Image.DATA)).alias(IS_CHANGE),
-    )
+    images = {f"{_IMAGE}{n}": each for n, each in enumerate(_IMAGES[1:] if beside.is_for_feed else _IMAGES)}
+    marked = rows.select("*", *(F.expr(f"{_chosen(FATE, each)} as {name}") for name, each in images.items()))
+    found = marked.unpivot([F.col("*")], [*images], _IMAGE_NAME, _IMAGE).where(f"{_IMAGE} is not null")
+    old = {name.lower(): column for name, column in beside.before.items()}
+    of_table = f"{_IMAGE} = {int(_Image.DATA)}"
+    made: list[str | tuple[str]] = [_either(name, old.get(name.lower())) for name in columns]
+    made += [f"case when {of_table} then {quoted_name(name)} end as {quoted_name(name)}" for name in beside.hidden]
+    made += [f"{_chosen(_IMAGE, _TOLD)} as {CHANGE_TYPE}"]
+    made += [] if beside.is_for_feed else [f"not ({of_table}) as {IS_CHANGE}"]
+    return select(jvm, found, made)
 
 
-def _chosen(of: Column, values: Mapping[Any, str | int]) -> Column:
-    """The value for what a column is; NULL where there is none."""
-    (first, value), *others = ((int(each), value if isinstance(value, str) else int(value)) for each, value in values.items())
-    found = F.when(of == first, value)
-    for each, further in others:
-        found = found.when(of == each, further)
-    return found
+def _chosen(of: str, values: Mapping[Any, str | int]) -> str:
+    """SQL for the value of what a column is; NULL where there is none."""
+    texts = ((int(each), f"'{value}'" if isinstance(value, str) else int(value)) for each, value in values.items())
+    return f"case {of} {' '.join(f'when {each} then {value}' for each, value in texts)} end"
 
 
-def _either(name: str, old: Column | None, is_old: Column) -> Column:
-    new = F.col(quoted_name(name))
-    return new if old is None else F.when(is_old, old).otherwise(new).alias(name)
+def _either(name: str, old: str | None) -> str | tuple[str]:
+    if old is None:
+        return (name,)
+    is_old = " or ".join(f"{_IMAGE} = {int(each)}" for each in _HAS_OLD_VALUES)
+    return f"case when {is_old} then {quoted_name(old)} else {quoted_name(name)} end as {quoted_name(name)}"

@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote
 
 from bayou.errors import SessionError
 from bayou.log.footers import facts_of
@@ -17,25 +14,20 @@ from bayou.protocol.file_names import CHANGES_FOLDER
 from bayou.protocol.file_prefixes import data_prefix
 from bayou.protocol.identity_columns import identity_columns, raised_high_water_mark, with_high_water_marks
 from bayou.protocol.schema import schema_to_json
-from bayou.protocol.sql_text import quoted_name
 from bayou.protocol.stats import indexed_leaves
 from bayou.spark.change_rows import IS_CHANGE
 from bayou.spark.committing import taking_back
-from bayou.spark.footers import read_footers
-from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.file_writer import WriteJob, write_files
-from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles
-from bayou.spark.jvm.relation import rebalanced
 from bayou.spark.partitioning import values_of
 from bayou.spark.placed_files import SplitFolders
 from bayou.spark.progress import phase
 from bayou.spark.projection import NOTHING_BESIDE, Projection
 from bayou.spark.proven_rules import check_observed, check_rules
 from bayou.spark.row_checks import OBSERVATION
-from bayou.storage import host_of, qualify
+from bayou.spark.write_jobs import Placement, delete_paths, footers_of, relative_path, write_into
+from bayou.storage import qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import pyarrow.parquet as pq
     from pyspark.sql import DataFrame
@@ -43,7 +35,7 @@ if TYPE_CHECKING:
     from bayou.spark.application import Application
     from bayou.spark.change_rows import BesideColumns
     from bayou.spark.dml.replaced_rows import ReplacedRows
-    from bayou.spark.jvm.file_writer import WrittenFile, WrittenRows
+    from bayou.spark.jvm.file_writer import WrittenFile
     from bayou.spark.projection import ProjectedRows
     from bayou.spark.write_request import WriteRequest
     from bayou.spark.write_target import HeadAction, WriteTarget
@@ -82,10 +74,6 @@ class NewFiles:
 
 NO_FILES: Final = NewFiles([], 0, 0)
 """What was written where nothing was."""
-_SHREDS_VARIANTS: Final = "spark.sql.variant.inferShreddingSchema"
-"""On by itself from Spark 4.2 on; readers of a table without the feature `variantShredding` need not know such files."""
-_MORE_THAN_TWO_FILES: Final = 3
-"""Spark's writer sorts what is left of the rows as soon as it has as many files open as it may have."""
 
 
 def write_new_files(
@@ -115,14 +103,19 @@ def write_new_files(
     phase("writing")
     root = qualify(request.path)
     rows = Projection(application.jvm, frame, target, replaced, beside).rows()
-    split = SplitFolders(root, request.storage_options, data_prefix(target.properties)) if rows.has_changes else None
-    written = _run(application.jvm, rows, request, target, split, observations)
+    prefix = data_prefix(target.properties)
+    split = SplitFolders(root, request.storage_options, prefix) if rows.has_changes else None
+    to_write, placement = rows.frame, Placement(prefix)
+    if split is not None:
+        to_write, placement = to_write.withColumnRenamed(IS_CHANGE, split.column), Placement(split_by=split.column)
+    wanted = (*observations, OBSERVATION) if rows.observed else observations
+    written = write_into(application.jvm, to_write, request, target, placement, wanted)
     of_rules = written.observed.get(OBSERVATION, ())
-    relatives = [_relative(file, root.uri) for file in written.files]
+    relatives = [relative_path(file, root.uri) for file in written.files]
     places: list[str] = []
 
     def take_back() -> None:
-        _delete(request, list(dict.fromkeys([*relatives, *places])))
+        delete_paths(request, list(dict.fromkeys([*relatives, *places])))
         if split is not None:
             split.clear()
 
@@ -134,13 +127,13 @@ def write_new_files(
         changes: list[tuple[WrittenFile, str]] = []
         for file, place in zip(written.files, places, strict=True):
             (changes if place.startswith(f"{CHANGES_FOLDER}/") else data).append((file, place))
-        footers = _footers(application, request, data)
+        footers = footers_of(application, request, data)
         found_files = _described(request, target, rows, [(*each, footer) for each, footer in zip(data, footers, strict=True)])
         kept = 0 if replaced is None else replaced.num_kept
         _refuse_unseen(target, rows, of_rules, found_files.num_rows - kept)
         check_rules(frame.sparkSession, request, target, rows, found_files.files, of_rules)
-        changed = [_change_file(target, *each) for each in changes]
-        return replace(found_files, changes=changed, observed=written.observed)
+        told = [change_file(target, *each) for each in changes]
+        return replace(found_files, changes=told, observed=written.observed)
 
 
 def _refuse_unseen(target: WriteTarget, rows: ProjectedRows, observed: Sequence[Any], count: int) -> None:
@@ -154,40 +147,8 @@ def _refuse_unseen(target: WriteTarget, rows: ProjectedRows, observed: Sequence[
         )
 
 
-def _run(
-    jvm: Jvm,
-    rows: ProjectedRows,
-    request: WriteRequest,
-    target: WriteTarget,
-    split: SplitFolders | None,
-    observations: Sequence[str],
-) -> WrittenRows:
-    """The job that writes the files: those of data and of change rows in folders of their own, where there are both."""
-    frame, partitions = _gathered(jvm, rows.frame, request, target), target.physical_partitions
-    if request.stream is not None:
-        frame = request.stream.batch.to_run(frame)
-    if target.materializes_partitions:
-        frame = _with_folder_names(frame, target)
-    wanted = (*observations, OBSERVATION) if rows.observed else observations
-    job = WriteJob(qualify(request.path).uri, partitions, _writer_options(request, target), request.storage_options, wanted)
-    if split is None:
-        prefix = data_prefix(target.properties)
-        return write_files(jvm, frame, replace(job, root=f"{job.root}/{prefix}") if prefix else job)
-    # Rows that are not sorted for the table's partitions are not sorted for this one either.
-    job = replace(job, partition_by=(split.column, *partitions), open_files=None if partitions else _MORE_THAN_TWO_FILES)
-    return write_files(jvm, frame.withColumnRenamed(IS_CHANGE, split.column), job)
-
-
-def _with_folder_names(frame: DataFrame, target: WriteTarget) -> DataFrame:
-    """The rows with the names of folders as a second column of the partition column's name, behind all others.
-
-    Spark's writer tells the two apart, and takes the last column of a name for the folders.
-    """
-    names = dict(zip(target.folder_columns, target.physical_partitions, strict=True))
-    return frame.toDF(*(names.get(name, name) for name in frame.columns))
-
-
-def _change_file(target: WriteTarget, file: WrittenFile, relative: str) -> AddCDCFile:
+def change_file(target: WriteTarget, file: WrittenFile, relative: str) -> AddCDCFile:
+    """The action of a file of change rows, by its path under the table's root, decoded."""
     values = values_of(relative.rpartition("/")[0], target.physical_partitions)
     return AddCDCFile(paths.encode(relative), values, file.size)
 
@@ -218,7 +179,7 @@ def _described(
                 stats=facts.stats,
             )
         )
-    _delete(request, empty)
+    delete_paths(request, empty)
     raised = {c.physical_name: mark for c in identities if (mark := raised_high_water_mark(c, marks[c.physical_name])) is not None}
     return NewFiles(files, count, sum(file.size for file in files), _head(target, raised))
 
@@ -229,33 +190,6 @@ def _head(target: WriteTarget, marks: Mapping[str, int]) -> tuple[HeadAction, ..
         return ()
     metadata = replace(target.metadata, schema_string=schema_to_json(with_high_water_marks(target.schema, marks)))
     return (*(each for each in target.head if not isinstance(each, Metadata)), metadata)
-
-
-def is_gathered(request: WriteRequest, target: WriteTarget) -> bool:
-    """Whether rows are put together into files of a good size before they are written: asked for, or a property of the table."""
-    if request.optimize_write is not None:
-        return request.optimize_write
-    return bool(properties.OPTIMIZE_WRITE.read(target.properties) or properties.AUTO_OPTIMIZE.read(target.properties))
-
-
-def _gathered(jvm: Jvm, frame: DataFrame, request: WriteRequest, target: WriteTarget) -> DataFrame:
-    """The rows in partitions of a good size for files, where that is asked for."""
-    if not is_gathered(request, target):
-        return frame
-    return rebalanced(jvm, frame, [quoted_name(name) for name in target.folder_columns])
-
-
-def _writer_options(request: WriteRequest, target: WriteTarget) -> Mapping[str, str]:
-    """The options of Spark's Parquet writer: the writer's own, then what the table's properties say."""
-    given = {name.lower() for name in request.writer_options}
-    found = dict(request.writer_options)
-    codec = properties.PARQUET_COMPRESSION_CODEC.read(target.properties)
-    if codec and not given & {"compression", "parquet.compression"}:
-        found["compression"] = codec.lower()
-    if properties.PARQUET_FORMAT_VERSION.read(target.properties).startswith("2") and "parquet.writer.version" not in given:
-        found["parquet.writer.version"] = "v2"
-    found[_SHREDS_VARIANTS] = str(properties.ENABLE_VARIANT_SHREDDING.read(target.properties)).lower()
-    return found
 
 
 def _statistics_properties(request: WriteRequest, target: WriteTarget) -> Mapping[str, str]:
@@ -271,40 +205,3 @@ def _furthest(footer: pq.FileMetaData, column: str, *, falling: bool) -> int | N
         chunks = (footer.row_group(group).column(place) for place in range(footer.num_columns))
         found += [c.statistics.min if falling else c.statistics.max for c in chunks if c.path_in_schema == column and c.statistics]
     return (min(found) if falling else max(found)) if found else None
-
-
-def _footers(application: Application, request: WriteRequest, written: Sequence[tuple[WrittenFile, str]]) -> list[pq.FileMetaData]:
-    places = [(f"{request.path}/{relative}", file.size) for file, relative in written]
-    footers = read_footers(application.jvm, places, request.storage_options)
-    for footer in footers:
-        if isinstance(footer, OSError):
-            raise footer
-    return footers
-
-
-def _relative(file: WrittenFile, root_uri: str) -> str:
-    """A file's path under the table's root, decoded. Hadoop adds the host where the root names none."""
-    absolute, root = _without_host(unquote(file.uri)), _without_host(root_uri)
-    return absolute[len(root) + 1 :]
-
-
-def _without_host(uri: str) -> str:
-    return "/" + uri[len(host_of(uri)) :].lstrip("/")
-
-
-def delete_files(request: WriteRequest, files: Iterable[AddFile | AddCDCFile]) -> None:
-    """Deletes files whose commit is certainly not in the log; what cannot be deleted stays, and VACUUM finds it."""
-    _delete(request, [paths.decode(file.path) for file in files])
-
-
-def _delete(request: WriteRequest, relatives: Sequence[str]) -> None:
-    root = qualify(request.path)
-    if root.local is None:
-        jvm = Jvm.running()
-        if relatives and jvm is not None:
-            with contextlib.suppress(HadoopError, SessionError):
-                HadoopFiles.of(jvm, root.uri, request.storage_options).delete_all([f"{root.uri}/{each}" for each in relatives])
-        return
-    for relative in relatives:
-        with contextlib.suppress(OSError):
-            os.remove(os.path.join(root.local, relative))  # noqa: PTH107, PTH118  (the parts are no paths of their own)

@@ -54,7 +54,7 @@ class ProjectedRows:
         proven: those of them that the statistics of the files are to prove.
         observed: the others, which an observation of the frame checks.
         generated_identities: the identity columns whose numbers the rows get here.
-        has_changes: whether there are rows for the change data feed among them, as `with_changes` marks them.
+        has_changes: whether there are rows for the change data feed beside those of the table, as `with_changes` marks them.
     """
 
     frame: DataFrame
@@ -108,9 +108,10 @@ class Projection:
         frame = observing(self._as_read(frame, observed), observed, self._target.schema, unless=unless)
         frame, beside = self._with_replaced(frame)
         if beside.feeds:
-            frame = with_changes(frame, [field.name for field in stored_fields(self._target.schema.fields)], beside)
+            frame = with_changes(self._bridge, frame, [field.name for field in stored_fields(self._target.schema.fields)], beside)
         physical = self._physical(frame, beside)
-        return ProjectedRows(physical, rules, proven, observed, tuple(identities), beside.feeds)
+        has_changes = beside.feeds and not beside.is_for_feed
+        return ProjectedRows(physical, rules, proven, observed, tuple(identities), has_changes)
 
     def _as_read(self, frame: DataFrame, rules: Sequence[RowRule]) -> DataFrame:
         """The rows with NULL for the empty text in partition columns that rules look at: it is read as NULL."""

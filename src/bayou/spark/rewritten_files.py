@@ -15,10 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.spark.committing import commit_new_files, taking_back
-from bayou.spark.new_files import delete_files, write_new_files
+from bayou.spark.new_files import write_new_files
 from bayou.spark.progress import operation
 from bayou.spark.stored_rows import beside_stored_rows, stored_rows
 from bayou.spark.types import readable_schema
+from bayou.spark.write_jobs import delete_files
 from bayou.spark.write_request import WriteRequest
 from bayou.spark.write_settings import string_prefix_of
 from bayou.spark.write_target import WriteTarget

@@ -30,12 +30,13 @@ from bayou.spark.constraint_checks import check_constraints
 from bayou.spark.dml.replace_on import evaluated_once, rows_replaced_on
 from bayou.spark.dml.replace_where import rows_of_condition
 from bayou.spark.jvm.session import refresh_caches, settings_of
-from bayou.spark.new_files import NO_FILES, delete_files, write_new_files
+from bayou.spark.new_files import NO_FILES, write_new_files
 from bayou.spark.overwrite import replaced_partitions
 from bayou.spark.progress import operation
 from bayou.spark.readable_types import check_types
 from bayou.spark.session_transaction import session_transaction
 from bayou.spark.types import as_table_has, readable_schema
+from bayou.spark.write_jobs import delete_files
 from bayou.spark.write_settings import REPLAYED, spend_batch, with_settings
 from bayou.spark.write_target import write_target
 

@@ -24,6 +24,7 @@ from bayou.spark.char_columns import declared_chars, padded
 from bayou.spark.dml.condition import row_condition
 from bayou.spark.dml.files import choose_files
 from bayou.spark.jvm import row_changes
+from bayou.spark.jvm.expression_list import ExpressionList
 from bayou.spark.jvm.session import java_session, settings_of
 from bayou.spark.readable_types import check_types
 from bayou.spark.row_ids import RowIdColumns
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from bayou.spark.dml.condition import RowCondition
     from bayou.spark.dml.files import ChosenFiles
     from bayou.spark.jvm.bridge import JavaObject
-    from bayou.spark.jvm.expression_list import ExpressionList
     from bayou.spark.jvm.row_changes import Expressions
     from bayou.spark.own_frames import OwnFrames
 
@@ -150,6 +150,17 @@ class Change:
     def feeds(self) -> bool:
         """Whether the table has a change data feed, so that rows that are written again have to be told of."""
         return bool(properties.ENABLE_CHANGE_DATA_FEED.read(self.snapshot.metadata.configuration))
+
+    @property
+    def finds_the_same(self) -> bool:
+        """Whether its rows are the same ones however often they are looked for, and cost no more than reading them.
+
+        A function that somebody gave may say of itself that it always gives the same, and not do so.
+        """
+        found = self.condition.found
+        if self.matching is not None:
+            return False
+        return found is None or not ExpressionList.of(self.target.application.jvm, [found]).calls_foreign_code
 
     @property
     def row_ids(self) -> RowIdColumns | None:

@@ -16,8 +16,9 @@ from bayou.plan.row_changes import RowChangeCounts
 from bayou.spark.committing import commit_new_files, taking_back
 from bayou.spark.dml.result import UNKNOWN_ROWS, RowChangeResult
 from bayou.spark.jvm.session import refresh_caches
-from bayou.spark.new_files import NO_FILES, delete_files
+from bayou.spark.new_files import NO_FILES
 from bayou.spark.progress import operation
+from bayou.spark.write_jobs import delete_files
 from bayou.spark.write_request import WriteRequest
 from bayou.spark.write_settings import REPLAYED, optimizes_writes, spend_batch, string_prefix_of
 

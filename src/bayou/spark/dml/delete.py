@@ -11,11 +11,12 @@ from bayou.spark.committing import taking_back
 from bayou.spark.dml.commit import Outcome, Stopwatch, commit, empty, run, write_request
 from bayou.spark.dml.gone_files import GoneFiles
 from bayou.spark.dml.result import PlannedChange
-from bayou.spark.dml.rewrite import kept_rows, write_rows
+from bayou.spark.dml.rewrite import deleted_rows, kept_rows, tell_rows, write_rows
 from bayou.spark.dml.row_counts import check_written
 from bayou.spark.dml.touched_rows import find_touched
 from bayou.spark.dml.vectors import known_live, mark_rows
-from bayou.spark.new_files import NO_FILES, delete_files
+from bayou.spark.new_files import NO_FILES
+from bayou.spark.write_jobs import delete_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from bayou.log.transaction import Transaction
     from bayou.spark.dml.change import Change
     from bayou.spark.dml.result import RowChangeResult
+    from bayou.spark.new_files import NewFiles
 
 
 def plan_delete(change: Change) -> PlannedChange:
@@ -74,11 +76,8 @@ def _by_rewriting(change: Change, watch: Stopwatch) -> Outcome:
     if not len(gone.files):
         return Outcome(RowChangeCounts())
     counts, added = _of_whole_files(change, gone.files), NO_FILES
-    if len(gone.read_again):
-        added = write_rows(change, kept_rows(change, gone.read_again))
-        with taking_back(partial(delete_files, write_request(change), added.actions)):
-            told = f"the rows of {len(gone.left)} files that stay"
-            check_written(change.snapshot, change.operation, written=added.num_rows, expected=gone.num_kept, told=told)
+    if len(gone.left):
+        added = _rewritten(change, gone)
         watch.lap("rewriteTimeMs")
     found = RowChangeCounts(
         changed_rows=gone.num_deleted,
@@ -90,6 +89,18 @@ def _by_rewriting(change: Change, watch: Stopwatch) -> Outcome:
         vectors_removed=counts.vectors_removed,
     )
     return Outcome(found, gone.files, added, rewritten=len(gone.left))
+
+
+def _rewritten(change: Change, gone: GoneFiles) -> NewFiles:
+    """The rows that stay as new files, and those that do not for a change data feed."""
+    tells_apart = change.feeds and change.finds_the_same
+    in_one_job = change.feeds and not tells_apart
+    rows = kept_rows(change, gone.read_again if in_one_job else gone.left, feeds=in_one_job)
+    added = write_rows(change, rows, feeds=in_one_job)
+    with taking_back(partial(delete_files, write_request(change), added.actions)):
+        told = f"the rows of {len(gone.left)} files that stay"
+        check_written(change.snapshot, change.operation, written=added.num_rows, expected=gone.num_kept, told=told)
+    return tell_rows(change, added, deleted_rows(change, gone.files), expected=gone.num_deleted) if tells_apart else added
 
 
 def _by_vectors(change: Change, watch: Stopwatch) -> Outcome:

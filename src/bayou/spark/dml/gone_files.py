@@ -49,7 +49,7 @@ class GoneFiles:
 
     @property
     def read_again(self) -> pa.Array:
-        """The files whose rows have to be written again, or told of beside those; none where no row stays.
+        """The files that have rows which are written again, or told of by the same job; none where no row stays.
 
         Once a commit has change rows, they are all that the feed has of it: then the rows of the other files are among them.
         """

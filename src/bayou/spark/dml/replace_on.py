@@ -18,8 +18,8 @@ from bayou.spark.dml.change import Target, change_of, table_columns
 from bayou.spark.dml.replaced_rows import ReplacedRows
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.callbacks import error_class_of
-from bayou.spark.jvm.merge import settled
 from bayou.spark.jvm.relation import alias_of
+from bayou.spark.jvm.settled import settled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -75,7 +75,7 @@ class ReplacedRows:
         gone = GoneFiles.of(change)
         if not len(gone.left):
             return cls(change, gone.files, rule, gone.num_deleted)
-        rows = kept_rows(change, gone.read_again)
+        rows = kept_rows(change, gone.read_again, feeds=change.feeds)
         kept = F.when(F.col(FATE) == int(Fate.KEPT), 1) if change.feeds else F.lit(1)
         rows = rows.observe(_OF_KEPT, F.count(kept).alias("count"))
         return cls(change, gone.files, rule, gone.num_deleted, gone.num_kept, rows, beside_stored_rows(change.snapshot))

@@ -4,15 +4,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
 from bayou.protocol.constraints import constraints_of
-from bayou.spark.change_rows import FATE
+from bayou.spark.change_files import write_change_files
+from bayou.spark.change_rows import FATE, Fate
+from bayou.spark.committing import taking_back
 from bayou.spark.dml.commit import write_request
+from bayou.spark.dml.row_counts import check_written
 from bayou.spark.jvm.columns import select
 from bayou.spark.new_files import write_new_files
 from bayou.spark.stored_rows import beside_stored_rows
 from bayou.spark.types import readable_schema
+from bayou.spark.write_jobs import delete_files
 from bayou.spark.write_target import WriteTarget
 
 if TYPE_CHECKING:
@@ -26,30 +33,43 @@ if TYPE_CHECKING:
     from bayou.spark.new_files import NewFiles
 
 
-def kept_rows(change: Change, positions: pa.Array) -> DataFrame:
-    """The rows of some files that the statement does not mean, with their ids; for a change data feed all rows with `FATE`.
+def kept_rows(change: Change, positions: pa.Array, *, feeds: bool) -> DataFrame:
+    """The rows of some files that the statement does not mean, with their ids.
 
     Args:
         change: the operation.
         positions: the files.
+        feeds: whether the others are for the change data feed, so that it is all rows with `FATE`.
     """
     rows, ids = change.rows(positions, with_ids=True), change.row_ids
     names = ((name,) for name in readable_schema(change.snapshot.schema).names)
     columns = [*names, *(() if ids is None else ids.columns())]
     jvm = change.target.application.jvm
-    return select(jvm, change.with_fates(rows), [*columns, (FATE,)]) if change.feeds else select(jvm, change.kept(rows), columns)
+    return select(jvm, change.with_fates(rows), [*columns, (FATE,)]) if feeds else select(jvm, change.kept(rows), columns)
+
+
+def deleted_rows(change: Change, positions: pa.Array) -> DataFrame:
+    """The rows of some files that a DELETE means, with `FATE`."""
+    names = ((name,) for name in readable_schema(change.snapshot.schema).names)
+    fate = F.lit(int(Fate.DELETED)).alias(FATE)
+    return select(change.target.application.jvm, change.meant(change.rows(positions)), [*names, fate])
 
 
 def write_rows(
-    change: Change, rows: DataFrame, provided: Iterable[str] | None = None, *, before: Mapping[str, str] | None = None
+    change: Change,
+    rows: DataFrame,
+    provided: Iterable[str] | None = None,
+    *,
+    feeds: bool,
+    before: Mapping[str, str] | None = None,
 ) -> NewFiles:
     """Writes rows of the table as new files of it.
 
     Args:
         change: the operation.
-        rows: the rows, with all columns of the table, those of its row ids where it keeps them, and `FATE` where it has a
-            change data feed.
+        rows: the rows, with all columns of the table, those of its row ids where it keeps them, and `FATE` where they feed.
         provided: the columns that have new values; the rows are checked against the table's rules then.
+        feeds: whether they are for the change data feed, too.
         before: for columns that have new values, the columns of the rows with the old ones; the change data feed has both.
 
     Raises:
@@ -59,10 +79,43 @@ def write_rows(
     rules: tuple[Constraint, ...] = ()
     if provided is not None:
         rules = constraints_of(snapshot.metadata, snapshot.schema, provided=provided)
-    given = readable_schema(snapshot.schema)
-    target = WriteTarget(
-        change.target.log, snapshot, snapshot.protocol, snapshot.metadata, snapshot.schema, given, constraints=rules
-    )
-    beside = replace(beside_stored_rows(snapshot), before=before or {})
-    frame = select(change.target.application.jvm, rows, [(name,) for name in (*given.names, *beside.given)])
+    target = replace(_target_of(change), constraints=rules)
+    beside = replace(beside_stored_rows(snapshot), feeds=feeds, before=before or {})
+    frame = select(change.target.application.jvm, rows, [(name,) for name in (*target.given.names, *beside.given)])
     return write_new_files(change.target.application, frame, write_request(change), target, beside=beside)
+
+
+def tell_rows(
+    change: Change, added: NewFiles, rows: DataFrame, *, expected: int | None, before: Mapping[str, str] | None = None
+) -> NewFiles:
+    """Writes what a change data feed tells of rows, beside files that have been written.
+
+    Args:
+        change: the operation.
+        added: the files; they are deleted again where this fails.
+        rows: the rows that change, with all columns of the table, `FATE`, and the columns with the old values.
+        expected: how many rows the feed has to have; None where that is not known.
+        before: for columns that have new values, the columns of the rows with the old ones.
+
+    Returns:
+        The files, with those of the feed.
+
+    Raises:
+        InvalidCommitError: the rows that change are others than those that were found.
+    """
+    application, request = change.target.application, write_request(change)
+    with taking_back(partial(delete_files, request, added.actions)):
+        target, old = _target_of(change), before or {}
+        frame = select(application.jvm, rows, [(name,) for name in (*target.given.names, FATE, *old.values())])
+        told = write_change_files(application, frame, request, target, old)
+        with taking_back(partial(delete_files, request, told.files)):
+            if expected is not None:
+                of_what = "what the change data feed tells of the rows that were found"
+                check_written(change.snapshot, change.operation, written=told.num_rows, expected=expected, told=of_what)
+    return replace(added, changes=told.files)
+
+
+def _target_of(change: Change) -> WriteTarget:
+    snapshot = change.snapshot
+    given = readable_schema(snapshot.schema)
+    return WriteTarget(change.target.log, snapshot, snapshot.protocol, snapshot.metadata, snapshot.schema, given)

@@ -19,7 +19,7 @@ from bayou.spark.committing import taking_back
 from bayou.spark.dml.assignments import NewValues, assignments_of
 from bayou.spark.dml.commit import Outcome, Stopwatch, commit, empty, run, write_request
 from bayou.spark.dml.result import PlannedChange
-from bayou.spark.dml.rewrite import write_rows
+from bayou.spark.dml.rewrite import tell_rows, write_rows
 from bayou.spark.dml.row_counts import check_written
 from bayou.spark.dml.touched_rows import count_touched, find_touched
 from bayou.spark.dml.vectors import count_live, mark_rows
@@ -27,11 +27,14 @@ from bayou.spark.jvm.columns import ChosenColumns, select
 from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
-from bayou.spark.new_files import delete_files
+from bayou.spark.jvm.settled import gives_the_same
 from bayou.spark.stored_expressions import check_stored
 from bayou.spark.types import readable_schema, sql_type
+from bayou.spark.write_jobs import delete_files
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import Column, DataFrame
 
     from bayou.log.transaction import Transaction
@@ -106,11 +109,14 @@ class _Update:
         matches = None if self._is_whole else change.condition.matches(change.target.application.jvm)
         files = change.snapshot.files(["size", "deletion_vector"]).take(positions)
         totals = FileTotals.of(files["size"])
-        added = self._written(change.rows(positions, with_ids=True), matches)
+        tells_apart = change.feeds and self._gives_the_same
+        added = self._written(change.rows(positions, with_ids=True), matches, feeds=change.feeds and not tells_apart)
         with taking_back(partial(delete_files, write_request(change), added.actions)):
             live = count_live(change, positions)
             told = f"the rows of {totals.files} files that are written again"
             check_written(change.snapshot, change.operation, written=added.num_rows, expected=live, told=told)
+        if tells_apart:
+            added = self._told(added, positions, num_rows=added.num_rows if updated is None else updated)
         changed = added.num_rows if updated is None else updated
         counts = RowChangeCounts(
             changed_rows=changed,
@@ -130,7 +136,7 @@ class _Update:
         if not touched:
             return None
         rows = change.meant(change.rows(pa.array(sorted(touched), pa.int64()), with_ids=True))
-        added = self._written(rows, None)
+        added = self._written(rows, None, feeds=change.feeds)
         with taking_back(partial(delete_files, write_request(change), added.actions)):
             found = sum(each.cardinality for each in touched.values())
             told = "the rows that were found"
@@ -149,33 +155,44 @@ class _Update:
         )
         return Outcome(counts, added=added, deleted=marked)
 
-    def _written(self, rows: DataFrame, matches: Column | None) -> NewFiles:
-        return write_rows(self._change, self._new_rows(rows, matches), self._values.names, before=self._before)
+    def _written(self, rows: DataFrame, matches: Column | None, *, feeds: bool) -> NewFiles:
+        ids = self._change.row_ids
+        beside = [] if ids is None else [*ids.columns(F.lit(True) if matches is None else matches)]
+        beside += self._for_feed(matches) if feeds else []
+        before = self._before if feeds else None
+        return write_rows(self._change, self._new_rows(rows, matches, beside), self._values.names, feeds=feeds, before=before)
+
+    def _told(self, added: NewFiles, positions: pa.Array, *, num_rows: int) -> NewFiles:
+        """The files that were written with those of the change data feed, which has each row as it was and as it is."""
+        change = self._change
+        rows = self._new_rows(change.meant(change.rows(positions)), None, self._for_feed(None))
+        return tell_rows(change, added, rows, expected=2 * num_rows, before=self._before)
+
+    @property
+    def _gives_the_same(self) -> bool:
+        """Whether the rows that change, and their new values, are the same however often they are asked for."""
+        return self._change.finds_the_same and gives_the_same(self._change.target.application.jvm, _pairs(self._change).values)
 
     @cached_property
     def _before(self) -> dict[str, str]:
-        """For columns that change, the columns that hold the old values, where a change data feed wants them."""
-        if not self._change.feeds:
-            return {}
+        """For columns that change, the columns that hold the old values for a change data feed."""
         fields = self._change.snapshot.schema.fields
         names = [f.name for f in fields if f.name.lower() in self._values.names or self._generated(f) is not None]
         return {name: f"__bayou_before{number}" for number, name in enumerate(names)}
 
-    def _beside(self, matches: Column | None) -> list[Column]:
-        """What the rows have beside the table's columns: their ids, what becomes of them, and their old values."""
-        change, ids = self._change, self._change.row_ids
-        changed = F.lit(True) if matches is None else matches
-        found = [] if ids is None else [*ids.columns(changed)]
-        if change.feeds:
-            found.append(F.when(changed, int(Fate.UPDATED)).otherwise(int(Fate.KEPT)).alias(FATE))
-        return [*found, *(F.col(quoted_name(name)).alias(column) for name, column in self._before.items())]
+    def _for_feed(self, matches: Column | None) -> list[Column]:
+        """What a change data feed wants beside the table's columns: what becomes of the rows, and their old values."""
+        updated = F.lit(int(Fate.UPDATED))
+        fate = updated if matches is None else F.when(matches, updated).otherwise(int(Fate.KEPT))
+        return [fate.alias(FATE), *(F.col(quoted_name(name)).alias(column) for name, column in self._before.items())]
 
-    def _new_rows(self, rows: DataFrame, matches: Column | None) -> DataFrame:
+    def _new_rows(self, rows: DataFrame, matches: Column | None, beside: Sequence[Column]) -> DataFrame:
         """The rows with their new values.
 
         Args:
             rows: the rows as they are.
             matches: which of them change; None for all.
+            beside: what they have beside the table's columns, made of the rows as they are.
         """
         jvm, schema = self._change.target.application.jvm, readable_schema(self._change.snapshot.schema)
         output = self._change.expressions.output
@@ -193,7 +210,6 @@ class _Update:
         computed = {
             field.name: text for field in self._change.snapshot.schema.fields if (text := self._generated(field)) is not None
         }
-        beside = self._beside(matches)
         if not computed:
             return columns.selected(rows, beside)
         rows = columns.selected(rows, [*beside, (F.lit(True) if matches is None else matches).alias(_CHANGED)])

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
 
-from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.columns import aliased_values
 from bayou.spark.jvm.expression_list import ExpressionList, ids_of_output
 from bayou.spark.jvm.nodes import with_name
 from bayou.spark.jvm.parser import full_name
 from bayou.spark.jvm.relation import dataset, struct_type
-from bayou.spark.jvm.row_changes import assignments_of, under_ids_of, written
+from bayou.spark.jvm.row_changes import assignments_of, written
 from bayou.spark.jvm.session import java_session
 
 if TYPE_CHECKING:
@@ -30,11 +29,6 @@ if TYPE_CHECKING:
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
-_STABLE_NODES = frozenset({"Project", "Filter", "SubqueryAlias", "View", "Union"})
-_STABLE_LEAVES = frozenset({"LocalRelation", "Range", "OneRowRelation"})
-_OF_DELTA = "DeltaLogFiles"
-_FILE_INDEXES = frozenset({"InMemoryFileIndex", _OF_DELTA})
-"""What lists files that were settled when the plan was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,75 +148,9 @@ def resolved(jvm: Jvm, spark: SparkSession, plan: JavaObject, values: Sequence[A
     return aliased_values(jvm, found)
 
 
-def at_one_instant(jvm: Jvm, lists: Sequence[ExpressionList]) -> list[ExpressionList]:
-    """Resolved expressions in which `now()` and its like are literals, of one instant for all of them.
-
-    Spark takes them for deterministic, and gives each query an instant of its own: what one pass of a MERGE finds another would
-    not. Source: delta-spark's `PreprocessTableMerge`, which has one instant for a MERGE too.
-
-    Args:
-        jvm: the bridge.
-        lists: the expressions.
-    """
-    together = ExpressionList.joined(jvm, lists)
-    if Adapters.known(jvm) is None and not any(tells_time(jvm, each) for each in together):
-        return list(lists)
-    project = together.aliased("__bayou_value").projection(jvm.static(f"{_LOGICAL}.OneRowRelation")())
-    if not tells_time(jvm, project):
-        return list(lists)
-    of_now = jvm.module("org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime")
-    settled = aliased_values(jvm, of_now.apply(project).projectList())
-    found, start = [], 0
-    for each in lists:
-        found.append(settled[start : start + len(each)])
-        start += len(each)
-    return found
-
-
 def ids_of(jvm: Jvm, plan_or_output: JavaObject) -> frozenset[int]:
     """The ids of a plan's columns."""
     return ids_of_output(jvm, plan_or_output.output())
-
-
-def tells_time(jvm: Jvm, plan_or_expression: JavaObject) -> bool:
-    """Whether there is `now()` or its like in a plan or an expression."""
-    return bool(plan_or_expression.containsPattern(jvm.module("org.apache.spark.sql.catalyst.trees.TreePattern").CURRENT_LIKE()))
-
-
-def settled(jvm: Jvm, frame: DataFrame) -> DataFrame | None:
-    """A DataFrame that gives the same rows however often it is run, and at little cost beside reading them; None for another.
-
-    It does where it is a filter or a projection of files whose list is fixed, or of literal rows. The list of a Delta table's
-    files is the one of now from here on, and the time is.
-    """
-    query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
-    plan, is_of_now = query.optimizedPlan(), tells_time(jvm, query.analyzed())
-    pending = [plan]
-    while pending:
-        node = pending.pop()
-        name = node.getClass().getSimpleName()
-        if not node.deterministic():
-            return None
-        if name == "LogicalRelation":
-            files = _file_index_of(node.relation())
-            if files not in _FILE_INDEXES:
-                return None
-            is_of_now = is_of_now or files == _OF_DELTA
-        elif name not in _STABLE_LEAVES and name not in _STABLE_NODES:
-            return None
-        if ExpressionList.output(jvm, node.expressions()).calls_user_defined:
-            return None
-        pending += [*jvm.list_of(node.children()), *jvm.list_of(node.subqueries())]
-    if not is_of_now:
-        return frame
-    plan = under_ids_of(jvm, query.analyzed().output(), plan)
-    return DataFrame(dataset(jvm, java_session(frame.sparkSession), plan), frame.sparkSession)
-
-
-def _file_index_of(relation: JavaObject) -> str:
-    """The class that lists a relation's files; empty where it has no files."""
-    is_files = relation.getClass().getSimpleName() == "HadoopFsRelation"
-    return str(relation.location().getClass().getSimpleName()) if is_files else ""
 
 
 def size_bytes_of(frame: DataFrame) -> int:

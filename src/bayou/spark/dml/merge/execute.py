@@ -28,10 +28,11 @@ from bayou.spark.dml.result import PlannedChange, RowChangeResult
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.session import refresh_caches, settings_of
-from bayou.spark.new_files import NO_FILES, delete_files
+from bayou.spark.new_files import NO_FILES
 from bayou.spark.own_frames import naming_gone_columns
 from bayou.spark.progress import operation, phase
 from bayou.spark.session_transaction import session_transaction
+from bayou.spark.write_jobs import delete_files
 from bayou.spark.write_settings import REPLAYED, batch_of, merges_schemas, spend_batch
 
 if TYPE_CHECKING:

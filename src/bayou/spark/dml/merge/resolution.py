@@ -25,6 +25,7 @@ from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes, row_changes
 from bayou.spark.jvm.callbacks import error_class_of
 from bayou.spark.jvm.expression_list import Named
+from bayou.spark.jvm.settled import at_one_instant
 from bayou.spark.types import as_nullable, readable_schema
 from bayou.spark.write_target import merge_widening
 
@@ -274,7 +275,7 @@ class Resolver:
         found = [
             self._resolved(getattr(sides, side), [self._meant(each, sides) for each in values]) for side, values in asked.items()
         ]
-        answers = dict(zip(asked, catalyst.at_one_instant(self._bridge, found), strict=True))
+        answers = dict(zip(asked, at_one_instant(self._bridge, found), strict=True))
         conditions = [None if when is None else answers[when[0]][when[1]] for when, _, _ in places]
         resolved = [row_changes.Pairs(answers[table][keys], answers[side][values]) for _, (side, values), (table, keys) in places]
         taken = [

@@ -17,6 +17,7 @@ from bayou.spark.jvm import nodes
 from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.expression_list import ExpressionList
 from bayou.spark.jvm.session import memory_bytes
+from bayou.spark.jvm.settled import settled as settled_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -119,7 +120,7 @@ def source_of(
     columns = ExpressionList.joined(jvm, [ExpressionList.of(jvm, resolution.conditions), *resolution.values]).used(output)
     keys = ExpressionList.of(jvm, [resolution.condition]).used(output)
     frame = columns.selected(given.sparkSession, catalyst.plan_of(given)) if len(columns) else given.select(F.lit(1).alias("_1"))
-    settled = catalyst.settled(jvm, frame)
+    settled = settled_rows(jvm, frame)
     is_kept = _must_keep(settings, is_stable=settled is not None)
     is_settled = is_kept or settled is not None
     kept_in_ms = 0

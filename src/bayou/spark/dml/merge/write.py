@@ -33,8 +33,9 @@ from bayou.spark.dml.merge.find import clauses_with, positions_of
 from bayou.spark.dml.merge.values import WrittenColumns
 from bayou.spark.jvm import nodes
 from bayou.spark.jvm.expression_list import ExpressionList
-from bayou.spark.new_files import NewFiles, delete_files, is_gathered, write_new_files
+from bayou.spark.new_files import NewFiles, write_new_files
 from bayou.spark.types import readable_schema
+from bayou.spark.write_jobs import delete_files, is_gathered
 from bayou.spark.write_target import WriteTarget, changed
 
 if TYPE_CHECKING:

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The job that writes rows into the folder of a table, and the paths of what it wrote."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
+
+from bayou.errors import SessionError
+from bayou.protocol import paths, properties
+from bayou.protocol.sql_text import quoted_name
+from bayou.spark.footers import read_footers
+from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.file_writer import WriteJob, write_files
+from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles
+from bayou.spark.jvm.relation import rebalanced
+from bayou.storage import host_of, qualify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pyarrow.parquet as pq
+    from pyspark.sql import DataFrame
+
+    from bayou.protocol.actions import AddCDCFile, AddFile
+    from bayou.spark.application import Application
+    from bayou.spark.jvm.file_writer import WrittenFile, WrittenRows
+    from bayou.spark.write_request import WriteRequest
+    from bayou.spark.write_target import WriteTarget
+
+_SHREDS_VARIANTS: Final = "spark.sql.variant.inferShreddingSchema"
+"""On by itself from Spark 4.2 on; readers of a table without the feature `variantShredding` need not know such files."""
+_MORE_THAN_TWO_FILES: Final = 3
+"""Spark's writer sorts what is left of the rows as soon as it has as many files open as it may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Into which folders of a table a job writes.
+
+    Attributes:
+        folder: the folder under the table's root; empty for the root itself.
+        split_by: a column of booleans that leads the partition columns, so that each of its values has a folder; None for none.
+    """
+
+    folder: str = ""
+    split_by: str | None = None
+
+
+def write_into(
+    jvm: Jvm, frame: DataFrame, request: WriteRequest, target: WriteTarget, placement: Placement, observations: Sequence[str] = ()
+) -> WrittenRows:
+    """Runs the job.
+
+    Args:
+        jvm: the bridge.
+        frame: the rows as the files hold them (see `Projection`).
+        request: with which options.
+        target: the table.
+        placement: into which folders.
+        observations: the names of the observations of the rows whose values are wanted.
+    """
+    frame, partitions = _gathered(jvm, frame, request, target), target.physical_partitions
+    if request.stream is not None:
+        frame = request.stream.batch.to_run(frame)
+    if target.materializes_partitions:
+        frame = _with_folder_names(frame, target)
+    uri = qualify(request.path).uri
+    root = f"{uri}/{placement.folder}" if placement.folder else uri
+    by, options, hadoop = placement.split_by, _writer_options(request, target), request.storage_options
+    if by is None:
+        return write_files(jvm, frame, WriteJob(root, partitions, options, hadoop, observations))
+    # Rows that are not sorted for the table's partitions are not sorted for this one either.
+    open_files = None if partitions else _MORE_THAN_TWO_FILES
+    return write_files(jvm, frame, WriteJob(root, (by, *partitions), options, hadoop, observations, open_files))
+
+
+def _with_folder_names(frame: DataFrame, target: WriteTarget) -> DataFrame:
+    """The rows with the names of folders as a second column of the partition column's name, behind all others.
+
+    Spark's writer tells the two apart, and takes the last column of a name for the folders.
+    """
+    names = dict(zip(target.folder_columns, target.physical_partitions, strict=True))
+    return frame.toDF(*(names.get(name, name) for name in frame.columns))
+
+
+def is_gathered(request: WriteRequest, target: WriteTarget) -> bool:
+    """Whether rows are put together into files of a good size before they are written: asked for, or a property of the table."""
+    if request.optimize_write is not None:
+        return request.optimize_write
+    return bool(properties.OPTIMIZE_WRITE.read(target.properties) or properties.AUTO_OPTIMIZE.read(target.properties))
+
+
+def _gathered(jvm: Jvm, frame: DataFrame, request: WriteRequest, target: WriteTarget) -> DataFrame:
+    """The rows in partitions of a good size for files, where that is asked for."""
+    if not is_gathered(request, target):
+        return frame
+    return rebalanced(jvm, frame, [quoted_name(name) for name in target.folder_columns])
+
+
+def _writer_options(request: WriteRequest, target: WriteTarget) -> Mapping[str, str]:
+    """The options of Spark's Parquet writer: the writer's own, then what the table's properties say."""
+    given = {name.lower() for name in request.writer_options}
+    found = dict(request.writer_options)
+    codec = properties.PARQUET_COMPRESSION_CODEC.read(target.properties)
+    if codec and not given & {"compression", "parquet.compression"}:
+        found["compression"] = codec.lower()
+    if properties.PARQUET_FORMAT_VERSION.read(target.properties).startswith("2") and "parquet.writer.version" not in given:
+        found["parquet.writer.version"] = "v2"
+    found[_SHREDS_VARIANTS] = str(properties.ENABLE_VARIANT_SHREDDING.read(target.properties)).lower()
+    return found
+
+
+def footers_of(
+    application: Application, request: WriteRequest, written: Sequence[tuple[WrittenFile, str]]
+) -> list[pq.FileMetaData]:
+    """The footers of files that were written, each given with its path under the table's root."""
+    places = [(f"{request.path}/{relative}", file.size) for file, relative in written]
+    footers = read_footers(application.jvm, places, request.storage_options)
+    for footer in footers:
+        if isinstance(footer, OSError):
+            raise footer
+    return footers
+
+
+def relative_path(file: WrittenFile, root_uri: str) -> str:
+    """A file's path under the table's root, decoded. Hadoop adds the host where the root names none."""
+    absolute, root = _without_host(unquote(file.uri)), _without_host(root_uri)
+    return absolute[len(root) + 1 :]
+
+
+def _without_host(uri: str) -> str:
+    return "/" + uri[len(host_of(uri)) :].lstrip("/")
+
+
+def delete_files(request: WriteRequest, files: Iterable[AddFile | AddCDCFile]) -> None:
+    """Deletes files whose commit is certainly not in the log; what cannot be deleted stays, and VACUUM finds it."""
+    delete_paths(request, [paths.decode(file.path) for file in files])
+
+
+def delete_paths(request: WriteRequest, relatives: Sequence[str]) -> None:
+    """Deletes files of a table by their paths under its root, decoded; what cannot be deleted stays."""
+    root = qualify(request.path)
+    if root.local is None:
+        jvm = Jvm.running()
+        if relatives and jvm is not None:
+            with contextlib.suppress(HadoopError, SessionError):
+                HadoopFiles.of(jvm, root.uri, request.storage_options).delete_all([f"{root.uri}/{each}" for each in relatives])
+        return
+    for relative in relatives:
+        with contextlib.suppress(OSError):
+            os.remove(os.path.join(root.local, relative))  # noqa: PTH107, PTH118  (the parts are no paths of their own)
