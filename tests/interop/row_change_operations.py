@@ -164,7 +164,7 @@ class Merge:
 
 @dataclass(frozen=True)
 class Story:
-    """A table, operations on it, and two more that each engine does on the other's table."""
+    """A table, operations on it, and some more that each engine does on the other's table."""
 
     table: Table
     operations: tuple[Any, ...]

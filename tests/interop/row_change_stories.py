@@ -21,7 +21,7 @@ from tests.interop.row_change_operations import (
 )
 
 FIELDS = {"s.a": ("{t}s.a + 1", "9L", "null", "'8'"), "s.b": ("'field'", "null", "{t}id")}
-PARTITIONS = ("k", "t", "day", "d", "g")
+PARTITIONS = ("k", "t", "day", "d", "g", "at", "local", "ok", "raw", "r", "i", "c", "vc")
 GENERATED = {"g BIGINT GENERATED ALWAYS AS (id * 2)": "id * 2", "g INT GENERATED ALWAYS AS (k + 1)": "n % 3 + 1"}
 CHECKS = ("id is null or id >= 0", "id is null or id < 90", "k is null or k <> 7", "k is null or k < 5")
 # delta-spark takes the filters of Spark's data sources alone for REPLACE WHERE.
@@ -33,6 +33,9 @@ REPLACED = {
     "d": ("d = 1.25",),
     "f": ("f > 1", "f <= double('NaN')"),
     "day": ("day >= '2024-02-02'",),
+    "ok": ("ok = true", "ok is null"),
+    "i": ("i >= 300", "i in (100, 200)"),
+    "vc": ("vc = 'v 1'",),
 }
 ONS = (
     "t.id = s.id",
@@ -61,7 +64,7 @@ def rows(most: int) -> st.SearchStrategy[Any]:
 
 @st.composite
 def tables(draw: Any) -> Table:
-    more = draw(st.lists(st.sampled_from([each for each in COLUMNS if each not in ("id", "k", "v")]), max_size=4, unique=True))
+    more = draw(st.lists(st.sampled_from([each for each in COLUMNS if each not in ("id", "k", "v")]), max_size=5, unique=True))
     columns = ("id", "k", "v", *more)
     generated = draw(st.sampled_from(list(GENERATED))) if draw(one_in(4)) else None
     there = [each for each in PARTITIONS if each in columns or (each == "g" and generated)]
@@ -71,6 +74,7 @@ def tables(draw: Any) -> Table:
         "enableChangeDataFeed": ["true"],
         "enableRowTracking": ["true"],
         "columnMapping.mode": ["name", "id"],
+        "enableInCommitTimestamps": ["true"],
     }.items():
         if draw(st.booleans()):
             properties[name] = draw(st.sampled_from(values))
@@ -176,7 +180,7 @@ def stories(draw: Any) -> Story:
     appends = rows(6).map(lambda given: Append(table.columns, rows_query(table.columns, given)))
     each = st.one_of(merges(table), merges(table), updates(table), deletes(table), replaces(table), appends)
     operations = tuple(draw(st.lists(each, min_size=2, max_size=6)))
-    return Story(table, operations, (draw(updates(table)), draw(deletes(table))))
+    return Story(table, operations, (draw(updates(table)), draw(merges(table)), draw(deletes(table))))
 
 
 def some_stories(number: int, count: int) -> list[Story]:
