@@ -370,8 +370,9 @@ class MultipleMatchesError(DeltaError, ValueError):
     """Several rows of a MERGE's source would change the same row of the table.
 
     Attributes:
-        keys: at most five of the rows' keys, as JSON of the columns that the condition looks at.
-        num_rows: how many rows of the table are meant.
+        keys: at most five of the rows' keys, as JSON of the columns that the condition looks at; none where it looks at none.
+        num_keys: how many different keys there are.
+        num_rows: how many rows of the table are meant; 0 where the source did not have them again when they were looked for.
     """
 
     error_class = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"

@@ -32,7 +32,7 @@ from bayou.errors import (
     UnsupportedFeatureError,
 )
 from bayou.log.transaction import Transaction
-from bayou.spark.dml.merge import execute
+from bayou.spark.dml.merge import execute, find
 from bayou.spark.dml.merge import source as source_rows
 from bayou.spark.dml.result import RowChangeResult
 
@@ -220,8 +220,9 @@ def test_a_row_that_several_rows_of_the_source_would_change_is_an_error_that_nam
         table.merge(new, "t.id = s.id").whenMatchedUpdate(set={"v": "s.v"}).execute()
     assert isinstance(error.value, UnsupportedOperationException)
     assert error.value.getErrorClass() == "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
-    assert error.value.num_rows == 7
+    assert (error.value.num_rows, error.value.num_keys) == (7, 7)
     assert error.value.keys == tuple(f'{{"id":{i}}}' for i in range(5))
+    assert "7 rows of the table are matched several times, with 7 keys: " in str(error.value)
     assert "and 2 more" in str(error.value)
     assert (bayou.open(table_path).version(), data_files(table_path)) == (0, before)
 
@@ -231,13 +232,46 @@ def test_rows_that_several_would_change_are_counted_and_never_gathered_in_one_ta
     new = source(spark, "select id % 20000 id, id v from range(0, 40000, 1, 4)")
     with physical_plans(spark) as plans, pytest.raises(MultipleMatchesError) as error:
         table.merge(new, "t.id = s.id").whenMatchedUpdate(set={"v": "s.v"}).execute()
-    assert (error.value.num_rows, len(error.value.keys)) == (20_000, 5)
+    assert (error.value.num_rows, error.value.num_keys, len(error.value.keys)) == (20_000, 20_000, 5)
     assert "and 19995 more" in str(error.value)
     assert any("TakeOrderedAndProject" in plan for plan in plans)
     assert not any("collect_set" in plan for plan in plans)
     with pytest.raises(MultipleMatchesError) as error:
         table.merge(new, "t.k = s.id").whenMatchedUpdate(set={"v": "s.v"}).execute()
     assert error.value.keys == tuple(f'{{"k":{number}}}' for number in (0, 10, 11, 12, 13))
+    assert (error.value.num_rows, error.value.num_keys) == (20_000, 50)
+    assert "20000 rows of the table are matched several times, with 50 keys: " in str(error.value)
+    assert "and 45 more" in str(error.value)
+
+
+def test_keys_that_are_null_are_named_where_several_rows_would_change_theirs(spark, table_path, way):
+    table = make(spark, table_path, "select * from values (1, cast(null as int), 1), (null, null, 2) t(a, b, v)", **way)
+    new = source(spark, "select * from values (1, cast(null as int)), (1, null), (null, null), (null, null) s(a, b)")
+    with pytest.raises(MultipleMatchesError) as error:
+        table.merge(new, "t.a <=> s.a and t.b <=> s.b").whenMatchedUpdate(set={"v": "0"}).execute()
+    assert error.value.keys == ('{"a":1,"b":null}', '{"a":null,"b":null}')
+    with pytest.raises(MultipleMatchesError) as error:
+        table.merge(new, "t.a = s.a").whenMatchedUpdate(set={"v": "0"}).execute()
+    assert '1 row of the table is matched several times, with 1 key: {"a":1}.' in str(error.value)
+
+
+def test_rows_that_match_whatever_they_hold_have_no_key(spark, table_path, way):
+    table = make(spark, table_path, TEN, **way)
+    with pytest.raises(MultipleMatchesError) as error:
+        table.merge(source(spark, "select id from range(3)"), "s.id > 0").whenMatchedUpdate(set={"v": "0"}).execute()
+    assert (error.value.num_rows, error.value.num_keys, error.value.keys) == (10, 0, ())
+    assert "10 rows of the table are matched several times." in str(error.value)
+
+
+def test_rows_that_are_not_found_again_are_told_to_be_none(spark, table_path, way, other_rows, monkeypatch):
+    table, error_of = make(spark, table_path, TEN, **way), find._error
+    monkeypatch.setattr(find, "_error", lambda merge: (other_rows.shrink(), error_of(merge))[1])
+    new = source(spark, f"select id % 3 id from range(6) where id < {other_rows.limit}")
+    with pytest.raises(MultipleMatchesError) as error:
+        table.merge(new, "t.id = s.id").whenMatchedUpdate(set={"v": "0"}).execute()
+    assert (error.value.num_rows, error.value.num_keys, error.value.keys) == (0, 0, ())
+    assert "could not be found again" in str(error.value)
+    assert "0 rows" not in str(error.value)
 
 
 def test_times_say_how_long_the_source_took_and_the_whole_of_it(spark, table_path, way):
@@ -621,25 +655,39 @@ def test_a_source_that_is_not_deterministic_is_evaluated_once(spark, table_path,
     assert table.toDF().where("v <> ''").count() == result.metrics["numSourceRows"]
 
 
-def test_a_source_that_is_another_one_for_the_second_pass_is_told_and_leaves_no_file(spark, table_path, monkeypatch):
-    table = make(spark, table_path, TEN)
-    before = data_files(table_path)
-    system, write = spark._jvm.java.lang.System, execute.Writer.write
-    system.setProperty("bayou.rows", "5")
+class FewerRows:
+    """How many rows a source has, and fewer of them from one moment on; Spark takes the text for a constant."""
+
     limit = "cast(reflect('java.lang.System', 'getProperty', 'bayou.rows') as int)"
+
+    def __init__(self, spark):
+        self._system = spark._jvm.java.lang.System
+        self._system.setProperty("bayou.rows", "5")
+
+    def shrink(self):
+        self._system.setProperty("bayou.rows", "3")
+
+    def close(self):
+        self._system.clearProperty("bayou.rows")
+
+
+@pytest.fixture
+def other_rows(spark):
+    """Rows that are others from one moment on, in a session that keeps none."""
+    rows = FewerRows(spark)
     spark.conf.set("spark.databricks.delta.merge.materializeSource", "none")
+    yield rows
+    spark.conf.unset("spark.databricks.delta.merge.materializeSource")
+    rows.close()
 
-    def fewer(writer):
-        system.setProperty("bayou.rows", "3")
-        return write(writer)
 
-    monkeypatch.setattr(execute.Writer, "write", fewer)
-    try:
-        with pytest.raises(InvalidCommitError) as caught:
-            table.merge(source(spark, f"select id from range(10) where id < {limit}"), "t.id = s.id").whenMatchedDelete().execute()
-    finally:
-        spark.conf.unset("spark.databricks.delta.merge.materializeSource")
-        system.clearProperty("bayou.rows")
+def test_a_source_that_is_another_one_for_the_second_pass_is_told_and_leaves_no_file(spark, table_path, other_rows, monkeypatch):
+    table = make(spark, table_path, TEN)
+    before, write = data_files(table_path), execute.Writer.write
+    monkeypatch.setattr(execute.Writer, "write", lambda writer: (other_rows.shrink(), write(writer))[1])
+    new = source(spark, f"select id from range(10) where id < {other_rows.limit}")
+    with pytest.raises(InvalidCommitError) as caught:
+        table.merge(new, "t.id = s.id").whenMatchedDelete().execute()
     assert caught.value.getErrorClass() == "DELTA_NUM_RECORDS_MISMATCH"
     assert data_files(table_path) == before
     assert bayou.open(table_path).version() == 0

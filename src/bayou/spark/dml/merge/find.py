@@ -28,7 +28,7 @@ from bayou.spark.jvm import nodes
 from bayou.spark.progress import phase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame
 
@@ -143,31 +143,30 @@ def _is_ambiguous(found: Mapping[int, Mapping[int, Bitmap]], pairs: Mapping[tupl
 
 
 def _error(merge: Merge) -> MultipleMatchesError:
-    """Looks for the rows in doubt: counts them, and takes the least of their keys. No task holds more keys than an error shows.
+    """Looks for the rows in doubt: counts them and their keys, and takes the least of these. No task holds more than it shows.
 
-    Costs a query for each; a MERGE that goes well does not ask.
+    Costs a query for each; a MERGE that goes well does not ask. A source that is another one each time may not have the rows again.
     """
     jvm, resolution, snapshot = merge.change.target.application.jvm, merge.resolution, merge.change.snapshot
     ids = catalyst.ids_of(jvm, resolution.sides.target)
     used = [each for each in nodes.references_of(jvm, resolution.condition) if each.exprId().id() in ids]
-    keys = [nodes.column(jvm, each).alias(each.name()) for each in used] or [F.col(FILE)]
+    keys = [nodes.column(jvm, each).alias(each.name()) for each in used]
+    key = F.to_json(F.struct(*keys), {"ignoreNullFields": "false"}) if keys else F.lit(None).cast("string")
     rows = merge.rows(merge.change.files.candidates, with_numbers=True)
     joined = rows.join(merge.source.marked(), nodes.column(jvm, resolution.condition), "inner")
     several = (
         joined.where(matched_action_of(merge) >= 0)
-        .select(FILE, F.col(f"{METADATA}.row_index").alias("row"), F.to_json(F.struct(*keys)).alias("key"))
+        .select(FILE, F.col(f"{METADATA}.row_index").alias("row"), key.alias("key"))
         .groupBy(FILE, "row")
         .agg(F.first("key").alias("key"), F.count(F.lit(1)).alias("matches"))
         .where("matches > 1")
     )
-    count = several.count()
+    num_rows, num_keys = several.agg(F.count(F.lit(1)), F.count_distinct("key")).collect()[0]
     # Sorted and cut in one step, each task keeps as many as are wanted.
-    found = tuple(row[0] for row in several.select("key").distinct().orderBy("key").limit(_SAMPLE).collect())
-    shown = ", ".join(found)
-    more = f" and {count - len(found)} more" if count > len(found) else ""
+    found = tuple(row[0] for row in several.select("key").distinct().orderBy("key").limit(_SAMPLE).collect()) if keys else ()
     return MultipleMatchesError(
         "Cannot perform Merge as multiple source rows matched and attempted to modify the same target row in the Delta table in "
-        f"possibly conflicting ways. {count} rows of the table are matched several times: {shown}{more}.",
+        f"possibly conflicting ways. {_told(num_rows, num_keys, found)}",
         table=snapshot.table_uri,
         version=snapshot.version,
         error_class="DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",
@@ -175,8 +174,20 @@ def _error(merge: Merge) -> MultipleMatchesError:
         next_step="leave one row for each key in the source, narrow the conditions of the clauses, or take the latest row of each "
         "key: merge(..., keep='latest', by=column).",
         keys=found,
-        num_rows=count,
+        num_keys=num_keys,
+        num_rows=num_rows,
     )
+
+
+def _told(num_rows: int, num_keys: int, keys: Sequence[str]) -> str:
+    """What is known of the rows in doubt."""
+    if not num_rows:
+        return "Which ones could not be found again: the source has other rows each time that it is read."
+    rows = "1 row of the table is" if num_rows == 1 else f"{num_rows} rows of the table are"
+    if not keys:
+        return f"{rows} matched several times."
+    more = f" and {num_keys - len(keys)} more" if num_keys > len(keys) else ""
+    return f"{rows} matched several times, with {num_keys} key{'s' if num_keys > 1 else ''}: {', '.join(keys)}{more}."
 
 
 def positions_of(files: Iterable[int]) -> pa.Array:
