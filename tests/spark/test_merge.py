@@ -29,6 +29,7 @@ from bayou.errors import (
     InvalidSchemaError,
     MultipleMatchesError,
     SchemaMismatchError,
+    TransactionStateError,
     UnsupportedFeatureError,
 )
 from bayou.log.transaction import Transaction
@@ -708,6 +709,53 @@ def test_a_source_that_lost_its_rows_is_evaluated_again_with_the_whole_merge(spa
         blocks.unpersist(True)
     assert counts(plan.execute()) == (2, 0, 2)
     assert (11, 7, 1100) in rows(table)
+
+
+@pytest.mark.parametrize("query", ["range(8, 12)", "(select id from range(8, 12) distribute by id)"], ids=["read again", "kept"])
+@pytest.mark.parametrize("condition", ["t.id = s.id", "false"])
+def test_a_plan_that_was_committed_is_not_executed_again(spark, table_path, way, query, condition):
+    table = make(spark, table_path, TEN, **way)
+    merge = table.merge(source(spark, f"select id, 7L p from {query}"), condition).whenMatchedUpdate(set={"v": "t.v + 100"})
+    plan = merge.whenNotMatchedInsert(values={"id": "s.id", "v": "0"}).plan()
+    assert plan.execute().version == 1
+    once = rows(table)
+    for _ in range(2):
+        with pytest.raises(TransactionStateError, match="executed before, as version 1"):
+            plan.execute()
+    assert (rows(table), bayou.open(table_path).version()) == (once, 1)
+    replayed = table.merge(source(spark, f"select id from {query}"), condition, txn=("load", 1))
+    plan = replayed.whenNotMatchedInsert(values={"id": "s.id"}).plan()
+    assert [plan.execute().committed for _ in range(2)] == [True, False]
+
+
+@pytest.mark.parametrize("query", ["range(8, 12)", "(select id from range(8, 12) distribute by id)"], ids=["read again", "kept"])
+def test_a_plan_that_failed_may_be_executed_again(spark, table_path, way, query, monkeypatch):
+    table = make(spark, table_path, TEN, **way)
+    plan = table.merge(source(spark, f"select id from {query}"), "t.id = s.id").whenMatchedUpdate(set={"v": "t.v + 100"}).plan()
+    write, fails = execute.Writer.write, [RuntimeError("no disk")]
+
+    def failing(writer):
+        if fails:
+            raise fails.pop()
+        return write(writer)
+
+    monkeypatch.setattr(execute.Writer, "write", failing)
+    with pytest.raises(RuntimeError, match="no disk"):
+        plan.execute()
+    assert counts(plan.execute()) == (2, 0, 0)
+    assert rows(table, "id", "v")[-2:] == [(8, 108), (9, 109)]
+
+
+def test_a_plan_whose_source_lost_its_rows_conflicts_with_what_was_committed_since_then(spark, table_path, way):
+    table = make(spark, table_path, TEN, **way)
+    new = source(spark, "select id from range(8, 12) where rand() >= 0")
+    plan = table.merge(new, "t.id = s.id").whenMatchedUpdate(set={"v": "t.v + 100"}).plan()
+    table.update("id = 9", {"v": "-1"})
+    for blocks in spark.sparkContext._jsc.getPersistentRDDs().values():
+        blocks.unpersist(True)
+    with pytest.raises(ConcurrentModificationError):
+        plan.execute()
+    assert rows(table, "id", "v")[-2:] == [(8, 8), (9, -1)]
 
 
 def test_a_table_that_only_takes_appends_takes_inserts_and_nothing_else(spark, table_path):

@@ -158,6 +158,7 @@ class PlannedChange:
             ConcurrentModificationError: another commit excludes this one.
             ConstraintViolationError: new values break a rule of the table.
             CastOverflowError: a column's type cannot hold a new value.
+            TransactionStateError: the plan of a MERGE was executed before, and committed.
         """
         return self.run()
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from bayou.errors import TransactionStateError
 from bayou.log.active import inside
 from bayou.log.transaction import Transaction
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
@@ -105,11 +106,33 @@ def planned(request: MergeRequest) -> PlannedChange:
     snapshot = request.target.latest()
     if _is_replay(request, snapshot):
         return PlannedChange(_empty_plan(snapshot), lambda: _ended(request, _nothing(request, snapshot.version, REPLAYED)))
-    with operation("MERGE", request.target.spark, request.settings):
-        phase("reading the source")
-        merge = _merge(request, snapshot)
-    plan, spent = _plan(merge), watch.seconds
-    return PlannedChange(plan, lambda: _run(request, merge, Stopwatch(spent)))
+    ready = [_merge(request, snapshot)]
+    plan, spent = _plan(ready[0]), watch.seconds
+
+    done: list[RowChangeResult] = []
+
+    def run() -> RowChangeResult:
+        if done and request.transaction_id is None:
+            raise _executed_before(plan, done[0].version)
+        # Rows that were kept are let go by the execution that uses them: another one evaluates the source once more.
+        merge = ready.pop() if ready else _merge(request, snapshot)
+        if not merge.source.is_kept:
+            ready.append(merge)
+        result = _run(request, merge, Stopwatch(spent))
+        if result.committed:
+            done.append(result)
+        return result
+
+    return PlannedChange(plan, run)
+
+
+def _executed_before(plan: RowChangePlan, version: int) -> TransactionStateError:
+    return TransactionStateError(
+        f"This plan of a MERGE was executed before, as version {version}: a plan is for the table as it was when it was made.",
+        table=plan.table,
+        version=plan.version,
+        next_step="plan the MERGE again.",
+    )
 
 
 def _is_replay(request: MergeRequest, snapshot: Snapshot) -> bool:
@@ -120,6 +143,12 @@ def _is_replay(request: MergeRequest, snapshot: Snapshot) -> bool:
 
 def _merge(request: MergeRequest, snapshot: Snapshot) -> Merge:
     """The MERGE with its source, which reads the table as it is in the snapshot where it reads it: its reads are the commit's."""
+    with operation("MERGE", request.target.spark, request.settings):
+        phase("reading the source")
+        return _read(request, snapshot)
+
+
+def _read(request: MergeRequest, snapshot: Snapshot) -> Merge:
     target = request.target
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
     check_takes_rows(snapshot.schema, snapshot.metadata, snapshot.table_uri, snapshot.version)
@@ -167,7 +196,10 @@ def _nothing(request: MergeRequest, version: int, reason: str) -> RowChangeResul
 
 
 def _run(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResult:
-    """Runs a MERGE; all of it again where a block of a kept source was lost."""
+    """Runs a MERGE; all of it again where a block of a kept source was lost.
+
+    It is the version that was planned for each time: what others have committed since then is a conflict as any other.
+    """
     for attempt in range(_ATTEMPTS):
         try:
             try:
@@ -178,7 +210,7 @@ def _run(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResu
             last = attempt == _ATTEMPTS - 1
             if last or not merge.source.is_kept or not any(text in str(error) for text in _LOST_BLOCK):
                 raise
-        merge = _merge(request, request.target.latest())
+        merge = _merge(request, merge.change.snapshot)
     raise AssertionError
 
 
