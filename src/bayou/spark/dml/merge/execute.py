@@ -21,7 +21,7 @@ from bayou.spark.dml.merge.counts import FoundRows, check_counts
 from bayou.spark.dml.merge.find import Found, clauses_with, find, pairs_of, positions_of
 from bayou.spark.dml.merge.latest import latest_rows
 from bayou.spark.dml.merge.resolution import Resolver
-from bayou.spark.dml.merge.source import source_of
+from bayou.spark.dml.merge.source import refuse_own_names, source_of
 from bayou.spark.dml.merge.target import Merge, merge_of
 from bayou.spark.dml.merge.values import check_values
 from bayou.spark.dml.merge.write import Writer
@@ -168,6 +168,7 @@ def _read(request: MergeRequest, snapshot: Snapshot) -> Merge:
         )
         with naming_gone_columns(target, snapshot, *columns):
             resolution = resolver.resolve(request.condition, request.clauses)
+        refuse_own_names(target.application, resolution, snapshot, uses_all=request.latest_by is not None)
         given = request.source
         if request.latest_by is not None:
             given = latest_rows(target.application, given, resolution, snapshot, request.latest_by)

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
+from bayou.errors import UnsupportedFeatureError
+from bayou.protocol.reserved_names import INTERNAL_PREFIXES
 from bayou.spark.dml.merge.keys import MOST_VALUES, Key, KeyValues, condition_of
 from bayou.spark.expressions import by_logical_name, from_catalyst, path_of
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes
 from bayou.spark.jvm.adapters import described
-from bayou.spark.jvm.expression_list import ExpressionList
+from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
 from bayou.spark.jvm.session import memory_bytes
 from bayou.spark.jvm.settled import settled as settled_rows
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from bayou.plan.predicate import Predicate
     from bayou.spark.application import Application
     from bayou.spark.dml.merge.resolution import Resolution
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 IN_SOURCE = "__bayou_in_source"
 _MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
@@ -99,6 +101,42 @@ class Source:
             catalyst.let_go(self.frame)
 
 
+def refuse_own_names(application: Application, resolution: Resolution, snapshot: Snapshot, *, uses_all: bool) -> None:
+    """Refuses a source with columns that are called like those that are put beside its own, where the MERGE uses them.
+
+    Args:
+        application: the Spark application.
+        resolution: the MERGE.
+        snapshot: the table's state.
+        uses_all: whether all of the source's columns are used.
+
+    Raises:
+        UnsupportedFeatureError: there is such a column.
+    """
+    output = resolution.sides.source.output()
+    own = [each for each in names_of_output(application.jvm, output) if each.lower().startswith(INTERNAL_PREFIXES[1])]
+    if own and not uses_all:
+        used = [str(each.name()) for each in _used(application.jvm, resolution)]
+        own = [each for each in own if each in used]
+    if own:
+        raise UnsupportedFeatureError(
+            f"The source of the MERGE has the column {own[0]!r}, and bayou takes columns whose names begin with "
+            f"{INTERNAL_PREFIXES[1]} for those that it puts beside the source's.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_OPERATION_NOT_ALLOWED",
+            sql_state="0AKDC",
+            features=[f"columns whose names begin with {INTERNAL_PREFIXES[1]}"],
+            next_step="give the column another name in the source.",
+        )
+
+
+def _used(jvm: Jvm, resolution: Resolution) -> ExpressionList:
+    """The columns of the source that a MERGE uses."""
+    expressions = [ExpressionList.of(jvm, resolution.conditions), *resolution.values]
+    return ExpressionList.joined(jvm, expressions).used(resolution.sides.source.output())
+
+
 def source_of(
     application: Application, given: DataFrame, resolution: Resolution, snapshot: Snapshot, settings: Mapping[str, str]
 ) -> Source:
@@ -117,7 +155,7 @@ def source_of(
     jvm = application.jvm
     ids = catalyst.ids_of(jvm, resolution.sides.source)
     output = resolution.sides.source.output()
-    columns = ExpressionList.joined(jvm, [ExpressionList.of(jvm, resolution.conditions), *resolution.values]).used(output)
+    columns = _used(jvm, resolution)
     keys = ExpressionList.of(jvm, [resolution.condition]).used(output)
     frame = columns.selected(given.sparkSession, catalyst.plan_of(given)) if len(columns) else given.select(F.lit(1).alias("_1"))
     settled = settled_rows(jvm, frame)
