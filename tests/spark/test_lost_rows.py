@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,18 @@ def test_a_merge_that_makes_identities_notices_updates_that_it_did_not_write(spa
     assert files(table_path) == before
 
 
+def test_rows_of_files_whose_names_no_other_file_gets_are_not_counted(spark, tmp_path, table_path, way, monkeypatch):
+    counted, write = [], execute.Writer.write
+    monkeypatch.setattr(execute.Writer, "write", lambda writer: (counted.append(writer.is_counted), write(writer))[1])
+    two_files(spark, tmp_path / "source")
+    table, source = make(spark, table_path, **way), spark.read.parquet(str(tmp_path / "source")).select("id", "v")
+    assert upsert(table, source).num_updated_rows == 5
+    [file] = (tmp_path / "source" / "of=old").glob("*.parquet")
+    file.rename(file.with_name("latest.parquet"))
+    upsert(table, spark.read.parquet(str(tmp_path / "source")).select("id", "v"))
+    assert counted == [False, True]
+
+
 CONDITIONS = {
     "t.id = s.id": False,
     "t.id = s.id and upper(t.id) = s.id": False,
@@ -171,3 +184,61 @@ def test_rows_are_counted_as_they_are_written_only_where_they_could_be_others(sp
     merged = table.merge(source, on).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
     assert (merged.num_updated_rows, merged.num_inserted_rows) == (5, 5)
     assert counted == [CONDITIONS[condition]]
+
+
+@pytest.fixture
+def overtaken(monkeypatch):
+    """Something that happens between the two passes of a MERGE, once it is given a function."""
+    write, between = execute.Writer.write, []
+
+    def late(writer):
+        for each in between:
+            each()
+        return write(writer)
+
+    monkeypatch.setattr(execute.Writer, "write", late)
+    return between.append
+
+
+def two_files(spark, path):
+    """The keys of half of the table in one file, and new ones in another."""
+    for name, query in (("old", "range(0, 5, 1, 1)"), ("new", "range(10, 20, 1, 1)")):
+        spark.sql(f"select id, -1L v from {query}").write.parquet(f"{path}/of={name}")
+
+
+def upsert(table, source):
+    return table.merge(source.alias("s"), "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+
+
+@pytest.mark.usefixtures("joins")
+@pytest.mark.parametrize("what", ["the session", "the option"])
+def test_a_source_whose_files_may_be_missing_is_the_same_in_both_passes(spark, tmp_path, way, overtaken, what):
+    table, files_of = make(spark, str(tmp_path / "table"), **way), tmp_path / "source"
+    two_files(spark, files_of)
+    if what == "the session":
+        spark.conf.set("spark.sql.files.ignoreMissingFiles", "true")
+    try:
+        options = {} if what == "the session" else {"IGNOREmissingfiles": "true"}
+        overtaken(lambda: shutil.rmtree(files_of / "of=old"))
+        upsert(table, spark.read.options(**options).parquet(str(files_of)).select("id", "v"))
+    finally:
+        spark.conf.unset("spark.sql.files.ignoreMissingFiles")
+    expected = {**{i: i for i in range(5, 10)}, **dict.fromkeys((*range(5), *range(10, 20)), -1)}
+    assert {row.id: row.v for row in table.toDF().collect()} == expected
+
+
+@pytest.mark.usefixtures("joins")
+@pytest.mark.parametrize("feed", [{}, FEED], ids=["no feed", "feed"])
+def test_a_merge_notices_that_a_file_of_its_source_was_written_again_between_its_passes(spark, tmp_path, way, feed, overtaken):
+    path, files_of = str(tmp_path / "table"), tmp_path / "source"
+    table = make(spark, path, **way, **feed)
+    two_files(spark, files_of)
+    spark.sql("select id, -2L v from range(0, 3, 1, 1)").write.parquet(str(tmp_path / "again"))
+
+    def written(folder):
+        [new] = folder.glob("*.parquet")
+        new.replace(files_of / "of=old" / "latest.parquet")
+
+    written(files_of / "of=old")
+    overtaken(lambda: written(tmp_path / "again"))
+    refused(path, lambda: upsert(table, spark.read.parquet(str(files_of)).select("id", "v")))

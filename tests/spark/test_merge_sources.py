@@ -35,6 +35,15 @@ SOURCES = {
     "one in SQL": (0, lambda spark, path: spark.sql(f"select id, v from delta.`{path}` where v < 900")),
     "two of them": (0, lambda spark, path: spark.read.format("delta").load(path).union(spark.sql("select 50L id, 0L v"))),
     "files": (0, lambda spark, path: spark.read.parquet(f"{path}/*.parquet")),
+    "files that may be missing": (
+        1,
+        lambda spark, path: spark.read.option("ignoreMissingFiles", True).parquet(f"{path}/*.parquet"),
+    ),
+    "files that may be broken": (
+        1,
+        lambda spark, path: spark.read.option("IGNORECorruptFiles", "TRUE").parquet(f"{path}/*.parquet"),
+    ),
+    "files that may not": (0, lambda spark, path: spark.read.option("ignoreCorruptFiles", False).parquet(f"{path}/*.parquet")),
     "numbers": (0, lambda spark, _path: spark.range(3).selectExpr("id", "id v")),
     "a join": (1, lambda spark, path: spark.read.format("delta").load(path).join(spark.range(4), "id")),
     "an aggregate": (1, lambda spark, path: spark.read.format("delta").load(path).groupBy("id").max("v").toDF("id", "v")),
@@ -49,7 +58,7 @@ def test_a_source_is_kept_only_where_reading_it_again_costs_more_or_gives_other_
     spark.range(5).selectExpr("id", "id * 100 v").coalesce(1).write.format("delta").save(other)
     spark.range(3).selectExpr("id", "-1L v").write.format("delta").save(table_path)
     times, source_of = SOURCES[what]
-    if what != "files":
+    if not what.startswith("files"):
         bayou.DeltaTable.forPath(spark, other).delete("id = 2")
     source = source_of(spark, other)
     expected = dict.fromkeys(range(3), -1)
@@ -60,6 +69,27 @@ def test_a_source_is_kept_only_where_reading_it_again_costs_more_or_gives_other_
         expected.update((row.id, row.v) for row in source.collect())
         assert dict(rows(table)) == expected
     assert merged.num_updated_rows + merged.num_inserted_rows > 0
+
+
+@pytest.mark.parametrize("name", ["ignoreMissingFiles", "ignoreCorruptFiles"])
+def test_files_that_the_session_lets_be_missing_are_kept_where_the_reader_does_not_say_otherwise(
+    spark, tmp_path, table_path, kept, name
+):
+    spark.range(5).selectExpr("id", "7L v").write.parquet(str(tmp_path / "files"))
+    spark.range(5).selectExpr("id", "8L v").write.format("delta").save(str(tmp_path / "delta"))
+    spark.range(3).selectExpr("id", "-1L v").write.format("delta").save(table_path)
+    files, table = str(tmp_path / "files"), bayou.DeltaTable.forPath(spark, table_path).alias("t")
+    spark.conf.set(f"spark.sql.files.{name}", "true")
+    try:
+        for times, source in (
+            (1, spark.read.parquet(files)),
+            (1, spark.read.option(name, "false").parquet(files)),
+            (1, spark.read.format("delta").load(str(tmp_path / "delta"))),
+        ):
+            table.merge(source.alias("s"), "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+            assert len(kept) == times
+    finally:
+        spark.conf.unset(f"spark.sql.files.{name}")
 
 
 def test_a_source_that_is_a_table_is_the_one_of_when_the_merge_was_planned(spark, tmp_path, table_path):

@@ -42,9 +42,9 @@ def evaluated_once(application: Application, frame: DataFrame) -> DataFrame:
         frame: the rows.
     """
     fixed = settled(application.jvm, frame)
-    if fixed is frame:
+    if fixed is not None and fixed.frame is frame:
         return frame
-    alias, once = alias_of(frame), fixed or frame.localCheckpoint()
+    alias, once = alias_of(frame), frame.localCheckpoint() if fixed is None else fixed.frame
     return once if alias is None else once.alias(alias)
 
 

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import DataFrame
 
@@ -17,14 +20,35 @@ from bayou.spark.jvm.session import java_session
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pyspark.sql import SparkSession
+
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 _STABLE_NODES = frozenset({"Project", "Filter", "SubqueryAlias", "View", "Union"})
 _STABLE_LEAVES = frozenset({"LocalRelation", "Range", "OneRowRelation"})
-_OF_DELTA = "DeltaLogFiles"
-_FILE_INDEXES = frozenset({"InMemoryFileIndex", _OF_DELTA})
+_OF_DELTA, _OF_FILES = "DeltaLogFiles", "InMemoryFileIndex"
 """What lists files that were settled when the plan was."""
+_IGNORED: Final = ("ignoreMissingFiles", "ignoreCorruptFiles")
+"""The options by which files that cannot be read have no rows. Source: Spark's `FileSourceOptions`."""
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_NAME: Final = re.compile(r"\{path=(?:.*/)?([^/]*); isDirectory=", re.DOTALL)
+"""The name of a file in the text of a `FileStatus`. Source: Hadoop's `FileStatus.toString`."""
+_MANY_FILES: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class SettledRows:
+    """Rows that are the same however often they are asked for.
+
+    Attributes:
+        frame: the rows.
+        is_for_good: whether nobody makes them others. A file may be written again under its name, unless its name is one that no
+            file gets twice.
+    """
+
+    frame: DataFrame
+    is_for_good: bool
 
 
 def gives_the_same(jvm: Jvm, values: ExpressionList) -> bool:
@@ -69,34 +93,73 @@ def tells_time(jvm: Jvm, plan_or_expression: JavaObject) -> bool:
     return bool(plan_or_expression.containsPattern(jvm.module("org.apache.spark.sql.catalyst.trees.TreePattern").CURRENT_LIKE()))
 
 
-def settled(jvm: Jvm, frame: DataFrame) -> DataFrame | None:
-    """A DataFrame that gives the same rows however often it is run, and at little cost beside reading them; None for another.
+def settled(jvm: Jvm, frame: DataFrame) -> SettledRows | None:
+    """The rows of a DataFrame that gives the same however often it is run, and at little cost beside reading; None for another.
 
     It does where it is a filter or a projection of files whose list is fixed, or of literal rows. The list of a Delta table's
-    files is the one of now from here on, and the time is.
+    files is the one of now from here on, and the time is. Files that may be missing by the time they are read are not settled.
     """
     query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
-    plan, is_of_now = query.optimizedPlan(), tells_time(jvm, query.analyzed())
+    plan, found = query.optimizedPlan(), set()
     pending = [plan]
     while pending:
         node = pending.pop()
-        name = node.getClass().getSimpleName()
-        if not node.deterministic():
+        made_of = _made_of(jvm, frame.sparkSession, node)
+        if made_of is None:
             return None
-        if name == "LogicalRelation":
-            files = _file_index_of(node.relation())
-            if files not in _FILE_INDEXES:
-                return None
-            is_of_now = is_of_now or files == _OF_DELTA
-        elif name not in _STABLE_LEAVES and name not in _STABLE_NODES:
-            return None
-        if ExpressionList.output(jvm, node.expressions()).calls_user_defined:
-            return None
+        found.add(made_of)
         pending += [*jvm.list_of(node.children()), *jvm.list_of(node.subqueries())]
-    if not is_of_now:
-        return frame
+    is_for_good = _MadeOf.FILES not in found
+    if _MadeOf.DELTA not in found and not tells_time(jvm, query.analyzed()):
+        return SettledRows(frame, is_for_good)
     plan = under_ids_of(jvm, query.analyzed().output(), plan)
-    return DataFrame(dataset(jvm, java_session(frame.sparkSession), plan), frame.sparkSession)
+    return SettledRows(DataFrame(dataset(jvm, java_session(frame.sparkSession), plan), frame.sparkSession), is_for_good)
+
+
+class _MadeOf(Enum):
+    """What the rows of a node of a plan are made of that gives the same each time."""
+
+    ROWS = "rows below it, or its own"
+    DELTA = "the files of a Delta table"
+    UNIQUE_FILES = "other files, of names that no file gets twice"
+    FILES = "files that may be written again"
+
+
+def _made_of(jvm: Jvm, spark: SparkSession, node: JavaObject) -> _MadeOf | None:
+    """What the rows of a node are made of; None where they may be others each time."""
+    name = node.getClass().getSimpleName()
+    if not node.deterministic() or ExpressionList.output(jvm, node.expressions()).calls_user_defined:
+        return None
+    if name != "LogicalRelation":
+        return _MadeOf.ROWS if name in _STABLE_LEAVES or name in _STABLE_NODES else None
+    index = _file_index_of(node.relation())
+    if index == _OF_DELTA:
+        return _MadeOf.DELTA
+    if index != _OF_FILES or _may_leave_files_out(jvm, spark, node.relation()):
+        return None
+    return _MadeOf.UNIQUE_FILES if _have_unique_names(node.relation()) else _MadeOf.FILES
+
+
+def _have_unique_names(relation: JavaObject) -> bool:
+    """Whether the name of each file of a relation has a UUID in it, as the names have that Spark gives. Many are not looked at."""
+    files = relation.location().allFiles()
+    if int(files.size()) > _MANY_FILES:
+        return False
+    names = (_NAME.search(each) for each in str(files.mkString("\0")).split("\0"))
+    return all(found is not None and _UUID.search(found[1]) for found in names)
+
+
+def _may_leave_files_out(jvm: Jvm, spark: SparkSession, relation: JavaObject) -> bool:
+    """Whether files of a relation count as empty that are gone, or cannot be read, when their turn comes.
+
+    What is gone for one query was there for another. Options of the relation go before settings of the session.
+    """
+    options = jvm.module("org.apache.spark.sql.catalyst.util.CaseInsensitiveMap").apply(relation.options())
+    for name in _IGNORED:
+        given = options.get(name)
+        if str(given.get() if given.isDefined() else spark.conf.get(f"spark.sql.files.{name}")).lower() == "true":
+            return True
+    return False
 
 
 def _file_index_of(relation: JavaObject) -> str:

@@ -63,6 +63,7 @@ class Source:
         room: how many bytes of them may be, if that saves much.
         is_kept: whether the rows were evaluated once, and are kept until `close`.
         is_settled: whether they are kept, or the same each time that they are read.
+        is_for_good: whether nobody makes them others, as one does who writes a file again under its name.
         predicates: what a row of the table satisfies that matches one of them.
         kept_in_ms: how long it took to evaluate and keep them, in milliseconds; 0 where they are not kept.
         reads: what of the table itself they are made of; None for nothing.
@@ -77,6 +78,7 @@ class Source:
     room: int
     is_kept: bool
     is_settled: bool
+    is_for_good: bool
     predicates: tuple[Predicate, ...]
     kept_in_ms: int = 0
     reads: ReadSet | None = None
@@ -167,7 +169,8 @@ def source_of(
         frame = frame.localCheckpoint()
         kept_in_ms = int((time.monotonic() - begin) * 1000)
     elif settled is not None:
-        frame = settled
+        frame = settled.frame
+    is_for_good = is_kept or (settled is not None and settled.is_for_good)
     # Rows that are other ones each time say nothing of the keys that will be there.
     found = _keys(application, resolution, snapshot, ids) if is_settled else []
     rows, values = _counted(frame, found)
@@ -181,7 +184,18 @@ def source_of(
     has_room = size <= _LARGE * _COMPRESSED * limit and told <= _LARGE * limit
     room = memory_bytes(given.sparkSession) // _OF_MEMORY if has_room else 0
     return Source(
-        frame, columns, keys, rows, told if kept is None else kept, is_small, room, is_kept, is_settled, predicates, kept_in_ms
+        frame,
+        columns,
+        keys,
+        rows,
+        told if kept is None else kept,
+        is_small,
+        room,
+        is_kept,
+        is_settled,
+        is_for_good,
+        predicates,
+        kept_in_ms,
     )
 
 
