@@ -10,6 +10,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812
 from tests.spark.counting import jobs
+from tests.spark.session_settings import settings
 from tests.spark.ways import FILES, VECTORS
 
 import bayou
@@ -252,6 +253,38 @@ def test_a_replay_is_no_second_delete(spark, table_path):
     second = table.delete("id < 10", txn=("nightly", 7))
     assert (first.committed, second.committed, second.reason) == (True, False, "replayed")
     assert ids(spark, table_path)[:5] == [0, 1, 2, 3, 4]
+
+
+def test_a_batch_without_a_match_is_noted_and_not_done_later(spark, table_path, way):
+    table = make(spark, table_path, HUNDRED, **way)
+    first = table.delete("id = 1000", txn=("nightly", 1))
+    table.delete("v = 0", txn=("nightly", 2))
+    assert (first.committed, first.num_affected_rows, first.version) == (True, 0, 1)
+    assert last(table_path).operation_metrics["numDeletedRows"] == "0"
+    bayou.write(spark.sql("select 1000L id, 0L p, 0L v"), table_path, mode="append")
+    replays = [table.delete("id = 1000", txn=("nightly", 1)), table.delete("v = 0", txn=("nightly", 2))]
+    assert [(each.committed, each.reason) for each in replays] == [(False, "replayed")] * 2
+    assert ids(spark, table_path) == [*range(100), 1000]
+    assert bayou.open(table_path).snapshot().transactions["nightly"].version == 2
+
+
+def test_a_batch_without_a_match_goes_on_top_of_other_changes(spark, table_path, way):
+    table = make(spark, table_path, HUNDRED, **way)
+    conditions = ("id = 1000", "id = 80 and v = 81", "false")
+    plans = [table.plan_delete(condition, txn=(f"nightly {condition}", 1)) for condition in conditions]
+    bayou.write(spark.sql("select 2000L id, 0L p, 0L v"), table_path, mode="append")
+    table.delete("id = 7 or id = 80")
+    assert [plan.execute().version for plan in plans] == [3, 4, 5]
+    assert len(ids(spark, table_path)) == 99
+
+
+def test_the_sessions_batch_is_spent_by_a_delete_without_a_match(spark, table_path, way):
+    table = make(spark, table_path, HUNDRED, **way)
+    name = "spark.databricks.delta.write.txn"
+    with settings(spark, {f"{name}AppId": "nightly", f"{name}Version": "1", f"{name}Version.autoReset.enabled": "true"}):
+        assert table.delete("id = 1000").committed
+        assert spark.conf.get(f"{name}Version", None) is None
+    assert bayou.open(table_path).snapshot().transactions["nightly"].version == 1
 
 
 def test_cached_dataframes_see_the_delete(spark, table_path, way):

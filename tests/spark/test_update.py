@@ -10,6 +10,7 @@ from pyspark.errors import AnalysisException, ArithmeticException
 from pyspark.sql import functions as F  # noqa: N812
 from tests.spark.changes import files
 from tests.spark.counting import jobs
+from tests.spark.session_settings import settings
 from tests.spark.tables import numbers_table
 from tests.spark.ways import FILES, VECTORS
 
@@ -371,6 +372,26 @@ def test_a_replay_is_no_second_update(spark, table_path, way):
     assert [(each.committed, each.reason) for each in results] == [(True, ""), (False, "replayed")]
     assert rows(table, "id", "v")[1] == (1, 2)
     assert bayou.open(table_path).version() == 1
+
+
+def test_a_batch_without_a_match_is_noted_and_not_done_later(spark, table_path, way):
+    table = make(spark, table_path, TEN, **way)
+    first = table.update("id = 1000", {"v": "-1"}, txn=("job", 1))
+    table.update("id = 1 and v = 2", {"v": "-1"}, txn=("job", 2))
+    assert (first.committed, first.num_affected_rows, first.version) == (True, 0, 1)
+    bayou.write(spark.sql("select 1000L id, 0L p, 0L v"), table_path, mode="append")
+    replays = [table.update(condition, {"v": "-1"}, txn=("job", 2)) for condition in ("id = 1000", "id = 1")]
+    assert [(each.committed, each.reason) for each in replays] == [(False, "replayed")] * 2
+    assert -1 not in {row[0] for row in rows(table, "v")}
+
+
+def test_the_sessions_batch_is_spent_by_an_update_without_a_match(spark, table_path, way):
+    make(spark, table_path, TEN, **way)
+    name = "spark.databricks.delta.write.txn"
+    with settings(spark, {f"{name}AppId": "job", f"{name}Version": "1", f"{name}Version.autoReset.enabled": "true"}):
+        assert spark.sql(f"update delta.`{table_path}` set v = -1 where id = 1000").first()[0] == 0
+        assert spark.conf.get(f"{name}Version", None) is None
+    assert bayou.open(table_path).snapshot().transactions["job"].version == 1
 
 
 def test_the_plan_says_how_rows_will_change_and_what_is_read(spark, table_path):

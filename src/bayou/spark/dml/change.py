@@ -232,7 +232,8 @@ class Change:
     def note_reads(self, reads: ReadSet) -> None:
         """Notes what the commit depends on: rows that others add and the condition means, and the files it looked at."""
         paths = self.snapshot.files(["path"])["path"].take(self.files.candidates)
-        reads.note_scan(None if self.condition.found is None else self.condition.predicate, paths)
+        means_every_row = self.condition.found is None and self.condition.always
+        reads.note_scan(None if means_every_row else self.condition.predicate, paths)
 
     def rows(
         self, positions: pa.Array, *, with_files: bool = False, with_numbers: bool = False, with_ids: bool = False

@@ -15,6 +15,7 @@ from bayou.log.transaction import Unchanged
 from bayou.plan.row_changes import RowChangeCounts
 from bayou.spark.committing import commit_new_files, taking_back
 from bayou.spark.dml.result import UNKNOWN_ROWS, RowChangeResult
+from bayou.spark.dml.vectors import mark_rows
 from bayou.spark.jvm.session import refresh_caches
 from bayou.spark.new_files import NO_FILES
 from bayou.spark.progress import operation
@@ -122,6 +123,19 @@ def commit(change: Change, transaction: Transaction, outcome: Outcome, watch: St
     )
 
 
+def commit_no_rows(change: Change, transaction: Transaction, watch: Stopwatch) -> RowChangeResult:
+    """Commits an operation that changes no row, as a MERGE without one: its batch alone, and nothing where it has none.
+
+    Without that a replay would change rows that came after the batch. What was looked through is noted as for deletion vectors,
+    of which there are none: others may change the files.
+
+    Raises:
+        ConcurrentModificationError: another commit excludes this one.
+        StorageError: the store failed; the commit may be in the log all the same.
+    """
+    return commit(change, transaction, Outcome(RowChangeCounts(), deleted=mark_rows(change, {})), watch)
+
+
 def run(change: Change, execute: Callable[[Transaction], RowChangeResult]) -> RowChangeResult:
     """Runs an operation in a transaction of its own.
 
@@ -130,7 +144,7 @@ def run(change: Change, execute: Callable[[Transaction], RowChangeResult]) -> Ro
         execute: prepares and commits it; not called where `txn` was committed before.
     """
     with operation(change.operation, change.target.spark, change.settings), change.transaction() as transaction:
-        result = empty(change, REPLAYED) if transaction.is_replay else execute(transaction)
+        result = _replayed(change) if transaction.is_replay else execute(transaction)
     # Outside of the transaction, whose reads are those of the state before.
     if result.committed:
         target = change.target
@@ -139,9 +153,8 @@ def run(change: Change, execute: Callable[[Transaction], RowChangeResult]) -> Ro
     return result
 
 
-def empty(change: Change, reason: str = "empty") -> RowChangeResult:
-    """The result of an operation that commits nothing."""
-    return RowChangeResult(change.operation, change.snapshot.version, committed=False, reason=reason, spark=change.target.spark)
+def _replayed(change: Change) -> RowChangeResult:
+    return RowChangeResult(change.operation, change.snapshot.version, committed=False, reason=REPLAYED, spark=change.target.spark)
 
 
 def _take_back(change: Change, outcome: Outcome) -> None:

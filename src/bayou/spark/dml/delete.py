@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bayou.plan.row_changes import FileTotals, RowChangeCounts, Way
 from bayou.spark.committing import taking_back
-from bayou.spark.dml.commit import Outcome, Stopwatch, commit, empty, run, write_request
+from bayou.spark.dml.commit import Outcome, Stopwatch, commit, commit_no_rows, run, write_request
 from bayou.spark.dml.gone_files import GoneFiles
 from bayou.spark.dml.result import PlannedChange
 from bayou.spark.dml.rewrite import deleted_rows, kept_rows, tell_rows, write_rows
@@ -43,7 +43,7 @@ def plan_delete(change: Change) -> PlannedChange:
 def _execute(change: Change, way: Way, transaction: Transaction) -> RowChangeResult:
     watch = Stopwatch()
     if way is Way.NOTHING:
-        return empty(change)
+        return commit_no_rows(change, transaction, watch)
     if way is Way.METADATA:
         outcome = Outcome(_of_whole_files(change, change.files.whole), change.files.whole)
     elif way is Way.VECTORS:
@@ -51,7 +51,7 @@ def _execute(change: Change, way: Way, transaction: Transaction) -> RowChangeRes
     else:
         outcome = _by_rewriting(change, watch)
     if outcome.deleted is None and not len(outcome.removed):
-        return empty(change)
+        return commit_no_rows(change, transaction, watch)
     return commit(change, transaction, outcome, watch)
 
 

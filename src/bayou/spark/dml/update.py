@@ -17,7 +17,7 @@ from bayou.spark.change_rows import FATE, Fate
 from bayou.spark.char_columns import declared_chars, with_chars
 from bayou.spark.committing import taking_back
 from bayou.spark.dml.assignments import NewValues, assignments_of
-from bayou.spark.dml.commit import Outcome, Stopwatch, commit, empty, run, write_request
+from bayou.spark.dml.commit import Outcome, Stopwatch, commit, commit_no_rows, run, write_request
 from bayou.spark.dml.result import PlannedChange
 from bayou.spark.dml.rewrite import tell_rows, write_rows
 from bayou.spark.dml.row_counts import check_written
@@ -80,14 +80,14 @@ class _Update:
         if is_checked:
             self._check()
         if self.way is Way.NOTHING:
-            return empty(change)
+            return commit_no_rows(change, transaction, watch)
         if has_subquery:
             transaction.read_whole_table()  # it may be this table that the subquery reads, or rows of it that are cached
         outcome = self._by_vectors(watch) if self.way is Way.VECTORS else self._by_rewriting(watch)
         if outcome is None:
             if not is_checked:
                 self._check()
-            return empty(change)
+            return commit_no_rows(change, transaction, watch)
         watch.lap("rewriteTimeMs")
         return commit(change, transaction, outcome, watch)
 
