@@ -18,6 +18,7 @@ import bayou
 from bayou.errors import (
     AppendOnlyError,
     CastOverflowError,
+    ConcurrentAppendException,
     ConstraintViolationError,
     InvalidSchemaError,
     SchemaMismatchError,
@@ -278,6 +279,48 @@ def test_a_subquery_may_be_a_value_and_no_part_of_a_condition(spark, table_path,
     with pytest.raises(UnsupportedFeatureError) as caught:
         table.update("id in (select 1)", {"v": "1"})
     assert caught.value.getErrorClass() == "DELTA_UNSUPPORTED_SUBQUERY"
+
+
+@pytest.fixture
+def sums(spark, tmp_path):
+    """Names for what a subquery may read, and the texts that read it: a table, files, and rows of neither."""
+    bayou.write(spark.range(77), str(tmp_path / "sums"))
+    spark.range(77).write.parquet(str(tmp_path / "files"))
+    spark.read.format("delta").load(str(tmp_path / "sums")).createOrReplaceTempView("sums_of_others")
+    yield [f"delta.`{tmp_path}/sums`", f"parquet.`{tmp_path}/files`", "range(77)", "sums_of_others"]
+    spark.catalog.dropTempView("sums_of_others")
+
+
+def test_a_subquery_of_something_else_depends_on_no_row_of_the_table(spark, table_path, sums, way):
+    table = make(spark, table_path, TEN, **way)
+    of_others = [*sums, f"{sums[0]} where id in (select id from {sums[0]})"]
+    plan = table.plan_update("id = 1", {"v": " + ".join(f"(select max(id) from {each})" for each in of_others)})
+    bayou.write(spark.sql("select 50L id, 0L p, 50L v"), table_path, mode="append")
+    if way == VECTORS:
+        table.delete("id = 2")
+    assert plan.execute().version == bayou.open(table_path).version()
+    assert rows(table, "id", "v")[1] == (1, 5 * 76)
+
+
+def test_a_subquery_that_may_read_the_table_depends_on_all_of_it(spark, table_path, sums, way):
+    table = make(spark, table_path, TEN, **way)
+    Path(f"{table_path}_link").symlink_to(table_path)
+    names = ["itself", "cached", "made_of_rows", "two_tables"]
+    frames = [table.toDF(), table.toDF().where("id > 2").cache()]
+    frames.append(spark.createDataFrame(table.toDF().select("id").rdd.map(tuple), "id bigint"))
+    frames.append(table.toDF().select("id").union(spark.table(sums[-1])))
+    for name, frame in zip(names, frames, strict=True):
+        frame.createOrReplaceTempView(name)
+    try:
+        for each in (*names, f"delta.`{table_path}`", f"delta.`{table_path}_link`", f"parquet.`{table_path}`"):
+            plan = table.plan_update("id = 1", {"v": f"(select max(id) from {each})"})
+            bayou.write(spark.sql("select 50L id, 0L p, 50L v"), table_path, mode="append")
+            with pytest.raises(ConcurrentAppendException):
+                plan.execute()
+    finally:
+        frames[1].unpersist()
+        for name in names:
+            spark.catalog.dropTempView(name)
 
 
 # The table's rules

@@ -21,6 +21,7 @@ from bayou.spark.dml.commit import Outcome, Stopwatch, commit, commit_no_rows, r
 from bayou.spark.dml.result import PlannedChange
 from bayou.spark.dml.rewrite import tell_rows, write_rows
 from bayou.spark.dml.row_counts import check_written
+from bayou.spark.dml.subquery_reads import may_read_table
 from bayou.spark.dml.touched_rows import count_touched, find_touched
 from bayou.spark.dml.vectors import count_live, mark_rows
 from bayou.spark.jvm.columns import ChosenColumns, select
@@ -81,8 +82,8 @@ class _Update:
             self._check()
         if self.way is Way.NOTHING:
             return commit_no_rows(change, transaction, watch)
-        if has_subquery:
-            transaction.read_whole_table()  # it may be this table that the subquery reads, or rows of it that are cached
+        if has_subquery and may_read_table(change, _pairs(change).values):
+            transaction.read_whole_table()
         outcome = self._by_vectors(watch) if self.way is Way.VECTORS else self._by_rewriting(watch)
         if outcome is None:
             if not is_checked:

@@ -59,7 +59,7 @@ def gives_the_same(jvm: Jvm, values: ExpressionList) -> bool:
     """
     if values.has_subquery or values.calls_foreign_code:
         return False
-    project = _projected(jvm, values)
+    project = projected(jvm, values)
     return bool(project.deterministic()) and not tells_time(jvm, project)
 
 
@@ -76,7 +76,7 @@ def at_one_instant(jvm: Jvm, lists: Sequence[ExpressionList]) -> list[Expression
     together = ExpressionList.joined(jvm, lists)
     if Adapters.known(jvm) is None and not any(tells_time(jvm, each) for each in together):
         return list(lists)
-    project = _projected(jvm, together)
+    project = projected(jvm, together)
     if not tells_time(jvm, project):
         return list(lists)
     of_now = jvm.module("org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime")
@@ -168,5 +168,6 @@ def _file_index_of(relation: JavaObject) -> str:
     return str(relation.location().getClass().getSimpleName()) if is_files else ""
 
 
-def _projected(jvm: Jvm, values: ExpressionList) -> JavaObject:
+def projected(jvm: Jvm, values: ExpressionList) -> JavaObject:
+    """A plan with resolved expressions for its columns, to be asked about them; it is never run."""
     return values.aliased("__bayou_value").projection(jvm.static(f"{_LOGICAL}.OneRowRelation")())
