@@ -48,6 +48,12 @@ def refused(path, change):
     assert caught.value.getSqlState() == "XXKDS"
     assert files(path) == before
     assert bayou.open(path).version() == 0
+    return caught.value
+
+
+def names_the_statistics(error):
+    """Whether an error says which file's statistics are wrong, and not that functions are to be looked for."""
+    return "say 12 rows, and the file has 10" in str(error) and error.file.endswith(".parquet") and "functions" not in str(error)
 
 
 def says_twelve_rows(path):
@@ -82,7 +88,7 @@ def test_a_file_that_has_not_the_rows_that_the_log_says_is_not_written_again(spa
         "update all": lambda: table.update(set={"v": "0"}),
         "merge": lambda: table.merge(source, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute(),
     }
-    refused(table_path, changes[operation])
+    assert names_the_statistics(refused(table_path, changes[operation]))
 
 
 @pytest.mark.parametrize("feed", [{}, FEED], ids=["no feed", "feed"])
@@ -102,7 +108,8 @@ def test_an_overwrite_of_a_part_that_keeps_other_rows_than_it_counted_is_refused
 def test_an_overwrite_of_a_part_does_not_lose_rows_that_it_has_counted(spark, table_path, feed):
     make(spark, table_path, **FILES, **feed)
     says_twelve_rows(table_path)
-    refused(table_path, lambda: bayou.write(spark.sql("select 3L id, 0L v"), table_path, mode="overwrite", replaceWhere="id = 3"))
+    replacing = {"mode": "overwrite", "replaceWhere": "id = 3"}
+    assert names_the_statistics(refused(table_path, lambda: bayou.write(spark.sql("select 3L id, 0L v"), table_path, **replacing)))
 
 
 @pytest.fixture

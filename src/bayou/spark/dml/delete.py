@@ -99,8 +99,10 @@ def _rewritten(change: Change, gone: GoneFiles) -> NewFiles:
     added = write_rows(change, rows, feeds=in_one_job)
     with taking_back(partial(delete_files, write_request(change), added.actions)):
         told = f"the rows of {len(gone.left)} files that stay"
-        check_written(change.snapshot, change.operation, written=added.num_rows, expected=gone.num_kept, told=told)
-    return tell_rows(change, added, deleted_rows(change, gone.files), expected=gone.num_deleted) if tells_apart else added
+        check_written(change, written=added.num_rows, expected=gone.num_kept, told=told, counted=gone.left)
+    if not tells_apart:
+        return added
+    return tell_rows(change, added, deleted_rows(change, gone.files), expected=gone.num_deleted, counted=gone.files)
 
 
 def _by_vectors(change: Change, watch: Stopwatch) -> Outcome:

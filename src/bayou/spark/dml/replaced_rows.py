@@ -128,7 +128,7 @@ class ReplacedRows:
         is_exact = kept + new <= added.num_rows
         if kept < self.num_kept or (is_exact and kept > self.num_kept):
             told = f"{kept} rows that stay were written, and {self.num_kept} were found"
-            raise other_rows(self.change.snapshot, "overwrite", told)
+            raise other_rows(self.change, told, counted=self.files, operation="overwrite")
 
     def metrics(self, added: NewFiles) -> Mapping[str, int]:
         """What the history counts, of what differs from a write that replaces whole files.

@@ -86,7 +86,13 @@ def write_rows(
 
 
 def tell_rows(
-    change: Change, added: NewFiles, rows: DataFrame, *, expected: int | None, before: Mapping[str, str] | None = None
+    change: Change,
+    added: NewFiles,
+    rows: DataFrame,
+    *,
+    expected: int | None,
+    counted: pa.Array | None = None,
+    before: Mapping[str, str] | None = None,
 ) -> NewFiles:
     """Writes what a change data feed tells of rows, beside files that have been written.
 
@@ -95,6 +101,7 @@ def tell_rows(
         added: the files; they are deleted again where this fails.
         rows: the rows that change, with all columns of the table, `FATE`, and the columns with the old values.
         expected: how many rows the feed has to have; None where that is not known.
+        counted: the positions of the files for whose number of rows the log's word was taken.
         before: for columns that have new values, the columns of the rows with the old ones.
 
     Returns:
@@ -111,7 +118,7 @@ def tell_rows(
         with taking_back(partial(delete_files, request, told.files)):
             if expected is not None:
                 of_what = "what the change data feed tells of the rows that were found"
-                check_written(change.snapshot, change.operation, written=told.num_rows, expected=expected, told=of_what)
+                check_written(change, written=told.num_rows, expected=expected, told=of_what, counted=counted)
     return replace(added, changes=told.files)
 
 

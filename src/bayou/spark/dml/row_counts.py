@@ -7,39 +7,48 @@ same both times, as with a function that says of itself that it always gives the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidCommitError
+from bayou.spark.dml.vectors import rows_in_footers
 
 if TYPE_CHECKING:
-    from bayou.log.snapshot import Snapshot
+    import pyarrow as pa
+
+    from bayou.spark.dml.change import Change
+
+_SAMPLE: Final = 3
 
 
-def check_written(snapshot: Snapshot, operation: str, *, written: int, expected: int, told: str) -> None:
+def check_written(change: Change, *, written: int, expected: int, told: str, counted: pa.Array | None = None) -> None:
     """Refuses files that do not hold the rows that they have to.
 
     Args:
-        snapshot: the table's state.
-        operation: DELETE, UPDATE or MERGE.
+        change: the operation.
         written: how many rows the files hold, as their footers say.
         expected: how many they have to.
         told: what these are made of, for the error.
+        counted: as for `other_rows`.
 
     Raises:
         InvalidCommitError: they hold more rows, or fewer.
     """
     if written != expected:
-        raise other_rows(snapshot, operation, f"{written} rows were written, and {expected} had to be: {told}")
+        raise other_rows(change, f"{written} rows were written, and {expected} had to be: {told}", counted=counted)
 
 
-def other_rows(snapshot: Snapshot, operation: str, why: str) -> InvalidCommitError:
+def other_rows(change: Change, why: str, *, counted: pa.Array | None = None, operation: str | None = None) -> InvalidCommitError:
     """The error of an operation that wrote other rows than it had found.
 
     Args:
-        snapshot: the table's state.
-        operation: DELETE, UPDATE or MERGE, or an overwrite of a part.
+        change: the operation.
         why: how that is known.
+        counted: the positions of the files for whose number of rows the log's word was taken; their footers are read now.
+        operation: what the error calls the operation; its own name where None.
     """
+    snapshot, operation = change.snapshot, operation or change.operation
+    if counted is not None and (wrong := _wrong_statistics(change, counted)):
+        return _error_of_statistics(change, operation, why, wrong)
     what, next_step = "The condition or a function in it", "look for functions that give something else for the same row."
     if operation == "MERGE":
         what = "The source, or a function"
@@ -51,4 +60,29 @@ def other_rows(snapshot: Snapshot, operation: str, why: str) -> InvalidCommitErr
         error_class="DELTA_NUM_RECORDS_MISMATCH",
         sql_state="XXKDS",
         next_step=next_step,
+    )
+
+
+def _wrong_statistics(change: Change, counted: pa.Array) -> list[tuple[str, int, int]]:
+    """The files that hold another number of rows than their statistics say: their paths, what these say, and what there is."""
+    told = change.snapshot.statistics({}).num_records.take(counted)
+    paths = change.snapshot.files(["path"])["path"].take(counted)
+    found = rows_in_footers(change, counted)
+    rows = ((path, count, found[path]) for path, count in zip(paths.to_pylist(), told.to_pylist(), strict=True) if path in found)
+    return [(path, count, has) for path, count, has in rows if count is not None and count != has]
+
+
+def _error_of_statistics(change: Change, operation: str, why: str, wrong: list[tuple[str, int, int]]) -> InvalidCommitError:
+    shown = "; ".join(f"those of {path} say {count} rows, and the file has {has}" for path, count, has in wrong[:_SAMPLE])
+    more = f"; and {len(wrong) - _SAMPLE} more files" if len(wrong) > _SAMPLE else ""
+    return InvalidCommitError(
+        f"By the log's statistics the two passes of this {operation} saw different rows: {why}. These statistics are wrong: "
+        f"{shown}{more}.",
+        table=change.snapshot.table_uri,
+        version=change.snapshot.version,
+        file=wrong[0][0],
+        error_class="DELTA_NUM_RECORDS_MISMATCH",
+        sql_state="XXKDS",
+        next_step="look for the writer of these files, which writes wrong numRecords; an overwrite of the table with its own rows "
+        "makes the statistics anew.",
     )

@@ -115,7 +115,7 @@ class _Update:
         with taking_back(partial(delete_files, write_request(change), added.actions)):
             live = count_live(change, positions)
             told = f"the rows of {totals.files} files that are written again"
-            check_written(change.snapshot, change.operation, written=added.num_rows, expected=live, told=told)
+            check_written(change, written=added.num_rows, expected=live, told=told, counted=positions)
         if tells_apart:
             added = self._told(added, positions, num_rows=added.num_rows if updated is None else updated)
         changed = added.num_rows if updated is None else updated
@@ -141,7 +141,7 @@ class _Update:
         with taking_back(partial(delete_files, write_request(change), added.actions)):
             found = sum(each.cardinality for each in touched.values())
             told = "the rows that were found"
-            check_written(change.snapshot, change.operation, written=added.num_rows, expected=found, told=told)
+            check_written(change, written=added.num_rows, expected=found, told=told)
             marked = mark_rows(change, touched)
         counted = marked.metrics()
         counts = RowChangeCounts(

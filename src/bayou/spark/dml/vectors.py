@@ -93,15 +93,30 @@ def uncounted_rows(change: Change, positions: pa.Array) -> dict[str, int]:
     unknown = positions.filter(counts.is_null())
     if not len(unknown):
         return {}
-    files = change.snapshot.files(["path", "size"]).take(unknown)
+    return rows_in_footers(change, unknown, strict=True)
+
+
+def rows_in_footers(change: Change, positions: pa.Array, *, strict: bool = False) -> dict[str, int]:
+    """How many rows some files have, by their paths in the log, whatever their statistics say.
+
+    Args:
+        change: the operation.
+        positions: the files.
+        strict: whether a file that cannot be read is an error; else it is left out.
+
+    Raises:
+        OSError: it is one.
+    """
+    files = change.snapshot.files(["path", "size"]).take(positions)
     paths = files["path"].combine_chunks()
     places = list(zip(uris(paths, change.snapshot.table_uri).to_pylist(), files["size"].to_pylist(), strict=True))
     found = {}
     footers = read_footers(change.target.application.jvm, places, change.target.storage_options)
     for path, footer in zip(paths.to_pylist(), footers, strict=True):
-        if isinstance(footer, OSError):
+        if not isinstance(footer, OSError):
+            found[path] = footer.num_rows
+        elif strict:
             raise footer
-        found[path] = footer.num_rows
     return found
 
 

@@ -43,11 +43,13 @@ class FoundRows:
         updated: how many are updated, by the kind of the clause.
         deleted: how many are deleted.
         copied: how many are written again as they were.
+        files: the positions of the files that are written again.
     """
 
     updated: Mapping[Kind, int]
     deleted: Mapping[Kind, int]
     copied: int
+    files: pa.Array
 
     @classmethod
     def of(cls, merge: Merge, found: Found, removed: pa.Array) -> FoundRows:
@@ -67,7 +69,8 @@ class FoundRows:
 
         updated, deleted = by_kind(Action.UPDATE), by_kind(Action.DELETE)
         live = count_live(merge.change, removed) if len(removed) else 0
-        return cls(updated, deleted, live - sum(updated.values()) - sum(deleted.values()) if len(removed) else 0)
+        copied = live - sum(updated.values()) - sum(deleted.values()) if len(removed) else 0
+        return cls(updated, deleted, copied, removed)
 
     @property
     def num_updated(self) -> int:
@@ -114,14 +117,14 @@ def check_counts(merge: Merge, found: FoundRows, written: NewFiles, *, feeds: bo
     Raises:
         InvalidCommitError: it is not.
     """
-    snapshot = merge.change.snapshot
     if not clauses_with(merge, Action.INSERT):
         told = f"{found.num_updated} that are updated and {found.copied} that are copied"
         expected = found.num_updated + found.copied
-        check_written(snapshot, "MERGE", written=written.num_rows, expected=expected, told=told)
+        check_written(merge.change, written=written.num_rows, expected=expected, told=told, counted=found.files)
         return
     if found.num_inserted(written) < 0:
-        raise other_rows(snapshot, "MERGE", f"{written.num_rows} rows were written, and {found.num_updated} are updated")
+        why = f"{written.num_rows} rows were written, with {found.num_updated} that are updated and {found.copied} that are copied"
+        raise other_rows(merge.change, why, counted=found.files)
     wanted = (found.num_updated, found.num_deleted if feeds else 0, found.copied)
     if not is_counted or not any(wanted):
         return
@@ -131,7 +134,7 @@ def check_counts(merge: Merge, found: FoundRows, written: NewFiles, *, feeds: bo
     is_exact = updated + copied + inserted <= written.num_rows
     if any(a < b or (is_exact and a > b) for a, b in zip((updated, deleted, copied), wanted, strict=True)):
         was, had = (", ".join(f"{count} {each}" for count, each in zip(row, _TOLD, strict=False)) for row in (seen[:3], wanted))
-        raise other_rows(snapshot, "MERGE", f"of the rows that were written, {was} were seen, and had to be {had}")
+        raise other_rows(merge.change, f"of the rows that were written, {was} were seen, and had to be {had}", counted=found.files)
 
 
 def _seen(observed: Mapping[str, Sequence[int | None]]) -> tuple[int, int, int, int]:
