@@ -255,6 +255,26 @@ def test_a_replay_is_no_second_delete(spark, table_path):
     assert ids(spark, table_path)[:5] == [0, 1, 2, 3, 4]
 
 
+def test_rows_that_others_add_and_a_condition_fails_on_are_a_conflict_that_says_so(spark, table_path):
+    make(spark, table_path, "select id, cast(id as string) s from range(0, 10, 1, 1)", **VECTORS)
+    table = bayou.DeltaTable.forPath(spark, table_path)
+    new = spark.sql("select 3 n").alias("n")
+    with settings(spark, {"spark.sql.ansi.enabled": "true"}):
+        plans = [
+            table.plan_delete("cast(s as int) = 3"),
+            table.plan_update("cast(s as int) = 3", {"id": "0"}),
+            table.alias("t").merge(new, "cast(t.s as int) = n.n").whenMatchedDelete().plan(),
+        ]
+        bayou.write(spark.sql("select 3L id, 'x' s"), table_path, mode="append")
+        for plan in plans:
+            with pytest.raises(ConcurrentAppendException, match="CAST_INVALID_INPUT") as caught:
+                plan.execute()
+            assert caught.value.conflicting_version == 1
+    live = bayou.open(table_path).snapshot().files(["path"])["path"].to_pylist()
+    assert data_files(table_path) == {str(Path(table_path, each)) for each in live}
+    assert bayou.open(table_path).version() == 1
+
+
 def test_a_batch_without_a_match_is_noted_and_not_done_later(spark, table_path, way):
     table = make(spark, table_path, HUNDRED, **way)
     first = table.delete("id = 1000", txn=("nightly", 1))

@@ -30,9 +30,21 @@ if TYPE_CHECKING:
     from bayou.log.vector_files import VectorFiles
     from bayou.storage import LogStore
 
-Holds: TypeAlias = Callable[[pa.Table, Sequence["Bitmap | None"]], bool]
+Holds: TypeAlias = Callable[[pa.Table, Sequence["Bitmap | None"]], "bool | Untold"]
 """Whether a live row of some files, ADD_SCHEMA, is one that an operation would have changed, or that it would have joined. For each
 file the rows that are asked about; all of them where None. A file may be there more than once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Untold:
+    """That nobody can tell, as where a condition fails on a row.
+
+    Attributes:
+        reason: what failed, in a line.
+    """
+
+    reason: str
+
 
 Needs: TypeAlias = Callable[[Sequence[str]], Sequence["MarkedFile"]]
 """Some of the files that an operation looked through, by their canonical paths, with the rows of them that it relies on."""

@@ -8,8 +8,8 @@ order, the winners' commits first, gives the same table:
 2. No row that it deletes, or relies on, was deleted by a winner. Where a MERGE only inserts, it asks which rows it relies on once a
    winner has changed their file (`DeletedRows.needs`).
 3. No row that winners added, or brought back, is one that it would have deleted or relied on. Statistics tell that of most
-   files; of the others the operation reads these rows (`DeletedRows.holds`). A MERGE joins them with its source: two of them
-   that insert the same key touch no common row or file.
+   files; of the others the operation reads these rows (`DeletedRows.holds`), and where that fails they count as such. A MERGE
+   joins them with its source: two of them that insert the same key touch no common row or file.
 
 Rows that were looked at and neither deleted nor relied on are no matter: whoever deletes them, or moves them to another file,
 changes nothing for this commit.
@@ -31,7 +31,7 @@ from bayou.errors import (
     ConcurrentDeleteReadException,
     ConcurrentModificationError,
 )
-from bayou.log.deleted_rows import MarkedFile, live_files, read_gone
+from bayou.log.deleted_rows import MarkedFile, Untold, live_files, read_gone
 from bayou.log.keys import canonical_paths
 from bayou.protocol.deletion_vector import Bitmap, DeletionVectorDescriptor
 
@@ -207,12 +207,15 @@ def _missed_rows(
         return None
     positions = pa.array(list(asked), pa.int64())
     files = winners.adds.take(positions)
-    if ours.holds is not None and not ours.holds(files, list(asked.values())):
+    held = ours.holds is None or ours.holds(files, list(asked.values()))
+    if not held:
         return None
     owners = winners.add_winner.take(positions)
     first = pc.min(owners).as_py()
     paths = files["path"].filter(pc.equal(owners, first)).to_pylist()
     why = "added rows that this operation should have read, in files"
+    if isinstance(held, Untold):
+        why = f"added rows that this operation cannot be asked about ({held.reason}), in files"
     return RowConflict(1, first, ConcurrentAppendException, why, paths)
 
 

@@ -21,7 +21,7 @@ from bayou.errors import (
     StorageError,
 )
 from bayou.log import conflict, row_rebase
-from bayou.log.deleted_rows import delete_rows
+from bayou.log.deleted_rows import Untold, delete_rows
 from bayou.log.delta_log import DeltaLog
 from bayou.log.outcomes import Committed, Conflicted, Unchanged
 from bayou.log.vector_files import VectorFiles
@@ -314,6 +314,18 @@ def test_what_nobody_can_tell_is_a_conflict():
     transaction.delete_rows(third_row(found))
     found.append([(40, 0)])
     assert isinstance(transaction.try_commit().error, ConcurrentAppendException)
+    assert found.unused_vector_files() == set()
+
+
+def test_rows_that_a_condition_fails_on_are_a_conflict_that_says_why():
+    found = table(range(4))
+    transaction = found.log.transaction("DELETE")
+    transaction.delete_rows(third_row(found, holds=lambda *_: Untold("'x' is no number")))
+    found.append([(40, 0)])
+    error = transaction.try_commit().error
+    assert isinstance(error, ConcurrentAppendException)
+    assert "'x' is no number" in str(error)
+    assert error.files == ("part-1",)
     assert found.unused_vector_files() == set()
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.log.deleted_rows import delete_rows
+from bayou.log.deleted_rows import Untold, delete_rows
 from bayou.log.reads import ReadSet
 from bayou.log.vector_files import VectorFiles
 from bayou.protocol.identity_rules import without_marks
@@ -18,10 +18,11 @@ from bayou.protocol.roaring import Bitmap
 from bayou.spark.directories import uris
 from bayou.spark.dml.touched_rows import has_new
 from bayou.spark.footers import read_footers
+from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 from bayou.spark.progress import phase
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from bayou.log.deleted_rows import DeletedRows
     from bayou.spark.dml.change import Change
@@ -49,7 +50,7 @@ def mark_rows(change: Change, touched: Mapping[int, Bitmap]) -> DeletedRows:
         deletion_timestamp=int(time.time() * 1000),
         reads=reads,
         physical_rows=uncounted_rows(change, positions),
-        holds=lambda added, new_rows: _hold(change, added, new_rows),
+        holds=lambda added, new_rows: as_told(lambda: _hold(change, added, new_rows)),
         storage_options=change.target.storage_options or None,
     )
 
@@ -75,6 +76,20 @@ def now(change: Change, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> t
         others = found.get(position, Bitmap())
         found[position] = None if rows is None or others is None else others.union(rows)
     return later, found
+
+
+def as_told(asks: Callable[[], bool]) -> bool | Untold:
+    """What a query tells of rows that others added; where it fails, as a cast does on one of them, that nobody can tell.
+
+    The statement itself may not fail on them, when it is run again: its parts are evaluated in the order that Spark chooses.
+
+    Args:
+        asks: runs the query.
+    """
+    try:
+        return asks()
+    except FAILED_CALL as error:
+        return Untold(reason_of(error))
 
 
 def _hold(change: Change, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> bool:

@@ -23,7 +23,7 @@ from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.find import Found, clauses_with, positions_of
 from bayou.spark.dml.result import RowChangeResult
 from bayou.spark.dml.touched_rows import has_new, row_numbers
-from bayou.spark.dml.vectors import now, uncounted_rows
+from bayou.spark.dml.vectors import as_told, now, uncounted_rows
 from bayou.spark.jvm import nodes
 from bayou.spark.progress import phase
 
@@ -63,7 +63,7 @@ def marked(merge: Merge, found: Found) -> DeletedRows:
         reads=reads,
         needed=[relied.get(each, Bitmap()) for each in positions.to_pylist()],
         physical_rows=uncounted_rows(change, positions),
-        holds=lambda added, new_rows: _hold(merge, added, new_rows),
+        holds=lambda added, new_rows: as_told(lambda: _hold(merge, added, new_rows)),
         storage_options=change.target.storage_options or None,
     )
 
