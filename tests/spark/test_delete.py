@@ -318,6 +318,22 @@ def test_cached_dataframes_see_the_delete(spark, table_path, way):
         cached.unpersist()
 
 
+def test_cached_dataframes_of_another_session_and_joins_see_the_delete(spark, table_path, tmp_path, way):
+    make(spark, table_path, HUNDRED, **way)
+    bayou.write(spark.range(50), str(tmp_path / "others"))
+    other = bayou.enable(spark.newSession())
+    plain = other.read.format("delta").load(table_path).cache()
+    joined = other.read.format("delta").load(str(tmp_path / "others")).join(plain.select("id", "v"), "id").cache()
+    try:
+        assert (plain.count(), joined.count()) == (100, 50)
+        bayou.DeltaTable.forPath(spark, table_path).delete("id < 10")
+        assert (plain.count(), joined.count()) == (90, 40)
+        assert min(row.id for row in joined.collect()) == 10
+    finally:
+        joined.unpersist()
+        plain.unpersist()
+
+
 def test_a_result_prints_as_a_table_and_converts_to_one_row(spark, table_path):
     table = make(spark, table_path, HUNDRED, **FILES)
     result = table.delete("id = 1")

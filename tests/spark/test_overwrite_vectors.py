@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
-from tests.spark.changes import actions, feed, files, metrics, parquet_files
+from tests.spark.changes import actions, feed, files, metrics, parquet_files, without_statistics
 from tests.spark.counting import jobs
 
 import bayou
@@ -181,17 +178,6 @@ def test_a_session_may_say_that_no_vectors_are_written(spark, table, way):
         spark.conf.unset("spark.databricks.delta.delete.deletionVectors.persistent")
     assert vector_files(table) == set()
     assert ids(spark, table) == sorted([*(every_id() - GONE[way]), 3])
-
-
-def without_statistics(path):
-    """Takes the statistics out of a table's only commit."""
-    log = Path(path, "_delta_log", f"{0:020}.json")
-    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    for each in lines:
-        each.get("add", {}).pop("stats", None)
-    log.write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
-    for each in log.parent.glob("*.crc"):
-        each.unlink()
 
 
 def test_a_file_whose_statistics_do_not_count_its_rows(spark, table_path, way):

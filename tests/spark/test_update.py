@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.errors import AnalysisException, ArithmeticException
 from pyspark.sql import functions as F  # noqa: N812
-from tests.spark.changes import files
+from tests.spark.changes import files, without_statistics
 from tests.spark.counting import jobs
 from tests.spark.session_settings import settings
 from tests.spark.tables import numbers_table
@@ -279,6 +279,26 @@ def test_a_subquery_may_be_a_value_and_no_part_of_a_condition(spark, table_path,
     with pytest.raises(UnsupportedFeatureError) as caught:
         table.update("id in (select 1)", {"v": "1"})
     assert caught.value.getErrorClass() == "DELTA_UNSUPPORTED_SUBQUERY"
+
+
+def test_the_session_can_ask_for_files_where_the_table_has_vectors(spark, table_path):
+    table = make(spark, table_path, TEN, **VECTORS)
+    with settings(spark, {"spark.databricks.delta.update.deletionVectors.persistent": "false"}):
+        found = table.update("id = 3", {"v": "-3"}).metrics
+    assert (found["numDeletionVectorsAdded"], found["numCopiedRows"] > 0) == (0, True)
+    assert files(table_path, "*.bin") == set()
+    assert table.update("id = 4", {"v": "-4"}).metrics["numDeletionVectorsAdded"] == 1
+    assert {row[0] for row in rows(table, "v")} >= {-3, -4}
+
+
+def test_rows_of_files_without_statistics_are_updated_by_vectors(spark, table_path):
+    properties = VECTORS | {"delta.dataSkippingNumIndexedCols": "0"}
+    table = make(spark, table_path, TEN, **properties)
+    without_statistics(table_path)
+    result = table.update("id >= 3 and id < 5", {"v": "-1"})
+    assert (result.num_updated_rows, result.metrics["numDeletionVectorsAdded"] > 0) == (2, True)
+    assert [row[0] for row in rows(table, "id")] == list(range(10))
+    assert [row for row in rows(table, "id", "v") if row[1] == -1] == [(3, -1), (4, -1)]
 
 
 @pytest.fixture
