@@ -147,6 +147,40 @@ def test_a_delete_by_vectors_is_one_query_and_asks_no_more_for_many_files(spark,
     assert few == many_files
 
 
+SOME = 40
+"""Files of which one task alone does not write the changed rows, as it does for very few."""
+
+
+def updated(table, digit):
+    return table.update(f"id > 0 and id % 10 = {digit}", {"id": "-id"})
+
+
+def merged(table, digit):
+    spark = table.toDF().sparkSession
+    keys = spark.range(digit, 10 * MANY, 10).alias("s")
+    return table.alias("t").merge(keys, "t.id = s.id").whenMatchedUpdate(set={"id": "-t.id"}).execute()
+
+
+@pytest.mark.parametrize("change", [updated, merged])
+@pytest.mark.parametrize("many", [(300, 0), (SOME, 10_000)], ids=["many files", "few of very many files"])
+def test_an_update_and_a_merge_by_vectors_ask_no_more_and_start_no_more_jobs_for_many_files(spark, tmp_path, many, change):
+    sizes = {"few": (SOME, 0), "many": many}
+    for name, files in sizes.items():
+        table_with_vectors(str(tmp_path / name), *files)
+
+    def cost(name, digit):
+        table = bayou.DeltaTable.forPath(spark, str(tmp_path / name))
+        with jobs(spark) as ran, py4j_calls(spark) as found:
+            result = change(table, digit)
+        assert result.num_updated_rows == sizes[name][0]
+        return ran.value, found.value
+
+    for name in sizes:  # what is looked up once, for the JVM or for a table, is not to be counted
+        cost(name, 1)
+    few, many_files = (min(cost(name, digit) for digit in (2, 3, 4)) for name in sizes)
+    assert few == many_files
+
+
 def test_conditions_and_values_in_sql_ask_nothing_of_the_dataframes_that_a_table_gave(spark, table_path):
     rows = spark.range(3).selectExpr("id", *(f"cast({number} as int) c{number}" for number in range(20)))
     rows.write.format("delta").save(table_path)
