@@ -14,7 +14,9 @@ import pytest
 from pyspark.errors import AnalysisException, UnsupportedOperationException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812
+from tests.spark.changes import actions, without_statistics
 from tests.spark.counting import jobs, physical_plans, sorted_joins
+from tests.spark.session_settings import settings
 from tests.spark.ways import FILES, VECTORS
 
 import bayou
@@ -756,6 +758,43 @@ def test_a_plan_whose_source_lost_its_rows_conflicts_with_what_was_committed_sin
     with pytest.raises(ConcurrentModificationError):
         plan.execute()
     assert rows(table, "id", "v")[-2:] == [(8, 8), (9, -1)]
+
+
+def test_the_session_can_ask_for_files_where_the_table_has_vectors(spark, table_path):
+    table = make(spark, table_path, TEN, **VECTORS)
+
+    def merged(key):
+        new = source(spark, f"select {key}L id, 1L p, -1L v")
+        return table.merge(new, "t.id = s.id").whenMatchedUpdateAll().execute().metrics
+
+    with settings(spark, {"spark.databricks.delta.merge.deletionVectors.persistent": "false"}):
+        found = merged(3)
+    assert (found["numTargetDeletionVectorsAdded"], found["numTargetRowsCopied"] > 0) == (0, True)
+    assert list(Path(table_path).glob("*.bin")) == []
+    assert merged(4)["numTargetDeletionVectorsAdded"] == 1
+    assert [row[0] for row in rows(table, "id", "v") if row[1] == -1] == [3, 4]
+
+
+def test_rows_of_files_without_statistics_are_merged_by_vectors(spark, table_path):
+    table = make(spark, table_path, TEN, **VECTORS)
+    without_statistics(table_path)
+    new = source(spark, "select id, 7L p, -1L v from range(8, 12)")
+    result = table.merge(new, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    assert (counts(result), result.metrics["numTargetDeletionVectorsAdded"]) == ((2, 0, 2), 1)
+    assert sorted(row[0] for row in rows(table, "id")) == list(range(12))
+    assert sorted(row[0] for row in rows(table, "id", "v") if row[1] == -1) == [8, 9, 10, 11]
+
+
+def test_a_merge_of_many_tasks_leaves_about_one_file_for_each_partition_that_it_touches(spark, table_path, way):
+    query = "select id, id % 5 p, id v from range(0, 5000, 1, 1)"
+    table = make(spark, table_path, query, partition_by=["p"], **way)
+    new = spark.range(0, 6000).where("id % 5 < 3").selectExpr("id", "id % 5 p", "-id v").repartition(16).alias("s")
+    wide = {"spark.sql.shuffle.partitions": "16", "spark.sql.adaptive.coalescePartitions.enabled": "false"}
+    with settings(spark, wide | {"spark.sql.autoBroadcastJoinThreshold": "-1"}):
+        result = table.merge(new, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    assert counts(result) == (3000, 0, 600)
+    assert {each["partitionValues"]["p"] for each in actions(table_path, "add")} == {"0", "1", "2"}
+    assert result.metrics["numTargetFilesAdded"] <= 2 * 3
 
 
 def test_a_table_that_only_takes_appends_takes_inserts_and_nothing_else(spark, table_path):
