@@ -38,6 +38,7 @@ from bayou.log.transaction import Transaction
 from bayou.spark.dml.merge import execute, find
 from bayou.spark.dml.merge import source as source_rows
 from bayou.spark.dml.result import RowChangeResult
+from bayou.spark.jvm.callbacks import FAILED_CALL
 
 TEN = "select id, id % 2 p, if(id % 5 = 0, null, id) v from range(0, 10, 1, 2)"
 
@@ -705,10 +706,8 @@ def test_an_insert_of_rows_that_are_other_ones_each_time_looks_for_those_that_it
 
 def test_a_source_that_lost_its_rows_is_evaluated_again_with_the_whole_merge(spark, table_path):
     table = make(spark, table_path, TEN)
-    new = source(spark, "select id, 7L p, id * 100 v from range(8, 12) where rand() >= 0")
-    plan = table.merge(new, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().plan()
-    for blocks in spark.sparkContext._jsc.getPersistentRDDs().values():
-        blocks.unpersist(True)
+    plan = upsert_of_a_kept_source(spark, table).plan()
+    lost_source(spark)
     assert counts(plan.execute()) == (2, 0, 2)
     assert (11, 7, 1100) in rows(table)
 
@@ -758,6 +757,56 @@ def test_a_plan_whose_source_lost_its_rows_conflicts_with_what_was_committed_sin
     with pytest.raises(ConcurrentModificationError):
         plan.execute()
     assert rows(table, "id", "v")[-2:] == [(8, 8), (9, -1)]
+
+
+def lost_source(spark):
+    """Lets the rows that are kept go, as an executor does that is lost with them."""
+    kept = list(spark.sparkContext._jsc.getPersistentRDDs().values())
+    assert kept
+    for blocks in kept:
+        blocks.unpersist(True)
+
+
+def upsert_of_a_kept_source(spark, table):
+    # Spark knows that `rand() >= 0` is always true, and would not have to keep the rows then.
+    new = source(spark, "select id, 7L p, id * 100 v from range(8, 12) where id + rand() >= 0")
+    return table.merge(new, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll()
+
+
+def test_a_source_that_lost_its_rows_between_its_passes_leaves_nothing_twice(spark, table_path, way, monkeypatch):
+    table = make(spark, table_path, TEN, **way)
+    write, tried = execute.Writer.write, []
+
+    def once_without_a_source(writer):
+        tried.append(writer)
+        if len(tried) == 1:
+            lost_source(spark)
+        return write(writer)
+
+    monkeypatch.setattr(execute.Writer, "write", once_without_a_source)
+    result = upsert_of_a_kept_source(spark, table).execute()
+    assert (len(tried), counts(result), result.version) == (2, (2, 0, 2), 1)
+    assert sorted(row for row in rows(table, "id", "v") if row[0] > 7) == [(each, each * 100) for each in range(8, 12)]
+    assert len(rows(table)) == 12
+    added = {each["path"] for version in (0, 1) for each in actions(table_path, "add", version)}
+    assert {str(Path(each).relative_to(table_path)) for each in data_files(table_path)} == added
+
+
+def test_a_source_that_loses_its_rows_each_time_is_an_error_in_the_end(spark, table_path, way, monkeypatch):
+    table = make(spark, table_path, TEN, **way)
+    write, tried, before = execute.Writer.write, [], data_files(table_path)
+
+    def without_a_source(writer):
+        tried.append(writer)
+        lost_source(spark)
+        return write(writer)
+
+    monkeypatch.setattr(execute.Writer, "write", without_a_source)
+    with pytest.raises(FAILED_CALL, match=r"(?i)checkpoint"):
+        upsert_of_a_kept_source(spark, table).execute()
+    assert len(tried) == 4
+    assert data_files(table_path) == before
+    assert bayou.open(table_path).version() == 0
 
 
 def test_the_session_can_ask_for_files_where_the_table_has_vectors(spark, table_path):
