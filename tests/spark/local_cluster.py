@@ -169,6 +169,29 @@ def _with_id(name, kind, identity):
     return pa.field(name, kind, metadata={b"PARQUET:field_id": str(identity).encode()})
 
 
+def changed(spark):
+    """DELETE, UPDATE and MERGE, by files and by vectors, with a change data feed."""
+    found = {}
+    for form in ("false", "true"):
+        target = path(f"changed-{form}")
+        properties = {"delta.enableDeletionVectors": form, "delta.enableChangeDataFeed": "true"}
+        bayou.write(spark.range(0, 1000, 1, 4).selectExpr("id", "id v", "id % 3 p"), target, partition_by=["p"], **properties)
+        table = bayou.DeltaTable.forPath(spark, target)
+        deleted = table.delete("v < 10 or p = 2 and v < 100")
+        updated = table.update("id % 100 = 50", {"v": "-v"})
+        source = spark.range(900, 1100, 1, 4).where("id + rand() >= 0").selectExpr("id", "id * 10 v", "id % 3 p")
+        plan = table.alias("t").merge(source.alias("s"), "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll()
+        merged = plan.execute()
+        feed = bayou.read(spark, target, changes=(1, 3)).groupBy("_commit_version", "_change_type").count()
+        found[form] = {
+            "counts": [deleted.num_deleted_rows, updated.num_updated_rows, merged.num_updated_rows, merged.num_inserted_rows],
+            "rows": sorted(map(list, table.toDF().select("id", "v").collect())),
+            "feed": sorted(map(list, feed.collect())),
+            "source was kept": merged.metrics["materializeSourceTimeMs"] > 0,
+        }
+    return found
+
+
 def cached(spark):
     numbers_table(path("cached"), [1, 2], [3])
     table = spark.read.format("delta").load(path("cached")).cache()
@@ -193,4 +216,4 @@ def without_adapters(spark):
 
 
 if __name__ == "__main__":
-    answer(start, [processes, partitioned, vectors, mapped, cached, without_adapters])
+    answer(start, [processes, partitioned, vectors, mapped, changed, cached, without_adapters])

@@ -53,6 +53,26 @@ def test_renamed_columns_are_read_on_executors(cluster, mode):
     assert cluster["mapped"][mode] == {"rows": [[1, 10, "x"], [3, 30, "x"]], "filter": [3], "join": 2}
 
 
+@pytest.mark.parametrize("vectors", ["false", "true"], ids=["files", "vectors"])
+def test_rows_are_deleted_updated_and_merged_on_executors_and_the_feed_tells_of_it(cluster, vectors):
+    gone = {each for each in range(1000) if each < 10 or (each % 3 == 2 and each < 100)}
+    values = {each: -each if each % 100 == 50 else each for each in range(1000) if each not in gone}
+    updated = sum(value < 0 for value in values.values())
+    values |= {each: each * 10 for each in range(900, 1100)}
+    found = cluster["changed"][vectors]
+    assert found["counts"] == [len(gone), updated, 100, 100]
+    assert found["rows"] == [[key, value] for key, value in sorted(values.items())]
+    assert found["feed"] == [
+        [1, "delete", len(gone)],
+        [2, "update_postimage", updated],
+        [2, "update_preimage", updated],
+        [3, "insert", 100],
+        [3, "update_postimage", 100],
+        [3, "update_preimage", 100],
+    ]
+    assert found["source was kept"]
+
+
 def test_a_cached_table_follows_a_write_on_executors(cluster):
     assert cluster["cached"] == [[1, 2, 3], [1, 2, 3, 4]]
 
