@@ -749,7 +749,7 @@ def test_a_plan_that_failed_may_be_executed_again(spark, table_path, way, query,
 
 def test_a_plan_whose_source_lost_its_rows_conflicts_with_what_was_committed_since_then(spark, table_path, way):
     table = make(spark, table_path, TEN, **way)
-    new = source(spark, "select id from range(8, 12) where rand() >= 0")
+    new = source(spark, "select id from range(8, 12) where id + rand() >= 0")
     plan = table.merge(new, "t.id = s.id").whenMatchedUpdate(set={"v": "t.v + 100"}).plan()
     table.update("id = 9", {"v": "-1"})
     for blocks in spark.sparkContext._jsc.getPersistentRDDs().values():
