@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.spark.changes import actions
-from tests.spark.drawn_operations import KEYS, Change, Merge, drawn
+from tests.spark.drawn_operations import KEYS, Change, Delete, Merge, Update, drawn
 
 import bayou
 
@@ -66,8 +66,8 @@ class SerialModel:
         self.committed[name] = version
         operation = drawn(self.seed, *name)
         changes = operation.changes(self.rows)
-        # A MERGE whose rows are all there notes its `txn`, and nothing else.
-        assert changes or isinstance(operation, Merge), f"version {version} has nothing to do"
+        # What changes no row notes its `txn`, and nothing else.
+        assert changes or isinstance(operation, (Delete, Merge, Update)), f"version {version} has nothing to do"
         for kind, key, value in sorted(changes, key=lambda change: _KINDS[change[0]]):
             if _KINDS[kind]:
                 self.rows[key] = value
