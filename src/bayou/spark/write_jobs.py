@@ -17,7 +17,7 @@ from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.file_writer import WriteJob, write_files
 from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles
 from bayou.spark.jvm.relation import rebalanced
-from bayou.storage import host_of, qualify
+from bayou.storage import qualify, without_host
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -128,12 +128,8 @@ def footers_of(
 
 def relative_path(file: WrittenFile, root_uri: str) -> str:
     """A file's path under the table's root, decoded. Hadoop adds the host where the root names none."""
-    absolute, root = _without_host(unquote(file.uri)), _without_host(root_uri)
+    absolute, root = without_host(unquote(file.uri)), without_host(root_uri)
     return absolute[len(root) + 1 :]
-
-
-def _without_host(uri: str) -> str:
-    return "/" + uri[len(host_of(uri)) :].lstrip("/")
 
 
 def delete_files(request: WriteRequest, files: Iterable[AddFile | AddCDCFile]) -> None:

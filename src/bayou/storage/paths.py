@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bayou.errors import redact_uri
 
-__all__ = ["QualifiedPath", "host_of", "qualify", "redact_uri"]
+__all__ = ["QualifiedPath", "host_of", "qualify", "redact_uri", "without_host"]
 
 # Two letters at least: one letter and a colon is a drive.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)", re.ASCII)
@@ -62,3 +62,8 @@ def host_of(uri: str) -> str:
     """The scheme and the host of a URI: where one is the same, one file system has the files."""
     found = _HOST.match(uri)
     return found[0] if found else uri
+
+
+def without_host(uri: str) -> str:
+    """The path of a URI; one host may have several names, and Hadoop adds one where a URI has none."""
+    return "/" + uri[len(host_of(uri)) :].lstrip("/")

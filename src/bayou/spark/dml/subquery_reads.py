@@ -7,8 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from bayou.spark.jvm.subqueries import SubqueryReads
-from bayou.storage import qualify
-from bayou.storage.paths import host_of
+from bayou.storage import qualify, without_host
 
 if TYPE_CHECKING:
     from bayou.spark.dml.change import Change
@@ -40,5 +39,4 @@ def _holds(change: Change, root: str) -> bool:
 
 
 def _place(path: str) -> str:
-    uri = qualify(path).uri
-    return uri[len(host_of(uri)) :].rstrip("/") + "/"
+    return without_host(qualify(path).uri).rstrip("/") + "/"

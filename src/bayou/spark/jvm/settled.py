@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 _STABLE_NODES = frozenset({"Project", "Filter", "SubqueryAlias", "View", "Union"})
-_STABLE_LEAVES = frozenset({"LocalRelation", "Range", "OneRowRelation"})
+LITERAL_ROWS: Final = frozenset({"LocalRelation", "Range", "OneRowRelation"})
+"""The leaves of plans that read nothing."""
 _OF_DELTA, _OF_FILES = "DeltaLogFiles", "InMemoryFileIndex"
 """What lists files that were settled when the plan was."""
 _IGNORED: Final = ("ignoreMissingFiles", "ignoreCorruptFiles")
@@ -131,8 +132,8 @@ def _made_of(jvm: Jvm, spark: SparkSession, node: JavaObject) -> _MadeOf | None:
     if not node.deterministic() or ExpressionList.output(jvm, node.expressions()).calls_user_defined:
         return None
     if name != "LogicalRelation":
-        return _MadeOf.ROWS if name in _STABLE_LEAVES or name in _STABLE_NODES else None
-    index = _file_index_of(node.relation())
+        return _MadeOf.ROWS if name in LITERAL_ROWS or name in _STABLE_NODES else None
+    index = file_index_of(node.relation())
     if index == _OF_DELTA:
         return _MadeOf.DELTA
     if index != _OF_FILES or _may_leave_files_out(jvm, spark, node.relation()):
@@ -162,7 +163,7 @@ def _may_leave_files_out(jvm: Jvm, spark: SparkSession, relation: JavaObject) ->
     return False
 
 
-def _file_index_of(relation: JavaObject) -> str:
+def file_index_of(relation: JavaObject) -> str:
     """The class that lists a relation's files; empty where it has no files."""
     is_files = relation.getClass().getSimpleName() == "HadoopFsRelation"
     return str(relation.location().getClass().getSimpleName()) if is_files else ""

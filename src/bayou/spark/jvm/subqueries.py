@@ -6,13 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bayou.spark.jvm.settled import projected
+from bayou.spark.jvm.settled import LITERAL_ROWS, file_index_of, projected
 
 if TYPE_CHECKING:
-    from bayou.spark.jvm.bridge import JavaObject, Jvm
+    from bayou.spark.jvm.bridge import Jvm
     from bayou.spark.jvm.expression_list import ExpressionList
 
-_LITERAL_ROWS = frozenset({"LocalRelation", "Range", "OneRowRelation"})
 _FILE_INDEXES = frozenset({"InMemoryFileIndex", "CatalogFileIndex"})
 """Spark's own lists of files."""
 
@@ -42,13 +41,8 @@ class SubqueryReads:
                 kind = leaf.getClass().getSimpleName()
                 if kind == "LogicalRelation" and leaf.relation().getClass().getName() == "bayou.DeltaTable":
                     tables.append(str(leaf.relation().location().table()))
-                elif kind == "LogicalRelation" and _lists_files(leaf.relation()):
+                elif kind == "LogicalRelation" and file_index_of(leaf.relation()) in _FILE_INDEXES:
                     roots += str(leaf.relation().location().rootPaths().mkString("\0")).split("\0")
-                elif kind not in _LITERAL_ROWS:
+                elif kind not in LITERAL_ROWS:
                     return None
         return cls(tuple(tables), tuple(roots))
-
-
-def _lists_files(relation: JavaObject) -> bool:
-    is_files = relation.getClass().getSimpleName() == "HadoopFsRelation"
-    return is_files and relation.location().getClass().getSimpleName() in _FILE_INDEXES

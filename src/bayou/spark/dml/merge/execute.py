@@ -108,7 +108,6 @@ def planned(request: MergeRequest) -> PlannedChange:
         return PlannedChange(_empty_plan(snapshot), lambda: _ended(request, _nothing(request, snapshot.version, REPLAYED)))
     ready = [_merge(request, snapshot)]
     plan, spent = _plan(ready[0]), watch.seconds
-
     done: list[RowChangeResult] = []
 
     def run() -> RowChangeResult:

@@ -62,8 +62,8 @@ class Source:
         is_small: whether all of them are broadcast.
         room: how many bytes of them may be, if that saves much.
         is_kept: whether the rows were evaluated once, and are kept until `close`.
-        is_settled: whether they are kept, or the same each time that they are read.
-        is_for_good: whether nobody makes them others, as one does who writes a file again under its name.
+        is_for_good: whether they are the same each time that they are read, and nobody makes them others, as one does who writes
+            a file again under its name.
         predicates: what a row of the table satisfies that matches one of them.
         kept_in_ms: how long it took to evaluate and keep them, in milliseconds; 0 where they are not kept.
         reads: what of the table itself they are made of; None for nothing.
@@ -77,7 +77,6 @@ class Source:
     is_small: bool
     room: int
     is_kept: bool
-    is_settled: bool
     is_for_good: bool
     predicates: tuple[Predicate, ...]
     kept_in_ms: int = 0
@@ -162,7 +161,6 @@ def source_of(
     frame = columns.selected(given.sparkSession, catalyst.plan_of(given)) if len(columns) else given.select(F.lit(1).alias("_1"))
     settled = settled_rows(jvm, frame)
     is_kept = _must_keep(settings, is_stable=settled is not None)
-    is_settled = is_kept or settled is not None
     kept_in_ms = 0
     if is_kept:
         begin = time.monotonic()
@@ -172,7 +170,7 @@ def source_of(
         frame = settled.frame
     is_for_good = is_kept or (settled is not None and settled.is_for_good)
     # Rows that are other ones each time say nothing of the keys that will be there.
-    found = _keys(application, resolution, snapshot, ids) if is_settled else []
+    found = _keys(application, resolution, snapshot, ids) if is_kept or settled is not None else []
     rows, values = _counted(frame, found)
     texts = [text for key, each in zip(found, values, strict=True) if (text := condition_of(key[0], each)) is not None]
     resolve = by_logical_name(snapshot.schema)
@@ -192,7 +190,6 @@ def source_of(
         is_small,
         room,
         is_kept,
-        is_settled,
         is_for_good,
         predicates,
         kept_in_ms,
