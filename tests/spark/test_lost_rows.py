@@ -15,9 +15,11 @@ from tests.spark.ways import FILES, VECTORS
 import bayou
 from bayou.errors import InvalidCommitError
 from bayou.spark.dml.merge import execute
+from bayou.spark.jvm.listed_files import ListedFiles
 
 TEN = "select id, id v from range(0, 10, 1, 1)"
 FEED = {"delta.enableChangeDataFeed": "true"}
+SAW_OTHERS = r"(saw|seen) different rows"
 
 
 def make(spark, path, **properties):
@@ -42,7 +44,7 @@ def fickle(tmp_path):
 
 def refused(path, change):
     before = files(path)
-    with pytest.raises(InvalidCommitError, match="saw different rows") as caught:
+    with pytest.raises(InvalidCommitError, match=SAW_OTHERS) as caught:
         change()
     assert caught.value.getErrorClass() == "DELTA_NUM_RECORDS_MISMATCH"
     assert caught.value.getSqlState() == "XXKDS"
@@ -152,21 +154,26 @@ def test_a_merge_that_makes_identities_notices_updates_that_it_did_not_write(spa
     table = bayou.DeltaTable.forPath(spark, table_path).alias("t")
     merge = table.merge(other_rows, "t.id = s.id").whenMatchedUpdate(set={"v": "s.v"})
     before = files(table_path)
-    with pytest.raises(InvalidCommitError, match="saw different rows"):
+    with pytest.raises(InvalidCommitError, match=SAW_OTHERS):
         merge.whenNotMatchedInsert(values={"id": "s.id", "v": "s.v"}).execute()
     assert files(table_path) == before
 
 
-def test_rows_of_files_whose_names_no_other_file_gets_are_not_counted(spark, tmp_path, table_path, way, monkeypatch):
-    counted, write = [], execute.Writer.write
+def test_files_of_a_source_are_looked_at_again_where_their_names_may_come_back(spark, tmp_path, table_path, way, monkeypatch):
+    counted, write, looked, now = [], execute.Writer.write, [], ListedFiles.now.__func__
     monkeypatch.setattr(execute.Writer, "write", lambda writer: (counted.append(writer.is_counted), write(writer))[1])
+    monkeypatch.setattr(ListedFiles, "now", classmethod(lambda cls, *given: looked.append(now(cls, *given)) or looked[-1]))
     two_files(spark, tmp_path / "source")
     table, source = make(spark, table_path, **way), spark.read.parquet(str(tmp_path / "source")).select("id", "v")
     assert upsert(table, source).num_updated_rows == 5
+    assert not looked
     [file] = (tmp_path / "source" / "of=old").glob("*.parquet")
-    file.rename(file.with_name("latest.parquet"))
+    file.rename(latest := file.with_name("la test; isDirectory=%20ü.parquet"))
     upsert(table, spark.read.parquet(str(tmp_path / "source")).select("id", "v"))
-    assert counted == [False, True]
+    assert [len(each.known) for each in looked] == [2, 2]
+    [facts] = [each for path, each in looked[0].known.items() if path == f"file:{latest}"]
+    assert facts == (latest.stat().st_size, latest.stat().st_mtime_ns // 1_000_000)
+    assert counted == [False, False]
 
 
 CONDITIONS = {
@@ -236,11 +243,22 @@ def test_a_source_whose_files_may_be_missing_is_the_same_in_both_passes(spark, t
 
 @pytest.mark.usefixtures("joins")
 @pytest.mark.parametrize("feed", [{}, FEED], ids=["no feed", "feed"])
-def test_a_merge_notices_that_a_file_of_its_source_was_written_again_between_its_passes(spark, tmp_path, way, feed, overtaken):
+@pytest.mark.parametrize(
+    ("clauses", "again"),
+    [
+        ("an upsert", "range(0, 3, 1, 1)"),
+        ("an upsert of as many rows", "range(5, 10, 1, 1)"),
+        ("updates of as many rows", "range(5, 10, 1, 1)"),
+        ("inserts", "range(0, 3, 1, 1)"),
+    ],
+)
+def test_a_merge_notices_that_a_file_of_its_source_was_written_again_between_its_passes(
+    spark, tmp_path, feed, overtaken, clauses, again
+):
     path, files_of = str(tmp_path / "table"), tmp_path / "source"
-    table = make(spark, path, **way, **feed)
+    table = make(spark, path, **FILES, **feed)
     two_files(spark, files_of)
-    spark.sql("select id, -2L v from range(0, 3, 1, 1)").write.parquet(str(tmp_path / "again"))
+    spark.sql(f"select id, -2L v from {again}").write.parquet(str(tmp_path / "again"))
 
     def written(folder):
         [new] = folder.glob("*.parquet")
@@ -248,4 +266,19 @@ def test_a_merge_notices_that_a_file_of_its_source_was_written_again_between_its
 
     written(files_of / "of=old")
     overtaken(lambda: written(tmp_path / "again"))
-    refused(path, lambda: upsert(table, spark.read.parquet(str(files_of)).select("id", "v")))
+    merge = table.merge(spark.read.parquet(str(files_of)).select("id", "v").alias("s"), "t.id = s.id")
+    merge = merge if clauses == "inserts" else merge.whenMatchedUpdateAll()
+    merge = merge if clauses.startswith("updates") else merge.whenNotMatchedInsertAll()
+    error = refused(path, merge.execute)
+    assert f"somebody wrote file:{files_of}/of=old/latest.parquet again" in str(error)
+    assert "materializeSource" in str(error)
+
+
+def test_a_source_that_goes_after_it_was_read_stops_no_merge(spark, tmp_path, way, monkeypatch):
+    table, files_of, write = make(spark, str(tmp_path / "table"), **way), tmp_path / "source", execute.Writer.write
+    two_files(spark, files_of)
+    [file] = (files_of / "of=old").glob("*.parquet")
+    file.rename(file.with_name("latest.parquet"))
+    monkeypatch.setattr(execute.Writer, "write", lambda writer: (write(writer), shutil.rmtree(files_of))[0])
+    assert upsert(table, spark.read.parquet(str(files_of)).select("id", "v")).num_updated_rows == 5
+    assert table.toDF().count() == 20

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.columns import aliased_values
 from bayou.spark.jvm.expression_list import ExpressionList
+from bayou.spark.jvm.listed_files import names_of
 from bayou.spark.jvm.relation import dataset
 from bayou.spark.jvm.row_changes import under_ids_of
 from bayou.spark.jvm.session import java_session
@@ -33,9 +34,8 @@ _OF_DELTA, _OF_FILES = "DeltaLogFiles", "InMemoryFileIndex"
 _IGNORED: Final = ("ignoreMissingFiles", "ignoreCorruptFiles")
 """The options by which files that cannot be read have no rows. Source: Spark's `FileSourceOptions`."""
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_NAME: Final = re.compile(r"\{path=(?:.*/)?([^/]*); isDirectory=", re.DOTALL)
-"""The name of a file in the text of a `FileStatus`. Source: Hadoop's `FileStatus.toString`."""
-_MANY_FILES: Final = 10_000
+_MANY_FILES: Final = 100_000
+"""Of so many, looking at their names costs as much as reading them once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,11 @@ class SettledRows:
 
     Attributes:
         frame: the rows.
-        is_for_good: whether nobody makes them others. A file may be written again under its name, unless its name is one that no
-            file gets twice.
+        indexes: what lists files that they are read from, and that may be written again under their names (see `ListedFiles`).
     """
 
     frame: DataFrame
-    is_for_good: bool
+    indexes: Sequence[JavaObject]
 
 
 def gives_the_same(jvm: Jvm, values: ExpressionList) -> bool:
@@ -98,10 +97,11 @@ def settled(jvm: Jvm, frame: DataFrame) -> SettledRows | None:
     """The rows of a DataFrame that gives the same however often it is run, and at little cost beside reading; None for another.
 
     It does where it is a filter or a projection of files whose list is fixed, or of literal rows. The list of a Delta table's
-    files is the one of now from here on, and the time is. Files that may be missing by the time they are read are not settled.
+    files is the one of now from here on, and the time is. Files that may be missing by the time they are read are not settled,
+    nor are very many of them.
     """
     query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
-    plan, found = query.optimizedPlan(), set()
+    plan, found, indexes = query.optimizedPlan(), set(), []
     pending = [plan]
     while pending:
         node = pending.pop()
@@ -109,12 +109,13 @@ def settled(jvm: Jvm, frame: DataFrame) -> SettledRows | None:
         if made_of is None:
             return None
         found.add(made_of)
+        if made_of is _MadeOf.FILES:
+            indexes.append(node.relation().location())
         pending += [*jvm.list_of(node.children()), *jvm.list_of(node.subqueries())]
-    is_for_good = _MadeOf.FILES not in found
     if _MadeOf.DELTA not in found and not tells_time(jvm, query.analyzed()):
-        return SettledRows(frame, is_for_good)
+        return SettledRows(frame, indexes)
     plan = under_ids_of(jvm, query.analyzed().output(), plan)
-    return SettledRows(DataFrame(dataset(jvm, java_session(frame.sparkSession), plan), frame.sparkSession), is_for_good)
+    return SettledRows(DataFrame(dataset(jvm, java_session(frame.sparkSession), plan), frame.sparkSession), indexes)
 
 
 class _MadeOf(Enum):
@@ -138,16 +139,11 @@ def _made_of(jvm: Jvm, spark: SparkSession, node: JavaObject) -> _MadeOf | None:
         return _MadeOf.DELTA
     if index != _OF_FILES or _may_leave_files_out(jvm, spark, node.relation()):
         return None
-    return _MadeOf.UNIQUE_FILES if _have_unique_names(node.relation()) else _MadeOf.FILES
-
-
-def _have_unique_names(relation: JavaObject) -> bool:
-    """Whether the name of each file of a relation has a UUID in it, as the names have that Spark gives. Many are not looked at."""
-    files = relation.location().allFiles()
-    if int(files.size()) > _MANY_FILES:
-        return False
-    names = (_NAME.search(each) for each in str(files.mkString("\0")).split("\0"))
-    return all(found is not None and _UUID.search(found[1]) for found in names)
+    files = node.relation().location()
+    if int(files.allFiles().size()) > _MANY_FILES:
+        return None
+    # The names that Spark gives have a UUID in them.
+    return _MadeOf.UNIQUE_FILES if all(map(_UUID.search, names_of(files))) else _MadeOf.FILES
 
 
 def _may_leave_files_out(jvm: Jvm, spark: SparkSession, relation: JavaObject) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many rows a MERGE found of each kind, and whether it wrote as many.
+"""How many rows a MERGE found of each kind, whether it wrote as many, and whether its source was the same all the time.
 
 Where rows are inserted, how many there are in the new files does not tell how many of them are updated: then the job that writes
 them counts each kind. What a job counts may count a row twice where Spark ran a task again, and never too few; how many rows there
@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
+from bayou.errors import InvalidCommitError
 from bayou.spark.dml.merge.actions import ACTION
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.find import clauses_with
 from bayou.spark.dml.row_counts import check_written, other_rows
 from bayou.spark.dml.vectors import count_live
+from bayou.spark.jvm.session import java_session
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,6 +35,7 @@ OF_TABLE: Final = "bayou.merge.table"
 OF_SOURCE: Final = "bayou.merge.source"
 """The observation of the source's rows that are written."""
 _TOLD: Final = ("updated", "deleted", "copied", "inserted")
+_SAMPLE: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,33 @@ def check_counts(merge: Merge, found: FoundRows, written: NewFiles, *, feeds: bo
     if any(a < b or (is_exact and a > b) for a, b in zip((updated, deleted, copied), wanted, strict=True)):
         was, had = (", ".join(f"{count} {each}" for count, each in zip(row, _TOLD, strict=False)) for row in (seen[:3], wanted))
         raise other_rows(merge.change, f"of the rows that were written, {was} were seen, and had to be {had}", counted=found.files)
+
+
+def check_source(merge: Merge) -> None:
+    """Refuses what was made of files that were written again under their names meanwhile.
+
+    One pass may have read the old rows, and the other one new ones: keys that were not looked for would be inserted once more.
+
+    Args:
+        merge: the operation.
+
+    Raises:
+        InvalidCommitError: a file of the source is another one than when the MERGE began.
+    """
+    change, files = merge.change, merge.source.files
+    if files is None or not (changed := files.written_again(change.target.application.jvm, java_session(change.target.spark))):
+        return
+    more = f" and {len(changed) - _SAMPLE} more files" if len(changed) > _SAMPLE else ""
+    raise InvalidCommitError(
+        "The two passes of this MERGE may have seen different rows: while it read its source, somebody wrote "
+        f"{', '.join(changed[:_SAMPLE])}{more} again.",
+        table=change.snapshot.table_uri,
+        version=change.snapshot.version,
+        error_class="DELTA_NUM_RECORDS_MISMATCH",
+        sql_state="XXKDS",
+        next_step="read the source again and repeat the MERGE; where its files change all the time, set "
+        "spark.databricks.delta.merge.materializeSource to all, and the rows are read once.",
+    )
 
 
 def _seen(observed: Mapping[str, Sequence[int | None]]) -> tuple[int, int, int, int]:

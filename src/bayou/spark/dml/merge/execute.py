@@ -17,7 +17,7 @@ from bayou.spark.committing import taking_back
 from bayou.spark.dml.commit import Stopwatch
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind, check_clauses
 from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of, relying_on_matches
-from bayou.spark.dml.merge.counts import FoundRows, check_counts
+from bayou.spark.dml.merge.counts import FoundRows, check_counts, check_source
 from bayou.spark.dml.merge.find import Found, clauses_with, find, pairs_of, positions_of
 from bayou.spark.dml.merge.latest import latest_rows
 from bayou.spark.dml.merge.resolution import Resolver
@@ -286,6 +286,7 @@ def _change(merge: Merge, found: Found, transaction: Transaction, watch: Stopwat
 
     with taking_back(take_back):
         written = writer.write()
+        check_source(merge)
         removed = positions_of(changed) if rewrites else positions_of(())
         rows = FoundRows.of(merge, found, removed)
         check_counts(merge, rows, written, feeds=writer.feeds, is_counted=writer.is_counted)

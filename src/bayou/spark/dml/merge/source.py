@@ -18,7 +18,8 @@ from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes
 from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
-from bayou.spark.jvm.session import memory_bytes
+from bayou.spark.jvm.listed_files import ListedFiles
+from bayou.spark.jvm.session import java_session, memory_bytes
 from bayou.spark.jvm.settled import settled as settled_rows
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ class Source:
         is_small: whether all of them are broadcast.
         room: how many bytes of them may be, if that saves much.
         is_kept: whether the rows were evaluated once, and are kept until `close`.
-        is_for_good: whether they are the same each time that they are read, and nobody makes them others, as one does who writes
-            a file again under its name.
+        is_settled: whether they are the same each time that they are read, as long as none of `files` is written again.
+        files: files that they are read from, as they were when the MERGE began; None where no name of a file could come back.
         predicates: what a row of the table satisfies that matches one of them.
         kept_in_ms: how long it took to evaluate and keep them, in milliseconds; 0 where they are not kept.
         reads: what of the table itself they are made of; None for nothing.
@@ -77,7 +78,8 @@ class Source:
     is_small: bool
     room: int
     is_kept: bool
-    is_for_good: bool
+    is_settled: bool
+    files: ListedFiles | None
     predicates: tuple[Predicate, ...]
     kept_in_ms: int = 0
     reads: ReadSet | None = None
@@ -168,9 +170,11 @@ def source_of(
         kept_in_ms = int((time.monotonic() - begin) * 1000)
     elif settled is not None:
         frame = settled.frame
-    is_for_good = is_kept or (settled is not None and settled.is_for_good)
+    indexes = settled.indexes if settled is not None and not is_kept else ()
+    files = ListedFiles.now(jvm, java_session(given.sparkSession), indexes) if indexes else None
+    is_settled = is_kept or settled is not None
     # Rows that are other ones each time say nothing of the keys that will be there.
-    found = _keys(application, resolution, snapshot, ids) if is_kept or settled is not None else []
+    found = _keys(application, resolution, snapshot, ids) if is_settled else []
     rows, values = _counted(frame, found)
     texts = [text for key, each in zip(found, values, strict=True) if (text := condition_of(key[0], each)) is not None]
     resolve = by_logical_name(snapshot.schema)
@@ -190,7 +194,8 @@ def source_of(
         is_small,
         room,
         is_kept,
-        is_for_good,
+        is_settled,
+        files,
         predicates,
         kept_in_ms,
     )
