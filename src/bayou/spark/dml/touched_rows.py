@@ -35,10 +35,10 @@ def by_groups(rows: DataFrame, keys: Sequence[str], *aggregates: Column) -> Data
         keys: the columns by which they are grouped.
         aggregates: what is computed of each group.
     """
-    named = [F.col(key).alias(f"key{number}") for number, key in enumerate(keys)]
+    named = [F.expr(f"{key} as key{number}") for number, key in enumerate(keys)]
     told = [each.alias(f"value{number}") for number, each in enumerate(aggregates)]
     names = [*(f"key{number}" for number in range(len(keys))), *(f"value{number}" for number in range(len(aggregates)))]
-    return rows.groupBy(*keys).agg(*named, *told).select(*names)
+    return rows.groupBy(*keys).agg(*named, *told).selectExpr(*names)
 
 
 def count_touched(change: Change, positions: pa.Array) -> dict[int, int]:
@@ -78,8 +78,7 @@ def row_numbers(rows: DataFrame) -> dict[int, Bitmap]:
         rows: with the columns `FILE` and `METADATA`.
     """
     # The functions count from one, and their first bucket is number one.
-    bucket, bit = F.expr(f"bitmap_bucket_number({_ROW})"), F.expr(f"bitmap_bit_position({_ROW})")
-    numbered = rows.select(FILE, bucket.alias("bucket"), bit.alias("bit"))
+    numbered = rows.selectExpr(FILE, f"bitmap_bucket_number({_ROW}) as bucket", f"bitmap_bit_position({_ROW}) as bit")
     found = by_groups(numbered, [FILE, "bucket"], F.expr("bitmap_construct_agg(bit)"))
     blocks: defaultdict[int, list[tuple[int, bytes]]] = defaultdict(list)
     for row in found.collect():

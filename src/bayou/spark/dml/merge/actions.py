@@ -13,7 +13,7 @@ from bayou.spark.dml.merge.source import IN_SOURCE
 from bayou.spark.jvm import nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pyspark.sql import Column
 
@@ -31,8 +31,14 @@ NONE = -2
 def action_of(merge: Merge) -> Column:
     """The number of the clause that a joined row falls under; `KEPT` or `NONE` where it falls under none."""
     matched, inserted, orphaned = (_chain(merge, kind) for kind in Kind)
-    in_table, in_source = F.col(FILE).isNotNull(), F.col(IN_SOURCE).isNotNull()
-    return F.when(in_table & in_source, matched).when(in_source, inserted).otherwise(orphaned)
+    in_table, in_source = f"{FILE} is not null", f"{IN_SOURCE} is not null"
+    return F.when(F.expr(f"{in_table} and {in_source}"), matched).when(F.expr(in_source), inserted).otherwise(orphaned)
+
+
+def is_one_of(numbers: Iterable[int]) -> str:
+    """A condition, in SQL: whether a row falls under one of some clauses."""
+    chosen = ", ".join(map(str, numbers))
+    return f"{ACTION} in ({chosen})" if chosen else "false"
 
 
 def matched_action_of(merge: Merge) -> Column:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.spark.change_rows import FATE, BesideColumns, Fate
-from bayou.spark.dml.merge.actions import ACTION
+from bayou.spark.dml.merge.actions import is_one_of
 from bayou.spark.dml.merge.clauses import Action
 from bayou.spark.dml.merge.find import clauses_with, positions_of
 from bayou.spark.dml.merge.values import WrittenColumns
@@ -86,13 +86,12 @@ class RowsBeside:
         Args:
             columns: the table's columns of these rows.
         """
-        updated = F.col(ACTION).isin(self._updates) if self._updates else F.lit(False)
-        found = [] if self.ids is None else [*self.ids.columns(updated)]
+        found = [] if self.ids is None else [*self.ids.columns(F.expr(is_one_of(self._updates)))]
         if not self.feeds:
             return found
         fate = F.lit(int(Fate.KEPT))
         for each, numbers in ((Fate.UPDATED, self._updates), (Fate.DELETED, self._deletes), (Fate.INSERTED, self._inserts)):
-            fate = F.when(F.col(ACTION).isin(numbers), int(each)).otherwise(fate) if numbers else fate
+            fate = F.when(F.expr(is_one_of(numbers)), int(each)).otherwise(fate) if numbers else fate
         old = columns.changed_by(self._updates)
         return [*found, fate.alias(FATE), *(old[name].alias(column) for name, column in self.columns.before.items())]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidCommitError
-from bayou.spark.dml.merge.actions import ACTION
+from bayou.spark.dml.merge.actions import ACTION, is_one_of
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.find import clauses_with
 from bayou.spark.dml.row_counts import check_written, other_rows
@@ -101,7 +101,7 @@ def observed(rows: DataFrame, merge: Merge, name: str) -> DataFrame:
 
     def count(action: Action) -> str:
         numbers = clauses_with(merge, action)
-        return f"count(if({ACTION} in ({', '.join(map(str, numbers))}), 1, null))" if numbers else "sum(0)"
+        return f"count(if({is_one_of(numbers)}, 1, null))" if numbers else "sum(0)"
 
     counts = (count(Action.UPDATE), count(Action.DELETE), f"count(if({ACTION} < 0, 1, null))", count(Action.INSERT))
     return rows.observe(name, *(F.expr(text).alias(told) for text, told in zip(counts, _TOLD, strict=True)))

@@ -47,7 +47,8 @@ class Found:
         kept: the rows that match and stay as they are.
         overlaps: whether a row that matches, and stays as far as one row of the source goes, matches another one, too.
         repeats: whether a row that is deleted matches several rows of the source.
-        matches: the keys of the source's rows that match, as `Merge.keys` names them; None where they are not kept.
+        matches: the keys of the source's rows that match, as `Merge.keys` names them: no more than the source has rows. None
+            where they are not kept.
     """
 
     rows: Mapping[int, Mapping[int, Bitmap]] = field(default_factory=dict)
@@ -117,7 +118,9 @@ def find(merge: Merge, joined: DataFrame) -> Found:
         pairs[KEPT, file] > rows.cardinality or rows.intersection(changed.get(file, Bitmap())).containers
         for file, rows in kept.items()
     )
-    matches = joined.where(F.col(IN_SOURCE)).select(*merge.keys) if merge.inserts_by_keys else None
+    matches = joined.where(IN_SOURCE).selectExpr(*merge.keys) if merge.inserts_by_keys else None
+    if matches is not None and sum(pairs.values()) > merge.source.rows:
+        matches = matches.distinct()
     return Found(found, kept, bool(overlaps), repeats, matches)
 
 
@@ -126,11 +129,10 @@ def _pairs(merge: Merge) -> DataFrame:
     rows = merge.rows(merge.change.files.candidates, with_numbers=True)
     how = "left" if resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE) else "inner"
     joined = rows.join(merge.source.marked(), nodes.column(jvm, resolution.condition), how)
-    bucket, bit = F.expr(f"bitmap_bucket_number({_ROW})"), F.expr(f"bitmap_bit_position({_ROW})")
+    bucket, bit = F.expr(f"bitmap_bucket_number({_ROW}) as bucket"), F.expr(f"bitmap_bit_position({_ROW}) as bit")
     action = matched_action_of(merge) if how == "inner" else action_of(merge)
     keys: list[str | Column] = [IN_SOURCE, *merge.keys_as_named] if merge.inserts_by_keys else []
-    found = joined.select(FILE, bucket.alias("bucket"), bit.alias("bit"), action.alias(ACTION), *keys)
-    return found.where(F.col(ACTION) > NONE)
+    return joined.select(FILE, bucket, bit, action.alias(ACTION), *keys).where(f"{ACTION} > {NONE}")
 
 
 def _is_ambiguous(found: Mapping[int, Mapping[int, Bitmap]], pairs: Mapping[tuple[int, int], int], matched: list[int]) -> bool:

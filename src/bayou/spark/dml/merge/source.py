@@ -95,7 +95,7 @@ class Source:
 
     def marked(self) -> DataFrame:
         """The rows with a column that says that a row is of the source."""
-        rows = self.frame.select("*", F.lit(True).alias(IN_SOURCE))
+        rows = self.frame.selectExpr("*", f"true as {IN_SOURCE}")
         return F.broadcast(rows) if self.is_small else rows
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ from bayou.protocol.generated_columns import generation_expression, has_generate
 from bayou.protocol.sql_text import parenthesised, quoted_name
 from bayou.spark.char_columns import declared_chars, with_chars
 from bayou.spark.dml.assignments import NewValues
-from bayou.spark.dml.merge.actions import ACTION
+from bayou.spark.dml.merge.actions import ACTION, is_one_of
 from bayou.spark.dml.merge.clauses import Action
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes
@@ -185,7 +185,7 @@ class WrittenColumns:
             last = new.pop()[1]
         for number, _ in new:
             if number not in matches:
-                matches[number] = columns.given(F.col(ACTION) == number)
+                matches[number] = columns.given(F.expr(f"{ACTION} = {number}"))
         columns.add(field.name, last, [(matches[number], value) for number, value in new])
 
     def _value(self, clause: ResolvedClause, field: StructField, columns: ChosenColumns) -> int | None:
@@ -213,8 +213,7 @@ class WrittenColumns:
 
     def _recomputed(self, field: StructField, numbers: Sequence[int]) -> str:
         name, text = quoted_name(field.name), generation_expression(self._table[field.name]) or "null"
-        chosen = ", ".join(map(str, numbers))
-        return f"if({ACTION} in ({chosen}), cast({parenthesised(text)} as {sql_type(field.type)}), {name}) as {name}"
+        return f"if({is_one_of(numbers)}, cast({parenthesised(text)} as {sql_type(field.type)}), {name}) as {name}"
 
     def _check(self, text: str, kind: ExpressionKind, of: str) -> None:
         target, snapshot = self._merge.change.target, self._merge.change.snapshot

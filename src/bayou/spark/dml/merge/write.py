@@ -7,7 +7,8 @@ For a change data feed the rows that are deleted pass through the same job, and 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -25,7 +26,7 @@ from bayou.protocol.schema import StructType, parse_schema
 from bayou.spark.committing import taking_back
 from bayou.spark.dml.change import FILE, METADATA
 from bayou.spark.dml.commit import write_request
-from bayou.spark.dml.merge.actions import ACTION, action_of, inserted_action_of, matched_action_of
+from bayou.spark.dml.merge.actions import ACTION, action_of, inserted_action_of, is_one_of, matched_action_of
 from bayou.spark.dml.merge.beside import RowsBeside
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.counts import OF_SOURCE, OF_TABLE, observed
@@ -265,9 +266,9 @@ class Writer:
         return self._written(joined.withColumn(ACTION, action_of(merge)))
 
     def _written(self, joined: DataFrame) -> DataFrame:
-        is_written = F.col(ACTION).isin(self._beside.passed)
+        is_written = is_one_of(self._beside.passed)
         if self._rewrites:
-            is_written = is_written | ((F.col(ACTION) < 0) & (F.col(FILE) >= 0))
+            is_written = f"{is_written} or ({ACTION} < 0 and {FILE} >= 0)"
         return self._counted(joined.where(is_written), OF_TABLE)
 
     def _of_source(self, clauses: Sequence[int]) -> DataFrame:
@@ -280,7 +281,7 @@ class Writer:
         action = inserted_action_of(merge)
         # Clauses of other kinds look at the table's columns, which are not there, and are not asked.
         found = rows.withColumn(ACTION, action)
-        return self._counted(found.where(F.col(ACTION).isin(list(clauses))), OF_SOURCE)
+        return self._counted(found.where(is_one_of(clauses)), OF_SOURCE)
 
     def _files_with_matches(self) -> pa.Array:
         if self._merge.resolution.is_insert_only:
@@ -298,14 +299,13 @@ class Writer:
             return rows.join(merge.rows(files).drop(FILE), self._condition, "left_anti")
         matches = self._found.matches
         if matches is None:
-            matches = merge.rows(files).join(merge.source.marked(), self._condition, "inner").select(*merge.keys_as_named)
-        same: Column = F.lit(True)
-        for key, name in zip(merge.source.keys, merge.keys, strict=True):
-            same = same & nodes.column(jvm, key).eqNullSafe(F.col(name))
-        known = matches.distinct()
+            pairs = merge.rows(files).join(merge.source.marked(), self._condition, "inner")
+            matches = pairs.select(*merge.keys_as_named).distinct()
+        named = zip(merge.source.keys, merge.keys, strict=True)
+        same = reduce(and_, (nodes.column(jvm, key).eqNullSafe(F.expr(name)) for key, name in named))
         # There are no more of them than rows of the source, and these fit. Finding them may read the table: a broadcast would
         # have to be done in `spark.sql.broadcastTimeout` with that, where it is not a stage of its own.
-        known = F.broadcast(known) if merge.change.settings.get(_ADAPTIVE, "true").lower() == "true" else known
+        known = F.broadcast(matches) if merge.change.settings.get(_ADAPTIVE, "true").lower() == "true" else matches
         return rows.join(known, same, "left_anti")
 
     @property
