@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
-
 from bayou.log.change_feed import CHANGE_TYPE
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.jvm.columns import select
@@ -114,8 +112,8 @@ def with_changes(jvm: Jvm, rows: DataFrame, columns: Iterable[str], beside: Besi
         of the table, and `IS_CHANGE`; rows for the feed with `columns` and `CHANGE_TYPE`.
     """
     images = {f"{_IMAGE}{n}": each for n, each in enumerate(_IMAGES[1:] if beside.is_for_feed else _IMAGES)}
-    marked = rows.select("*", *(F.expr(f"{_chosen(FATE, each)} as {name}") for name, each in images.items()))
-    found = marked.unpivot([F.col("*")], [*images], _IMAGE_NAME, _IMAGE).where(f"{_IMAGE} is not null")
+    marked = rows.selectExpr("*", *(f"{_chosen(FATE, each)} as {name}" for name, each in images.items()))
+    found = marked.unpivot("*", [*images], _IMAGE_NAME, _IMAGE).where(f"{_IMAGE} is not null")
     old = {name.lower(): column for name, column in beside.before.items()}
     of_table = f"{_IMAGE} = {int(_Image.DATA)}"
     made: list[str | tuple[str]] = [_either(name, old.get(name.lower())) for name in columns]
