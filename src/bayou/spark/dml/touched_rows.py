@@ -8,10 +8,11 @@ that has any such row.
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
+from bayou.plan.row_changes import FileTotals
 from bayou.protocol.roaring import Bitmap
 from bayou.spark.dml.change import FILE, METADATA
 from bayou.spark.progress import phase
@@ -25,6 +26,22 @@ if TYPE_CHECKING:
     from bayou.spark.dml.change import Change
 
 _ROW = f"{METADATA}.row_index + 1"
+_OPENING: Final = 4 << 20
+"""What Spark takes the opening of one file to cost, in bytes: the default of `spark.sql.files.openCostInBytes`."""
+_ONE_TASK: Final = 32 << 20
+"""Bytes in which one task finds rows sooner than two: a shuffle is a job more. A file of that size is mostly one task's anyway."""
+
+
+def in_few_tasks(rows: DataFrame, change: Change, positions: pa.Array) -> DataFrame:
+    """Rows of some files, in one task where the files are few and small: there they are grouped without a shuffle.
+
+    Args:
+        rows: the rows, or what is made of each by itself.
+        change: the operation.
+        positions: the files.
+    """
+    sizes = FileTotals.of(change.snapshot.files(["size"])["size"], positions)
+    return rows.coalesce(1) if sizes.size_bytes + _OPENING * sizes.files <= _ONE_TASK else rows
 
 
 def by_groups(rows: DataFrame, keys: Sequence[str], *aggregates: Column) -> DataFrame:
@@ -46,7 +63,8 @@ def count_touched(change: Change, positions: pa.Array) -> dict[int, int]:
     if not len(positions):
         return {}
     phase("finding rows")
-    found = by_groups(change.meant(change.rows(positions, with_files=True)), [FILE], F.count(F.lit(1)))
+    meant = change.meant(change.rows(positions, with_files=True))
+    found = by_groups(_gathered(meant, change, positions), [FILE], F.count(F.lit(1)))
     return {int(row[0]): int(row[1]) for row in found.collect()}
 
 
@@ -55,7 +73,13 @@ def find_touched(change: Change, positions: pa.Array) -> dict[int, Bitmap]:
     if not len(positions):
         return {}
     phase("finding rows")
-    return row_numbers(change.meant(change.rows(positions, with_files=True, with_numbers=True)))
+    meant = change.meant(change.rows(positions, with_files=True, with_numbers=True))
+    return row_numbers(_gathered(meant, change, positions))
+
+
+def _gathered(meant: DataFrame, change: Change, positions: pa.Array) -> DataFrame:
+    """The same as `in_few_tasks`, for rows that a statement means. Those that a join finds stay where the join needs them."""
+    return meant if change.matching is not None else in_few_tasks(meant, change, positions)
 
 
 def has_new(rows: DataFrame, new_rows: Mapping[int, Bitmap | None]) -> bool:

@@ -22,7 +22,7 @@ from bayou.spark.dml.change import FILE, METADATA
 from bayou.spark.dml.merge.actions import ACTION, KEPT, NONE, action_of, matched_action_of
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.source import IN_SOURCE
-from bayou.spark.dml.touched_rows import by_groups
+from bayou.spark.dml.touched_rows import by_groups, in_few_tasks
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes
 from bayou.spark.progress import phase
@@ -132,7 +132,8 @@ def _pairs(merge: Merge) -> DataFrame:
     bucket, bit = F.expr(f"bitmap_bucket_number({_ROW}) as bucket"), F.expr(f"bitmap_bit_position({_ROW}) as bit")
     action = matched_action_of(merge) if how == "inner" else action_of(merge)
     keys: list[str | Column] = [IN_SOURCE, *merge.keys_as_named] if merge.inserts_by_keys else []
-    return joined.select(FILE, bucket, bit, action.alias(ACTION), *keys).where(f"{ACTION} > {NONE}")
+    pairs = joined.select(FILE, bucket, bit, action.alias(ACTION), *keys).where(f"{ACTION} > {NONE}")
+    return in_few_tasks(pairs, merge.change, merge.change.files.candidates) if merge.source.is_small else pairs
 
 
 def _is_ambiguous(found: Mapping[int, Mapping[int, Bitmap]], pairs: Mapping[tuple[int, int], int], matched: list[int]) -> bool:
