@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812
-from tests.spark.counting import jobs
+from tests.spark.counting import jobs, physical_plans
 from tests.spark.session_settings import settings
 from tests.spark.ways import FILES, VECTORS
 
@@ -95,6 +95,17 @@ def test_whole_files_that_the_log_proves_to_match_are_not_read(spark, table_path
     assert started.value == 0
     assert result.num_affected_rows == 75
     assert ids(spark, table_path) == list(range(25))
+
+
+@pytest.mark.parametrize("num_files", [4, 12])
+def test_rows_of_few_small_files_are_looked_for_in_one_job_without_a_shuffle(spark, table_path, num_files):
+    table = make(spark, table_path, f"select id, id v from range(0, 100, 1, {num_files})", **VECTORS)
+    with physical_plans(spark) as plans, jobs(spark) as started:
+        assert table.delete("v % 10 = 3").num_affected_rows == 10
+    [search] = [plan for plan in plans if "bitmap_construct_agg" in plan]
+    assert ("Exchange" in search) == (num_files == 12)
+    assert started.value == (2 if num_files == 12 else 1)
+    assert ids(spark, table_path) == [each for each in range(100) if each % 10 != 3]
 
 
 def test_a_file_with_nulls_is_not_taken_for_one_that_matches(spark, table_path, way):

@@ -9,17 +9,18 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import functions as F  # noqa: N812
-from tests.spark.changes import files
+from tests.spark.changes import actions, files, parquet_files
+from tests.spark.session_settings import settings
 from tests.spark.ways import FILES, VECTORS
 
 import bayou
 from bayou.errors import InvalidCommitError
-from bayou.spark.dml.merge import execute
+from bayou.spark.dml.merge import commit, execute
+from bayou.spark.jvm import listed_files
 from bayou.spark.jvm.listed_files import ListedFiles
 
 TEN = "select id, id v from range(0, 10, 1, 1)"
 FEED = {"delta.enableChangeDataFeed": "true"}
-SAW_OTHERS = r"(saw|seen) different rows"
 
 
 def make(spark, path, **properties):
@@ -44,7 +45,7 @@ def fickle(tmp_path):
 
 def refused(path, change):
     before = files(path)
-    with pytest.raises(InvalidCommitError, match=SAW_OTHERS) as caught:
+    with pytest.raises(InvalidCommitError, match="saw different rows") as caught:
         change()
     assert caught.value.getErrorClass() == "DELTA_NUM_RECORDS_MISMATCH"
     assert caught.value.getSqlState() == "XXKDS"
@@ -154,26 +155,51 @@ def test_a_merge_that_makes_identities_notices_updates_that_it_did_not_write(spa
     table = bayou.DeltaTable.forPath(spark, table_path).alias("t")
     merge = table.merge(other_rows, "t.id = s.id").whenMatchedUpdate(set={"v": "s.v"})
     before = files(table_path)
-    with pytest.raises(InvalidCommitError, match=SAW_OTHERS):
+    with pytest.raises(InvalidCommitError, match="saw different rows"):
         merge.whenNotMatchedInsert(values={"id": "s.id", "v": "s.v"}).execute()
     assert files(table_path) == before
 
 
-def test_files_of_a_source_are_looked_at_again_where_their_names_may_come_back(spark, tmp_path, table_path, way, monkeypatch):
-    counted, write, looked, now = [], execute.Writer.write, [], ListedFiles.now.__func__
+def read_by(reader, path):
+    return reader.parquet(str(path)).select("id", "v")
+
+
+@pytest.mark.parametrize(("names", "watched"), [("Spark's", 0), ("others", 2), ("others, below a folder that tells nothing", 2)])
+def test_files_of_a_source_are_looked_at_again_where_their_names_may_come_back(
+    spark, tmp_path, table_path, monkeypatch, names, watched
+):
+    counted, write, seen, now = [], execute.Writer.write, [], ListedFiles.now
     monkeypatch.setattr(execute.Writer, "write", lambda writer: (counted.append(writer.is_counted), write(writer))[1])
-    monkeypatch.setattr(ListedFiles, "now", classmethod(lambda cls, *given: looked.append(now(cls, *given)) or looked[-1]))
+    monkeypatch.setattr(ListedFiles, "now", lambda files: seen.append(now(files)) or seen[-1])
+    two_files(spark, files_of := tmp_path / "source")
+    folder, reader = files_of / "of=old", spark.read
+    if names != "Spark's":
+        for each in files_of.glob("*/*.parquet"):
+            each.rename(each.with_name("la test; isDirectory=%20ü.parquet"))
+    if "below" in names:
+        folder, reader = folder.rename(files_of / "old") / "of=older", spark.read.option("RECURSIVEfileLookup", True)
+        (files_of / "old").rename(tmp_path / "old")
+        (tmp_path / "old").rename((folder.parent.mkdir(), folder)[1])
+    assert upsert(make(spark, table_path, **FILES), read_by(reader, files_of)).num_updated_rows == 5
+    assert [len(each) for each in seen] == [watched, watched]
+    assert all(
+        f"modification_time={latest_change(folder)};" in text for each in seen for path, text in each.items() if "old" in path
+    )
+    assert counted == [False]
+
+
+def latest_change(folder):
+    return max(each.stat().st_mtime_ns for each in folder.glob("*.parquet")) // 1_000_000
+
+
+def test_rows_of_very_many_files_are_counted_and_not_kept(spark, tmp_path, table_path, monkeypatch):
+    counted, write = [], execute.Writer.write
+    monkeypatch.setattr(execute.Writer, "write", lambda writer: (counted.append(writer.is_counted), write(writer))[1])
+    monkeypatch.setattr(listed_files, "_MANY_FILES", 1)
     two_files(spark, tmp_path / "source")
-    table, source = make(spark, table_path, **way), spark.read.parquet(str(tmp_path / "source")).select("id", "v")
-    assert upsert(table, source).num_updated_rows == 5
-    assert not looked
-    [file] = (tmp_path / "source" / "of=old").glob("*.parquet")
-    file.rename(latest := file.with_name("la test; isDirectory=%20ü.parquet"))
-    upsert(table, spark.read.parquet(str(tmp_path / "source")).select("id", "v"))
-    assert [len(each.known) for each in looked] == [2, 2]
-    [facts] = [each for path, each in looked[0].known.items() if path == f"file:{latest}"]
-    assert facts == (latest.stat().st_size, latest.stat().st_mtime_ns // 1_000_000)
-    assert counted == [False, False]
+    merged = upsert(make(spark, table_path, **FILES), read_by(spark.read, tmp_path / "source"))
+    assert merged.metrics["materializeSourceTimeMs"] == 0
+    assert counted == [True]
 
 
 CONDITIONS = {
@@ -241,44 +267,115 @@ def test_a_source_whose_files_may_be_missing_is_the_same_in_both_passes(spark, t
     assert {row.id: row.v for row in table.toDF().collect()} == expected
 
 
+def latest(folder):
+    """Gives the file of a folder a name that comes back."""
+    [file] = folder.glob("*.parquet")
+    return file.rename(file.with_name("latest.parquet"))
+
+
+@pytest.fixture
+def changed(spark, tmp_path, overtaken):
+    """A source of a file with the keys 0 to 4 and one with new ones; while a MERGE runs, the first one has others from then on."""
+
+    def of(again):
+        two_files(spark, files_of := tmp_path / "source")
+        spark.sql(f"select id, -2L v from {again}").write.parquet(str(tmp_path / "again"))
+        old, new = latest(files_of / "of=old"), latest(tmp_path / "again")
+        overtaken(lambda: new.replace(old) if new.exists() else None)
+        return read_by(spark.read, files_of)
+
+    return of
+
+
 @pytest.mark.usefixtures("joins")
 @pytest.mark.parametrize("feed", [{}, FEED], ids=["no feed", "feed"])
-@pytest.mark.parametrize(
-    ("clauses", "again"),
-    [
-        ("an upsert", "range(0, 3, 1, 1)"),
-        ("an upsert of as many rows", "range(5, 10, 1, 1)"),
-        ("updates of as many rows", "range(5, 10, 1, 1)"),
-        ("inserts", "range(0, 3, 1, 1)"),
-    ],
-)
-def test_a_merge_notices_that_a_file_of_its_source_was_written_again_between_its_passes(
-    spark, tmp_path, feed, overtaken, clauses, again
+@pytest.mark.parametrize("again", ["range(0, 3, 1, 1)", "range(5, 10, 1, 1)"], ids=["fewer rows", "as many rows"])
+def test_a_merge_whose_source_is_written_again_between_its_passes_takes_one_state_of_it(
+    spark, table_path, way, feed, changed, again
 ):
-    path, files_of = str(tmp_path / "table"), tmp_path / "source"
-    table = make(spark, path, **FILES, **feed)
-    two_files(spark, files_of)
-    spark.sql(f"select id, -2L v from {again}").write.parquet(str(tmp_path / "again"))
-
-    def written(folder):
-        [new] = folder.glob("*.parquet")
-        new.replace(files_of / "of=old" / "latest.parquet")
-
-    written(files_of / "of=old")
-    overtaken(lambda: written(tmp_path / "again"))
-    merge = table.merge(spark.read.parquet(str(files_of)).select("id", "v").alias("s"), "t.id = s.id")
-    merge = merge if clauses == "inserts" else merge.whenMatchedUpdateAll()
-    merge = merge if clauses.startswith("updates") else merge.whenNotMatchedInsertAll()
-    error = refused(path, merge.execute)
-    assert f"somebody wrote file:{files_of}/of=old/latest.parquet again" in str(error)
-    assert "materializeSource" in str(error)
+    table = make(spark, table_path, **way, **feed)
+    merged = upsert(table, changed(again))
+    updated = {row.id: -2 for row in spark.sql(f"select id from {again}").collect()}
+    expected = {**{i: i for i in range(10)}, **updated, **dict.fromkeys(range(10, 20), -1)}
+    assert {row.id: row.v for row in table.toDF().collect()} == expected
+    assert (merged.version, merged.num_updated_rows, merged.num_inserted_rows) == (1, len(updated), 10)
+    named = {each["path"] for kind in ("add", "cdc") for version in (0, 1) for each in actions(table_path, kind, version)}
+    assert parquet_files(table_path) == named, "what was written first is deleted"
 
 
-def test_a_source_that_goes_after_it_was_read_stops_no_merge(spark, tmp_path, way, monkeypatch):
-    table, files_of, write = make(spark, str(tmp_path / "table"), **way), tmp_path / "source", execute.Writer.write
-    two_files(spark, files_of)
-    [file] = (files_of / "of=old").glob("*.parquet")
-    file.rename(file.with_name("latest.parquet"))
-    monkeypatch.setattr(execute.Writer, "write", lambda writer: (write(writer), shutil.rmtree(files_of))[0])
-    assert upsert(table, spark.read.parquet(str(files_of)).select("id", "v")).num_updated_rows == 5
-    assert table.toDF().count() == 20
+@pytest.mark.parametrize("clauses", ["updates", "inserts"])
+def test_one_state_is_taken_by_a_merge_that_only_updates_or_only_inserts(spark, table_path, way, changed, clauses):
+    table, source = make(spark, table_path, **way), changed("range(5, 12, 1, 1)")
+    merge = table.merge(source.alias("s"), "t.id = s.id")
+    merged = (merge.whenMatchedUpdateAll() if clauses == "updates" else merge.whenNotMatchedInsertAll()).execute()
+    assert merged.num_updated_rows + merged.num_inserted_rows == (5 if clauses == "updates" else 12)
+
+
+def test_a_source_that_may_not_be_kept_is_refused_where_it_is_changed(spark, table_path, way, changed):
+    table, source, before = make(spark, table_path, **way), changed("range(5, 10, 1, 1)"), files(table_path)
+    told = pytest.raises(InvalidCommitError, match=r"somebody changed its source meanwhile, file:.*latest\.parquet")
+    with settings(spark, {"spark.databricks.delta.merge.materializeSource": "none"}), told as caught:
+        upsert(table, source)
+    assert caught.value.getErrorClass() == "DELTA_NUM_RECORDS_MISMATCH"
+    assert files(table_path) == before
+
+
+def test_a_source_that_is_gone_before_it_was_looked_at_again_is_an_error(spark, tmp_path, table_path, way, monkeypatch):
+    two_files(spark, files_of := tmp_path / "source")
+    file = latest(files_of / "of=old")
+    table, source, write = make(spark, table_path, **way), read_by(spark.read, files_of), execute.Writer.write
+    before = files(table_path)
+    monkeypatch.setattr(execute.Writer, "write", lambda writer: (write(writer), file.unlink())[0])
+    with pytest.raises(Exception, match="latest"):
+        upsert(table, source)
+    assert files(table_path) == before
+
+
+def test_a_source_whose_list_of_files_is_made_anew_is_one_state_too(spark, table_path, way, overtaken):
+    """Spark has one list of a table's files for all DataFrames of the session, and makes it anew below them."""
+    spark.sql("create table news using parquet as select id, -1L v from range(0, 5, 1, 1)")
+    try:
+        table = make(spark, table_path, **way)
+        more = ["insert into news select id, -2L v from range(5, 12, 1, 1)"]
+        overtaken(lambda: spark.sql(more.pop()) if more else None)
+        merged = upsert(table, spark.table("news"))
+        assert (merged.num_updated_rows, merged.num_inserted_rows) == (10, 2)
+        assert table.toDF().count() == 12
+    finally:
+        spark.sql("drop table news")
+
+
+@pytest.mark.parametrize("inserts", [False, True], ids=["an upsert", "inserts"])
+def test_a_source_that_is_written_again_while_others_rows_are_looked_at_is_read_once_more(
+    spark, tmp_path, table_path, monkeypatch, inserts
+):
+    table, write, swapped, others = make(spark, table_path, **VECTORS), execute.Writer.write, [], []
+    two_files(spark, files_of := tmp_path / "source")
+    spark.sql("select id, -2L v from range(0, 3, 1, 1)").write.parquet(str(tmp_path / "again"))
+    old, new = latest(files_of / "of=old"), latest(tmp_path / "again")
+    name = "row_numbers" if inserts else "has_new"
+    look = getattr(commit, name)
+
+    def overtaken_write(writer):
+        if not others:
+            others.append(
+                table.delete("id = 9")
+                if inserts
+                else bayou.write(spark.sql("select id, 0L v from range(7, 26, 18, 1)"), table_path, mode="append")
+            )
+        return write(writer)
+
+    def overtaken_look(*given):
+        found = look(*given)
+        if not swapped:
+            swapped.append(new.replace(old))
+        return found
+
+    monkeypatch.setattr(execute.Writer, "write", overtaken_write)
+    monkeypatch.setattr(commit, name, overtaken_look)
+    merge = table.merge(read_by(spark.read, files_of).alias("s"), "t.id = s.id").whenNotMatchedInsertAll()
+    merged = (merge if inserts else merge.whenMatchedUpdateAll()).execute()
+    assert swapped
+    assert (merged.version, merged.num_updated_rows, merged.num_inserted_rows) == (2, 0 if inserts else 3, 10)
+    ids = sorted({*range(20)} - {9}) if inserts else sorted([*range(20), 7, 25])
+    assert sorted(row.id for row in table.toDF().collect()) == ids

@@ -1,75 +1,109 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that a DataFrame reads, looked at once more: whether one of them was written again under its name meanwhile."""
+"""The files that a DataFrame reads, looked at once more: whether they are as they were.
+
+Spark reads a file by its name. A file that was written again under its name gives other rows from then on, and a list of files
+that several DataFrames have in common, as that of a table of the session's catalog, may be made anew below all of them.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 _DATASOURCES = "org.apache.spark.sql.execution.datasources"
-_STATUS: Final = re.compile(r"\{path=(.*); isDirectory=false; length=(\d+);.*?; modification_time=(\d+);", re.DOTALL)
+_STATUS: Final = re.compile(r"\{path=(.*); isDirectory=false; (.*)", re.DOTALL)
 """The text of a `FileStatus`. Source: Hadoop's `FileStatus.toString`."""
-_GONE_HAS_NO_ROWS: Final = {"ignoreMissingFiles": "true"}
+_OF_READS: Final = re.compile(r"access_time=\d+;? ?")
+_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_MANY_FILES: Final = 100_000
+"""So many are not looked at: their list alone would take this process a hundred megabytes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ListedFiles:
-    """Files as they were at some moment. A file whose file system does not tell of it as Hadoop's do is none of them.
+    """The files of one relation, as its reader listed them.
 
     Attributes:
-        indexes: what lists them: Spark's `InMemoryFileIndex`.
-        known: the length of each, in bytes, and the time of its last change, in milliseconds, by its path.
+        jvm: the bridge.
+        session: the JVM's side of the session that reads them.
+        relation: Spark's `HadoopFsRelation`, with an `InMemoryFileIndex`.
     """
 
-    indexes: Sequence[JavaObject]
-    known: Mapping[str, tuple[int, int]]
+    jvm: Jvm = field(repr=False)
+    session: JavaObject
+    relation: JavaObject
 
-    @classmethod
-    def now(cls, jvm: Jvm, session: JavaObject, indexes: Sequence[JavaObject]) -> ListedFiles:
-        """The files as they are. What a reader listed once is listed again, in the way that it listed it.
+    @cached_property
+    def known(self) -> Mapping[str, str] | None:
+        """What the reader's list says of each file, by its path; None where there are too many, or it says too little."""
+        return _told(self.relation.location())
+
+    @property
+    def have_unique_names(self) -> bool:
+        """Whether the name of each has a UUID in it, as the names have that Spark gives: no file gets such a name twice."""
+        return self.known is not None and all(_UUID.search(path.rsplit("/", 1)[-1]) for path in self.known)
+
+    def now(self) -> Mapping[str, str]:
+        """What their store says of them, listed as the reader listed them; nothing of those that are gone.
+
+        Files with unique names are not looked for: nobody writes them again.
+        """
+        if self.have_unique_names:
+            return {}
+        options = self.jvm.module("org.apache.spark.sql.catalyst.util.CaseInsensitiveMap").apply(self.relation.options())
+        index = self.relation.location()
+        again = self.jvm.construct(
+            self.jvm.java_class(f"{_DATASOURCES}.InMemoryFileIndex"),
+            self.session,
+            index.rootPaths(),
+            getattr(options, "$plus")(self.jvm.static("scala.Tuple2")("ignoreMissingFiles", "true")),
+            self.jvm.none,
+            self.jvm.module(f"{_DATASOURCES}.NoopCache"),
+            self.jvm.some(index.partitionSpec()),
+            self.jvm.none,
+        )
+        return {path: told for path, told in (_told(again) or {}).items() if path in (self.known or {})}
+
+    def list_has_changed(self) -> bool:
+        """Whether the list itself was made anew, and has other files."""
+        return self.known != _told(self.relation.location())
+
+
+class WatchedFiles:
+    """Files as they are at some moment, from which on it is told whether somebody changes them."""
+
+    def __init__(self, files: Iterable[ListedFiles]) -> None:
+        """Begin.
 
         Args:
-            jvm: the bridge.
-            session: the JVM's side of a session.
-            indexes: what lists them.
+            files: the files.
         """
-        return cls(indexes, {path: fact for each in indexes for path, fact in _listed(jvm, session, each).items()})
+        self._files = [(each, each.now()) for each in files]
 
-    def written_again(self, jvm: Jvm, session: JavaObject) -> list[str]:
-        """The paths of those that are others now. Who reads one that is gone fails, and it is not among them."""
-        now = ListedFiles.now(jvm, session, self.indexes).known
-        return sorted(path for path, fact in self.known.items() if now.get(path, fact) != fact)
-
-
-def names_of(index: JavaObject) -> list[str]:
-    """The names of the files that an index has listed, without their folders."""
-    return [path.rsplit("/", 1)[-1] for path in _told(index)]
-
-
-def _listed(jvm: Jvm, session: JavaObject, index: JavaObject) -> dict[str, tuple[int, int]]:
-    """The files of an index as they are now."""
-    known = _told(index)
-    again = jvm.construct(
-        jvm.java_class(f"{_DATASOURCES}.InMemoryFileIndex"),
-        session,
-        index.rootPaths(),
-        jvm.scala_map(_GONE_HAS_NO_ROWS),
-        jvm.none,
-        jvm.module(f"{_DATASOURCES}.NoopCache"),
-        jvm.none,
-        jvm.none,
-    )
-    return {path: fact for path, fact in _told(again).items() if path in known}
+    def changed(self) -> str | None:
+        """What was changed, for a message: a file that is another one or gone, or the list of them; None for nothing."""
+        for files, before in self._files:
+            if files.list_has_changed():
+                return "the list of its files"
+            now = files.now()
+            if path := next((path for path, told in before.items() if now.get(path) != told), None):
+                return path
+        return None
 
 
-def _told(index: JavaObject) -> dict[str, tuple[int, int]]:
-    """The files that an index has listed, in one call."""
-    texts = str(index.allFiles().mkString("\0")).split("\0")
-    found = (_STATUS.search(each) for each in texts)
-    return {each[1]: (int(each[2]), int(each[3])) for each in found if each is not None}
+def _told(index: JavaObject) -> dict[str, str] | None:
+    """What the list of an index says, in one call."""
+    files = index.allFiles()
+    if int(files.size()) > _MANY_FILES:
+        return None
+    texts = str(files.mkString("\0")).split("\0") if int(files.size()) else []
+    found = [_STATUS.search(each) for each in texts]
+    told = {each[1]: _OF_READS.sub("", each[2]) for each in found if each is not None}
+    return told if len(told) == len(texts) else None

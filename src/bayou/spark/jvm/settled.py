@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
@@ -13,7 +12,7 @@ from pyspark.sql import DataFrame
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.columns import aliased_values
 from bayou.spark.jvm.expression_list import ExpressionList
-from bayou.spark.jvm.listed_files import names_of
+from bayou.spark.jvm.listed_files import ListedFiles
 from bayou.spark.jvm.relation import dataset
 from bayou.spark.jvm.row_changes import under_ids_of
 from bayou.spark.jvm.session import java_session
@@ -33,22 +32,24 @@ _OF_DELTA, _OF_FILES = "DeltaLogFiles", "InMemoryFileIndex"
 """What lists files that were settled when the plan was."""
 _IGNORED: Final = ("ignoreMissingFiles", "ignoreCorruptFiles")
 """The options by which files that cannot be read have no rows. Source: Spark's `FileSourceOptions`."""
-_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_MANY_FILES: Final = 100_000
-"""Of so many, looking at their names costs as much as reading them once more."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettledRows:
-    """Rows that are the same however often they are asked for.
+    """Rows that are the same however often they are asked for, as long as nobody changes the files that they are read from.
 
     Attributes:
         frame: the rows.
-        indexes: what lists files that they are read from, and that may be written again under their names (see `ListedFiles`).
+        files: these files, but those of Delta tables, which nobody changes.
     """
 
     frame: DataFrame
-    indexes: Sequence[JavaObject]
+    files: Sequence[ListedFiles]
+
+    @property
+    def can_be_watched(self) -> bool:
+        """Whether it would be noticed if somebody changed a file: not where there are too many."""
+        return all(each.known is not None for each in self.files)
 
 
 def gives_the_same(jvm: Jvm, values: ExpressionList) -> bool:
@@ -97,11 +98,11 @@ def settled(jvm: Jvm, frame: DataFrame) -> SettledRows | None:
     """The rows of a DataFrame that gives the same however often it is run, and at little cost beside reading; None for another.
 
     It does where it is a filter or a projection of files whose list is fixed, or of literal rows. The list of a Delta table's
-    files is the one of now from here on, and the time is. Files that may be missing by the time they are read are not settled,
-    nor are very many of them.
+    files is the one of now from here on, and the time is. Files that may be missing by the time they are read are not settled.
     """
     query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
-    plan, found, indexes = query.optimizedPlan(), set(), []
+    session = java_session(frame.sparkSession)
+    plan, found, files = query.optimizedPlan(), set(), []
     pending = [plan]
     while pending:
         node = pending.pop()
@@ -110,12 +111,12 @@ def settled(jvm: Jvm, frame: DataFrame) -> SettledRows | None:
             return None
         found.add(made_of)
         if made_of is _MadeOf.FILES:
-            indexes.append(node.relation().location())
+            files.append(ListedFiles(jvm, session, node.relation()))
         pending += [*jvm.list_of(node.children()), *jvm.list_of(node.subqueries())]
     if _MadeOf.DELTA not in found and not tells_time(jvm, query.analyzed()):
-        return SettledRows(frame, indexes)
+        return SettledRows(frame, files)
     plan = under_ids_of(jvm, query.analyzed().output(), plan)
-    return SettledRows(DataFrame(dataset(jvm, java_session(frame.sparkSession), plan), frame.sparkSession), indexes)
+    return SettledRows(DataFrame(dataset(jvm, session, plan), frame.sparkSession), files)
 
 
 class _MadeOf(Enum):
@@ -123,8 +124,7 @@ class _MadeOf(Enum):
 
     ROWS = "rows below it, or its own"
     DELTA = "the files of a Delta table"
-    UNIQUE_FILES = "other files, of names that no file gets twice"
-    FILES = "files that may be written again"
+    FILES = "other files, whose list is fixed"
 
 
 def _made_of(jvm: Jvm, spark: SparkSession, node: JavaObject) -> _MadeOf | None:
@@ -139,11 +139,7 @@ def _made_of(jvm: Jvm, spark: SparkSession, node: JavaObject) -> _MadeOf | None:
         return _MadeOf.DELTA
     if index != _OF_FILES or _may_leave_files_out(jvm, spark, node.relation()):
         return None
-    files = node.relation().location()
-    if int(files.allFiles().size()) > _MANY_FILES:
-        return None
-    # The names that Spark gives have a UUID in them.
-    return _MadeOf.UNIQUE_FILES if all(map(_UUID.search, names_of(files))) else _MadeOf.FILES
+    return _MadeOf.FILES
 
 
 def _may_leave_files_out(jvm: Jvm, spark: SparkSession, relation: JavaObject) -> bool:

@@ -20,6 +20,7 @@ from bayou.protocol.roaring import Bitmap
 from bayou.spark.committing import commit_new_files
 from bayou.spark.dml.merge.actions import KEPT, action_of, matched_action_of
 from bayou.spark.dml.merge.clauses import Action, Kind
+from bayou.spark.dml.merge.counts import check_source
 from bayou.spark.dml.merge.find import Found, clauses_with, positions_of
 from bayou.spark.dml.result import RowChangeResult
 from bayou.spark.dml.touched_rows import has_new, row_numbers
@@ -86,6 +87,7 @@ def relying_on_matches(merge: Merge, deleted: DeletedRows) -> DeletedRows:
         places = change.files.candidates.filter(pc.is_in(relied, value_set=pa.array(wanted, pa.string())))
         condition = nodes.column(change.target.application.jvm, merge.resolution.condition)
         found = row_numbers(merge.rows(places, with_numbers=True).join(merge.source.marked(), condition, "left_semi"))
+        check_source(merge)
         matched = positions_of(found)
         return marked_files(
             change.snapshot,
@@ -112,7 +114,9 @@ def _hold(merge: Merge, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> b
     joined = rows.join(merge.source.marked(), condition, "left" if orphans else "inner")
     action = action_of(later) if orphans else matched_action_of(later)
     least = KEPT if clauses_with(merge, Action.INSERT) else 0
-    return has_new(joined.where(action >= least), places)
+    holds = has_new(joined.where(action >= least), places)
+    check_source(merge)
+    return holds
 
 
 def metrics_of(merge: Merge, found: FoundRows, written: NewFiles, removed: pa.Array, deleted: DeletedRows | None) -> dict[str, int]:

@@ -18,9 +18,9 @@ from bayou.errors import InvalidCommitError
 from bayou.spark.dml.merge.actions import ACTION, is_one_of
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.find import clauses_with
+from bayou.spark.dml.merge.source import MATERIALIZE
 from bayou.spark.dml.row_counts import check_written, other_rows
 from bayou.spark.dml.vectors import count_live
-from bayou.spark.jvm.session import java_session
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +35,6 @@ OF_TABLE: Final = "bayou.merge.table"
 OF_SOURCE: Final = "bayou.merge.source"
 """The observation of the source's rows that are written."""
 _TOLD: Final = ("updated", "deleted", "copied", "inserted")
-_SAMPLE: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +139,12 @@ def check_counts(merge: Merge, found: FoundRows, written: NewFiles, *, feeds: bo
         raise other_rows(merge.change, f"of the rows that were written, {was} were seen, and had to be {had}", counted=found.files)
 
 
+class ChangedSourceError(InvalidCommitError):
+    """Somebody changed what a source is read from: one pass over it may have seen other rows than another one."""
+
+
 def check_source(merge: Merge) -> None:
-    """Refuses what was made of files that were written again under their names meanwhile.
+    """Refuses what was made of a source whose files were changed since the MERGE began.
 
     One pass may have read the old rows, and the other one new ones: keys that were not looked for would be inserted once more.
 
@@ -149,22 +152,18 @@ def check_source(merge: Merge) -> None:
         merge: the operation.
 
     Raises:
-        InvalidCommitError: a file of the source is another one than when the MERGE began.
+        ChangedSourceError: a file of the source was written again or is gone, or the list of its files is another one.
     """
-    change, files = merge.change, merge.source.files
-    if files is None or not (changed := files.written_again(change.target.application.jvm, java_session(change.target.spark))):
-        return
-    more = f" and {len(changed) - _SAMPLE} more files" if len(changed) > _SAMPLE else ""
-    raise InvalidCommitError(
-        "The two passes of this MERGE may have seen different rows: while it read its source, somebody wrote "
-        f"{', '.join(changed[:_SAMPLE])}{more} again.",
-        table=change.snapshot.table_uri,
-        version=change.snapshot.version,
-        error_class="DELTA_NUM_RECORDS_MISMATCH",
-        sql_state="XXKDS",
-        next_step="read the source again and repeat the MERGE; where its files change all the time, set "
-        "spark.databricks.delta.merge.materializeSource to all, and the rows are read once.",
-    )
+    what = None if merge.source.files is None else merge.source.files.changed()
+    if what is not None:
+        raise ChangedSourceError(
+            f"The passes of this MERGE may have seen different rows: somebody changed its source meanwhile, {what}.",
+            table=merge.change.snapshot.table_uri,
+            version=merge.change.snapshot.version,
+            error_class="DELTA_NUM_RECORDS_MISMATCH",
+            sql_state="XXKDS",
+            next_step=f"repeat the MERGE; unless {MATERIALIZE} is none, it reads the source once where that happens.",
+        )
 
 
 def _seen(observed: Mapping[str, Sequence[int | None]]) -> tuple[int, int, int, int]:

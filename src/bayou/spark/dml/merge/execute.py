@@ -17,11 +17,11 @@ from bayou.spark.committing import taking_back
 from bayou.spark.dml.commit import Stopwatch
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind, check_clauses
 from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of, relying_on_matches
-from bayou.spark.dml.merge.counts import FoundRows, check_counts, check_source
+from bayou.spark.dml.merge.counts import ChangedSourceError, FoundRows, check_counts, check_source
 from bayou.spark.dml.merge.find import Found, clauses_with, find, pairs_of, positions_of
 from bayou.spark.dml.merge.latest import latest_rows
 from bayou.spark.dml.merge.resolution import Resolver
-from bayou.spark.dml.merge.source import refuse_own_names, source_of
+from bayou.spark.dml.merge.source import MATERIALIZE, refuse_own_names, source_of
 from bayou.spark.dml.merge.target import Merge, merge_of
 from bayou.spark.dml.merge.values import check_values
 from bayou.spark.dml.merge.write import Writer
@@ -196,7 +196,7 @@ def _nothing(request: MergeRequest, version: int, reason: str) -> RowChangeResul
 
 
 def _run(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResult:
-    """Runs a MERGE; all of it again where a block of a kept source was lost.
+    """Runs a MERGE; all of it again where a block of a kept source was lost, or where somebody changed one that is not kept.
 
     It is the version that was planned for each time: what others have committed since then is a conflict as any other.
     """
@@ -206,6 +206,10 @@ def _run(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResu
                 return _once(request, merge, watch).by(_plan(merge))
             finally:
                 merge.source.close()
+        except ChangedSourceError:
+            if request.settings.get(MATERIALIZE, "auto").lower() == "none":
+                raise
+            request = replace(request, settings={**request.settings, MATERIALIZE: "all"})
         except FAILED_CALL as error:
             last = attempt == _ATTEMPTS - 1
             if last or not merge.source.is_kept or not any(text in str(error) for text in _LOST_BLOCK):

@@ -18,8 +18,8 @@ from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes
 from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
-from bayou.spark.jvm.listed_files import ListedFiles
-from bayou.spark.jvm.session import java_session, memory_bytes
+from bayou.spark.jvm.listed_files import WatchedFiles
+from bayou.spark.jvm.session import memory_bytes
 from bayou.spark.jvm.settled import settled as settled_rows
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 IN_SOURCE = "__bayou_in_source"
-_MATERIALIZE = "spark.databricks.delta.merge.materializeSource"
+MATERIALIZE: Final = "spark.databricks.delta.merge.materializeSource"
+"""The setting that says whether the rows are evaluated once and kept: `all`, `none` or `auto`."""
 _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 _FEW_ROWS: Final = 50_000
 _COMPRESSED: Final = 8
@@ -63,8 +64,8 @@ class Source:
         is_small: whether all of them are broadcast.
         room: how many bytes of them may be, if that saves much.
         is_kept: whether the rows were evaluated once, and are kept until `close`.
-        is_settled: whether they are the same each time that they are read, as long as none of `files` is written again.
-        files: files that they are read from, as they were when the MERGE began; None where no name of a file could come back.
+        is_sure: whether they are the same each time that they are read, or it is noticed where they are not.
+        files: the files that they are read from, as they were when the MERGE began; None where these are not watched.
         predicates: what a row of the table satisfies that matches one of them.
         kept_in_ms: how long it took to evaluate and keep them, in milliseconds; 0 where they are not kept.
         reads: what of the table itself they are made of; None for nothing.
@@ -78,8 +79,8 @@ class Source:
     is_small: bool
     room: int
     is_kept: bool
-    is_settled: bool
-    files: ListedFiles | None
+    is_sure: bool
+    files: WatchedFiles | None
     predicates: tuple[Predicate, ...]
     kept_in_ms: int = 0
     reads: ReadSet | None = None
@@ -170,11 +171,10 @@ def source_of(
         kept_in_ms = int((time.monotonic() - begin) * 1000)
     elif settled is not None:
         frame = settled.frame
-    indexes = settled.indexes if settled is not None and not is_kept else ()
-    files = ListedFiles.now(jvm, java_session(given.sparkSession), indexes) if indexes else None
-    is_settled = is_kept or settled is not None
+    is_watched = not is_kept and settled is not None and settled.can_be_watched
+    files = WatchedFiles(settled.files) if settled is not None and is_watched else None
     # Rows that are other ones each time say nothing of the keys that will be there.
-    found = _keys(application, resolution, snapshot, ids) if is_settled else []
+    found = _keys(application, resolution, snapshot, ids) if is_kept or settled is not None else []
     rows, values = _counted(frame, found)
     texts = [text for key, each in zip(found, values, strict=True) if (text := condition_of(key[0], each)) is not None]
     resolve = by_logical_name(snapshot.schema)
@@ -194,7 +194,7 @@ def source_of(
         is_small,
         room,
         is_kept,
-        is_settled,
+        is_kept or is_watched,
         files,
         predicates,
         kept_in_ms,
@@ -202,7 +202,7 @@ def source_of(
 
 
 def _must_keep(settings: Mapping[str, str], *, is_stable: bool) -> bool:
-    wanted = settings.get(_MATERIALIZE, "auto").lower()
+    wanted = settings.get(MATERIALIZE, "auto").lower()
     return wanted == "all" if wanted in ("all", "none") else not is_stable
 
 

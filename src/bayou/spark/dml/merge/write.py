@@ -187,7 +187,7 @@ class Writer:
         if not (self._inserts and self._changed):
             return False
         conditions = ExpressionList.of(self._merge.change.target.application.jvm, self._merge.resolution.conditions)
-        return not self._merge.source.is_settled or conditions.calls_foreign_code
+        return not self._merge.source.is_sure or conditions.calls_foreign_code
 
     def _counted(self, rows: DataFrame, name: str) -> DataFrame:
         """The rows with their counts; wide rows have them in any case, to keep the projections below and above apart."""
