@@ -997,12 +997,15 @@ def test_what_is_no_table_is_refused_in_sql(spark, table_path):
     assert bayou.open(table_path).version() == 0
 
 
-def test_an_upsert_takes_three_jobs_beside_the_look_at_its_source(spark, table_path):
+@pytest.mark.parametrize("inserts", [False, True], ids=["updates", "an upsert"])
+def test_a_small_merge_takes_few_jobs_beside_the_look_at_its_source(spark, table_path, inserts):
     table = make(spark, table_path, "select id, id v from range(0, 100, 1, 4)", **FILES)
-    plan = table.merge(source(spark, "select id, 0L v from range(30, 32)"), "t.id = s.id").whenMatchedUpdateAll().plan()
+    begun = table.merge(source(spark, "select id, 0L v from range(98, 102)"), "t.id = s.id").whenMatchedUpdateAll()
+    plan = (begun.whenNotMatchedInsertAll() if inserts else begun).plan()
     with jobs(spark) as started:
         plan.execute()
-    assert started.value <= 5  # the search, the write, and a broadcast of the source for each
+    # The search, the write, and a broadcast of the source for each; to insert, the pairs are kept and their keys broadcast.
+    assert started.value <= (6 if inserts else 4)
 
 
 @pytest.mark.parametrize("others", [False, True], ids=["matches", "all rows"])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bayou.spark.dml.change import Change
 
 _ROW = f"{METADATA}.row_index + 1"
-_OPENING: Final = 4 << 20
+FILE_OPENING: Final = 4 << 20
 """What Spark takes the opening of one file to cost, in bytes: the default of `spark.sql.files.openCostInBytes`."""
 _ONE_TASK: Final = 32 << 20
 """Bytes in which one task finds rows sooner than two: a shuffle is a job more. A file of that size is mostly one task's anyway."""
@@ -41,7 +41,7 @@ def in_few_tasks(rows: DataFrame, change: Change, positions: pa.Array) -> DataFr
         positions: the files.
     """
     sizes = FileTotals.of(change.snapshot.files(["size"])["size"], positions)
-    return rows.coalesce(1) if sizes.size_bytes + _OPENING * sizes.files <= _ONE_TASK else rows
+    return rows.coalesce(1) if sizes.size_bytes + FILE_OPENING * sizes.files <= _ONE_TASK else rows
 
 
 def by_groups(rows: DataFrame, keys: Sequence[str], *aggregates: Column) -> DataFrame:

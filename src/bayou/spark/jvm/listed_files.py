@@ -43,9 +43,10 @@ class ListedFiles:
     @cached_property
     def known(self) -> Mapping[str, str] | None:
         """What the reader's list says of each file, by its path; None where there are too many, or it says too little."""
-        return _told(self.relation.location())
+        index = self.relation.location()
+        return None if int(index.allFiles().size()) > _MANY_FILES else _told(index)
 
-    @property
+    @cached_property
     def have_unique_names(self) -> bool:
         """Whether the name of each has a UUID in it, as the names have that Spark gives: no file gets such a name twice."""
         return self.known is not None and all(_UUID.search(path.rsplit("/", 1)[-1]) for path in self.known)
@@ -99,11 +100,9 @@ class WatchedFiles:
 
 
 def _told(index: JavaObject) -> dict[str, str] | None:
-    """What the list of an index says, in one call."""
-    files = index.allFiles()
-    if int(files.size()) > _MANY_FILES:
-        return None
-    texts = str(files.mkString("\0")).split("\0") if int(files.size()) else []
+    """What the list of an index says of each file, by its path, as one text; None where it does not say it of all."""
+    told = str(index.allFiles().mkString("\0"))
+    texts = told.split("\0") if told else []
     found = [_STATUS.search(each) for each in texts]
-    told = {each[1]: _OF_READS.sub("", each[2]) for each in found if each is not None}
-    return told if len(told) == len(texts) else None
+    facts = {each[1]: _OF_READS.sub("", each[2]) for each in found if each is not None}
+    return facts if len(facts) == len(texts) else None

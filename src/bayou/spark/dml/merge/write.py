@@ -32,6 +32,7 @@ from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.counts import OF_SOURCE, OF_TABLE, observed
 from bayou.spark.dml.merge.find import clauses_with, positions_of
 from bayou.spark.dml.merge.values import WrittenColumns
+from bayou.spark.dml.touched_rows import FILE_OPENING
 from bayou.spark.jvm import nodes
 from bayou.spark.jvm.expression_list import ExpressionList
 from bayou.spark.new_files import NewFiles, write_new_files
@@ -51,8 +52,8 @@ if TYPE_CHECKING:
 
 _ADAPTIVE = "spark.sql.adaptive.enabled"
 _MATCH = "__bayou_match"
-_ONE_TASK: Final = 4 << 20
-"""Bytes that one task reads: what Spark takes the opening of one file to cost, `spark.sql.files.openCostInBytes`."""
+_ONE_TASK: Final = FILE_OPENING
+"""Bytes that one task reads and writes: no more than the opening of another file costs."""
 _FEW_FILES: Final = 32
 """Files that one task opens one after the other."""
 _MANY_COLUMNS: Final = 500
