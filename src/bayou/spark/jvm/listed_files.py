@@ -21,6 +21,7 @@ _DATASOURCES = "org.apache.spark.sql.execution.datasources"
 _STATUS: Final = re.compile(r"\{path=(.*); isDirectory=false; (.*)", re.DOTALL)
 """The text of a `FileStatus`. Source: Hadoop's `FileStatus.toString`."""
 _OF_READS: Final = re.compile(r"access_time=\d+;? ?")
+_LENGTH: Final = re.compile(r"length=(\d+);")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _MANY_FILES: Final = 100_000
 """So many are not looked at: their list alone would take this process a hundred megabytes."""
@@ -72,9 +73,45 @@ class ListedFiles:
         )
         return {path: told for path, told in (_told(again) or {}).items() if path in (self.known or {})}
 
+    @property
+    def sizes(self) -> list[tuple[str, int]] | None:
+        """The URI of each file, not percent-encoded, and its size in bytes; None where the list does not say it."""
+        lengths = {path: _LENGTH.match(told) for path, told in (self.known or {}).items()}
+        found = [(path, int(length[1])) for path, length in lengths.items() if length is not None]
+        return found if self.known is not None and len(found) == len(lengths) else None
+
     def list_has_changed(self) -> bool:
         """Whether the list itself was made anew, and has other files."""
         return self.known != _told(self.relation.location())
+
+
+@dataclass(frozen=True)
+class WholeFiles:
+    """Parquet files of which a DataFrame has all rows, each once, and no others.
+
+    Attributes:
+        files: the files.
+        columns: the ids of the columns that they are read with, those of partitions among them.
+    """
+
+    files: ListedFiles
+    columns: frozenset[int]
+
+    @property
+    def sizes(self) -> list[tuple[str, int]] | None:
+        """As `ListedFiles.sizes`."""
+        return self.files.sizes
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The options of their reader."""
+        options = self.files.jvm.module("scala.jdk.javaapi.CollectionConverters").asJava(self.files.relation.options())
+        return {str(name): str(value) for name, value in options.items()}
+
+    def column_of(self, node: JavaObject) -> str | None:
+        """The name of the column that a resolved expression is; None where it is none of them."""
+        is_column = node.getClass().getSimpleName() == "AttributeReference" and node.exprId().id() in self.columns
+        return str(node.name()) if is_column else None
 
 
 class WatchedFiles:

@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.columns import aliased_values
-from bayou.spark.jvm.expression_list import ExpressionList
-from bayou.spark.jvm.listed_files import ListedFiles
+from bayou.spark.jvm.expression_list import ExpressionList, ids_of_output
+from bayou.spark.jvm.listed_files import ListedFiles, WholeFiles
 from bayou.spark.jvm.relation import dataset
 from bayou.spark.jvm.row_changes import under_ids_of
 from bayou.spark.jvm.session import java_session
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
+_PARQUET: Final = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
 _STABLE_NODES = frozenset({"Project", "Filter", "SubqueryAlias", "View", "Union"})
+_WHOLE_NODES: Final = frozenset({"Project", "LogicalRelation"})
+"""The nodes of plans that have each row of what they read once."""
 LITERAL_ROWS: Final = frozenset({"LocalRelation", "Range", "OneRowRelation"})
 """The leaves of plans that read nothing."""
 _OF_DELTA, _OF_FILES = "DeltaLogFiles", "InMemoryFileIndex"
@@ -41,10 +44,12 @@ class SettledRows:
     Attributes:
         frame: the rows.
         files: these files, but those of Delta tables, which nobody changes.
+        whole: the Parquet files whose rows they are, where these are all of their rows; None elsewhere.
     """
 
     frame: DataFrame
     files: Sequence[ListedFiles]
+    whole: WholeFiles | None = None
 
     @property
     def can_be_watched(self) -> bool:
@@ -102,7 +107,7 @@ def settled(jvm: Jvm, frame: DataFrame) -> SettledRows | None:
     """
     query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
     session = java_session(frame.sparkSession)
-    plan, found, files = query.optimizedPlan(), set(), []
+    plan, found, files, names = query.optimizedPlan(), set(), [], set()
     pending = [plan]
     while pending:
         node = pending.pop()
@@ -112,9 +117,12 @@ def settled(jvm: Jvm, frame: DataFrame) -> SettledRows | None:
         found.add(made_of)
         if made_of is _MadeOf.FILES:
             files.append(ListedFiles(jvm, session, node.relation()))
+            columns = ids_of_output(jvm, node.output())
+        names.add(node.getClass().getSimpleName())
         pending += [*jvm.list_of(node.children()), *jvm.list_of(node.subqueries())]
     if _MadeOf.DELTA not in found and not tells_time(jvm, query.analyzed()):
-        return SettledRows(frame, files)
+        is_whole = len(files) == 1 and names <= _WHOLE_NODES and _is_parquet(files[0].relation)
+        return SettledRows(frame, files, WholeFiles(files[0], columns) if is_whole else None)
     plan = under_ids_of(jvm, query.analyzed().output(), plan)
     return SettledRows(DataFrame(dataset(jvm, session, plan), frame.sparkSession), files)
 
@@ -159,6 +167,11 @@ def file_index_of(relation: JavaObject) -> str:
     """The class that lists a relation's files; empty where it has no files."""
     is_files = relation.getClass().getSimpleName() == "HadoopFsRelation"
     return str(relation.location().getClass().getSimpleName()) if is_files else ""
+
+
+def _is_parquet(relation: JavaObject) -> bool:
+    """Whether the files of a relation are Spark's own Parquet files."""
+    return str(relation.fileFormat().getClass().getName()) == _PARQUET
 
 
 def projected(jvm: Jvm, values: ExpressionList) -> JavaObject:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of a MERGE's source: evaluated once where it matters, counted, and asked for their keys in one job."""
+"""The rows of a MERGE's source: evaluated once where it matters, counted, and asked for their keys."""
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -12,11 +11,11 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.reserved_names import INTERNAL_PREFIXES
-from bayou.spark.dml.merge.keys import MOST_VALUES, Key, KeyValues, condition_of
-from bayou.spark.expressions import by_logical_name, from_catalyst, path_of
+from bayou.spark.dml.merge.keys import condition_of
+from bayou.spark.dml.merge.source_footers import told_by_footers
+from bayou.spark.dml.merge.source_keys import keys_of, values_of
+from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm import nodes
-from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
 from bayou.spark.jvm.listed_files import WatchedFiles
 from bayou.spark.jvm.session import memory_bytes
@@ -25,7 +24,7 @@ from bayou.spark.jvm.settled import settled as settled_rows
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from bayou.log.reads import ReadSet
     from bayou.log.snapshot import Snapshot
@@ -174,23 +173,24 @@ def source_of(
     is_watched = not is_kept and settled is not None and settled.can_be_watched
     files = WatchedFiles(settled.files) if settled is not None and is_watched else None
     # Rows that are other ones each time say nothing of the keys that will be there.
-    found = _keys(application, resolution, snapshot, ids) if is_kept or settled is not None else []
-    rows, values = _counted(frame, found)
-    texts = [text for key, each in zip(found, values, strict=True) if (text := condition_of(key[0], each)) is not None]
+    found = keys_of(application, resolution, snapshot, ids) if is_kept or settled is not None else []
+    told = None if is_kept or settled is None else told_by_footers(jvm, settled.whole, found, settings)
+    rows, values = values_of(frame, found, told)
+    texts = [text for each, those in zip(found, values, strict=True) if (text := condition_of(each.key, those)) is not None]
     resolve = by_logical_name(snapshot.schema)
     predicates = tuple(from_catalyst([text], resolve) for text in texts)
-    limit, told = _bytes(settings.get(_THRESHOLD, "10485760")), catalyst.size_bytes_of(frame)
+    limit, in_files = _bytes(settings.get(_THRESHOLD, "10485760")), catalyst.size_bytes_of(frame)
     kept = catalyst.kept_bytes_of(frame) if is_kept else None
     size = rows * catalyst.row_width_of(frame) if kept is None else kept
-    is_small = size <= _COMPRESSED * limit and (told <= limit or _are_few(frame, rows, limit, is_known=is_kept))
-    has_room = size <= _LARGE * _COMPRESSED * limit and told <= _LARGE * limit
+    is_small = size <= _COMPRESSED * limit and (in_files <= limit or _are_few(frame, rows, limit, is_known=is_kept))
+    has_room = size <= _LARGE * _COMPRESSED * limit and in_files <= _LARGE * limit
     room = memory_bytes(given.sparkSession) // _OF_MEMORY if has_room else 0
     return Source(
         frame,
         columns,
         keys,
         rows,
-        told if kept is None else kept,
+        in_files if kept is None else kept,
         is_small,
         room,
         is_kept,
@@ -204,78 +204,6 @@ def source_of(
 def _must_keep(settings: Mapping[str, str], *, is_stable: bool) -> bool:
     wanted = settings.get(MATERIALIZE, "auto").lower()
     return wanted == "all" if wanted in ("all", "none") else not is_stable
-
-
-def _keys(application: Application, resolution: Resolution, snapshot: Snapshot, source: frozenset[int]) -> list[tuple[Key, Column]]:
-    """The equalities of the condition, each with the source's side: NULL where a part about the source alone is not true."""
-    jvm = application.jvm
-    target = catalyst.ids_of(jvm, resolution.sides.target)
-    partitions = {name.lower() for name in snapshot.partition_columns}
-    parts = nodes.conjuncts(jvm, resolution.condition)
-    own = [part for part in parts if only_of(application, part, source)]
-    # Others' functions are called for each row, whatever stands before them, and may cost more than they save.
-    guards = [nodes.column(jvm, part) for part in own if not ExpressionList.of(jvm, [part]).calls_foreign_code]
-    found = []
-    for part in parts:
-        equality = nodes.equality_of(part)
-        if equality is None:
-            continue
-        left, right, null_safe = equality
-        for ours, theirs in ((left, right), (right, left)):
-            if not only_of(application, ours, target) or not only_of(application, theirs, source):
-                continue
-            kind = json.loads(nodes.type_of(ours))
-            if not isinstance(kind, str):
-                continue
-            tree = json.loads(described(application.jvm, ours))
-            path = path_of(json.dumps(tree))
-            is_partition = path is not None and len(path) == 1 and path[0].lower() in partitions
-            key = Key(tree, kind, null_safe, is_partition)
-            if key.is_told:
-                found.append((key, _guarded(nodes.column(jvm, theirs), guards)))
-    return found
-
-
-def _guarded(value: Column, guards: Sequence[Column]) -> Column:
-    """A value of the rows for which all of some conditions are true: the others match nothing, and may not have it."""
-    if not guards:
-        return value
-    holds = guards[0]
-    for each in guards[1:]:
-        holds = holds & each
-    return F.when(holds, value)
-
-
-def only_of(application: Application, found: JavaObject, ids: frozenset[int]) -> bool:
-    """Whether an expression is about some columns, no others, and gives the same each time."""
-    if not nodes.is_deterministic(found):
-        return False
-    references = nodes.references_of(application.jvm, found)
-    return bool(references) and all(each.exprId().id() in ids for each in references)
-
-
-def _counted(frame: DataFrame, keys: Sequence[tuple[Key, Column]]) -> tuple[int, list[KeyValues]]:
-    """How many rows there are, and the range of each key, in one job."""
-    rows = frame.select(*(column.alias(f"k{number}") for number, (_, column) in enumerate(keys))) if keys else frame
-    wanted = [F.count(F.lit(1))]
-    for number, (key, _) in enumerate(keys):
-        name = f"k{number}"
-        wanted += [F.expr(key.text_of(f"min({name})")), F.expr(key.text_of(f"max({name})")), F.expr(f"count({name})")]
-        wanted.append(F.approx_count_distinct(name) if key.is_partition else F.lit(None))
-    count, *facts = rows.agg(*wanted).collect()[0]
-    told = [facts[4 * number : 4 * number + 4] for number in range(len(keys))]
-    values = [KeyValues(least, greatest, known < count) for least, greatest, known, _ in told]
-    few = [number for number, (*_, distinct) in enumerate(told) if 0 < min(count, distinct or count) <= MOST_VALUES]
-    return count, _listed(rows, keys, values, few) if few else values
-
-
-def _listed(
-    rows: DataFrame, keys: Sequence[tuple[Key, Column]], values: Sequence[KeyValues], few: Sequence[int]
-) -> list[KeyValues]:
-    """The same with the values of some keys: those with few of them, as far as is known without collecting them."""
-    wanted = [F.expr(f"collect_set({keys[number][0].text_of(f'k{number}')})") for number in few]
-    found = dict(zip(few, rows.agg(*wanted).collect()[0], strict=True))
-    return [replace(each, values=found.get(number) or None) for number, each in enumerate(values)]
 
 
 def _are_few(frame: DataFrame, rows: int, limit: int, *, is_known: bool) -> bool:
