@@ -23,6 +23,8 @@ _STATUS: Final = re.compile(r"\{path=(.*); isDirectory=false; (.*)", re.DOTALL)
 _OF_READS: Final = re.compile(r"access_time=\d+;? ?")
 _LENGTH: Final = re.compile(r"length=(\d+);")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_CRYPTO: Final = "parquet.crypto.factory.class"
+"""The setting that names what decrypts Parquet files. Source: Parquet's `DecryptionPropertiesFactory`."""
 _MANY_FILES: Final = 100_000
 """So many are not looked at: their list alone would take this process a hundred megabytes."""
 
@@ -75,10 +77,15 @@ class ListedFiles:
 
     @property
     def sizes(self) -> list[tuple[str, int]] | None:
-        """The URI of each file, not percent-encoded, and its size in bytes; None where the list does not say it."""
-        lengths = {path: _LENGTH.match(told) for path, told in (self.known or {}).items()}
+        """The URI of each file, not percent-encoded, and its size in bytes; None where the list does not say it.
+
+        It does not where it has a file that is not read as data, such as the summary of a folder's footers.
+        Source: `isDataPath` in Spark's `PartitioningAwareFileIndex`.
+        """
+        known = self.known or {}
+        lengths = {path: _LENGTH.match(told) for path, told in known.items() if path.rsplit("/", 1)[-1][:1] not in "._"}
         found = [(path, int(length[1])) for path, length in lengths.items() if length is not None]
-        return found if self.known is not None and len(found) == len(lengths) else None
+        return found if self.known is not None and len(found) == len(known) else None
 
     def list_has_changed(self) -> bool:
         """Whether the list itself was made anew, and has other files."""
@@ -87,26 +94,33 @@ class ListedFiles:
 
 @dataclass(frozen=True)
 class WholeFiles:
-    """Parquet files of which a DataFrame has all rows, each once, and no others.
+    """Parquet files of which a DataFrame has all rows, each once, and no others; what is read of them is in the files.
 
     Attributes:
         files: the files.
-        columns: the ids of the columns that they are read with, those of partitions among them.
+        columns: the ids of the columns that they are read with.
     """
 
     files: ListedFiles
     columns: frozenset[int]
 
     @property
-    def sizes(self) -> list[tuple[str, int]] | None:
-        """As `ListedFiles.sizes`."""
-        return self.files.sizes
+    def num_columns(self) -> int:
+        """How many columns the files have, as their reader knows them, those in structs not counted."""
+        return int(self.files.relation.dataSchema().length())
 
     @property
     def options(self) -> dict[str, str]:
-        """The options of their reader."""
-        options = self.files.jvm.module("scala.jdk.javaapi.CollectionConverters").asJava(self.files.relation.options())
-        return {str(name): str(value) for name, value in options.items()}
+        """Those of their reader's options that have a dot in their names, and may be about how the files are reached."""
+        options = self.files.relation.options()
+        names = str(options.keys().mkString("\0"))
+        return {name: str(options.apply(name)) for name in names.split("\0") if "." in name}
+
+    @property
+    def may_be_encrypted(self) -> bool:
+        """Whether Spark has been told how to read encrypted files."""
+        context = self.files.session.sparkContext()
+        return context.hadoopConfiguration().get(_CRYPTO) is not None or self.files.session.conf().getOption(_CRYPTO).isDefined()
 
     def column_of(self, node: JavaObject) -> str | None:
         """The name of the column that a resolved expression is; None where it is none of them."""

@@ -121,7 +121,7 @@ def settled(jvm: Jvm, frame: DataFrame) -> SettledRows | None:
         names.add(node.getClass().getSimpleName())
         pending += [*jvm.list_of(node.children()), *jvm.list_of(node.subqueries())]
     if _MadeOf.DELTA not in found and not tells_time(jvm, query.analyzed()):
-        is_whole = len(files) == 1 and names <= _WHOLE_NODES and _is_parquet(files[0].relation)
+        is_whole = len(files) == 1 and names <= _WHOLE_NODES and _is_plain_parquet(files[0].relation)
         return SettledRows(frame, files, WholeFiles(files[0], columns) if is_whole else None)
     plan = under_ids_of(jvm, query.analyzed().output(), plan)
     return SettledRows(DataFrame(dataset(jvm, session, plan), frame.sparkSession), files)
@@ -169,9 +169,12 @@ def file_index_of(relation: JavaObject) -> str:
     return str(relation.location().getClass().getSimpleName()) if is_files else ""
 
 
-def _is_parquet(relation: JavaObject) -> bool:
-    """Whether the files of a relation are Spark's own Parquet files."""
-    return str(relation.fileFormat().getClass().getName()) == _PARQUET
+def _is_plain_parquet(relation: JavaObject) -> bool:
+    """Whether a relation reads Spark's own Parquet files, and nothing from the names of their folders.
+
+    In folders of partitions a column of a file is not read that is called like a partition column, and files beside them are not.
+    """
+    return str(relation.fileFormat().getClass().getName()) == _PARQUET and not relation.partitionSchema().length()
 
 
 def projected(jvm: Jvm, values: ExpressionList) -> JavaObject:

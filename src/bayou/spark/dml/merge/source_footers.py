@@ -26,12 +26,19 @@ if TYPE_CHECKING:
 
 _BY_IDS: Final = "spark.sql.parquet.fieldId.read.enabled"
 """The setting by which Spark may find a column of a file by its field id, whatever its name."""
-_WHOLE_NUMBERS: Final = frozenset({"byte", "short", "integer", "long"})
-_PHYSICAL: Final = frozenset({"INT32", "INT64"})
-_CONVERTED: Final = frozenset({"NONE", "INT_8", "INT_16", "INT_32", "INT_64"})
-"""The types of Parquet that are such numbers and nothing else: no dates, no decimals, none without a sign."""
+_BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+"""Whole numbers, with their bits."""
+_BITS_IN_FILES: Final = {
+    **{("INT32", f"INT_{bits}"): bits for bits in (8, 16, 32)},
+    ("INT32", "NONE"): 32,
+    ("INT64", "INT_64"): 64,
+    ("INT64", "NONE"): 64,
+}
+"""The types of Parquet that are such numbers and nothing else, with their bits: no dates, no decimals, none without a sign."""
 _MOST_FILES: Final = 64
 """So many footers take no longer than a job."""
+_MOST_COLUMNS: Final = 2000
+"""In all files together: this process holds a kilobyte for each column of each row group."""
 
 
 def told_by_footers(
@@ -50,23 +57,27 @@ def told_by_footers(
     """
     if files is None or settings.get(_BY_IDS, "false").lower() == "true":
         return None
-    sizes, names = files.sizes, [_column_of(files, each) for each in keys]
-    if sizes is None or len(sizes) > _MOST_FILES or None in names:
+    sizes, names = files.files.sizes, [_column_of(files, each) for each in keys]
+    if sizes is None or len(sizes) > _MOST_FILES or len(sizes) * files.num_columns > _MOST_COLUMNS or None in names:
         return None
-    footers = _footers(jvm, sizes, storage_options_of(files.options))
+    options = files.options
+    storage_options = storage_options_of(options)
+    if len(storage_options) < len(options) or files.may_be_encrypted:
+        return None  # bayou may not reach the files as their reader does; Arrow aborts the process at a column that is encrypted
+    footers = _footers(jvm, sizes, storage_options)
     if footers is None:
         return None
     rows = sum(each.num_rows for each in footers)
     if rows > MOST_VALUES and any(each.key.is_partition for each in keys):
         return None  # as a range they say little: the table has a folder for each value
-    values = [_range_of(footers, name) for name in names if name is not None]
+    values = [_range_of(footers, name, _BITS[each.key.kind]) for name, each in zip(names, keys, strict=True) if name is not None]
     found = [each for each in values if each is not None]
     return (rows, found) if len(found) == len(keys) else None
 
 
 def _column_of(files: WholeFiles, key: SourceKey) -> str | None:
     """The column of the files that a key is; None where it is anything else, or of another type."""
-    name = None if key.node is None or key.key.kind not in _WHOLE_NUMBERS else files.column_of(key.node)
+    name = None if key.node is None or key.key.kind not in _BITS else files.column_of(key.node)
     if name is None or json.loads(nodes.type_of(key.node)) != key.key.kind:
         return None
     return None if "." in name else name  # Parquet's paths do not tell it from a field of a struct
@@ -81,13 +92,19 @@ def _footers(jvm: Jvm, sizes: Sequence[tuple[str, int]], storage_options: Mappin
     return footers if len(footers) == len(answers) else None
 
 
-def _range_of(footers: Sequence[pq.FileMetaData], name: str) -> KeyValues | None:
-    """The least and the greatest value of a column, and whether it is NULL anywhere; None where a footer does not say it."""
+def _range_of(footers: Sequence[pq.FileMetaData], name: str, bits: int) -> KeyValues | None:
+    """The least and the greatest value of a column, and whether it is NULL anywhere; None where a footer does not say it.
+
+    Args:
+        footers: the footers.
+        name: the column's name.
+        bits: how many bits its values are read into.
+    """
     least: list[int] = []
     greatest: list[int] = []
     has_null = False
     for footer in footers:
-        number = _number_of(footer, name)
+        number = _number_of(footer, name, bits)
         if number is None:
             return None
         for group in map(footer.row_group, range(footer.num_row_groups)):
@@ -105,12 +122,16 @@ def _range_of(footers: Sequence[pq.FileMetaData], name: str) -> KeyValues | None
     return KeyValues(str(min(least)), str(max(greatest)), has_null) if least else KeyValues(None, None, has_null)
 
 
-def _number_of(footer: pq.FileMetaData, name: str) -> int | None:
-    """The number of a column of whole numbers; None where it is another column, or others are called nearly the same."""
+def _number_of(footer: pq.FileMetaData, name: str, bits: int) -> int | None:
+    """The number of a column of whole numbers; None where it is another column, or others are called nearly the same.
+
+    Numbers that are read into fewer bits are others: Spark cuts them off.
+    """
     columns = [(number, footer.schema.column(number)) for number in range(footer.num_columns)]
     named = [(number, each) for number, each in columns if each.path.lower() == name.lower()]
     if len(named) != 1:
         return None
     number, column = named[0]
-    is_whole = column.physical_type in _PHYSICAL and column.converted_type in _CONVERTED and column.max_repetition_level == 0
-    return number if is_whole and column.path == name else None
+    of_file = _BITS_IN_FILES.get((column.physical_type, column.converted_type))
+    is_whole = column.logical_type.type in ("NONE", "INT") and column.max_repetition_level == 0
+    return number if is_whole and column.path == name and of_file is not None and of_file <= bits else None
