@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bayou.log.change_feed import CHANGE_TYPE
 from bayou.protocol.sql_text import quoted_name
-from bayou.spark.jvm import nodes
 from bayou.spark.jvm.columns import select
-from bayou.spark.jvm.own_sql import own_expression
+from bayou.spark.jvm.own_sql import exploded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -115,9 +114,7 @@ def with_changes(jvm: Jvm, rows: DataFrame, columns: Iterable[str], beside: Besi
     """
     images = {fate: [each for each in found if each in _TOLD or not beside.is_for_feed] for fate, found in _IMAGES.items()}
     arrays = {fate: f"array({', '.join(str(int(each)) for each in found)})" for fate, found in images.items() if found}
-    # A row without images is no row any more: exploded, NULL is nothing.
-    exploded = nodes.column(jvm, own_expression(jvm, f"explode({_chosen(FATE, arrays)})"))
-    found = rows.select("*", exploded.alias(_IMAGE))
+    found = rows.select("*", exploded(jvm, _chosen(FATE, arrays)).alias(_IMAGE))  # no row of one without images
     old = {name.lower(): column for name, column in beside.before.items()}
     of_table = f"{_IMAGE} = {int(_Image.DATA)}"
     made: list[str | tuple[str]] = [_either(name, old.get(name.lower())) for name in columns]
