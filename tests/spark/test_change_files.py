@@ -51,6 +51,17 @@ def test_an_update_tells_of_each_row_before_and_after(spark, table_path, way):
     )
 
 
+@pytest.mark.smoke
+def test_functions_of_the_session_under_the_names_of_sparks_own_do_not_tell_what_becomes_of_a_row(spark, table_path):
+    own = bayou.enable(spark.newSession())
+    table = make(own, table_path, **VECTORS)
+    for name in ("array", "explode"):
+        own.udf.register(name, lambda *_: "x")
+    table.update("v > 8", {"v": "v * 10"})
+    expected = ours((9,), "update_preimage") + ours((9,), "update_postimage", lambda each: each * 10)
+    assert feed(spark, table_path) == sorted(expected, key=repr)
+
+
 @pytest.mark.parametrize("vectors", ["true", "false"], ids=["vectors", "files"])
 def test_the_old_name_of_the_setting_records_changes_as_the_new_one_does(spark, table_path, vectors):
     properties = {"delta.enableChangeDataCapture": "true", "delta.enableDeletionVectors": vectors}
