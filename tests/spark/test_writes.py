@@ -187,6 +187,28 @@ def test_options_of_the_parquet_writer_are_heard(spark, table_path):
     assert bayou.read(spark, table_path).where("id >= 0").count() == 100
 
 
+FACTORY = "parquet.crypto.factory.class"
+BY_PROPERTIES = "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory"
+
+
+@pytest.mark.parametrize("key", ["parquet.encryption.footer.key", "parquet.encryption.column.keys"])
+def test_a_write_that_spark_would_encrypt_is_refused_before_a_file_is_written(spark, table_path, write, key):
+    write(spark.range(3), table_path, "append")
+    before = data_files(table_path)
+    own = bayou.enable(spark.newSession())
+    own.conf.set(FACTORY, BY_PROPERTIES)
+    write(own.range(3), table_path, "append")  # decrypts what it reads, at most
+    assert len(data_files(table_path)) == 2 * len(before)
+    own.conf.set(key, "a")
+    with pytest.raises(UnsupportedFeatureError, match=r"encrypts Parquet files.*parquet\.crypto\.factory\.class") as caught:
+        write(own.range(3), table_path, "append")
+    assert (caught.value.version, caught.value.error_class) == (1, "DELTA_OPERATION_NOT_ALLOWED")
+    with pytest.raises(UnsupportedFeatureError):
+        write(spark.range(3), table_path, "append", **{FACTORY: "a.factory.of.somebodys"})
+    assert len(data_files(table_path)) == 2 * len(before)
+    assert bayou.open(table_path).version() == 1
+
+
 def test_columns_match_by_name_in_any_case_and_order(spark, table_path, write):
     write(spark.sql("select 1L as Id, 'a' as Name"), table_path, "error")
     write(spark.sql("select 'b' as NAME, 2L as iD"), table_path, "append")

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from bayou.errors import SessionError
+from bayou.errors import SessionError, UnsupportedFeatureError
 from bayou.protocol import paths, properties
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.footers import read_footers
 from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.encryption import FACTORY, writes_encrypted
 from bayou.spark.jvm.file_writer import WriteJob, write_files
 from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles
 from bayou.spark.jvm.relation import rebalanced
+from bayou.spark.jvm.session import java_session
 from bayou.storage import qualify, without_host
 
 if TYPE_CHECKING:
@@ -62,7 +64,12 @@ def write_into(
         target: the table.
         placement: into which folders.
         observations: the names of the observations of the rows whose values are wanted.
+
+    Raises:
+        UnsupportedFeatureError: Spark would encrypt the files.
     """
+    by, options, hadoop = placement.split_by, _writer_options(request, target), request.storage_options
+    _refuse_encryption(frame, target, {**options, **hadoop})
     frame, partitions = _gathered(jvm, frame, request, target), target.physical_partitions
     if request.stream is not None:
         frame = request.stream.batch.to_run(frame)
@@ -70,12 +77,26 @@ def write_into(
         frame = _with_folder_names(frame, target)
     uri = qualify(request.path).uri
     root = f"{uri}/{placement.folder}" if placement.folder else uri
-    by, options, hadoop = placement.split_by, _writer_options(request, target), request.storage_options
     if by is None:
         return write_files(jvm, frame, WriteJob(root, partitions, options, hadoop, observations))
     # Rows that are not sorted for the table's partitions are not sorted for this one either.
     open_files = None if partitions else _MORE_THAN_TWO_FILES
     return write_files(jvm, frame, WriteJob(root, (by, *partitions), options, hadoop, observations, open_files))
+
+
+def _refuse_encryption(frame: DataFrame, target: WriteTarget, options: Mapping[str, str]) -> None:
+    """Refuses to write files whose footers, of which the log's statistics are made, only Parquet in the JVM can read."""
+    if writes_encrypted(java_session(frame.sparkSession), options):
+        raise UnsupportedFeatureError(
+            f"The session encrypts Parquet files ({FACTORY}), and bayou cannot read their footers to describe them in the log.",
+            table=target.log.table_uri,
+            version=target.version,
+            error_class="DELTA_OPERATION_NOT_ALLOWED",
+            sql_state="0AKDC",
+            features=("Parquet encryption",),
+            next_step="write without parquet.encryption.footer.key, parquet.encryption.column.keys and "
+            "parquet.encryption.uniform.key, into a store that encrypts by itself.",
+        )
 
 
 def _with_folder_names(frame: DataFrame, target: WriteTarget) -> DataFrame:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from bayou.spark.jvm.encryption import reads_encrypted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -23,8 +25,6 @@ _STATUS: Final = re.compile(r"\{path=(.*); isDirectory=false; (.*)", re.DOTALL)
 _OF_READS: Final = re.compile(r"access_time=\d+;? ?")
 _LENGTH: Final = re.compile(r"length=(\d+);")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_CRYPTO: Final = "parquet.crypto.factory.class"
-"""The setting that names what decrypts Parquet files. Source: Parquet's `DecryptionPropertiesFactory`."""
 _MANY_FILES: Final = 100_000
 """So many are not looked at: their list alone would take this process a hundred megabytes."""
 
@@ -119,8 +119,7 @@ class WholeFiles:
     @property
     def may_be_encrypted(self) -> bool:
         """Whether Spark has been told how to read encrypted files."""
-        context = self.files.session.sparkContext()
-        return context.hadoopConfiguration().get(_CRYPTO) is not None or self.files.session.conf().getOption(_CRYPTO).isDefined()
+        return reads_encrypted(self.files.session)
 
     def column_of(self, node: JavaObject) -> str | None:
         """The name of the column that a resolved expression is; None where it is none of them."""
