@@ -336,16 +336,16 @@ def test_a_source_that_is_gone_before_it_was_looked_at_again_is_an_error(spark, 
 
 def test_a_source_whose_list_of_files_is_made_anew_is_one_state_too(spark, table_path, way, overtaken):
     """Spark has one list of a table's files for all DataFrames of the session, and makes it anew below them."""
-    spark.sql("create table news using parquet as select id, -1L v from range(0, 5, 1, 1)")
+    spark.sql("create table listed_anew using parquet as select id, -1L v from range(0, 5, 1, 1)")
     try:
         table = make(spark, table_path, **way)
-        more = ["insert into news select id, -2L v from range(5, 12, 1, 1)"]
+        more = ["insert into listed_anew select id, -2L v from range(5, 12, 1, 1)"]
         overtaken(lambda: spark.sql(more.pop()) if more else None)
-        merged = upsert(table, spark.table("news"))
+        merged = upsert(table, spark.table("listed_anew"))
         assert (merged.num_updated_rows, merged.num_inserted_rows) == (10, 2)
         assert table.toDF().count() == 12
     finally:
-        spark.sql("drop table news")
+        spark.sql("drop table listed_anew")
 
 
 @pytest.mark.parametrize("inserts", [False, True], ids=["an upsert", "inserts"])
