@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final
 from bayou.log.change_feed import CHANGE_TYPE
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.jvm.columns import select
-from bayou.spark.jvm.own_sql import exploded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +30,7 @@ FATE: Final = "__bayou_fate"
 IS_CHANGE: Final = "__bayou_is_change"
 """The column that says whether a row is for the change data feed, and not for the table."""
 _IMAGE: Final = "__bayou_image"
+_IMAGE_NAME: Final = "__bayou_image_name"
 
 
 class Fate(IntEnum):
@@ -54,20 +54,19 @@ class _Image(IntEnum):
 
 
 _TOLD: Final[Mapping[_Image, str]] = {
-    _Image.PREIMAGE: "'update_preimage'",
-    _Image.DELETE: "'delete'",
-    _Image.POSTIMAGE: "'update_postimage'",
-    _Image.INSERT: "'insert'",
+    _Image.PREIMAGE: "update_preimage",
+    _Image.DELETE: "delete",
+    _Image.POSTIMAGE: "update_postimage",
+    _Image.INSERT: "insert",
 }
-"""What the feed says of its images, in SQL."""
+"""What the feed says of its images."""
 _HAS_OLD_VALUES: Final = (_Image.PREIMAGE, _Image.DELETE)
-_IMAGES: Final[Mapping[Fate, tuple[_Image, ...]]] = {
-    Fate.KEPT: (_Image.DATA,),
-    Fate.UPDATED: (_Image.DATA, _Image.PREIMAGE, _Image.POSTIMAGE),
-    Fate.DELETED: (_Image.DELETE,),
-    Fate.INSERTED: (_Image.DATA, _Image.INSERT),
-}
-"""What is written of a row: the table's image, the feed's of what it was, and the feed's of what it is."""
+# A row has one image of each of these at most: the table's, the feed's of what it was, and the feed's of what it is.
+_IMAGES: Final[tuple[Mapping[Fate, _Image], ...]] = (
+    {Fate.KEPT: _Image.DATA, Fate.UPDATED: _Image.DATA, Fate.INSERTED: _Image.DATA},
+    {Fate.UPDATED: _Image.PREIMAGE, Fate.DELETED: _Image.DELETE},
+    {Fate.UPDATED: _Image.POSTIMAGE, Fate.INSERTED: _Image.INSERT},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +111,9 @@ def with_changes(jvm: Jvm, rows: DataFrame, columns: Iterable[str], beside: Besi
         Rows with `columns`, those that are hidden, which the feed's rows do not have, `CHANGE_TYPE`, which is NULL for rows
         of the table, and `IS_CHANGE`; rows for the feed with `columns` and `CHANGE_TYPE`.
     """
-    images = {fate: [each for each in found if each in _TOLD or not beside.is_for_feed] for fate, found in _IMAGES.items()}
-    arrays = {fate: f"array({', '.join(str(int(each)) for each in found)})" for fate, found in images.items() if found}
-    found = rows.select("*", exploded(jvm, _chosen(FATE, arrays)).alias(_IMAGE))  # no row of one without images
+    images = {f"{_IMAGE}{n}": each for n, each in enumerate(_IMAGES[1:] if beside.is_for_feed else _IMAGES)}
+    marked = rows.selectExpr("*", *(f"{_chosen(FATE, each)} as {name}" for name, each in images.items()))
+    found = marked.unpivot("*", [*images], _IMAGE_NAME, _IMAGE).where(f"{_IMAGE} is not null")
     old = {name.lower(): column for name, column in beside.before.items()}
     of_table = f"{_IMAGE} = {int(_Image.DATA)}"
     made: list[str | tuple[str]] = [_either(name, old.get(name.lower())) for name in columns]
@@ -124,9 +123,10 @@ def with_changes(jvm: Jvm, rows: DataFrame, columns: Iterable[str], beside: Besi
     return select(jvm, found, made)
 
 
-def _chosen(of: str, values: Mapping[Any, str]) -> str:
-    """SQL for what belongs to a number: SQL by the numbers; NULL where there is none."""
-    return f"case {of} {' '.join(f'when {int(number)} then {value}' for number, value in values.items())} end"
+def _chosen(of: str, values: Mapping[Any, str | int]) -> str:
+    """SQL for the value of what a column is; NULL where there is none."""
+    texts = ((int(each), f"'{value}'" if isinstance(value, str) else int(value)) for each, value in values.items())
+    return f"case {of} {' '.join(f'when {each} then {value}' for each, value in texts)} end"
 
 
 def _either(name: str, old: str | None) -> str | tuple[str]:

@@ -10,11 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from bayou.spark.jvm.nodes import column
-
 if TYPE_CHECKING:
-    from pyspark.sql import Column
-
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 _CATALYST = "org.apache.spark.sql.catalyst"
@@ -35,16 +31,6 @@ def own_expression(jvm: Jvm, text: str) -> JavaObject:
     if jvm.spark_version >= _SPARKS_OWN_COME_FIRST:
         return parsed
     return _with_functions(jvm, jvm.module(f"{_CATALYST}.analysis.FunctionRegistry").builtin(), parsed)
-
-
-def exploded(jvm: Jvm, array: str) -> Column:
-    """The elements of an array as a column, a row for each; no row where the array is NULL.
-
-    Args:
-        jvm: the bridge.
-        array: the array, as `own_expression` takes it.
-    """
-    return column(jvm, jvm.static(f"{_CATALYST}.expressions.Explode")(own_expression(jvm, array)))
 
 
 def _with_functions(jvm: Jvm, registry: JavaObject, found: JavaObject) -> JavaObject:
