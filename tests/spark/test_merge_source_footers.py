@@ -115,13 +115,6 @@ def in_parts(spark, path):
     return spark.read.schema("v long, id long").parquet(path)
 
 
-def dates(spark, path):
-    """Spark reads their days as numbers where it is told to."""
-    days = pa.array([10_000 + n for n in range(MANY)], pa.int32()).cast(pa.date32())
-    pq.write_table(pa.table({"id": days, "v": of_ids()}), f"{path}.parquet")
-    return spark.read.schema("id int, v long").parquet(f"{path}.parquet")
-
-
 def of_ids():
     return pa.array(range(10_000, 10_000 + MANY), pa.int64())
 
@@ -152,7 +145,6 @@ COUNTED = {
     "the same files twice": lambda spark, path: written(spark, path).union(spark.read.parquet(path).selectExpr("-id", "v", "part")),
     "no statistics": lambda spark, path: by_arrow(spark, path, {"id": of_ids(), "v": of_ids()}, write_statistics=False),
     "numbers without a sign": lambda spark, path: by_arrow(spark, path, {"id": of_ids().cast(pa.uint32()), "v": of_ids()}),
-    "dates": dates,
     "an option that may be about the store": lambda spark, path: with_option(spark, path, "hadoop.security.key.provider.path", "x"),
     "what decrypts files": lambda spark, path: with_option(spark, path, "parquet.crypto.factory.class", DECRYPTS),
     "a column in capitals": lambda spark, path: by_arrow(spark, path, {"ID": of_ids(), "v": of_ids()}),
@@ -226,6 +218,15 @@ def test_numbers_that_are_cut_off_are_not_told_by_footers(spark, tmp_path, table
     assert source.distinct().collect() == [(44,)]
     bayou.DeltaTable.forPath(spark, table_path).alias("t").merge(source.alias("s"), "t.id = s.id").whenMatchedDelete().execute()
     assert (rows(bayou.DeltaTable.forPath(spark, table_path)), len(counted)) == ([(100,)], 1)
+
+
+def test_dates_that_are_read_as_numbers_are_not_told_by_footers(spark, tmp_path, table_path, counted):
+    spark.sql("select 10001 id").write.format("delta").save(table_path)
+    path = str(tmp_path / "source.parquet")
+    pq.write_table(pa.table({"id": pa.array(range(10_000, 10_000 + MANY), pa.int32()).cast(pa.date32())}), path)
+    source, table = spark.read.schema("id int").parquet(path), bayou.DeltaTable.forPath(spark, table_path)
+    table.alias("t").merge(source.alias("s"), "t.id = s.id").whenMatchedDelete().execute()
+    assert (rows(table), len(counted)) == ([], 1)
 
 
 def test_bytes_are_told_by_footers_that_call_them_so(spark, tmp_path, table_path, counted):

@@ -69,7 +69,7 @@ def write_into(
         UnsupportedFeatureError: Spark would encrypt the files.
     """
     by, options, hadoop = placement.split_by, _writer_options(request, target), request.storage_options
-    _refuse_encryption(frame, target, {**options, **hadoop})
+    _refuse_encryption(frame, target, options)
     frame, partitions = _gathered(jvm, frame, request, target), target.physical_partitions
     if request.stream is not None:
         frame = request.stream.batch.to_run(frame)

@@ -107,7 +107,7 @@ def settled(jvm: Jvm, frame: DataFrame) -> SettledRows | None:
     """
     query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
     session = java_session(frame.sparkSession)
-    plan, found, files, names = query.optimizedPlan(), set(), [], set()
+    plan, found, files, nodes = query.optimizedPlan(), set(), [], []
     pending = [plan]
     while pending:
         node = pending.pop()
@@ -117,14 +117,20 @@ def settled(jvm: Jvm, frame: DataFrame) -> SettledRows | None:
         found.add(made_of)
         if made_of is _MadeOf.FILES:
             files.append(ListedFiles(jvm, session, node.relation()))
-            columns = ids_of_output(jvm, node.output())
-        names.add(node.getClass().getSimpleName())
+        nodes.append(node)
         pending += [*jvm.list_of(node.children()), *jvm.list_of(node.subqueries())]
     if _MadeOf.DELTA not in found and not tells_time(jvm, query.analyzed()):
-        is_whole = len(files) == 1 and names <= _WHOLE_NODES and _is_plain_parquet(files[0].relation)
-        return SettledRows(frame, files, WholeFiles(files[0], columns) if is_whole else None)
+        return SettledRows(frame, files, _whole(jvm, nodes, files))
     plan = under_ids_of(jvm, query.analyzed().output(), plan)
     return SettledRows(DataFrame(dataset(jvm, session, plan), frame.sparkSession), files)
+
+
+def _whole(jvm: Jvm, nodes: Sequence[JavaObject], files: Sequence[ListedFiles]) -> WholeFiles | None:
+    """The Parquet files of which a plan has all rows, by its nodes from the top down; None where it does not."""
+    if len(files) != 1 or not _is_plain_parquet(files[0].relation):
+        return None
+    is_whole = all(each.getClass().getSimpleName() in _WHOLE_NODES for each in nodes)
+    return WholeFiles(files[0], ids_of_output(jvm, nodes[-1].output())) if is_whole else None
 
 
 class _MadeOf(Enum):
