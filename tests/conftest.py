@@ -54,7 +54,8 @@ def plain_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSessi
     """A stock local session: no JAR, no setting of Delta Lake. Never stopped before the end of the run."""
     from bayou.testing.session import local_session
 
-    session = local_session({"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))})
+    warehouse = str(tmp_path_factory.mktemp("warehouse"))
+    session = local_session({"spark.sql.warehouse.dir": warehouse, "spark.sql.planChangeValidation": "true"})
     yield session
     session.stop()
 
