@@ -43,9 +43,9 @@ def fickle(tmp_path):
     return F.udf(is_new, "boolean")
 
 
-def refused(path, change):
+def refused(path, change, told="saw different rows"):
     before = files(path)
-    with pytest.raises(InvalidCommitError, match="saw different rows") as caught:
+    with pytest.raises(InvalidCommitError, match=told) as caught:
         change()
     assert caught.value.getErrorClass() == "DELTA_NUM_RECORDS_MISMATCH"
     assert caught.value.getSqlState() == "XXKDS"
@@ -54,17 +54,19 @@ def refused(path, change):
     return caught.value
 
 
-def names_the_statistics(error):
+def names_the_statistics(error, rows=12):
     """Whether an error says which file's statistics are wrong, and not that functions are to be looked for."""
-    return "say 12 rows, and the file has 10" in str(error) and error.file.endswith(".parquet") and "functions" not in str(error)
+    told = str(error)
+    return f"say {rows} rows, and the file has 10" in told and error.file.endswith(".parquet") and "functions" not in told
 
 
-def says_twelve_rows(path):
+def says_rows(path, rows):
+    """Has the log say of a table's first files that each has so many rows."""
     commit = Path(path, "_delta_log", f"{0:020d}.json")
     actions = [json.loads(line) for line in commit.read_text(encoding="utf-8").splitlines()]
     for each in actions:
         if "add" in each:
-            each["add"]["stats"] = json.dumps({**json.loads(each["add"]["stats"]), "numRecords": 12})
+            each["add"]["stats"] = json.dumps({**json.loads(each["add"]["stats"]), "numRecords": rows})
     commit.write_text("".join(json.dumps(each) + "\n" for each in actions), encoding="utf-8")
     commit.with_name(f".{commit.name}.crc").unlink(missing_ok=True)
     commit.with_suffix(".crc").unlink(missing_ok=True)
@@ -83,7 +85,7 @@ def test_a_delete_that_keeps_other_rows_than_it_counted_is_refused(spark, table_
 @pytest.mark.parametrize("operation", ["delete", "update", "update all", "merge"])
 def test_a_file_that_has_not_the_rows_that_the_log_says_is_not_written_again(spark, table_path, operation):
     table = make(spark, table_path, **FILES)
-    says_twelve_rows(table_path)
+    says_rows(table_path, 12)
     source = spark.sql("select 3L id, 0L v union all select 30L, 0L").alias("s")
     changes = {
         "delete": lambda: table.delete("id = 3"),
@@ -92,6 +94,20 @@ def test_a_file_that_has_not_the_rows_that_the_log_says_is_not_written_again(spa
         "merge": lambda: table.merge(source, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute(),
     }
     assert names_the_statistics(refused(table_path, changes[operation]))
+
+
+@pytest.mark.parametrize("operation", ["delete", "merge", "overwrite"])
+def test_a_file_that_has_more_rows_than_the_log_says_does_not_go_with_so_many(spark, table_path, way, operation):
+    table = make(spark, table_path, **way)
+    says_rows(table_path, 3)
+    source = spark.sql("select id from range(3)").alias("s")
+    changes = {
+        "delete": lambda: table.delete("id < 3"),
+        "merge": lambda: table.merge(source, "t.id = s.id").whenMatchedDelete().execute(),
+        "overwrite": lambda: bayou.write(spark.sql("select 1L id, 0L v"), table_path, mode="overwrite", replaceWhere="id < 3"),
+    }
+    told = "saw different rows" if operation == "merge" and way == FILES else "As many rows of a file are to be deleted"
+    assert names_the_statistics(refused(table_path, changes[operation], told), rows=3)
 
 
 @pytest.mark.parametrize("feed", [{}, FEED], ids=["no feed", "feed"])
@@ -110,7 +126,7 @@ def test_an_overwrite_of_a_part_that_keeps_other_rows_than_it_counted_is_refused
 @pytest.mark.parametrize("feed", [{}, FEED], ids=["no feed", "feed"])
 def test_an_overwrite_of_a_part_does_not_lose_rows_that_it_has_counted(spark, table_path, feed):
     make(spark, table_path, **FILES, **feed)
-    says_twelve_rows(table_path)
+    says_rows(table_path, 12)
     replacing = {"mode": "overwrite", "replaceWhere": "id = 3"}
     assert names_the_statistics(refused(table_path, lambda: bayou.write(spark.sql("select 3L id, 0L v"), table_path, **replacing)))
 

@@ -10,11 +10,12 @@ from bayou.plan.row_changes import FileTotals, RowChangeCounts, Way
 from bayou.spark.committing import taking_back
 from bayou.spark.dml.commit import Outcome, Stopwatch, commit, commit_no_rows, run, write_request
 from bayou.spark.dml.gone_files import GoneFiles
+from bayou.spark.dml.live_rows import known_live
 from bayou.spark.dml.result import PlannedChange
 from bayou.spark.dml.rewrite import deleted_rows, kept_rows, tell_rows, write_rows
 from bayou.spark.dml.row_counts import check_written
 from bayou.spark.dml.touched_rows import find_touched
-from bayou.spark.dml.vectors import known_live, mark_rows
+from bayou.spark.dml.vectors import mark_rows
 from bayou.spark.new_files import NO_FILES
 from bayou.spark.write_jobs import delete_files
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bayou.spark.dml.live_rows import count_live, known_live
+from bayou.spark.dml.row_counts import check_emptied
 from bayou.spark.dml.touched_rows import count_touched
-from bayou.spark.dml.vectors import count_live, known_live
 
 if TYPE_CHECKING:
     from bayou.spark.dml.change import Change
@@ -36,9 +37,14 @@ class GoneFiles:
 
     @classmethod
     def of(cls, change: Change) -> GoneFiles:
-        """The files of a DELETE. Those that are not known to be meant wholly are looked through, by one job."""
+        """The files of a DELETE. Those that are not known to be meant wholly are looked through, by one job.
+
+        Raises:
+            InvalidCommitError: a file would go that has rows left.
+        """
         whole = change.files.whole
         touched = count_touched(change, change.files.in_part)
+        check_emptied(change, touched)
         positions = pa.array(sorted(touched), pa.int64())
         deleted = pa.array([touched[each] for each in positions.to_pylist()], pa.int64())
         stays = pc.fill_null(pc.not_equal(change.snapshot.live_rows(positions), deleted), True)

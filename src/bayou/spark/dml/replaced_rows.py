@@ -10,10 +10,11 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.spark.change_rows import FATE, BesideColumns, Fate
 from bayou.spark.dml.gone_files import GoneFiles
+from bayou.spark.dml.live_rows import known_live
 from bayou.spark.dml.rewrite import kept_rows
 from bayou.spark.dml.row_counts import other_rows
 from bayou.spark.dml.touched_rows import find_touched
-from bayou.spark.dml.vectors import known_live, mark_rows
+from bayou.spark.dml.vectors import mark_rows
 from bayou.spark.stored_rows import beside_stored_rows
 
 if TYPE_CHECKING:

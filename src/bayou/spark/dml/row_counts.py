@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from bayou.errors import InvalidCommitError
-from bayou.spark.dml.vectors import rows_in_footers
+from bayou.spark.dml.live_rows import rows_in_footers
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from collections.abc import Mapping
 
     from bayou.spark.dml.change import Change
 
@@ -37,6 +40,26 @@ def check_written(change: Change, *, written: int, expected: int, told: str, cou
         raise other_rows(change, f"{written} rows were written, and {expected} had to be: {told}", counted=counted)
 
 
+def check_emptied(change: Change, found: Mapping[int, int]) -> None:
+    """Refuses to take files out of the table for having no row left that have some.
+
+    It would be those of which as many rows go as the log says they have, and it says too few. Costs reading their footers.
+
+    Args:
+        change: the operation.
+        found: how many rows go, of those that are not deleted yet, by the files' positions.
+
+    Raises:
+        InvalidCommitError: one of the files has more rows.
+    """
+    positions = pa.array(list(found), pa.int64())
+    goes = pc.equal(change.snapshot.live_rows(positions), pa.array(list(found.values()), pa.int64()))
+    gone = positions.filter(goes)  # not those whose rows nobody has counted
+    if len(gone) and (wrong := _wrong_statistics(change, gone)):
+        why = "As many rows of a file are to be deleted as it has by the log's statistics, and it has others"
+        raise _error_of_statistics(change, why, wrong)
+
+
 def other_rows(change: Change, why: str, *, counted: pa.Array | None = None, operation: str | None = None) -> InvalidCommitError:
     """The error of an operation that wrote other rows than it had found.
 
@@ -48,7 +71,8 @@ def other_rows(change: Change, why: str, *, counted: pa.Array | None = None, ope
     """
     snapshot, operation = change.snapshot, operation or change.operation
     if counted is not None and (wrong := _wrong_statistics(change, counted)):
-        return _error_of_statistics(change, operation, why, wrong)
+        told = f"By the log's statistics the two passes of this {operation} saw different rows: {why}"
+        return _error_of_statistics(change, told, wrong)
     what, next_step = "The condition or a function in it", "look for functions that give something else for the same row."
     if operation == "MERGE":
         what = "The source, or a function"
@@ -72,12 +96,11 @@ def _wrong_statistics(change: Change, counted: pa.Array) -> list[tuple[str, int,
     return [(path, count, has) for path, count, has in rows if count is not None and count != has]
 
 
-def _error_of_statistics(change: Change, operation: str, why: str, wrong: list[tuple[str, int, int]]) -> InvalidCommitError:
+def _error_of_statistics(change: Change, told: str, wrong: list[tuple[str, int, int]]) -> InvalidCommitError:
     shown = "; ".join(f"those of {path} say {count} rows, and the file has {has}" for path, count, has in wrong[:_SAMPLE])
     more = f"; and {len(wrong) - _SAMPLE} more files" if len(wrong) > _SAMPLE else ""
     return InvalidCommitError(
-        f"By the log's statistics the two passes of this {operation} saw different rows: {why}. These statistics are wrong: "
-        f"{shown}{more}.",
+        f"{told}. These statistics are wrong: {shown}{more}.",
         table=change.snapshot.table_uri,
         version=change.snapshot.version,
         file=wrong[0][0],

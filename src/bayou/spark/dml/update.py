@@ -18,12 +18,13 @@ from bayou.spark.char_columns import declared_chars, with_chars
 from bayou.spark.committing import taking_back
 from bayou.spark.dml.assignments import NewValues, assignments_of
 from bayou.spark.dml.commit import Outcome, Stopwatch, commit, commit_no_rows, run, write_request
+from bayou.spark.dml.live_rows import count_live
 from bayou.spark.dml.result import PlannedChange
 from bayou.spark.dml.rewrite import tell_rows, write_rows
 from bayou.spark.dml.row_counts import check_written
 from bayou.spark.dml.subquery_reads import may_read_table
 from bayou.spark.dml.touched_rows import count_touched, find_touched
-from bayou.spark.dml.vectors import count_live, mark_rows
+from bayou.spark.dml.vectors import mark_rows
 from bayou.spark.jvm.columns import ChosenColumns, select
 from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
 from bayou.spark.jvm.parser import parsed

@@ -15,9 +15,9 @@ from bayou.log.reads import ReadSet
 from bayou.log.vector_files import VectorFiles
 from bayou.protocol.identity_rules import without_marks
 from bayou.protocol.roaring import Bitmap
-from bayou.spark.directories import uris
+from bayou.spark.dml.live_rows import uncounted_rows
+from bayou.spark.dml.row_counts import check_emptied
 from bayou.spark.dml.touched_rows import has_new
-from bayou.spark.footers import read_footers
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 from bayou.spark.progress import phase
 
@@ -34,8 +34,12 @@ def mark_rows(change: Change, touched: Mapping[int, Bitmap]) -> DeletedRows:
     Args:
         change: the operation.
         touched: the rows by the files' positions.
+
+    Raises:
+        InvalidCommitError: a file would go that has rows left. Nothing was written.
     """
     phase("marking rows")
+    check_emptied(change, {position: rows.cardinality for position, rows in touched.items()})
     positions = pa.array(sorted(touched), pa.int64())
     snapshot, store = change.snapshot, change.target.log.store
     files = snapshot.files().take(positions)
@@ -100,54 +104,3 @@ def _hold(change: Change, added: pa.Table, new_rows: Sequence[Bitmap | None]) ->
     later, places = found
     rows = later.rows(pa.array(list(places), pa.int64()), with_files=True, with_numbers=True)
     return has_new(later.meant(rows), places)
-
-
-def uncounted_rows(change: Change, positions: pa.Array) -> dict[str, int]:
-    """The rows of the files whose statistics do not say how many they have, from their footers."""
-    counts = change.snapshot.statistics({}).num_records.take(positions)
-    unknown = positions.filter(counts.is_null())
-    if not len(unknown):
-        return {}
-    return rows_in_footers(change, unknown, strict=True)
-
-
-def rows_in_footers(change: Change, positions: pa.Array, *, strict: bool = False) -> dict[str, int]:
-    """How many rows some files have, by their paths in the log, whatever their statistics say.
-
-    Args:
-        change: the operation.
-        positions: the files.
-        strict: whether a file that cannot be read is an error; else it is left out.
-
-    Raises:
-        OSError: it is one.
-    """
-    files = change.snapshot.files(["path", "size"]).take(positions)
-    paths = files["path"].combine_chunks()
-    places = list(zip(uris(paths, change.snapshot.table_uri).to_pylist(), files["size"].to_pylist(), strict=True))
-    found = {}
-    footers = read_footers(change.target.application.jvm, places, change.target.storage_options)
-    for path, footer in zip(paths.to_pylist(), footers, strict=True):
-        if not isinstance(footer, OSError):
-            found[path] = footer.num_rows
-        elif strict:
-            raise footer
-    return found
-
-
-def known_live(change: Change, positions: pa.Array) -> int | None:
-    """How many rows some files have that are not deleted; None where the log does not tell it of one of them."""
-    known = change.snapshot.live_rows(positions)
-    return None if known.null_count else pc.sum(known).as_py() or 0
-
-
-def count_live(change: Change, positions: pa.Array) -> int:
-    """How many rows some files have that are not deleted; files that the log does not tell it of are opened."""
-    known = change.snapshot.live_rows(positions)
-    unknown = positions.filter(known.is_null())
-    total: int = pc.sum(known).as_py() or 0
-    if not len(unknown):
-        return total
-    vectors = change.snapshot.files(["deletion_vector"])["deletion_vector"].take(unknown).to_pylist()
-    gone: int = sum(each["cardinality"] for each in vectors if each is not None)
-    return total + sum(uncounted_rows(change, unknown).values()) - gone

@@ -18,13 +18,15 @@ from bayou.log.vector_files import VectorFiles
 from bayou.plan.row_changes import FileTotals
 from bayou.protocol.roaring import Bitmap
 from bayou.spark.committing import commit_new_files
+from bayou.spark.dml.live_rows import uncounted_rows
 from bayou.spark.dml.merge.actions import KEPT, action_of, matched_action_of
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.counts import check_source
 from bayou.spark.dml.merge.find import Found, clauses_with, positions_of
 from bayou.spark.dml.result import RowChangeResult
+from bayou.spark.dml.row_counts import check_emptied
 from bayou.spark.dml.touched_rows import has_new, row_numbers
-from bayou.spark.dml.vectors import as_told, now, uncounted_rows
+from bayou.spark.dml.vectors import as_told, now
 from bayou.spark.jvm import nodes
 from bayou.spark.progress import phase
 
@@ -46,9 +48,13 @@ def marked(merge: Merge, found: Found) -> DeletedRows:
     Args:
         merge: the operation.
         found: the rows.
+
+    Raises:
+        InvalidCommitError: a file would go that has rows left. Nothing was written.
     """
     phase("marking rows")
     change, changed = merge.change, found.changed()
+    check_emptied(change, {position: rows.cardinality for position, rows in changed.items()})
     relied = found.kept if clauses_with(merge, Action.INSERT) else {}
     positions = positions_of({*changed, *relied})
     snapshot, store = change.snapshot, change.target.log.store

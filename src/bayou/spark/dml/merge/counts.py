@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidCommitError
+from bayou.spark.dml.live_rows import count_live
 from bayou.spark.dml.merge.actions import ACTION, is_one_of
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.find import clauses_with
 from bayou.spark.dml.merge.source import MATERIALIZE
 from bayou.spark.dml.row_counts import check_written, other_rows
-from bayou.spark.dml.vectors import count_live
 
 if TYPE_CHECKING:
     import pyarrow as pa
