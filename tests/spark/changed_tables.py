@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+TEN = "select id, id % 2 p, if(id % 5 = 0, null, id) v from range(0, 10, 1, 1)"
+"""Ten rows in one file, two of them without a value."""
 HUNDRED = "select id, id div 25 p, if(id % 10 = 0, null, id) v from range(0, 100, 1, 4)"
 """A hundred rows in four files, some of them without a value."""
 
@@ -20,6 +22,11 @@ def make(spark: SparkSession, path: str, query: str, partition_by: Sequence[str]
     """A table with the rows of a query."""
     bayou.write(spark.sql(query), path, partition_by=partition_by, **properties)
     return bayou.DeltaTable.forPath(spark, path)
+
+
+def rows(table: bayou.DeltaTable, *columns: str) -> list[tuple[Any, ...]]:
+    """The rows of a table, sorted; all columns where none are named."""
+    return sorted((tuple(row) for row in table.toDF().select(*columns or "*").collect()), key=repr)
 
 
 def ids(spark: SparkSession, path: str) -> list[Any]:
