@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings under which every change of rows has to come to the same; scripts; what streams read, and where they write."""
+"""What tests of several files ask for: ways to change rows, sessions, names, and what streams read and where they write."""
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,6 +29,14 @@ def joins(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", request.param)
     yield request.param
     spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+
+
+@pytest.fixture
+def name(spark: SparkSession) -> Iterator[str]:
+    """A name in the catalog that nobody has."""
+    found = f"t_{uuid.uuid4().hex[:8]}"
+    yield found
+    spark.sql(f"DROP TABLE IF EXISTS {found}")
 
 
 @pytest.fixture
