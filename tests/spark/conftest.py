@@ -10,6 +10,8 @@ import pytest
 from tests.spark.streams import Arrivals
 from tests.spark.ways import FILES, VECTORS
 
+import bayou
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -29,6 +31,12 @@ def joins(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", request.param)
     yield request.param
     spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+
+
+@pytest.fixture
+def session(spark: SparkSession) -> SparkSession:
+    """A session whose settings a test may change."""
+    return bayou.enable(spark.newSession())
 
 
 @pytest.fixture
