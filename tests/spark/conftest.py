@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of several files ask for: ways to change rows, sessions, names, and what streams read and where they write."""
+"""What tests of several files ask for: ways to change rows, sessions, names, a table, what streams read and where they write."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ import uuid
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.spark.altered_tables import INNER, append, create
 from tests.spark.streams import Arrivals
 from tests.spark.ways import FILES, VECTORS
 
 import bayou
+from bayou.protocol.schema import StructField
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+
+    from bayou import DeltaTable
 
 
 @pytest.fixture(params=[FILES, VECTORS], ids=["files", "vectors"])
@@ -45,6 +49,21 @@ def name(spark: SparkSession) -> Iterator[str]:
     found = f"t_{uuid.uuid4().hex[:8]}"
     yield found
     spark.sql(f"DROP TABLE IF EXISTS {found}")
+
+
+@pytest.fixture
+def table(spark: SparkSession, table_path: str) -> DeltaTable:
+    """Three rows of an id, a text and a struct, in one file."""
+    found = create(spark, table_path, StructField("id", "integer"), StructField("name", "string"), StructField("s", INNER))
+    append(spark.sql("select cast(id as int) id, concat('n', id) name, struct(cast(id as int) x, 'y' y) s from range(3)"), found)
+    return found
+
+
+@pytest.fixture
+def mapped(table: DeltaTable) -> DeltaTable:
+    """This table with column mapping."""
+    table.setProperties({"delta.columnMapping.mode": "name"})
+    return table
 
 
 @pytest.fixture
