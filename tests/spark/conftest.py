@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of several files ask for: ways to change rows, sessions, names, a table, what streams read and where they write."""
+"""What tests of several files ask for: ways to change and to write rows, sessions, names, tables, and what streams need."""
 
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.spark.altered_tables import INNER, append, create
 from tests.spark.streams import Arrivals
 from tests.spark.ways import FILES, VECTORS
+from tests.spark.writes import WRITERS
 
 import bayou
 from bayou.protocol.schema import StructField
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -35,6 +36,12 @@ def joins(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", request.param)
     yield request.param
     spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+
+
+@pytest.fixture(params=WRITERS)
+def write(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """Writes a DataFrame to a path in a mode."""
+    return WRITERS[request.param]
 
 
 @pytest.fixture
