@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a commit did to rows, as tests look at it: the change data feed, row ids, the actions of a commit, and files on disk."""
+"""What a commit did to rows, as tests look at it: the change data feed, row ids, actions and history, and files on disk."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from bayou.log.vectors import read_vectors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from bayou.log.history import HistoryEntry
 
 
 def feed(spark: SparkSession, path: str, *columns: str, start: int = 1, end: int | None = None) -> list[tuple[Any, ...]]:
@@ -39,9 +41,19 @@ def parquet_files(path: str) -> set[str]:
     return files(path, "*.parquet")
 
 
-def metrics(path: str) -> dict[str, str]:
+def data_files(path: str) -> set[str]:
+    """The same by their whole paths."""
+    return {str(Path(path, file)) for file in parquet_files(path)}
+
+
+def last(path: str) -> HistoryEntry:
     """What the history says of the latest commit."""
-    return dict(next(iter(bayou.open(path).history())).operation_metrics or {})
+    return next(iter(bayou.open(path).history()))
+
+
+def metrics(path: str) -> dict[str, str]:
+    """What it counted."""
+    return dict(last(path).operation_metrics or {})
 
 
 def without_statistics(path: str) -> None:

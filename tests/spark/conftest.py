@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings under which every change of rows has to come to the same; scripts; what streams read, and where they write."""
+"""What tests of several files ask for: ways to change and to write rows, sessions, names, tables, and what streams need."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import uuid
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.spark.altered_tables import INNER, append, create
 from tests.spark.streams import Arrivals
 from tests.spark.ways import FILES, VECTORS
+from tests.spark.writes import WRITERS
+
+import bayou
+from bayou.protocol.schema import StructField
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+
+    from bayou import DeltaTable
 
 
 @pytest.fixture(params=[FILES, VECTORS], ids=["files", "vectors"])
@@ -28,6 +36,41 @@ def joins(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", request.param)
     yield request.param
     spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
+
+
+@pytest.fixture(params=WRITERS)
+def write(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """Writes a DataFrame to a path in a mode."""
+    return WRITERS[request.param]
+
+
+@pytest.fixture
+def session(spark: SparkSession) -> SparkSession:
+    """A session whose settings a test may change."""
+    return bayou.enable(spark.newSession())
+
+
+@pytest.fixture
+def name(spark: SparkSession) -> Iterator[str]:
+    """A name in the catalog that nobody has."""
+    found = f"t_{uuid.uuid4().hex[:8]}"
+    yield found
+    spark.sql(f"DROP TABLE IF EXISTS {found}")
+
+
+@pytest.fixture
+def table(spark: SparkSession, table_path: str) -> DeltaTable:
+    """Three rows of an id, a text and a struct, in one file."""
+    found = create(spark, table_path, StructField("id", "integer"), StructField("name", "string"), StructField("s", INNER))
+    append(spark.sql("select cast(id as int) id, concat('n', id) name, struct(cast(id as int) x, 'y' y) s from range(3)"), found)
+    return found
+
+
+@pytest.fixture
+def mapped(table: DeltaTable) -> DeltaTable:
+    """This table with column mapping."""
+    table.setProperties({"delta.columnMapping.mode": "name"})
+    return table
 
 
 @pytest.fixture

@@ -6,9 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.spark.changed_tables import rows
 from tests.spark.changes import actions, feed, files, metrics, parquet_files, tracked
 from tests.spark.counting import jobs
-from tests.spark.test_merge import INSERTED, MATCHED, ORPHANED, SHAPES, TEN, make, rows, source
+from tests.spark.merges import INSERTED, MATCHED, ORPHANED, SHAPES, TEN, make, source
 from tests.spark.ways import FILES, VECTORS
 
 import bayou

@@ -6,7 +6,8 @@ from __future__ import annotations
 import pyspark
 import pytest
 from pyspark.sql import functions as F  # noqa: N812
-from tests.spark.test_merge import make, rows
+from tests.spark.changed_tables import rows
+from tests.spark.merges import make
 
 import bayou
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import pytest
 from pyspark.errors import AnalysisException
+from tests.spark.changed_tables import rows
 from tests.spark.changes import feed, files
-from tests.spark.test_merge import counts, make, rows, source
+from tests.spark.merges import counts, make, source
 from tests.spark.ways import FILES, VECTORS
 
 import bayou

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.spark.changed_tables import rows
 from tests.spark.counting import jobs
-from tests.spark.test_merge import VECTORS, counts, make, model, rows, source
+from tests.spark.merges import counts, make, model, source
+from tests.spark.ways import VECTORS
 
 import bayou
 from bayou.errors import ConcurrentModificationError
