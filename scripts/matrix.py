@@ -42,7 +42,11 @@ class Leg:
 SHARED_OUT = ("-n", os.environ.get("JOBS", "2"), "--dist", "worksteal")
 SMOKE = ("-m", "smoke", "tests/spark")
 # Of the short suite what goes each way into Spark once: for a version between two that are tested with more.
-WAYS_IN = ("enable", "ways_in", "writes", "names", "delete", "update", "merge", "alter_statements", "change_feed", "stream_source")
+WAYS_IN = (
+    *("enable", "ways_in", "names", "named_writes", "named_creations", "paths_in_statements", "descriptions", "alter_statements"),
+    *("writes", "write_requirements", "write_conflicts", "written_commits"),
+    *("delete", "delete_statements", "update", "merge", "merge_values", "change_feed", "stream_source"),
+)
 SHORTEST = ("-m", "smoke", *(f"tests/spark/test_{each}.py" for each in WAYS_IN))
 
 LEGS = {
