@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot import Snapshot
     from bayou.protocol.schema import StructField, StructType
-    from bayou.spark.dml.change import Target
+    from bayou.spark.dml.target import Target
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 _MOST: Final = 64

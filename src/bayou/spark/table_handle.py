@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
 from bayou.log.delta_log import DeltaLog
 from bayou.spark.alter_target import AlterTarget
 from bayou.spark.application import Application
-from bayou.spark.dml.change import Target
+from bayou.spark.dml.target import Target
 from bayou.spark.own_frames import OwnFrames
 from bayou.storage import qualify
 

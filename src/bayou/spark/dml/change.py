@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One DELETE or UPDATE on its way: the table, the resolved statement, its files, and its transaction."""
+"""One DELETE or UPDATE on its way: the resolved statement against one state of its table, its files, and its transaction."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import SchemaChangedError, UnsupportedFeatureError
+from bayou.errors import SchemaChangedError
 from bayou.log.reads import ReadSet
 from bayou.log.transaction import Transaction
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way, files_by_outcome
@@ -18,17 +17,16 @@ from bayou.protocol import properties
 from bayou.protocol.append_only import check_not_append_only
 from bayou.protocol.features import check_writable, writer_features
 from bayou.protocol.reserved_names import check_takes_rows
-from bayou.protocol.schema import parse_schema, schema_to_json
+from bayou.protocol.schema import parse_schema
 from bayou.spark.change_rows import FATE, Fate
-from bayou.spark.char_columns import declared_chars, padded
 from bayou.spark.dml.condition import row_condition
 from bayou.spark.dml.files import choose_files
+from bayou.spark.dml.scanned import scanned
+from bayou.spark.dml.target import refuse_file_metadata
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.expression_list import ExpressionList
-from bayou.spark.jvm.session import java_session, settings_of
-from bayou.spark.readable_types import check_types
+from bayou.spark.jvm.session import settings_of
 from bayou.spark.row_ids import RowIdColumns
-from bayou.spark.scan import EVERY_FILE, Scan, is_file_metadata
 from bayou.spark.scan import METADATA as FILE_METADATA
 from bayou.spark.session_transaction import session_transaction
 from bayou.spark.types import incompatible, readable_schema
@@ -37,22 +35,17 @@ from bayou.spark.write_settings import batch_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
 
-    from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import StructField, StructType
-    from bayou.spark.application import Application
+    from bayou.protocol.schema import StructField
     from bayou.spark.dml.condition import RowCondition
     from bayou.spark.dml.files import ChosenFiles
+    from bayou.spark.dml.scanned import ScannedRows
+    from bayou.spark.dml.target import Target
     from bayou.spark.jvm.bridge import JavaObject
     from bayou.spark.jvm.row_changes import Expressions
-    from bayou.spark.own_frames import OwnFrames
-
-FILE = "__bayou_file"
-"""The hidden column that holds a file's position in the snapshot."""
-METADATA = "__bayou_metadata"
-
 
 _PERSISTENT_VECTORS = {
     "DELETE": "spark.databricks.delta.delete.deletionVectors.persistent",
@@ -60,58 +53,6 @@ _PERSISTENT_VECTORS = {
     "MERGE": "spark.databricks.delta.merge.deletionVectors.persistent",
 }
 """The settings that say `false` where an operation shall write no vectors into a table that has them enabled."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The table that rows of are changed.
-
-    Attributes:
-        application: the Spark application.
-        spark: the session.
-        log: the table's log.
-        storage_options: options for the file system.
-        frames: the DataFrames that the user has of it from `DeltaTable.toDF`; None for none.
-    """
-
-    application: Application
-    spark: SparkSession
-    log: DeltaLog
-    storage_options: Mapping[str, str] = field(repr=False)
-    frames: OwnFrames | None = None
-
-    @classmethod
-    def of(
-        cls,
-        application: Application,
-        spark: SparkSession,
-        path: str,
-        storage_options: Mapping[str, str],
-        frames: OwnFrames | None = None,
-    ) -> Target:
-        """The table at a URI."""
-        return cls(application, spark, application.logs.get(path, storage_options), storage_options, frames)
-
-    def handed_out(self, snapshot: Snapshot, *given: Any) -> JavaObject | None:
-        """The columns of the user's DataFrames that are the table's; None where nothing can name one (see `OwnFrames.columns`).
-
-        Args:
-            snapshot: the table's state.
-            given: the conditions and values of a statement. A text names no column of a DataFrame.
-        """
-        if self.frames is None or not any(isinstance(each, Column) for each in given):
-            return None
-        return self.frames.columns(self.application.jvm, snapshot.schema)
-
-    def latest(self) -> Snapshot:
-        """Its latest state.
-
-        Raises:
-            UnsupportedFeatureError: it has a type that this Spark has not got.
-        """
-        snapshot = self.log.update()
-        check_types(self.application, snapshot)
-        return snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,46 +229,16 @@ class Change:
             with_ids: as for `rows`.
         """
         ids = self.row_ids if with_ids else None
-        constants = {} if ids is None else ids.constants(self.snapshot, positions)
-        hidden = {**({} if marks is None else {FILE: marks.cast(pa.int32())}), **constants}
-        others = () if ids is None else ids.fields
-        with_numbers = with_numbers or ids is not None
-        scan = Scan(
-            self.target.application,
-            java_session(self.target.spark),
+        return scanned(
+            self.target,
             self.snapshot,
-            [*fields, *others],
-            metadata=["row_index"] if with_numbers else None,
-            positions=positions.cast(pa.int64()),
-            hidden=hidden,
-            options={**self.target.storage_options, **EVERY_FILE},
-        ).planned()
-        beside = [*(field.name for field in others), *hidden, *([METADATA] if with_numbers else [])]
-        names = scan.columns[: len(fields)]
-        declared = declared_chars(zip(fields, names, strict=True))
-        plan = padded(self.target.application.jvm, self.target.spark, scan.plan, declared, self.settings)
-        return ScannedRows(plan, names, beside, ids)
-
-
-@dataclass(frozen=True, slots=True)
-class ScannedRows:
-    """The rows of some files as a plan.
-
-    Attributes:
-        plan: the logical plan.
-        names: the names in it of the columns that were asked for.
-        others: its further columns.
-        ids: the columns of row ids among these; None where there are none.
-    """
-
-    plan: JavaObject
-    names: Sequence[str]
-    others: Sequence[str]
-    ids: RowIdColumns | None
-
-    def known(self, rows: DataFrame) -> DataFrame:
-        """Rows of the plan with their ids, where they are to have them (see `RowIdColumns.columns`)."""
-        return rows if self.ids is None else self.ids.known(rows, METADATA)
+            fields,
+            positions,
+            marks=marks,
+            settings=self.settings,
+            with_numbers=with_numbers,
+            ids=ids,
+        )
 
 
 def change_of(
@@ -366,33 +277,6 @@ def change_of(
     settings = settings_of(target.spark)
     files = choose_files(application, target.spark, snapshot, condition)
     return Change(target, operation, snapshot, expressions, condition, files, settings, txn)
-
-
-def table_columns(snapshot: Snapshot) -> str:
-    """JSON of the columns that statements are resolved against."""
-    return schema_to_json(readable_schema(snapshot.schema))
-
-
-def refuse_file_metadata(given: StructType, snapshot: Snapshot) -> None:
-    """Refuses a statement that names what Spark says of a row's file.
-
-    Args:
-        given: the columns that it was resolved against.
-        snapshot: the table's state.
-
-    Raises:
-        UnsupportedFeatureError: there is a column `_metadata` among them that is no column of the table.
-    """
-    if any(map(is_file_metadata, given.fields)):
-        raise UnsupportedFeatureError(
-            "Can't resolve column _metadata: rows are changed by what is in them, and not by their ids or their files.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            error_class="DELTA_CANNOT_RESOLVE_COLUMN",
-            sql_state="42703",
-            features=["_metadata in conditions and values"],
-            next_step="read the rows first, and name them by their columns.",
-        )
 
 
 def _check_columns(expressions: Expressions, snapshot: Snapshot) -> None:

@@ -15,8 +15,8 @@ from pyspark.errors import AnalysisException
 
 from bayou.errors import DeltaError, redact_text
 from bayou.protocol.sql_text import column_sql
-from bayou.spark.dml.change import Target
 from bayou.spark.dml.result import COUNTS
+from bayou.spark.dml.target import Target
 from bayou.spark.jvm import commands, nodes
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.callbacks import BiFunction, error_class_of

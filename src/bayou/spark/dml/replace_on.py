@@ -14,8 +14,9 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import InvalidOptionError
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.char_columns import as_chars_of, declared_as_chars
-from bayou.spark.dml.change import Target, change_of, table_columns
+from bayou.spark.dml.change import change_of
 from bayou.spark.dml.replaced_rows import ReplacedRows
+from bayou.spark.dml.target import Target, table_columns
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.callbacks import error_class_of
 from bayou.spark.jvm.relation import alias_of

@@ -9,9 +9,10 @@ from pyspark.errors import ParseException
 
 from bayou.errors import InvalidOptionError
 from bayou.protocol.constraints import Constraint, ConstraintKind
-from bayou.spark.dml.change import Target, change_of, table_columns
+from bayou.spark.dml.change import change_of
 from bayou.spark.dml.condition import check_condition
 from bayou.spark.dml.replaced_rows import ReplacedRows
+from bayou.spark.dml.target import Target, table_columns
 from bayou.spark.jvm import nodes, row_changes
 from bayou.spark.jvm.callbacks import reason_of
 from bayou.spark.row_checks import REPLACE_WHERE, RowRule

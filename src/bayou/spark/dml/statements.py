@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Column
 
 from bayou.errors import redact_uri
-from bayou.spark.dml.change import Target, change_of, table_columns
+from bayou.spark.dml.change import change_of
 from bayou.spark.dml.changed_table import ChangedTable
 from bayou.spark.dml.condition import check_condition, refuse_subqueries
 from bayou.spark.dml.defaults import default_of
 from bayou.spark.dml.delete import plan_delete
 from bayou.spark.dml.parsed import command_of_parsed
+from bayou.spark.dml.target import Target, table_columns
 from bayou.spark.dml.update import plan_update
 from bayou.spark.dml.values_in_sql import values_in_sql
 from bayou.spark.jvm import commands, nodes, row_changes

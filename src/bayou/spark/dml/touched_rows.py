@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.plan.row_changes import FileTotals
 from bayou.protocol.roaring import Bitmap
-from bayou.spark.dml.change import FILE, METADATA
+from bayou.spark.dml.scanned import FILE, METADATA
 from bayou.spark.progress import phase
 
 if TYPE_CHECKING:

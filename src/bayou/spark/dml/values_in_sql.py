@@ -22,7 +22,7 @@ from bayou.spark.jvm.expression_list import ExpressionList
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
     from bayou.protocol.schema import DataType, StructField
-    from bayou.spark.dml.change import Target
+    from bayou.spark.dml.target import Target
     from bayou.spark.jvm.bridge import JavaObject
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.spark.dml.change import FILE
 from bayou.spark.dml.merge.clauses import Kind
 from bayou.spark.dml.merge.source import IN_SOURCE
+from bayou.spark.dml.scanned import FILE
 from bayou.spark.jvm import nodes
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column
 
-    from bayou.spark.dml.merge.resolution import ResolvedClause
+    from bayou.spark.dml.merge.resolved import ResolvedClause
     from bayou.spark.dml.merge.target import Merge
 
 ACTION = "__bayou_action"

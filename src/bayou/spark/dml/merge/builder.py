@@ -9,10 +9,10 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 
-from bayou.spark.dml.change import Target
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind
 from bayou.spark.dml.merge.execute import MergeRequest, planned
 from bayou.spark.dml.result import PlannedChange, RowChangeResult
+from bayou.spark.dml.target import Target
 from bayou.spark.errors import raised_as_pyspark
 
 

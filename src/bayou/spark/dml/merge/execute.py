@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from bayou.log.deleted_rows import DeletedRows
     from bayou.log.snapshot import Snapshot
-    from bayou.spark.dml.change import Target
+    from bayou.spark.dml.target import Target
     from bayou.spark.jvm.bridge import JavaObject
 
 _LOST_BLOCK: Final = ("CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Checkpoint block")

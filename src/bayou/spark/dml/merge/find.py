@@ -18,10 +18,10 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import MultipleMatchesError
 from bayou.protocol.roaring import Bitmap
-from bayou.spark.dml.change import FILE, METADATA
 from bayou.spark.dml.merge.actions import ACTION, KEPT, NONE, action_of, matched_action_of
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.source import IN_SOURCE
+from bayou.spark.dml.scanned import FILE, METADATA
 from bayou.spark.dml.touched_rows import by_groups, in_few_tasks
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot import Snapshot
     from bayou.spark.application import Application
-    from bayou.spark.dml.merge.resolution import Resolution
+    from bayou.spark.dml.merge.resolved import Resolution
     from bayou.spark.jvm.bridge import JavaObject
 
 _RANK: Final = "__bayou_rank"

@@ -3,24 +3,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column
 
-from bayou.errors import InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
+from bayou.errors import SchemaMismatchError
 from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.generated_columns import generation_expression
 from bayou.protocol.identity_columns import is_identity
-from bayou.protocol.identity_rules import refuse_explicit_values
 from bayou.protocol.schema import StructType, parse_schema, schema_to_json
 from bayou.spark.column_references import refuse_widened
-from bayou.spark.dml.assignments import assignments_of, typed_assignments
+from bayou.spark.dml.assignments import assignments_of
 from bayou.spark.dml.defaults import default_of
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.evolution import Path, evolved_schema, lacks_fields
+from bayou.spark.dml.merge.refusals import checked_condition, inserted_values, unresolved, unsupported
+from bayou.spark.dml.merge.resolved import Resolution, ResolvedClause
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes, row_changes
 from bayou.spark.jvm.callbacks import error_class_of
@@ -30,7 +30,7 @@ from bayou.spark.types import as_nullable, readable_schema
 from bayou.spark.write_target import merge_widening
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
 
@@ -45,78 +45,6 @@ if TYPE_CHECKING:
 
 
 _NO_EXPRESSIONS: Final = "Aggregate, window and generator functions"
-
-
-@dataclass(frozen=True, slots=True)
-class ResolvedClause:
-    """A clause whose names are columns.
-
-    Attributes:
-        number: its place among all clauses of the MERGE.
-        kind: which rows it is about.
-        action: what it does with them.
-        condition: for which of them; None for all.
-        assignments: what it sets.
-        apart: the source's structs of which `*` sets the fields one by one, by the path of the table's, in lower case.
-    """
-
-    number: int
-    kind: Kind
-    action: Action
-    condition: JavaObject | None
-    assignments: tuple[Assignment, ...]
-    apart: Mapping[Path, JavaObject]
-
-    @property
-    def assigned(self) -> frozenset[str]:
-        """The top-level columns that it sets, in lower case."""
-        return frozenset(each.path[0].lower() for each in self.assignments)
-
-
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """A MERGE whose names are columns.
-
-    Attributes:
-        sides: what they were resolved against.
-        condition: when a row of the table and one of the source match.
-        clauses: the clauses, in order.
-        schema: the table's schema afterwards.
-        evolves: whether the schema may change.
-        is_optimised: whether Spark's optimizer has seen the expressions already.
-    """
-
-    sides: catalyst.Sides
-    condition: JavaObject
-    clauses: tuple[ResolvedClause, ...]
-    schema: StructType
-    evolves: bool
-    is_optimised: bool
-
-    def of_kind(self, kind: Kind) -> tuple[ResolvedClause, ...]:
-        """The clauses about some rows, in order."""
-        return tuple(each for each in self.clauses if each.kind is kind)
-
-    @property
-    def is_insert_only(self) -> bool:
-        """Whether rows that are there stay as they are."""
-        return all(each.kind is Kind.NOT_MATCHED for each in self.clauses)
-
-    @property
-    def deletes_all_matches(self) -> bool:
-        """Whether it is the one case in which it does not matter how many rows of the source match one of the table."""
-        matched = self.of_kind(Kind.MATCHED)
-        return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None
-
-    @property
-    def conditions(self) -> list[JavaObject]:
-        """When rows match, and every clause's condition."""
-        return [self.condition, *(each.condition for each in self.clauses if each.condition is not None)]
-
-    @property
-    def values(self) -> list[ExpressionList]:
-        """The values that each clause sets."""
-        return [each.assignments[0].values for each in self.clauses if each.assignments]
 
 
 class Resolver:
@@ -175,13 +103,13 @@ class Resolver:
         apart: list[list[Path]] = [[] for _ in clauses]
         pairs = [self._pairs(clause, schema, paths) for clause, paths in zip(clauses, apart, strict=True)]
         found = self._all(sides, condition, clauses, pairs, apart)
-        search = self._checked_condition(found.condition, "search")
+        search = checked_condition(self._bridge, self._snapshot, found.condition, "search")
         self._check_sides(sides, condition, search)
         made = []
         for number, clause in enumerate(clauses):
             when = found.conditions[number]
             if when is not None:
-                when = self._checked_condition(when, clause.action.value.upper())
+                when = checked_condition(self._bridge, self._snapshot, when, clause.action.value.upper())
             set_by_it = self._assignments(clause, found.pairs[number])
             made.append(ResolvedClause(number, clause.kind, clause.action, when, set_by_it, found.apart[number]))
         return Resolution(sides, search, tuple(made), schema, self._evolves, self._node is not None)
@@ -241,7 +169,7 @@ class Resolver:
         if given is None:
             if self._evolves or above or generation_expression(field) or is_identity(field) or CURRENT_DEFAULT in field.metadata:
                 return []
-            raise self._unresolved(f"Cannot resolve {field.name} in {clause.action.value.upper()} clause", source.names)
+            raise unresolved(self._snapshot, f"Cannot resolve {field.name} in {clause.action.value.upper()} clause", source.names)
         if clause.action is Action.UPDATE and self._evolves and lacks_fields(given, field):
             assert isinstance(field.type, StructType)  # noqa: S101  (what lacks fields is a struct)
             assert isinstance(given.type, StructType)  # noqa: S101
@@ -318,13 +246,13 @@ class Resolver:
             return catalyst.resolved(self._bridge, self._spark, plan, values)
         except catalyst.NotAnExpressionError:
             self._refuse_functions_in_sql(plan, values)
-            raise self._unsupported(_NO_EXPRESSIONS, "DELTA_AGGREGATION_NOT_SUPPORTED", "42903") from None
+            raise unsupported(self._snapshot, _NO_EXPRESSIONS, "DELTA_AGGREGATION_NOT_SUPPORTED", "42903") from None
         except AnalysisException as error:
             name = error_class_of(error)
             if name.startswith(("MISSING_GROUP_BY", "MISSING_AGGREGATION")):  # columns beside an aggregate
-                raise self._unsupported(_NO_EXPRESSIONS, "DELTA_AGGREGATION_NOT_SUPPORTED", "42903") from error
+                raise unsupported(self._snapshot, _NO_EXPRESSIONS, "DELTA_AGGREGATION_NOT_SUPPORTED", "42903") from error
             if name.startswith("UNRESOLVED_COLUMN"):
-                raise self._unresolved(str(error).split("\n", 1)[0], tuple(plan.schema().fieldNames())) from error
+                raise unresolved(self._snapshot, str(error).split("\n", 1)[0], tuple(plan.schema().fieldNames())) from error
             raise
 
     def _refuse_functions_in_sql(self, plan: JavaObject, values: Sequence[Any]) -> None:
@@ -335,75 +263,10 @@ class Resolver:
             if error_class_of(error).startswith("UNSUPPORTED_SQL_UDF_USAGE"):
                 raise
 
-    def _checked_condition(self, found: JavaObject, name: str) -> JavaObject:
-        """A condition, if it is one; a plain NULL as a boolean."""
-        if nodes.has_subquery(found):
-            raise self._unsupported(f"Subqueries in the {name} condition ({found.sql()})", "DELTA_UNSUPPORTED_SUBQUERY", "0AKDC")
-        if not nodes.is_deterministic(found):
-            message = f"Non-deterministic functions in the {name} condition ({found.sql()})"
-            raise self._unsupported(message, "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED", "0AKDC")
-        if not nodes.is_boolean(found):
-            raise SchemaMismatchError(
-                f"The {name} condition {found.sql()} of the MERGE is of type {found.dataType().sql()} and not a boolean.",
-                table=self._snapshot.table_uri,
-                version=self._snapshot.version,
-                error_class="DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
-                sql_state="42K09",
-                problems=("not a boolean",),
-            )
-        return nodes.as_boolean(self._bridge, found)
-
     def _assignments(self, clause: Clause, pairs: row_changes.Pairs) -> tuple[Assignment, ...]:
-        if clause.action is not Action.INSERT:
-            return assignments_of(pairs, self._snapshot)
-        found = typed_assignments(pairs, self._snapshot)
-        uri, version = self._snapshot.table_uri, self._snapshot.version
-        for each in found:
-            if len(each.path) > 1:
-                raise UnsupportedFeatureError(
-                    f"Nested field is not supported in the INSERT clause of MERGE operation (field = `{'.'.join(each.path)}`).",
-                    table=uri,
-                    version=version,
-                    error_class="DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION",
-                    sql_state="0AKDC",
-                    features=["nested fields in INSERT"],
-                    next_step="give the whole struct.",
-                )
-        names = [each.path[0].lower() for each in found]
-        twice = sorted(name for name, times in Counter(names).items() if times > 1)
-        if twice:
-            raise InvalidSchemaError(
-                f"Duplicate column names in INSERT clause: {', '.join(twice)}.",
-                table=uri,
-                version=version,
-                error_class="DELTA_DUPLICATE_COLUMNS_ON_INSERT",
-                sql_state="42701",
-                next_step="give each column once.",
-            )
-        refuse_explicit_values(self._snapshot.schema, names, table=uri, version=version)
-        return found
-
-    def _unresolved(self, message: str, names: Sequence[str]) -> SchemaMismatchError:
-        return SchemaMismatchError(
-            f"{message} given columns {', '.join(names)}.",
-            table=self._snapshot.table_uri,
-            version=self._snapshot.version,
-            error_class="DELTA_MERGE_UNRESOLVED_EXPRESSION",
-            sql_state="42601",
-            next_step="name a column that is there, or use withSchemaEvolution where the source brings new ones.",
-            problems=(message,),
-        )
-
-    def _unsupported(self, what: str, error_class: str, sql_state: str) -> UnsupportedFeatureError:
-        return UnsupportedFeatureError(
-            f"{what} are not supported in the MERGE operation.",
-            table=self._snapshot.table_uri,
-            version=self._snapshot.version,
-            error_class=error_class,
-            sql_state=sql_state,
-            features=[what],
-            next_step="compute it in the source first.",
-        )
+        if clause.action is Action.INSERT:
+            return inserted_values(self._snapshot, pairs)
+        return assignments_of(pairs, self._snapshot)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,11 @@ from pyspark.errors import AnalysisException
 from bayou.errors import DeltaError, UnsupportedFeatureError, redact_uri
 from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.schema import ArrayType, MapType, StructType, parse_schema
-from bayou.spark.dml.change import Target, refuse_file_metadata
 from bayou.spark.dml.changed_table import ChangedTable
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind
 from bayou.spark.dml.merge.execute import MergeRequest, planned
 from bayou.spark.dml.parsed import command_of_parsed, is_unresolved
+from bayou.spark.dml.target import Target, refuse_file_metadata
 from bayou.spark.jvm import commands, row_changes
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.callbacks import BiFunction

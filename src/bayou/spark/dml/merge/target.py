@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot import Snapshot
     from bayou.protocol.schema import StructField
-    from bayou.spark.dml.change import Target
-    from bayou.spark.dml.merge.resolution import Resolution
+    from bayou.spark.dml.merge.resolved import Resolution
     from bayou.spark.dml.merge.source import Source
+    from bayou.spark.dml.target import Target
     from bayou.spark.jvm.bridge import JavaObject
 
 

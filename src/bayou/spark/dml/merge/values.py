@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.protocol.schema import StructField, StructType
-    from bayou.spark.dml.merge.resolution import ResolvedClause
+    from bayou.spark.dml.merge.resolved import ResolvedClause
     from bayou.spark.dml.merge.target import Merge
     from bayou.spark.jvm.bridge import Jvm
 

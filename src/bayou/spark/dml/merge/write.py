@@ -24,7 +24,6 @@ from bayou.protocol.generated_columns import generation_expression
 from bayou.protocol.identity_columns import identity_columns
 from bayou.protocol.schema import StructType, parse_schema
 from bayou.spark.committing import taking_back
-from bayou.spark.dml.change import FILE, METADATA
 from bayou.spark.dml.commit import write_request
 from bayou.spark.dml.merge.actions import ACTION, action_of, inserted_action_of, is_one_of, matched_action_of
 from bayou.spark.dml.merge.beside import RowsBeside
@@ -32,6 +31,7 @@ from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.counts import OF_SOURCE, OF_TABLE, observed
 from bayou.spark.dml.merge.find import clauses_with, positions_of
 from bayou.spark.dml.merge.values import WrittenColumns
+from bayou.spark.dml.scanned import FILE, METADATA
 from bayou.spark.dml.touched_rows import FILE_OPENING
 from bayou.spark.jvm import nodes
 from bayou.spark.jvm.expression_list import ExpressionList
