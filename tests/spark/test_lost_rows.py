@@ -18,6 +18,7 @@ from bayou.errors import InvalidCommitError
 from bayou.spark.dml.merge import commit, execute
 from bayou.spark.jvm import listed_files
 from bayou.spark.jvm.listed_files import ListedFiles
+from bayou.spark.new_files import write_new_files
 
 TEN = "select id, id v from range(0, 10, 1, 1)"
 FEED = {"delta.enableChangeDataFeed": "true"}
@@ -398,3 +399,27 @@ def test_a_source_that_is_written_again_while_others_rows_are_looked_at_is_read_
     assert (merged.version, merged.num_updated_rows, merged.num_inserted_rows) == (2, 0 if inserts else 3, 10)
     ids = sorted({*range(20)} - {9}) if inserts else sorted([*range(20), 7, 25])
     assert sorted(row.id for row in table.toDF().collect()) == ids
+
+
+@pytest.mark.parametrize(
+    "by", [{"replaceUsing": "id"}, {"replaceOn": "t.id = s.id", "targetAlias": "t"}], ids=["replaceUsing", "replaceOn"]
+)
+def test_an_overwrite_by_match_whose_rows_are_written_again_meanwhile_is_refused(spark, tmp_path, table_path, way, monkeypatch, by):
+    make(spark, table_path, **way)
+    for name, query in (("new", "select id, -1L v from range(0, 5, 1, 1)"), ("again", "select id, -2L v from range(5, 10, 1, 1)")):
+        spark.sql(query).write.parquet(str(tmp_path / name))
+    file, other, before = latest(tmp_path / "new"), latest(tmp_path / "again"), files(table_path)
+
+    def late(*given, **named):
+        other.replace(file)
+        return write_new_files(*given, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("bayou.spark.writer.write_new_files", late)
+        with pytest.raises(InvalidCommitError, match=r"somebody changed meanwhile .* file:.*latest\.parquet") as caught:
+            bayou.write(spark.read.parquet(str(file)).alias("s"), table_path, mode="overwrite", **by)
+    assert caught.value.getErrorClass() == "DELTA_NUM_RECORDS_MISMATCH"
+    assert files(table_path) == before
+    bayou.write(spark.read.parquet(str(file)).alias("s"), table_path, mode="overwrite", **by)
+    expected = {i: -2 if i >= 5 else i for i in range(10)}
+    assert {row.id: row.v for row in spark.read.format("delta").load(table_path).collect()} == expected

@@ -19,6 +19,7 @@ from bayou.spark.dml.replaced_rows import ReplacedRows
 from bayou.spark.dml.target import Target, table_columns
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.callbacks import error_class_of
+from bayou.spark.jvm.listed_files import WatchedFiles
 from bayou.spark.jvm.relation import alias_of
 from bayou.spark.jvm.settled import settled
 
@@ -65,13 +66,16 @@ def rows_replaced_on(
         InvalidOptionError: a column of `replaceUsing` is not in both, or one of `replaceOn` in none.
     """
     spark, none = frame.sparkSession, pa.array([], pa.int64())
+    fixed = settled(application.jvm, frame)
+    watched = WatchedFiles(fixed.files) if fixed is not None and fixed.can_be_watched else None
     target = Target(application, spark, log, request.storage_options)
     _, every_row = row_changes.delete_statement(application.jvm, spark, table_columns(snapshot), (), None)
     change = change_of(target, "DELETE", every_row, snapshot)
     matching = partial(_matching, as_chars_of(application.jvm, frame, snapshot.schema), request, snapshot)
     if not len(change.files.candidates):
         matching(change.rows(none), "left_semi")  # what is wrong with the condition is an error all the same
-    return ReplacedRows.of(replace(change, files=replace(change.files, whole=none), matching=matching), None)
+    replaced = ReplacedRows.of(replace(change, files=replace(change.files, whole=none), matching=matching), None)
+    return replace(replaced, source=watched)
 
 
 def _matching(frame: DataFrame, request: WriteRequest, snapshot: Snapshot, rows: DataFrame, how: str) -> DataFrame:

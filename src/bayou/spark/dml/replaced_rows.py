@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
+from bayou.errors import InvalidCommitError
 from bayou.spark.change_rows import FATE, BesideColumns, Fate
 from bayou.spark.dml.gone_files import GoneFiles
 from bayou.spark.dml.live_rows import known_live
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from bayou.log.deleted_rows import DeletedRows
     from bayou.log.transaction import Transaction
     from bayou.spark.dml.change import Change
+    from bayou.spark.jvm.listed_files import WatchedFiles
     from bayou.spark.new_files import NewFiles
     from bayou.spark.row_checks import RowRule
 
@@ -48,6 +50,7 @@ class ReplacedRows:
         rows: these rows, as the table has them, and where it has a change data feed those that go, too; None where none stay.
         beside: what they have beside the table's columns.
         marked: the rows that deletion vectors delete; None where none do.
+        source: the files that the new rows are read from, where these tell which rows go, and are read again to be written.
     """
 
     change: Change
@@ -58,6 +61,7 @@ class ReplacedRows:
     rows: DataFrame | None = None
     beside: BesideColumns = field(default_factory=BesideColumns)
     marked: DeletedRows | None = None
+    source: WatchedFiles | None = None
 
     @classmethod
     def of(cls, change: Change, rule: RowRule | None, *, data_change: bool = True) -> ReplacedRows:
@@ -113,7 +117,7 @@ class ReplacedRows:
         return frame if self.rows is None else frame.observe(_OF_NEW, F.count(F.lit(1)).alias("count"))
 
     def check(self, added: NewFiles) -> None:
-        """Refuses files that have other rows of the table than those that stay.
+        """Refuses files that have other rows of the table than those that stay, or other new rows than those that others go for.
 
         Args:
             added: what was written.
@@ -121,6 +125,17 @@ class ReplacedRows:
         Raises:
             InvalidCommitError: a row would be lost, or one would stay that goes.
         """
+        what = None if self.source is None else self.source.changed()
+        if what is not None:
+            raise InvalidCommitError(
+                "The new rows may have been others when the rows were looked for that they replace: somebody changed meanwhile "
+                f"what they are read from, {what}.",
+                table=self.change.snapshot.table_uri,
+                version=self.change.snapshot.version,
+                error_class="DELTA_NUM_RECORDS_MISMATCH",
+                sql_state="XXKDS",
+                next_step="repeat the write, with rows of files or of a table that nobody writes again.",
+            )
         if self.rows is None:
             return
         # Spark leaves an observation out where it saw that there are no rows.
