@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow.compute as pc
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bayou.spark.dml.change import Change
+
+_AT_ONCE: Final = 1000
+"""So many footers are held at a time: each takes a kilobyte for each column."""
 
 
 def uncounted_rows(change: Change, positions: pa.Array) -> dict[str, int]:
@@ -40,12 +43,13 @@ def rows_in_footers(change: Change, positions: pa.Array, *, strict: bool = False
     paths = files["path"].combine_chunks()
     places = list(zip(uris(paths, change.snapshot.table_uri).to_pylist(), files["size"].to_pylist(), strict=True))
     found = {}
-    footers = read_footers(change.target.application.jvm, places, change.target.storage_options)
-    for path, footer in zip(paths.to_pylist(), footers, strict=True):
-        if not isinstance(footer, OSError):
-            found[path] = footer.num_rows
-        elif strict:
-            raise footer
+    for first in range(0, len(places), _AT_ONCE):
+        footers = read_footers(change.target.application.jvm, places[first : first + _AT_ONCE], change.target.storage_options)
+        for path, footer in zip(paths[first : first + _AT_ONCE].to_pylist(), footers, strict=True):
+            if not isinstance(footer, OSError):
+                found[path] = footer.num_rows
+            elif strict:
+                raise footer
     return found
 
 
