@@ -19,7 +19,6 @@ from bayou.spark.dml.replaced_rows import ReplacedRows
 from bayou.spark.dml.target import Target, table_columns
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.callbacks import error_class_of
-from bayou.spark.jvm.listed_files import WatchedFiles
 from bayou.spark.jvm.relation import alias_of
 from bayou.spark.jvm.settled import settled
 
@@ -67,7 +66,7 @@ def rows_replaced_on(
     """
     spark, none = frame.sparkSession, pa.array([], pa.int64())
     fixed = settled(application.jvm, frame)
-    watched = WatchedFiles(fixed.files) if fixed is not None and fixed.can_be_watched else None
+    watched = None if fixed is None else fixed.watched()
     target = Target(application, spark, log, request.storage_options)
     _, every_row = row_changes.delete_statement(application.jvm, spark, table_columns(snapshot), (), None)
     change = change_of(target, "DELETE", every_row, snapshot)

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.columns import aliased_values
 from bayou.spark.jvm.expression_list import ExpressionList, ids_of_output
-from bayou.spark.jvm.listed_files import ListedFiles, WholeFiles
+from bayou.spark.jvm.listed_files import ListedFiles, WatchedFiles, WholeFiles
 from bayou.spark.jvm.relation import dataset
 from bayou.spark.jvm.row_changes import under_ids_of
 from bayou.spark.jvm.session import java_session
@@ -51,10 +51,9 @@ class SettledRows:
     files: Sequence[ListedFiles]
     whole: WholeFiles | None = None
 
-    @property
-    def can_be_watched(self) -> bool:
-        """Whether it would be noticed if somebody changed a file: not where there are too many."""
-        return all(each.known is not None for each in self.files)
+    def watched(self) -> WatchedFiles | None:
+        """The files as they are now, from where it is noticed if somebody changes one; None where there are too many for that."""
+        return WatchedFiles(self.files) if all(each.known is not None for each in self.files) else None
 
 
 def gives_the_same(jvm: Jvm, values: ExpressionList) -> bool:

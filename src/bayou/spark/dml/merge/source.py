@@ -17,7 +17,6 @@ from bayou.spark.dml.merge.source_keys import keys_of, values_of
 from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
-from bayou.spark.jvm.listed_files import WatchedFiles
 from bayou.spark.jvm.session import memory_bytes
 from bayou.spark.jvm.settled import settled as settled_rows
 
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from bayou.spark.application import Application
     from bayou.spark.dml.merge.resolved import Resolution
     from bayou.spark.jvm.bridge import JavaObject, Jvm
+    from bayou.spark.jvm.listed_files import WatchedFiles
 
 IN_SOURCE = "__bayou_in_source"
 MATERIALIZE: Final = "spark.databricks.delta.merge.materializeSource"
@@ -170,8 +170,7 @@ def source_of(
         kept_in_ms = int((time.monotonic() - begin) * 1000)
     elif settled is not None:
         frame = settled.frame
-    is_watched = not is_kept and settled is not None and settled.can_be_watched
-    files = WatchedFiles(settled.files) if settled is not None and is_watched else None
+    files = None if is_kept or settled is None else settled.watched()
     # Rows that are other ones each time say nothing of the keys that will be there.
     found = keys_of(application, resolution, snapshot, ids) if is_kept or settled is not None else []
     told = None if is_kept or settled is None else told_by_footers(jvm, settled.whole, found, settings)
@@ -194,7 +193,7 @@ def source_of(
         is_small,
         room,
         is_kept,
-        is_kept or is_watched,
+        is_kept or files is not None,
         files,
         predicates,
         kept_in_ms,
