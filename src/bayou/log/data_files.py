@@ -97,6 +97,21 @@ def describe_files(
     return adds
 
 
+def metadata_absent(table: str) -> InvalidCommitError:
+    """The error of a commit that adds files to a table which is not there, and does not say what it is to be.
+
+    Args:
+        table: the table's URI.
+    """
+    return InvalidCommitError(
+        "the table does not exist, and the transaction has not staged its metadata",
+        table=table,
+        error_class="DELTA_METADATA_ABSENT",
+        sql_state="XXKDS",
+        next_step="Create the table first (DeltaLog.create), or stage its protocol and metadata.",
+    )
+
+
 def _partition_fields(schema: StructType, columns: Sequence[str]) -> list[StructField]:
     found = ((name, schema.field(name)) for name in columns)
     return [StructField(name, "string") if field is None else field for name, field in found]

@@ -9,16 +9,13 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bayou.errors import InvalidOptionError, PathNotFoundError, TableNotFoundError, redact_uri
-from bayou.log.derived_files import DerivedFileError
+from bayou.errors import InvalidOptionError, TableNotFoundError, redact_uri
 from bayou.log.history import CommitChanges, HistoryEntry, read_changes, read_history
 from bayou.log.listing import LogListing, list_log, sort_listing
-from bayou.log.segment import extend_segment, find_segment, no_table
-from bayou.log.snapshot import Snapshot
-from bayou.log.snapshot_source import SnapshotSource
+from bayou.log.snapshot_loading import advance, find_version, load
 from bayou.log.time_travel import Timestamp, to_milliseconds
 from bayou.log.timestamps import CommitTimes, InCommitTimestamps
-from bayou.protocol.file_names import LOG_FOLDER, version_prefix
+from bayou.protocol.file_names import LOG_FOLDER
 from bayou.protocol.schema import StructType, parse_schema
 from bayou.storage import LogStore, open_store, qualify
 
@@ -29,6 +26,7 @@ if TYPE_CHECKING:
     from bayou.log.checkpoint_writer import WrittenCheckpoint
     from bayou.log.cleanup import ExpiredFiles
     from bayou.log.outcomes import Committed, Unchanged
+    from bayou.log.snapshot import Snapshot
     from bayou.log.transaction import Transaction
 
 
@@ -110,7 +108,7 @@ class DeltaLog:
             latest = self.update()
             if latest.version == version:
                 return latest
-        return self._load(version)
+        return load(self._store, self._table_uri, version)
 
     def update(self) -> Snapshot:
         """The latest snapshot.
@@ -122,7 +120,8 @@ class DeltaLog:
         """
         with self._lock:
             try:
-                self._latest = self._advanced(self._latest) if self._latest is not None else self._load(None)
+                known = self._latest
+                self._latest = load(self._store, self._table_uri) if known is None else advance(known)
             except TableNotFoundError:
                 self._latest = None
                 self._end_of_checksums = -1
@@ -143,7 +142,7 @@ class DeltaLog:
         latest = self._latest
         if latest is not None:
             return self.update().version
-        return self._segment_version()
+        return find_version(self._store, self._table_uri)
 
     def version_at(self, timestamp: Timestamp, *, time_zone: str = "UTC") -> int:
         """The latest version that was committed at or before a moment.
@@ -335,56 +334,6 @@ class DeltaLog:
 
     def _listing(self) -> LogListing:
         return sort_listing(list_log(self._store, f"{LOG_FOLDER}/"))
-
-    def _segment_version(self) -> int:
-        try:
-            return find_segment(self._store, self._table_uri).version
-        except TableNotFoundError:
-            raise self._not_found() from None
-
-    def _advanced(self, known: Snapshot) -> Snapshot:
-        listing = sort_listing(list_log(self._store, version_prefix(known.version)))
-        segment = extend_segment(known.segment, listing)
-        if segment is None:
-            return self._load(None)
-        if segment is known.segment:
-            return known
-        try:
-            return Snapshot(known.source.extend(segment))
-        except DerivedFileError:
-            return self._load(None)
-
-    def _load(self, version: int | None) -> Snapshot:
-        unreadable: frozenset[str] = frozenset()
-        failed: DerivedFileError | None = None
-        while True:
-            try:
-                segment = find_segment(self._store, self._table_uri, version, unreadable=unreadable)
-            except TableNotFoundError:
-                raise self._not_found() from None
-            except Exception as error:
-                if failed is not None:
-                    raise failed from error
-                raise
-            try:
-                return Snapshot(SnapshotSource.open(segment, self._store, self._table_uri, unreadable=unreadable))
-            except DerivedFileError as error:
-                if error.file is None or error.file in unreadable:
-                    raise
-                failed = error
-                unreadable |= {error.file}
-
-    def _not_found(self) -> TableNotFoundError:
-        try:
-            something = next(iter(self._store.list_from("")), None) is not None
-        except FileNotFoundError:
-            something = False
-        local = self._store.local_path("")
-        if something or (local is not None and os.path.isdir(local)):  # noqa: PTH112
-            return no_table(self._table_uri)
-        return PathNotFoundError(
-            f"Path does not exist: {redact_uri(self._table_uri)}.", table=self._table_uri, next_step="check the path."
-        )
 
 
 def open_log(path: str | os.PathLike[str], storage_options: Mapping[str, str] | None = None) -> DeltaLog:

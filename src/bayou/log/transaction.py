@@ -16,12 +16,14 @@ import pyarrow as pa
 
 from bayou.errors import InvalidCommitError, InvalidOptionError, TransactionStateError
 from bayou.log.active import inside
-from bayou.log.commit_loop import CommitLoop, Provenance
+from bayou.log.application_versions import checked_txn
+from bayou.log.commit_loop import CommitLoop
 from bayou.log.commit_vector_checks import check_vectors
-from bayou.log.data_files import describe_files
+from bayou.log.data_files import describe_files, metadata_absent
 from bayou.log.file_statistics import to_predicate
 from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
 from bayou.log.post_commit import CommittedVersion, run_hooks
+from bayou.log.prepared_commit import PreparedCommit, Provenance
 from bayou.log.reads import ReadSet
 from bayou.log.removed_files import COLUMNS as REMOVED_COLUMNS
 from bayou.log.removed_files import RemovedFiles
@@ -40,9 +42,6 @@ __all__ = ["MAX_ATTEMPTS", "Action", "Committed", "Conflicted", "Transaction", "
 
 MAX_ATTEMPTS: Final = 10_000
 """How many versions a commit tries by default before it gives up."""
-
-_LIMIT: Final = 1 << 63
-"""The first number that the log cannot hold."""
 
 
 class _State(enum.Enum):
@@ -124,7 +123,7 @@ class Transaction:
         self._rows: DeletedRows | None = None
         self._described: set[str] = set()
         self._state = _State.OPEN
-        self._txn = _checked_txn(txn, log.table_uri)
+        self._txn = checked_txn(txn, log.table_uri)
         self._inside = contextlib.ExitStack()
 
     @property
@@ -267,13 +266,7 @@ class Transaction:
         staged = next((each for each in self._staged if isinstance(each, Metadata)), None)
         metadata = staged if staged is not None or self.snapshot is None else self.snapshot.metadata
         if metadata is None:
-            raise InvalidCommitError(
-                "the table does not exist, and the transaction has not staged its metadata",
-                table=self.log.table_uri,
-                error_class="DELTA_METADATA_ABSENT",
-                sql_state="XXKDS",
-                next_step="Create the table first (DeltaLog.create), or stage its protocol and metadata.",
-            )
+            raise metadata_absent(self.log.table_uri)
         head = next((each for each in self._staged if isinstance(each, Protocol)), None)
         protocol = head if head is not None or self.snapshot is None else self.snapshot.protocol
         check_takes_files(protocol, metadata, self.log.table_uri, None if self.snapshot is None else self.snapshot.version)
@@ -340,14 +333,15 @@ class Transaction:
             return Unchanged(self.read_version, "replayed")
         loop = None
         try:
-            loop = self._loop(actions, new_files=new_files, may_be_empty=may_be_empty, keeps_row_ids=keeps_row_ids)
+            commit = self._prepared(actions, new_files=new_files, may_be_empty=may_be_empty, keeps_row_ids=keeps_row_ids)
+            loop = None if commit is None else CommitLoop(self.log, commit, self._txn)
             outcome = None if loop is None else loop.run(self._max_attempts, metrics)
         except BaseException:
             if loop is None or loop.is_abandoned:
                 self._state = _State.ABANDONED
                 self._discard_vectors()
             raise
-        if loop is None or outcome is None:
+        if commit is None or outcome is None:
             self._state = _State.COMMITTED
             return Unchanged(self.read_version, "empty")
         if isinstance(outcome, (Committed, Unchanged)):
@@ -355,25 +349,26 @@ class Transaction:
         if isinstance(outcome, (Conflicted, Unchanged)):
             self._discard_vectors()
         if isinstance(outcome, Committed):
-            run_hooks(CommittedVersion(self.log, outcome.version, loop.staged, loop.commit_info, loop.configuration))
+            run_hooks(CommittedVersion(self.log, outcome.version, commit.staged, commit.commit_info, commit.configuration))
             if self._on_commit is not None:
                 self._on_commit(outcome.version)
         return outcome
 
-    def _loop(self, actions: Iterable[Action], *, new_files: bool, may_be_empty: bool, keeps_row_ids: bool) -> CommitLoop | None:
-        """The attempts to come; None where there is nothing to commit."""
+    def _prepared(
+        self, actions: Iterable[Action], *, new_files: bool, may_be_empty: bool, keeps_row_ids: bool
+    ) -> PreparedCommit | None:
+        """What is to be committed; None where there is nothing."""
         rows = self._rows
         staged = StagedActions.of([*self._own_transaction(), *self._staged, *actions], self.log.table_uri, self._removed)
         if staged.is_empty and (rows is None or rows.is_empty) and not may_be_empty:
             return None
-        loop = CommitLoop(
-            self.log,
+        commit = PreparedCommit(
+            self.log.table_uri,
             self.snapshot,
             self.reads,
             staged,
             self._provenance,
             clock=self._clock,
-            txn=self._txn,
             new_files=new_files,
             rows=rows,
             dropped_features=self._dropped_features,
@@ -381,7 +376,7 @@ class Transaction:
             keeps_row_ids=keeps_row_ids,
         )
         check_vectors(staged, self.snapshot, self._described)
-        return loop
+        return commit
 
     def _discard_vectors(self) -> None:
         """Delete the deletion vectors that were written: the commit is certainly not in the log."""
@@ -402,19 +397,3 @@ class Transaction:
                 next_step="Begin another one, which reads the table as it is now.",
                 txn_id=self.txn_id,
             )
-
-
-def _checked_txn(txn: tuple[str, int] | None, table: str) -> tuple[str, int] | None:
-    if txn is None:
-        return None
-    try:
-        app_id, version = txn
-    except (TypeError, ValueError):
-        app_id, version = "", -1
-    if type(app_id) is not str or not app_id or type(version) is not int or not 0 <= version < _LIMIT:
-        raise InvalidOptionError(
-            f"txn is {txn!r}, and should be an application's id and a number from 0 to {_LIMIT - 1}",
-            table=table,
-            next_step="Give for example txn=('nightly-load', 17), and a higher number for each run.",
-        )
-    return app_id, version

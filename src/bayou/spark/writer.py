@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bayou.errors import (
-    ConcurrentWriteException,
     InvalidOptionError,
     ProtocolChangedException,
     SchemaMismatchError,
@@ -18,34 +17,30 @@ from bayou.errors import (
 )
 from bayou.log.create import creation_parameters
 from bayou.log.transaction import Transaction, Unchanged
-from bayou.protocol.clustering import names_of
-from bayou.protocol.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.identity_columns import identity_columns
 from bayou.protocol.identity_rules import EXPLICIT_INSERT
 from bayou.protocol.schema import parse_schema
-from bayou.spark.alignment import same_names_and_types
 from bayou.spark.column_references import refuse_other_types, refuse_widened
 from bayou.spark.committing import commit_new_files, taking_back
 from bayou.spark.constraint_checks import check_constraints
 from bayou.spark.dml.replace_on import evaluated_once, rows_replaced_on
 from bayou.spark.dml.replace_where import rows_of_condition
 from bayou.spark.jvm.session import refresh_caches, settings_of
+from bayou.spark.lost_creation import lost_creation, target_of_new_table
 from bayou.spark.new_files import NO_FILES, write_new_files
 from bayou.spark.overwrite import replaced_partitions
 from bayou.spark.progress import operation
 from bayou.spark.readable_types import check_types
-from bayou.spark.session_transaction import session_transaction
 from bayou.spark.types import as_table_has, readable_schema
 from bayou.spark.write_jobs import delete_files
 from bayou.spark.write_settings import REPLAYED, spend_batch, with_settings
 from bayou.spark.write_target import write_target
+from bayou.spark.write_transaction import begin_write, how_written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-    from bayou.errors import DeltaError
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
     from bayou.spark.application import Application
@@ -107,7 +102,7 @@ def write(
         snapshot = log.update()
     except TableNotFoundError:
         snapshot = None
-    begin = partial(_transaction, application, frame.sparkSession, settings, request, log)
+    begin = partial(begin_write, application, frame.sparkSession, settings, request, log)
     if snapshot is None and request.replaces_by_match:
         raise _nothing_to_replace(log)
     with begin(snapshot) as transaction, _display(transaction, request, frame, settings):
@@ -131,9 +126,11 @@ def write(
         try:
             result = _commit(transaction, request, target, added, replaced)
         except ProtocolChangedException as error:
-            if not _lost_creation(request, target, error):
+            if not lost_creation(request, target, error):
                 raise
-            result = _append_to_new_table(begin, request, log, target, added, settings)
+            snapshot, target = target_of_new_table(request, log, target, added, settings)
+            with begin(snapshot) as second:
+                result = _commit(second, request, target, added, None)
     if result.committed:
         refresh_caches(frame.sparkSession, log.table_uri, application.jvm, request.storage_options)
     spend_batch(frame.sparkSession, settings, given, result)
@@ -229,118 +226,6 @@ def _take_back(request: WriteRequest, added: NewFiles, replaced: ReplacedRows | 
         replaced.discard()
 
 
-def _how(request: WriteRequest, snapshot: Snapshot | None) -> dict[str, object]:
-    """What the history shows of how a write changes a table that may be there."""
-    if request.mode == "error":
-        return {}
-    has_partitions = request.partition_by or (snapshot is not None and snapshot.partition_columns)
-    facts = {
-        "isV1SaveAsTableOverwrite": request.statement is not None and request.statement.overwrites,
-        "isDynamicPartitionOverwrite": request.dynamic_partitions and has_partitions and not request.replaces_table,
-        "canOverwriteSchema": request.overwrite_schema,
-        "canMergeSchema": request.merge_schema,
-    }
-    return {name: True for name, is_so in facts.items() if is_so}
-
-
-def _transaction(
-    application: Application,
-    spark: SparkSession,
-    settings: Mapping[str, str],
-    request: WriteRequest,
-    log: DeltaLog,
-    snapshot: Snapshot | None,
-) -> Transaction:
-    parameters: dict[str, object] = {"mode": _MODE_NAMES[request.mode], "partitionBy": list(request.partition_by or ())}
-    if request.cluster_by is not None:
-        parameters["clusterBy"] = names_of(request.cluster_by)
-    if request.replace_where is not None:
-        parameters["predicate"] = request.replace_where
-    if request.replace_on is not None:
-        parameters["replaceOnCond"] = request.replace_on
-    if request.replace_using is not None:
-        parameters["replaceUsingCols"] = f"({','.join(request.replace_using)})"
-    parameters |= _how(request, snapshot)
-    operation = "WRITE"
-    if request.stream is not None:
-        operation = "STREAMING UPDATE"
-        batch = request.stream
-        parameters = {"outputMode": batch.output_mode, "queryId": batch.query_id, "epochId": str(batch.epoch)}
-    if request.statement is not None:
-        operation = request.statement.operation
-    transaction = session_transaction(
-        application,
-        spark,
-        log,
-        snapshot,
-        operation,
-        parameters,
-        settings=settings,
-        user_metadata=request.user_metadata,
-        txn=request.txn,
-        replaces_table=snapshot is not None and request.replaces_table,
-    )
-    if (request.stream is not None and request.stream.reads_itself) or (snapshot is None and _replaces_all(request)):
-        transaction.read_whole_table()
-    return transaction
-
-
-def _replaces_all(request: WriteRequest) -> bool:
-    return request.mode == "overwrite" and not request.replaces_a_part
-
-
-def _lost_creation(request: WriteRequest, target: WriteTarget, error: DeltaError) -> bool:
-    """Whether a lost commit would have created the table, and can be an append to the one that another writer created."""
-    return isinstance(error, ProtocolChangedException) and target.snapshot is None and request.mode == "append"
-
-
-def _append_to_new_table(
-    begin: Callable[[Snapshot], Transaction],
-    request: WriteRequest,
-    log: DeltaLog,
-    lost: WriteTarget,
-    added: NewFiles,
-    settings: Mapping[str, str],
-) -> WriteResult:
-    """The files of a table that another writer made first, as an append to that table, if they are what it would have."""
-    with taking_back(partial(delete_files, request, added.actions)):
-        snapshot = log.update()
-        target = write_target(request, lost.given, log, snapshot, settings)
-        if not _takes_files_of(target, lost):
-            raise ConcurrentWriteException(
-                "Another writer created the table at the same time, and for its schema these files would have to be others.",
-                table=log.table_uri,
-                version=snapshot.version,
-                next_step="write again.",
-                conflicting_version=snapshot.version,
-                conflicting_operation=None,
-                conflicting_timestamp=None,
-                conflicting_commit=None,
-                files=(),
-                num_files=0,
-            )
-    with begin(snapshot) as transaction:
-        return _commit(transaction, request, target, added, None)
-
-
-def _takes_files_of(target: WriteTarget, lost: WriteTarget) -> bool:
-    """Whether files that were written for one table are what they would be if they had been written for another."""
-    asks_more = target.constraints or target.maps_columns or lost.maps_columns or target.generates
-    absent = [field for field in target.schema.fields if lost.schema.field(field.name) is None]
-    return (
-        not asks_more
-        and target.materializes_partitions == lost.materializes_partitions
-        and not any(CURRENT_DEFAULT in field.metadata for field in absent)
-        and not identity_columns(target.schema)
-        and target.partition_by == lost.partition_by
-        and all(
-            known is not None and same_names_and_types(known.type, each.type)
-            for each in lost.schema.fields
-            for known in [target.schema.field(each.name)]
-        )
-    )
-
-
 def _commit(
     transaction: Transaction, request: WriteRequest, target: WriteTarget, added: NewFiles, replaced: ReplacedRows | None
 ) -> WriteResult:
@@ -348,14 +233,14 @@ def _commit(
     if request.statement is not None:
         managed = request.statement.managed
         parameters = creation_parameters(target.metadata, request.cluster_by, managed=managed)
-        transaction.describe(parameters | _how(request, transaction.snapshot))
+        transaction.describe(parameters | how_written(request, transaction.snapshot))
     take_back = partial(_take_back, request, added, replaced)
     with taking_back(take_back):
         if replaced is not None:
             replaced.check(added)
         removed = _removed(transaction, request, target, added, replaced)
         metrics = _metrics(request, added, removed, replaced)
-    spares = partial(_lost_creation, request, target)
+    spares = partial(lost_creation, request, target)
     outcome = commit_new_files(transaction, added, metrics, take_back, head=target.head, spares=spares)
     if isinstance(outcome, Unchanged):
         return WriteResult(outcome.version, committed=False, reason=outcome.reason)
@@ -399,4 +284,3 @@ def _removed(
 
 
 _ZONE = "spark.sql.session.timeZone"
-_MODE_NAMES = {"append": "Append", "overwrite": "Overwrite", "error": "ErrorIfExists", "ignore": "Ignore"}

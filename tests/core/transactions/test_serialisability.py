@@ -18,7 +18,7 @@ from tests.core.transactions.any_operation import Choose, any_operation
 from tests.core.transactions.histories import History, Running
 from tests.core.transactions.operations import Append
 
-from bayou.log import commit_loop, conflict
+from bayou.log import conflict, prepared_commit
 from bayou.log.isolation import IsolationLevel
 from bayou.log.reads import ReadSet
 from bayou.log.winners import Winner
@@ -97,7 +97,7 @@ def test_every_history_of_a_long_run_is_serialisable(level):
     run(level, examples=5_000, steps=40)
 
 
-may_match, file_conflicts, commit_intent = conflict.may_match, conflict._file_conflicts, commit_loop.CommitIntent
+may_match, file_conflicts, commit_intent = conflict.may_match, conflict._file_conflicts, prepared_commit.CommitIntent
 
 
 def _everywhere(files: pa.Table, *, truth: bool) -> pa.Array:
@@ -172,7 +172,7 @@ BROKEN_RULES = {
     "NULL matches nothing": Broken(conflict, "may_match", _blind_to_nulls, ("append", "select", "update")),
     "wide statistics skip": Broken(conflict, "may_match", _trusting_wide_statistics, ("append", "select", "update")),
     "every commit moves rows about": Broken(IsolationLevel, "of", classmethod(lambda *_: IsolationLevel.SNAPSHOT)),
-    "batches are not looked up": Broken(commit_loop, "CommitIntent", _without_batches, ("batch",)),
+    "batches are not looked up": Broken(prepared_commit, "CommitIntent", _without_batches, ("batch",)),
     "metadata is overwritten": Broken(conflict, "_checked_metadata", lambda _, state, __: state, ("annotate",)),
 }
 
