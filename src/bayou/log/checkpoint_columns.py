@@ -19,8 +19,8 @@ from bayou.log.columns import ADD_SCHEMA, DELETION_VECTOR, JSON_NAMES, REMOVE_SC
 from bayou.log.parquet_actions import STATS_PARSED
 from bayou.log.partition_columns import partition_text
 from bayou.log.snapshot import Snapshot
-from bayou.log.stats_texts import Path
 from bayou.plan.partition_values import arrow_type, to_arrow
+from bayou.plan.stats_members import Path
 from bayou.protocol import properties
 from bayou.protocol.features import writer_features
 from bayou.protocol.schema import leaves

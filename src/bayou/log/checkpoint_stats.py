@@ -8,7 +8,7 @@ Source: delta-spark's `StatisticsCollection` (`statsSchema`) for which members t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Final
 
@@ -16,21 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import InvalidSchemaError
-from bayou.log.stats_texts import Path, to_texts
+from bayou.log.stats_texts import to_texts
 from bayou.plan.partition_values import arrow_type, parse_distinct
 from bayou.plan.stats_json import exact_integers, read_rows
-from bayou.protocol import instants
+from bayou.plan.stats_members import TEXT_PARSERS, Path, column_members
 from bayou.protocol.stats import IndexedLeaf
 
 _NUM_RECORDS: Final = "numRecords"
 _JSON_DECIMAL_DIGITS: Final = 38
-
-_TEXT_PARSERS: Final[dict[pa.DataType, Callable[[str], int | None]]] = {
-    pa.date32(): instants.parse_date,
-    # A bound without a zone could be in any zone, so it says nothing.
-    pa.timestamp("us", "UTC"): lambda text: instants.parse_timestamp(text, None),
-    pa.timestamp("us"): instants.parse_timestamp_ntz,
-}
 
 
 def stats_type(leaves: Iterable[IndexedLeaf], *, tight_bounds: bool) -> pa.StructType:
@@ -40,18 +33,9 @@ def stats_type(leaves: Iterable[IndexedLeaf], *, tight_bounds: bool) -> pa.Struc
         leaves: the columns that get statistics.
         tight_bounds: whether the table may have deletion vectors, so that bounds may be wide.
     """
-    bounds: dict[str, object] = {}
-    counts: dict[str, object] = {}
-    for leaf in leaves:
-        bound = _bound_type(leaf)
-        if bound is not None:
-            _put(bounds, leaf.path, bound)
-        _put(counts, leaf.path, pa.int64())
-    members = [(_NUM_RECORDS, pa.int64())]
-    if bounds:
-        members += [("minValues", _struct(bounds)), ("maxValues", _struct(bounds))]
-    if counts:
-        members.append(("nullCount", _struct(counts)))
+    wanted = list(leaves)
+    bounds = {leaf.path: bound for leaf in wanted if (bound := _bound_type(leaf)) is not None}
+    members = [(_NUM_RECORDS, pa.int64()), *column_members(bounds, (leaf.path for leaf in wanted))]
     if tight_bounds:
         members.append(("tightBounds", pa.bool_()))
     return pa.struct(members)
@@ -99,19 +83,6 @@ def _bound_type(leaf: IndexedLeaf) -> pa.DataType | None:
         return arrow_type(leaf.field.type)
     except InvalidSchemaError:
         return None
-
-
-def _put(tree: dict[str, object], path: Path, leaf: pa.DataType) -> None:
-    for name in path[:-1]:
-        child = tree.setdefault(name, {})
-        if not isinstance(child, dict):
-            return
-        tree = child
-    tree.setdefault(path[-1], leaf)
-
-
-def _struct(tree: dict[str, object]) -> pa.StructType:
-    return pa.struct([(name, _struct(child) if isinstance(child, dict) else child) for name, child in tree.items()])
 
 
 def _from_texts(texts: pa.Array, target: pa.StructType) -> pa.Array:
@@ -163,7 +134,7 @@ def _conformed(values: pa.Array | None, target: pa.DataType, size: int) -> pa.Ar
         return _within_precision(values, min(values.type.precision, target.precision)).cast(target)
     if values.type == target:
         return values
-    if pa.types.is_string(values.type) and target in _TEXT_PARSERS:
+    if pa.types.is_string(values.type) and target in TEXT_PARSERS:
         return _parsed_texts(values, target)
     return _cast(values, target)
 
@@ -190,7 +161,7 @@ def _parsed_texts(texts: pa.Array, target: pa.DataType) -> pa.Array:
     try:
         return texts.cast(target)
     except pa.ArrowInvalid:
-        return parse_distinct(texts, target, _TEXT_PARSERS[target])
+        return parse_distinct(texts, target, TEXT_PARSERS[target])
 
 
 def _cast(values: pa.Array, target: pa.DataType) -> pa.Array:

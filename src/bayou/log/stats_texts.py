@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bayou.plan.stats_members import Path
 from bayou.protocol import instants
-
-Path: TypeAlias = tuple[str, ...]
 
 _EMPTY: Final = "{}"
 # JSON has no such characters inside of a string.

@@ -18,7 +18,8 @@ from bayou.plan.statistics import ColumnStatistics
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bayou.plan.statistics import FileStatistics, Path
+    from bayou.plan.statistics import FileStatistics
+    from bayou.plan.stats_members import Path
 
 Extreme: TypeAlias = Literal["min", "max"]
 

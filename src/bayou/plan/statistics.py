@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.plan.partition_values import parse_distinct
 from bayou.plan.stats_json import exact_integers, read_rows
-from bayou.protocol import instants, partition_values
+from bayou.plan.stats_members import MAX_VALUES, MIN_VALUES, NULL_COUNT, TEXT_PARSERS, Path, column_members
+from bayou.protocol import partition_values
 from bayou.protocol.stats import has_bounds
 
 if TYPE_CHECKING:
@@ -19,10 +20,7 @@ if TYPE_CHECKING:
 
     from bayou.protocol.schema import DataType
 
-Path: TypeAlias = tuple[str, ...]
-
 _MAX_PRECISION = 38
-_MIN, _MAX, _NULLS = "minValues", "maxValues", "nullCount"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,41 +160,12 @@ _BOUNDS_TYPES = {
     "timestamp": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"),
 }
-_TEXT_PARSERS: dict[pa.DataType, Callable[[str], int | None]] = {
-    pa.date32(): instants.parse_date,
-    # A bound without a zone could be in any zone, so it says nothing.
-    pa.timestamp("us", "UTC"): lambda text: instants.parse_timestamp(text, None),
-    pa.timestamp("us"): instants.parse_timestamp_ntz,
-}
 
 
 def _json_schema(fields: Mapping[Path, DataType]) -> pa.Schema:
-    bounds: dict[str, object] = {}
-    counts: dict[str, object] = {}
-    for path, data_type in fields.items():
-        target = bounds_type(data_type)
-        if target is not None:
-            _put(bounds, path, pa.string() if target in _TEXT_PARSERS else target)
-        _put(counts, path, pa.int64())
-    members = [("numRecords", pa.int64()), ("tightBounds", pa.bool_())]
-    if bounds:
-        members += [(_MIN, _struct(bounds)), (_MAX, _struct(bounds))]
-    if counts:
-        members.append((_NULLS, _struct(counts)))
-    return pa.schema(members)
-
-
-def _put(tree: dict[str, object], path: Path, leaf: pa.DataType) -> None:
-    for name in path[:-1]:
-        child = tree.setdefault(name, {})
-        if not isinstance(child, dict):
-            return
-        tree = child
-    tree.setdefault(path[-1], leaf)
-
-
-def _struct(tree: dict[str, object]) -> pa.StructType:
-    return pa.struct([(name, _struct(child) if isinstance(child, dict) else child) for name, child in tree.items()])
+    targets = {path: bounds_type(data_type) for path, data_type in fields.items()}
+    bounds = {path: pa.string() if each in TEXT_PARSERS else each for path, each in targets.items() if each is not None}
+    return pa.schema([("numRecords", pa.int64()), ("tightBounds", pa.bool_()), *column_members(bounds, fields)])
 
 
 def _member(table: pa.Table, path: Path) -> pa.Array | None:
@@ -225,15 +194,17 @@ def _from_columns(member: Callable[..., pa.Array | None], size: int, fields: Map
     columns = {}
     for path, data_type in fields.items():
         target = bounds_type(data_type)
-        low, high = (None if target is None else _bound(member(side, *path), target, data_type, size) for side in (_MIN, _MAX))
-        columns[path] = ColumnStatistics(low, high, _null_count(member(_NULLS, *path), data_type, size))
+        low, high = (
+            None if target is None else _bound(member(side, *path), target, data_type, size) for side in (MIN_VALUES, MAX_VALUES)
+        )
+        columns[path] = ColumnStatistics(low, high, _null_count(member(NULL_COUNT, *path), data_type, size))
     num_records = _cast(member("numRecords"), pa.int64(), size)
     tight = pc.fill_null(_cast(member("tightBounds"), pa.bool_(), size), True)
     return FileStatistics(num_records, tight, columns)
 
 
 def _bound(values: pa.Array | None, target: pa.DataType, data_type: DataType, size: int) -> pa.Array:
-    if values is not None and pa.types.is_string(values.type) and target in _TEXT_PARSERS:
+    if values is not None and pa.types.is_string(values.type) and target in TEXT_PARSERS:
         return _parsed_texts(values, target)
     if values is not None and pa.types.is_timestamp(values.type) and values.type.unit == "ns":
         values = None
@@ -249,7 +220,7 @@ def _parsed_texts(texts: pa.Array, target: pa.DataType) -> pa.Array:
     try:
         return texts.cast(target)
     except pa.ArrowInvalid:
-        return parse_distinct(texts, target, _TEXT_PARSERS[target])
+        return parse_distinct(texts, target, TEXT_PARSERS[target])
 
 
 def _null_count(values: pa.Array | None, data_type: DataType, size: int) -> pa.Array:

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The members of a file's statistics that go by columns, as Arrow types, and how the log's texts stand for their values.
+
+Source: PROTOCOL.md, "Per-file Statistics".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+
+from bayou.protocol import instants
+
+Path: TypeAlias = tuple[str, ...]
+
+MIN_VALUES: Final = "minValues"
+MAX_VALUES: Final = "maxValues"
+NULL_COUNT: Final = "nullCount"
+
+TEXT_PARSERS: Final[Mapping[pa.DataType, Callable[[str], int | None]]] = {
+    pa.date32(): instants.parse_date,
+    # A bound without a zone could be in any zone, so it says nothing.
+    pa.timestamp("us", "UTC"): lambda text: instants.parse_timestamp(text, None),
+    pa.timestamp("us"): instants.parse_timestamp_ntz,
+}
+"""For the types whose bounds are texts in JSON, what reads one: Arrow's own number, or None where the text says nothing."""
+
+
+def column_members(bounds: Mapping[Path, pa.DataType], counted: Iterable[Path]) -> list[tuple[str, pa.DataType]]:
+    """The members that hold bounds and null counts, each where there is a column for it.
+
+    Args:
+        bounds: the columns that have bounds, by physical path, with the type of these.
+        counted: the columns whose nulls are counted.
+    """
+    counts = dict.fromkeys(counted, pa.int64())
+    members = [(MIN_VALUES, bounds), (MAX_VALUES, bounds), (NULL_COUNT, counts)]
+    return [(name, _struct(leaves)) for name, leaves in members if leaves]
+
+
+def _struct(leaves: Mapping[Path, pa.DataType]) -> pa.StructType:
+    tree: dict[str, object] = {}
+    for path, leaf in leaves.items():
+        _put(tree, path, leaf)
+    return _struct_of(tree)
+
+
+def _put(tree: dict[str, object], path: Path, leaf: pa.DataType) -> None:
+    for name in path[:-1]:
+        child = tree.setdefault(name, {})
+        if not isinstance(child, dict):
+            return
+        tree = child
+    tree.setdefault(path[-1], leaf)
+
+
+def _struct_of(tree: Mapping[str, object]) -> pa.StructType:
+    return pa.struct([(name, _struct_of(child) if isinstance(child, dict) else child) for name, child in tree.items()])
