@@ -1,71 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Version checksums: computed from commit to commit they are what the whole state gives, and what delta-spark writes."""
+"""The fields of a version checksum, which version has one, and how it gets into the log and is compared with a snapshot."""
 
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
 
-import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from tests.core.log.checksum_commits import ENABLED, URI, VECTORS, after, domain, first, start, txn, vector
 
 from bayou.errors import ChecksumMismatchError, StorageError
-from bayou.log import checksum_state, checksum_writer
-from bayou.log.checksum import parse_checksum, read_checksum
-from bayou.log.checksum_writer import checksum_of, next_checksum, write_checksum
-from bayou.log.commits import ActionFile
-from bayou.log.file_size_histogram import (
-    DEFAULT_BOUNDARIES,
-    DELETED_RECORD_BOUNDARIES,
-    FileSizeHistogram,
-    deleted_record_counts,
-)
+from bayou.log.checksum import read_checksum
+from bayou.log.checksum_writer import checksum_of, write_checksum
 from bayou.protocol import file_names
 from bayou.protocol.actions import Protocol
 from bayou.storage import FileStatus, MemoryStore
-from bayou.testing.table_builder import TableBuilder, add, metadata, remove
-
-URI = "file:///memory/table"
-VECTORS = Protocol(3, 7, ("deletionVectors",), ("deletionVectors",))
-ENABLED = {"delta.enableDeletionVectors": "true"}
-LISTS = ("setTransactions", "domainMetadata", "allFiles")
-
-
-def txn(name, version):
-    return {"txn": {"appId": name, "version": version, "lastUpdated": 7}}
-
-
-def domain(name, text="", *, removed=False):
-    return {"domainMetadata": {"domain": name, "configuration": text, "removed": removed}}
-
-
-def vector(number, cardinality):
-    return {"storageType": "u", "pathOrInlineDv": f"ab{number}", "offset": 1, "sizeInBytes": 40, "cardinality": cardinality}
-
-
-def first(*actions, configuration=None, protocol=None):
-    """The actions of a first commit."""
-    head = [{"protocol": (protocol or Protocol(1, 2)).to_json()}, metadata(configuration=configuration)]
-    return [*head, *actions]
-
-
-def after(previous, *actions, version=1, **fields):
-    arguments = {"version": version, "txn_id": "t", "in_commit_timestamp": None, "table": URI, **fields}
-    return next_checksum(previous, actions, **arguments)
-
-
-def start(*actions, **fields):
-    return after(None, *first(*actions, **fields), version=0)
-
-
-def plain(document):
-    """A document whose lists, which have no order, compare as sets."""
-    return {
-        name: sorted(json.dumps(item, sort_keys=True) for item in value) if name in LISTS else value
-        for name, value in document.items()
-    }
+from bayou.testing.table_builder import TableBuilder, add, remove
 
 
 def test_the_fields_come_in_the_order_in_which_delta_spark_writes_them():
@@ -139,93 +88,6 @@ def test_operations_that_restate_files_change_no_count():
     assert json.loads(found["allFiles"][0]["stats"]) == {"numRecords": 3}
 
 
-def test_the_file_list_follows_the_files_under_any_spelling():
-    known = start(add("day=1%3A0/a"), add("b"))
-    found = after(known, remove("file:/memory/table/day=1:0/a", size=100), add("c", tags={"k": "v"}))
-    assert [file["path"] for file in found["allFiles"]] == ["b", "c"]
-    assert found["allFiles"][1]["tags"] == {"k": "v"}
-
-
-def test_more_files_than_fifty_are_not_listed_until_none_are_left():
-    few = start(*(add(str(number)) for number in range(50)))
-    many = after(few, add("50"))
-    assert (len(few["allFiles"]), "allFiles" in many, many["numFiles"]) == (50, False, 51)
-    fewer = after(many, remove("50", size=100), version=2)
-    assert "allFiles" not in fewer
-    none = after(fewer, *(remove(str(number), size=100) for number in range(50)), version=3)
-    assert none["allFiles"] == []
-
-
-@pytest.mark.parametrize(
-    "configuration",
-    [
-        {"delta.dataSkippingNumIndexedCols": "33"},
-        {"delta.checkpoint.writeStatsAsJson": "false", "delta.checkpoint.writeStatsAsStruct": "false"},
-    ],
-)
-def test_files_are_not_listed_where_their_statistics_are_long_or_lost(configuration):
-    assert "allFiles" not in start(add("a"), configuration=configuration)
-
-
-@pytest.mark.parametrize(
-    ("name", "action", "value", "most"), [("setTransactions", txn, 1, 100), ("domainMetadata", domain, "x", 10)]
-)
-def test_lists_that_are_too_long_are_left_out(name, action, value, most):
-    known = start(*(action(str(number), value) for number in range(most)))
-    assert len(known[name]) == most
-    longer = after(known, action("more", value))
-    assert name not in longer
-    assert name not in after(longer, version=2)
-
-
-def test_transactions_and_domains_keep_their_latest():
-    known = start(txn("a", 1), txn("b", 1), domain("d", "1"), domain("e", "1"))
-    found = after(known, txn("a", 2), domain("d", "2"), domain("e", removed=True))
-    assert {each["appId"]: each["version"] for each in found["setTransactions"]} == {"a": 2, "b": 1}
-    assert [each["configuration"] for each in found["domainMetadata"]] == ["2"]
-
-
-def test_transactions_that_expire_are_left_out():
-    expiring = metadata(configuration={"delta.setTransactionRetentionDuration": "interval 1 days"})
-    assert "setTransactions" not in after(start(txn("a", 1)), expiring)
-
-
-@pytest.mark.parametrize(
-    ("protocol", "configuration", "counted"),
-    [(VECTORS, ENABLED, True), (VECTORS, {}, False), (None, ENABLED, False), (None, {}, False)],
-)
-def test_deletion_vectors_are_counted_where_the_table_may_get_some(protocol, configuration, counted):
-    assert ("numDeletionVectorsOpt" in start(protocol=protocol, configuration=configuration)) is counted
-
-
-def test_deletion_vectors_are_counted_from_the_commit_on_that_brings_the_feature():
-    known = start(add("a"), add("b"))
-    enabled = after(known, {"protocol": VECTORS.to_json()}, metadata(configuration=ENABLED))
-    assert enabled["numDeletionVectorsOpt"] == 0
-    found = after(enabled, remove("a", size=100), add("a", deletionVector=vector(1, 1)), version=2)
-    assert (found["numDeletionVectorsOpt"], found["numDeletedRecordsOpt"]) == (1, 1)
-    assert found["deletedRecordCountsHistogramOpt"]["deletedRecordCounts"][:2] == [1, 1]
-    disabled = after(found, metadata(configuration={}), version=3)
-    assert disabled["numDeletionVectorsOpt"] == 1
-
-
-def test_deletion_vectors_of_a_table_that_may_have_some_already_are_not_guessed():
-    known = start(add("a"), protocol=VECTORS)
-    assert "numDeletionVectorsOpt" not in after(known, metadata(configuration=ENABLED))
-
-
-def test_a_histogram_under_its_older_name_and_with_other_bins_is_continued():
-    known = start()
-    histogram = {"sortedBinBoundaries": [0, 50], "fileCounts": [1, 0], "totalBytes": [20, 0]}
-    known = {**known, "histogramOpt": histogram, "numFiles": 1, "tableSizeBytes": 20}
-    del known["fileSizeHistogram"], known["allFiles"]
-    found = after(known, add("b", size=60), remove("a", size=20))
-    assert found["fileSizeHistogram"] == {"sortedBinBoundaries": [0, 50], "fileCounts": [0, 1], "totalBytes": [0, 60]}
-    assert "histogramOpt" not in found
-    without = {name: value for name, value in known.items() if name != "histogramOpt"}
-    assert "fileSizeHistogram" not in after(without, add("b"))
-
-
 def test_a_checksum_is_written_once_as_one_line():
     store = MemoryStore()
     document = start(add("a"))
@@ -254,12 +116,6 @@ def test_the_checksum_of_a_snapshot_has_the_in_commit_timestamp():
     actions = first(configuration=configuration, protocol=protocol)
     table.commit(*actions, info={"inCommitTimestamp": 77})
     assert checksum_of(table.log().snapshot(), txn_id="x")["inCommitTimestampOpt"] == 77
-
-
-@pytest.mark.parametrize("path", ["/elsewhere/a", "s3://bucket/a"])
-def test_a_list_of_files_elsewhere_holds_only_full_uris(path):
-    snapshot = TableBuilder(store=MemoryStore()).create(actions=[add(path)]).log().snapshot()
-    assert ("allFiles" in checksum_of(snapshot)) is path.startswith("s3:")
 
 
 def test_a_snapshot_from_a_checkpoint_without_statistics_in_json_lists_no_files():
@@ -293,192 +149,3 @@ def test_a_checksum_that_disagrees_in_any_field_is_told(field, value):
     with pytest.raises(ChecksumMismatchError) as caught:
         table.write(path, json.dumps({**document, field: value})).log().snapshot().verify_checksum()
     assert list(caught.value.mismatches) == [field]
-
-
-def chains(corpora):
-    """Each published commit whose checksum and whose predecessor's are there: both, its actions, and its engine."""
-    for log in sorted({path.parent for path in corpora.rglob("0*.crc")}):
-        known = {}
-        for path in log.glob("0*.crc"):
-            try:
-                document = json.loads(path.read_text(encoding="utf-8"))
-                parse_checksum(document, path.name)
-            except (ValueError, AttributeError):
-                continue
-            known[int(path.stem)] = document
-        for version, document in sorted(known.items()):
-            commit = log / f"{version:020d}.json"
-            if commit.exists() and (version == 0 or version - 1 in known):
-                actions = ActionFile(commit.read_bytes(), table=URI, path=commit.name, version=version).actions()
-                engine = next((each["commitInfo"].get("engineInfo", "") for each in actions if "commitInfo" in each), "")
-                yield log.parent, version, known.get(version - 1), document, actions, engine
-
-
-def renewed(table, version, previous, document, actions):
-    names = {"txn_id": document.get("txnId"), "in_commit_timestamp": document.get("inCommitTimestampOpt")}
-    return next_checksum(previous, actions, version=version, table=table.as_uri(), **names)
-
-
-def test_our_checksums_are_field_by_field_those_of_delta_spark(corpora):
-    compared = 0
-    for table, version, previous, document, actions, engine in chains(corpora):
-        if engine.endswith("Delta-Lake/4.3.1"):
-            found = renewed(table, version, previous, document, actions)
-            assert list(found) == list(document)
-            assert plain(found) == plain(document)
-            compared += 1
-    assert compared == 4
-
-
-def test_our_checksums_say_nothing_else_than_published_ones(corpora):
-    compared = 0
-    for table, version, previous, document, actions, _ in chains(corpora):
-        found = renewed(table, version, previous, document, actions)
-        if found is None or "without_protocol" in table.name:
-            continue
-        ours, theirs = (
-            plain(found),
-            plain({**document, "fileSizeHistogram": parse_checksum(document, "").document.get("fileSizeHistogram")}),
-        )
-        shared = [name for name in ours if theirs.get(name) is not None]
-        assert {name: ours[name] for name in shared} == {name: theirs[name] for name in shared}, (table, version)
-        compared += 1
-    assert compared > 150
-
-
-class Tables:
-    """Draws the commits of one table, each of which is as the protocol asks."""
-
-    def __init__(self, draw):
-        self.draw = draw
-        self.live = {}
-        self.number = 0
-        self.vectors = draw(st.booleans())
-
-    def first(self):
-        protocol, configuration = (VECTORS, ENABLED) if self.vectors else (None, {})
-        return [*first(protocol=protocol, configuration=configuration), *self.actions()]
-
-    def actions(self):
-        found = []
-        if not self.vectors and self.draw(st.integers(0, 5)) == 0:
-            self.vectors = True
-            found = [{"protocol": VECTORS.to_json()}, metadata(configuration=ENABLED)]
-        untouched = sorted(self.live)
-        for kind in self.draw(st.lists(st.sampled_from(["add", "add", "remove", "delete", "txn", "domain"]), max_size=5)):
-            found += getattr(self, f"_{kind}")(untouched)
-        return found
-
-    def _add(self, _):
-        self.number += 1
-        size = self.draw(st.sampled_from([0, 1, 8191, 8192, 5_000_000, 300_000_000_000]))
-        self.live[f"f{self.number}"] = (size, None)
-        return [add(f"f{self.number}", size=size, stats={"numRecords": 2_000})]
-
-    def _remove(self, untouched):
-        if not untouched:
-            return []
-        path = untouched.pop(self.draw(st.integers(0, len(untouched) - 1)))
-        size, old = self.live.pop(path)
-        return [remove(path, size=size, **({} if old is None else {"deletionVector": old}))]
-
-    def _delete(self, untouched):
-        if not untouched or not self.vectors:
-            return []
-        path = untouched[self.draw(st.integers(0, len(untouched) - 1))]
-        gone = self._remove([path])
-        untouched.remove(path)
-        self.number += 1
-        size, new = gone[0]["remove"]["size"], vector(self.number, self.draw(st.sampled_from([1, 9, 10, 2_147_483_647])))
-        self.live[path] = (size, new)
-        return [*gone, add(path, size=size, stats={"numRecords": 2_000}, deletionVector=new)]
-
-    def _txn(self, _):
-        return [txn(self.draw(st.sampled_from("abc")), self.draw(st.integers(0, 9)))]
-
-    def _domain(self, _):
-        return [domain(self.draw(st.sampled_from("de")), "x", removed=self.draw(st.booleans()))]
-
-
-def unique(actions):
-    """A commit sets each application and each domain once."""
-    last = {}
-    for place, action in enumerate(actions):
-        ((kind, value),) = action.items()
-        last[kind, value.get("appId") or value.get("domain") or place] = action
-    return list(last.values())
-
-
-@settings(max_examples=60)
-@given(st.data())
-def test_from_commit_to_commit_a_checksum_is_what_the_whole_state_gives(data):
-    table, tables, previous = TableBuilder(store=MemoryStore()), Tables(data.draw), None
-    kind = data.draw(st.sampled_from([None, "classic", "v2-json"]))
-    for version in range(data.draw(st.integers(1, 7))):
-        actions = unique(tables.actions() if version else tables.first())
-        table.commit(*actions)
-        previous = after(previous, *actions, version=version)
-        whole = checksum_of(table.log().snapshot(), txn_id="t")
-        assert plain(previous) == plain(whole)
-        assert write_checksum(table.store, URI, version, previous)
-        assert table.log().snapshot().verify_checksum() is True
-        if kind and version == 3:
-            table.checkpoint(kind)
-
-
-@settings(max_examples=30)
-@given(st.data())
-def test_beyond_its_limits_a_checksum_says_less_and_nothing_else(data):
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (checksum_state, checksum_writer):
-            patch.setattr(module, "MOST_FILES", 2)
-            patch.setattr(module, "MOST_TRANSACTIONS", 1)
-        patch.setattr(checksum_state, "MOST_DOMAINS", 1)
-        table, tables, previous = TableBuilder(store=MemoryStore()), Tables(data.draw), None
-        for version in range(data.draw(st.integers(1, 7))):
-            actions = unique(tables.actions() if version else tables.first())
-            table.commit(*actions)
-            previous = after(previous, *actions, version=version)
-            found, whole = plain(previous), plain(checksum_of(table.log().snapshot(), txn_id="t"))
-            assert found == {name: whole[name] for name in found}
-            assert set(whole) - set(found) <= set(LISTS)
-
-
-SIZES = st.integers(0, 2**41) | st.sampled_from([edge + step for edge in DEFAULT_BOUNDARIES for step in (-1, 0, 1)][1:])
-
-
-@given(st.lists(SIZES, max_size=20))
-def test_a_histogram_puts_each_file_into_the_bin_that_begins_at_or_before_its_size(sizes):
-    counts, totals = [0] * len(DEFAULT_BOUNDARIES), [0] * len(DEFAULT_BOUNDARIES)
-    for size in sizes:
-        place = bisect_right(DEFAULT_BOUNDARIES, size) - 1
-        counts[place] += 1
-        totals[place] += size
-    found = FileSizeHistogram.of(pa.chunked_array([sizes[:3], sizes[3:]], pa.int64()))
-    assert (list(found.file_counts), list(found.total_bytes)) == (counts, totals)
-    assert FileSizeHistogram.from_json(json.loads(json.dumps(found.to_json()))) == found
-    assert found.changed(pa.array([], pa.int64()), pa.array(sizes, pa.int64())) == FileSizeHistogram.of(pa.array([], pa.int64()))
-
-
-def test_deleted_records_are_counted_by_the_power_of_ten():
-    edges = [0, 1, 9, 10, 99, 100, 10_000_000, 2_147_483_646, 2_147_483_647, 2**62]
-    assert deleted_record_counts(pa.array(edges)) == (1, 2, 2, 1, 0, 0, 0, 0, 2, 2)
-    assert len(DELETED_RECORD_BOUNDARIES) == 10
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        None,
-        [],
-        {},
-        {"sortedBinBoundaries": [0], "fileCounts": [1], "totalBytes": []},
-        {"sortedBinBoundaries": [1], "fileCounts": [1], "totalBytes": [1]},
-        {"sortedBinBoundaries": [0, 0], "fileCounts": [1, 1], "totalBytes": [1, 1]},
-        {"sortedBinBoundaries": [0], "fileCounts": [True], "totalBytes": [1]},
-        {"sortedBinBoundaries": [0], "fileCounts": ["1"], "totalBytes": [1]},
-    ],
-)
-def test_what_is_no_histogram_is_refused(document):
-    with pytest.raises(ValueError, match="histogram"):
-        FileSizeHistogram.from_json(document)

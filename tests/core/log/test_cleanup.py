@@ -1,82 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Log cleanup: what has expired, what a checkpoint still needs, and what is left when a cleanup is interrupted."""
+"""Log cleanup: what has expired, and that it alone goes, in an order in which nothing that is left lacks a file."""
 
 from __future__ import annotations
 
-import contextlib
-import datetime as dt
 import os
 import re
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from tests.core.log.aged_tables import KINDS, NOW, age, cleaned, commits, expired, files, names, paths, state, table
+from tests.core.log.checkpoint_tables import DAY
 
-from bayou.errors import StorageError, TimestampOutOfRangeError, VersionNotFoundError
+from bayou.errors import VersionNotFoundError
 from bayou.log import cleanup
-from bayou.log.cleanup import clean_up, expired_files
+from bayou.log.cleanup import clean_up
 from bayou.protocol import file_names
 from bayou.protocol.actions import Protocol
 from bayou.protocol.file_names import checkpoint_path, checksum_path, commit_path, compacted_path
-from bayou.storage import MemoryStore
-from bayou.testing.table_builder import TableBuilder, add, remove
-
-DAY = 86_400_000
-NOW = 100 * DAY + DAY // 2
-KINDS = ["classic", "multipart", "v2-json", "v2-parquet"]
-ICT = Protocol(1, 7, None, ("inCommitTimestamp",))
-PROTECTED = Protocol(1, 7, None, ("checkpointProtection",))
-
-
-def table(days, *, checkpoints=(), kind="classic", **fields):
-    """A table with a commit a day number, made on that day, and checkpoints of some versions."""
-    found = TableBuilder(store=MemoryStore()).create(actions=[add("f0")], **fields)
-    for version in range(1, len(days)):
-        found.commit(add(f"f{version}"), remove(f"f{version - 1}"))
-    for version in sorted(checkpoints):
-        found.checkpoint(kind, version=version)
-    age(found, days)
-    return found
-
-
-def age(found, days):
-    for status in list(files(found)):
-        name = file_names.parse_log_file_name(status.name)
-        version = name.version if name else int(status.name[:20]) if status.name[:20].isdigit() else None
-        if version is not None and version < len(days):
-            found.store.set_modification_time(status.path, int(days[version] * DAY))
-
-
-def files(found):
-    yield from found.store.list_from("_delta_log/")
-    yield from found.store.list_from("_delta_log/_sidecars/")
-
-
-def paths(found):
-    return {status.path for status in files(found)}
-
-
-def names(expired):
-    return [status.path for status in expired.files]
-
-
-def commits(found):
-    parsed = [file_names.parse_log_file_name(status.name) for status in found.store.list_from("_delta_log/")]
-    return [each.version for each in parsed if each is not None and each.kind is file_names.LogFileKind.COMMIT]
-
-
-def expired(found, now=NOW):
-    return expired_files(found.log().snapshot(), now_ms=now)
-
-
-def cleaned(found, now=NOW):
-    return clean_up(found.log().snapshot(), now_ms=now)
-
-
-def state(found, version):
-    snapshot = found.log().snapshot(version)
-    gone = sorted(snapshot.tombstones()["path"].to_pylist())
-    return sorted(snapshot.files(["path"])["path"].to_pylist()), gone, snapshot.protocol, snapshot.metadata
+from bayou.testing.table_builder import TableBuilder, add
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -193,118 +133,6 @@ def test_files_go_in_an_order_in_which_nothing_is_missing_that_another_relies_on
     ]
 
 
-def test_a_checkpoint_whose_time_was_moved_by_a_commit_before_it_is_no_place_to_cut():
-    # The commit of version 3 is older than that of version 2, so that time travel takes it to be 1 ms younger.
-    found = table([60, 61, 66, 65, 72], checkpoints=[1, 3])
-    before = at_times(found, range(60, 80))
-    assert cleaned(found).first_kept == 1
-    assert at_times(found, range(61, 80)) == {day: version for day, version in before.items() if version >= 1}
-
-
-def test_commits_with_times_of_their_own_expire_by_these():
-    found = TableBuilder(store=MemoryStore())
-    found.create(protocol=ICT, configuration={"delta.enableInCommitTimestamps": "true"})
-    found.version = -1
-    head = [{"protocol": ICT.to_json()}, {"metaData": state(found, 0)[3].to_json()}]
-    for version, day in enumerate([60, 61, 75, 80]):
-        found.commit(*(head if not version else []), info={"inCommitTimestamp": day * DAY})
-    found.checkpoint(version=1).checkpoint(version=2)
-    age(found, [99, 98, 97, 96])
-    assert expired(found).first_kept == 1
-
-
-def test_a_checkpoint_that_cannot_be_opened_is_no_place_to_cut():
-    found = table([60, 61, 62, 63, 64], checkpoints=[1, 3])
-    found.write(checkpoint_path(3), b"nonsense")
-    assert cleaned(found).first_kept == 1
-    assert state(found, None)[0] == ["f4"]
-
-
-@pytest.mark.parametrize("kind", ["v2-json", "v2-parquet"])
-def test_a_checkpoint_without_all_its_sidecars_is_no_place_to_cut(kind):
-    found = table([60, 61, 62, 63, 64], checkpoints=[1, 3], kind=kind)
-    lost = [status.path for status in files(found) if "_sidecars" in status.path and "0003.checkpoint" in status.path]
-    found.delete(lost[0])
-    assert expired(found).first_kept == 1
-
-
-def test_a_checkpoint_that_lacks_a_part_is_no_place_to_cut():
-    found = table([60, 61, 62, 63, 64], checkpoints=[1, 3], kind="multipart")
-    found.delete(file_names.checkpoint_part_path(3, 2, 2))
-    assert expired(found).first_kept == 1
-
-
-def test_a_checkpoint_after_the_one_that_readers_are_told_of_is_no_place_to_cut():
-    found = table([60, 61, 62, 63], checkpoints=[1, 2])
-    found.write(file_names.LAST_CHECKPOINT, b'{"version":1,"size":3}')
-    assert expired(found).first_kept == 1
-    assert expired(found.delete(file_names.LAST_CHECKPOINT)).first_kept == 2
-
-
-def test_a_snapshot_of_the_past_cuts_no_later_than_itself():
-    found = table([60, 61, 62, 63], checkpoints=[1, 3])
-    assert expired_files(found.log().snapshot(2), now_ms=NOW).first_kept == 1
-
-
-def test_a_checkpoint_without_its_commit_is_kept_as_the_start_of_history():
-    found = table([60, 61, 62, 71], checkpoints=[1])
-    found.delete(commit_path(0)).delete(commit_path(1))
-    assert (names(expired(found)), expired(found).first_kept) == ([], 1)
-
-
-@pytest.mark.parametrize(("protected", "first_kept"), [(2, 3), (3, 3), (4, None)])
-def test_protected_versions_go_all_at_once_or_not_at_all(protected, first_kept):
-    configuration = {"delta.requireCheckpointProtectionBeforeVersion": str(protected)}
-    found = table([60, 61, 62, 63, 71], checkpoints=[1, 3], protocol=PROTECTED, configuration=configuration)
-    assert expired(found).first_kept == first_kept
-    unprotected = table([60, 61, 62, 63, 71], checkpoints=[1, 3], configuration=configuration)
-    assert expired(unprotected).first_kept == 3
-
-
-def sidecars(found, age_days):
-    for status in list(found.store.list_from("_delta_log/_sidecars/")):
-        found.store.set_modification_time(status.path, int(age_days * DAY))
-    return [status.path for status in found.store.list_from("_delta_log/_sidecars/")]
-
-
-@pytest.mark.parametrize("kind", ["v2-json", "v2-parquet"])
-def test_sidecars_go_when_no_checkpoint_names_them_any_more(kind):
-    found = table([60, 61, 62, 63, 71], checkpoints=[1, 3], kind=kind)
-    orphan = "_delta_log/_sidecars/orphan.parquet"
-    for path in (orphan, "_delta_log/_sidecars/notes.txt"):
-        found.write(path, b"x")
-    kept = [path for path in sidecars(found, 61) if "0003.checkpoint" in path]
-    cleaned(found)
-    assert [status.path for status in found.store.list_from("_delta_log/_sidecars/")] == [*kept, "_delta_log/_sidecars/notes.txt"]
-    assert state(found, 3)[0] == ["f3"]
-
-
-def test_young_sidecars_stay_for_a_checkpoint_that_is_being_written():
-    configuration = {"delta.logRetentionDuration": "interval 0 days"}
-    found = table([60, 61, 62, 63, 71], checkpoints=[1, 3], kind="v2-json", configuration=configuration)
-    before = sidecars(found, 99.5)
-    cleaned(found)
-    assert [status.path for status in found.store.list_from("_delta_log/_sidecars/")] == before
-
-
-def test_sidecars_stay_while_no_checkpoint_is_deleted():
-    found = table([60, 61, 62, 63, 71], checkpoints=[3], kind="v2-json")
-    orphan = found.write("_delta_log/_sidecars/orphan.parquet", b"x")
-    sidecars(found, 61)
-    assert commits(found) == [0, 1, 2, 3, 4]
-    cleaned(found)
-    assert "_delta_log/_sidecars/orphan.parquet" in paths(orphan)
-    assert commits(found) == [3, 4]
-
-
-def test_sidecars_stay_where_a_checkpoint_does_not_tell_which_it_needs():
-    found = table([60, 61, 62, 63, 71, 72], checkpoints=[1, 3], kind="v2-json")
-    found.write("_delta_log/00000000000000000005.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json", b"nonsense")
-    before = sidecars(found, 61)
-    assert cleaned(found).first_kept == 3
-    assert [status.path for status in found.store.list_from("_delta_log/_sidecars/")] == before
-
-
 @pytest.mark.parametrize("name", ["00000000000000000001.json", "_last_checkpoint", "00000000000000000009.crc"])
 def test_what_a_crashed_writer_left_behind_goes_after_the_retention(tmp_path, name):
     found = TableBuilder(tmp_path).create(configuration={"delta.logRetentionDuration": "interval 0 days"})
@@ -331,97 +159,7 @@ def test_a_local_log_loses_hadoops_checksums_too(tmp_path):
     assert state(found, None)[0] == ["a", "b"]
 
 
-def test_a_cleanup_that_was_interrupted_is_finished_by_the_next_one():
-    class Failing(MemoryStore):
-        left = 1
-
-        def delete(self, path):
-            if not self.left:
-                raise StorageError("no more", file=path)
-            self.left -= 1
-            super().delete(path)
-
-    found = table([60, 61, 62, 63, 71], checkpoints=[1, 3])
-    store = Failing()
-    store._files = dict(found.store._files)
-    found.store = store
-    with pytest.raises(StorageError, match="no more"):
-        cleaned(found)
-    assert commits(found) == [1, 2, 3, 4]
-    store.left = 9
-    cleaned(found)
-    assert commits(found) == [3, 4]
-
-
 def test_the_clocks_time_is_taken_where_none_is_given(monkeypatch):
     found = table([60, 61, 62, 63], checkpoints=[1])
     monkeypatch.setattr(cleanup.time, "time", lambda: NOW / 1000)
     assert clean_up(found.log().snapshot()).first_kept == 1
-
-
-class Histories:
-    """Draws a log with commits at any times, checkpoints of any kind, and other files beside them."""
-
-    def __init__(self, draw):
-        self.has_own_times = draw(st.booleans())
-        count = draw(st.integers(2, 9))
-        self.days = draw(st.lists(st.integers(60, 75), min_size=count, max_size=count))
-        if draw(st.booleans()):
-            self.days.sort()
-        configuration = {"delta.enableInCommitTimestamps": "true"} if self.has_own_times else {}
-        self.table = TableBuilder(store=MemoryStore())
-        base = TableBuilder(store=MemoryStore()).create(configuration=configuration, protocol=ICT)
-        head = [{"protocol": ICT.to_json()}, {"metaData": state(base, 0)[3].to_json()}]
-        for version in range(count):
-            actions = draw(st.lists(st.tuples(st.booleans(), st.sampled_from("abcd")), max_size=3, unique_by=lambda each: each[1]))
-            changes = [add(path) if is_add else remove(path) for is_add, path in actions]
-            info = {"inCommitTimestamp": (60 + version) * DAY + version}
-            self.table.commit(*(head if not version else []), *changes, info=info)
-        for version in draw(st.sets(st.integers(0, count - 1), max_size=3)):
-            self.table.checkpoint(draw(st.sampled_from(KINDS)), version=version, hint=draw(st.booleans()))
-        for version in draw(st.sets(st.integers(0, count - 1), max_size=2)):
-            self.table.checksum(version)
-        for start in draw(st.sets(st.integers(0, count - 2), max_size=2)):
-            self.table.compact(start, draw(st.integers(start + 1, count - 1)))
-        age(self.table, self.days)
-        sidecars(self.table, 60)
-        self.now = draw(st.integers(88, 110)) * DAY + draw(st.integers(0, DAY - 1))
-
-
-def readable(found, count):
-    states = {}
-    for version in range(count):
-        try:
-            states[version] = state(found, version)
-        except VersionNotFoundError:
-            continue
-    return states
-
-
-def at_times(found, days):
-    """The version at noon of each day that has one."""
-    log, answers = found.log(), {}
-    for day in days:
-        with contextlib.suppress(TimestampOutOfRangeError):
-            answers[day] = log.version_at(dt.datetime.fromtimestamp(day * 86_400 + 43_200, dt.timezone.utc))
-    return answers
-
-
-@settings(max_examples=20)
-@given(st.data())
-def test_after_a_cleanup_every_kept_version_reads_as_before_wherever_it_was_interrupted(data):
-    drawn = Histories(data.draw)
-    found, count = drawn.table, len(drawn.days)
-    before, times = readable(found, count), at_times(found, range(59, 80))
-    result = expired(found, drawn.now)
-    first_kept = result.first_kept or 0
-    for status in result.files[: data.draw(st.integers(0, len(result.files)))]:
-        found.store.delete(status.path)
-    half_way = readable(found, count)
-    assert half_way == {version: before[version] for version in half_way}
-    assert set(range(first_kept, count)) <= set(half_way)
-    assert cleaned(found, drawn.now).first_kept == result.first_kept
-    assert readable(found, count) == {version: each for version, each in before.items() if version >= first_kept}
-    assert at_times(found, range(59, 80)) == {day: version for day, version in times.items() if version >= first_kept}
-    assert all(version >= first_kept for day, version in times.items() if day * DAY >= result.cutoff_ms)
-    assert cleaned(found, drawn.now).files == ()

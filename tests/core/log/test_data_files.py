@@ -1,46 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The door for other programs: their own Parquet files become a table's, checked and described from their footers."""
+"""The door for other programs: their own Parquet files become a table's, described from their footers and committed once."""
 
 from __future__ import annotations
 
-import datetime as dt
 import json
-import re
-from decimal import Decimal
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from tests.core.log import parquet_files
+from tests.core.log.parquet_files import schema, write
 
 import bayou
-from bayou.errors import (
-    DataFileNotFoundError,
-    InvalidCommitError,
-    InvalidSchemaError,
-    SchemaMismatchError,
-    TableExistsError,
-    UnsupportedFeatureError,
-)
+from bayou.errors import DataFileNotFoundError, InvalidCommitError, InvalidSchemaError, TableExistsError, UnsupportedFeatureError
 from bayou.log.outcomes import Committed, Unchanged
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
 
-
-def schema(**columns):
-    return StructType(tuple(StructField(name, kind) for name, kind in columns.items()))
-
-
-def write(root, path, **columns):
-    target = root / path
-    target.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table(columns), target)
-    return path
-
-
-@pytest.fixture
-def table(tmp_path):
-    log = bayou.open(tmp_path)
-    log.create(schema(id="long", name="string", day="date"), partition_by=["day"])
-    return log
+table = parquet_files.table
 
 
 def test_files_become_the_tables_with_statistics_and_partition_values(tmp_path, table):
@@ -61,111 +36,6 @@ def test_files_become_the_tables_with_statistics_and_partition_values(tmp_path, 
     assert info.operation_metrics == {"numFiles": "1", "numOutputBytes": str(found["size"])}
 
 
-def test_partition_values_can_be_given(tmp_path, table):
-    path = write(tmp_path, "any/where.parquet", id=[1])
-    table.append([path], {path: {"day": dt.date(2024, 2, 29)}})
-    other = write(tmp_path, "elsewhere.parquet", id=[1])
-    table.append([other], {other: {"day": None}})
-    assert table.snapshot().partition_texts()["day"].to_pylist() == ["2024-02-29", None]
-
-
-@pytest.mark.parametrize(
-    ("kind", "value", "text"),
-    [
-        ("long", 5, "5"),
-        ("boolean", True, "true"),
-        ("decimal(5,2)", Decimal("1.5"), "1.50"),
-        ("string", "a/b", "a/b"),
-        ("string", "", None),
-        ("timestamp", dt.datetime(2024, 1, 1, 12, tzinfo=dt.timezone(dt.timedelta(hours=2))), "2024-01-01T10:00:00.000000Z"),
-        ("timestamp_ntz", dt.datetime(2024, 1, 1, 12), "2024-01-01 12:00:00.000000"),  # noqa: DTZ001  (a wall clock)
-        ("date", "2024-01-01", "2024-01-01"),
-    ],
-)
-def test_a_partition_value_of_every_type_becomes_its_text(tmp_path, kind, value, text):
-    log = bayou.open(tmp_path)
-    log.create(schema(id="long", p=kind), partition_by=["p"])
-    path = write(tmp_path, "f.parquet", id=[1])
-    log.append([path], {path: {"p": value}})
-    assert log.snapshot().partition_texts()["p"].to_pylist() == [text]
-
-
-@pytest.mark.parametrize(
-    ("kind", "value"),
-    [
-        ("integer", "abc"),
-        ("integer", "1.9"),
-        ("integer", "99999999999"),
-        ("byte", 300),
-        ("long", 2**63),
-        ("long", True),
-        ("boolean", "maybe"),
-        ("date", "2024-13-01"),
-        ("date", dt.datetime(2024, 1, 1, 12)),  # noqa: DTZ001  (a wall clock)
-        ("timestamp", "soon"),
-        ("timestamp", dt.date(2024, 1, 1)),
-        ("timestamp_ntz", "2024-01-01 25:00:00"),
-        ("decimal(5,2)", "1.555"),
-        ("decimal(5,2)", Decimal(12345)),
-        ("decimal(5,2)", "x"),
-        ("double", "one"),
-        ("double", [1.0]),
-        ("binary", b"\xff"),
-        ("string", "\ud800"),
-    ],
-)
-def test_what_is_no_value_of_a_partition_columns_type_is_refused(tmp_path, kind, value):
-    log = bayou.open(tmp_path)
-    log.create(schema(id="long", p=kind), partition_by=["p"])
-    path = write(tmp_path, "f.parquet", id=[1])
-    with pytest.raises(InvalidCommitError, match=f"the partition column 'p' has the type {re.escape(kind)}") as caught:
-        log.append([path], {path: {"p": value}})
-    assert caught.value.getErrorClass() == "DELTA_PARTITION_COLUMN_CAST_FAILED"
-    assert log.version() == 0
-
-
-def test_a_folder_that_is_no_value_is_refused(tmp_path):
-    log = bayou.open(tmp_path)
-    log.create(schema(id="long", n="integer"), partition_by=["n"])
-    with pytest.raises(InvalidCommitError, match="'abc' is no value of it"):
-        log.append([write(tmp_path, "n=abc/f.parquet", id=[1])])
-
-
-@pytest.mark.parametrize(
-    ("kind", "value", "text"),
-    [
-        ("integer", " +05 ", "5"),
-        ("date", "2024-1-1", "2024-01-01"),
-        ("boolean", "TRUE", "true"),
-        ("decimal(5,2)", "1.5", "1.50"),
-        ("decimal(5,2)", 2, "2.00"),
-        ("decimal(5,2)", 0.1, "0.10"),
-        ("double", 1, "1.0"),
-        ("timestamp_ntz", "2024-01-01T12:00:00", "2024-01-01 12:00:00.000000"),
-        ("timestamp", "2024-01-01 12:00:00", "2024-01-01 12:00:00"),
-        ("binary", b"ab", "ab"),
-    ],
-)
-def test_a_value_in_another_spelling_becomes_the_logs_text(tmp_path, kind, value, text):
-    log = bayou.open(tmp_path)
-    log.create(schema(id="long", p=kind), partition_by=["p"])
-    path = write(tmp_path, "f.parquet", id=[1])
-    log.append([path], {path: {"p": value}})
-    assert log.snapshot().partition_texts()["p"].to_pylist() == [text]
-
-
-def test_folders_say_null_and_encoded_values(tmp_path):
-    log = bayou.open(tmp_path)
-    log.create(schema(id="long", p="string"), partition_by=["p"])
-    log.append([write(tmp_path, "p=__HIVE_DEFAULT_PARTITION__/f.parquet", id=[1]), write(tmp_path, "p=a%2Fb/f.parquet", id=[1])])
-    snapshot = log.snapshot()
-    assert snapshot.partition_texts()["p"].to_pylist() == [None, "a/b"]
-    for path in snapshot.files(["path"])["path"].to_pylist():
-        from bayou.protocol.paths import decode
-
-        assert (tmp_path / decode(path)).exists()
-
-
 def test_nested_columns_and_columns_that_a_file_lacks(tmp_path):
     log = bayou.open(tmp_path)
     inner = StructType((StructField("x", "integer"), StructField("tags", ArrayType("string", contains_null=True))))
@@ -176,104 +46,6 @@ def test_nested_columns_and_columns_that_a_file_lacks(tmp_path):
     stats = json.loads(log.snapshot().files(["stats"])["stats"][0].as_py())
     assert stats["minValues"] == {"s": {"x": 1}}
     assert stats["nullCount"]["n"] == 1
-
-
-@pytest.mark.parametrize(
-    ("columns", "problem"),
-    [
-        ({"id": ["1"]}, "id is string in the file and long in the table"),
-        ({"id": pa.array([1], pa.int32())}, "id is int32"),
-        ({"id": [1], "more": [1]}, "more is no column"),
-        ({"id": [1], "day": ["2024-01-01"]}, "day is string in the file and date in the table"),
-        ({"name": [[1]]}, "name is list"),
-    ],
-)
-def test_a_file_with_other_columns_is_refused(tmp_path, table, columns, problem):
-    path = write(tmp_path, "day=2024-01-01/f.parquet", **columns)
-    with pytest.raises(SchemaMismatchError, match=problem) as caught:
-        table.append([path])
-    assert caught.value.file == path
-    assert table.version() == 0
-
-
-@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
-def test_nanoseconds_are_refused_for_spark_reads_none(tmp_path, kind):
-    log = bayou.open(tmp_path)
-    log.create(schema(t=kind))
-    zone = "UTC" if kind == "timestamp" else None
-    path = write(tmp_path, "f.parquet", t=pa.array([1], pa.timestamp("ns", zone)))
-    with pytest.raises(SchemaMismatchError, match=r"t is timestamp\[ns") as caught:
-        log.append([path])
-    assert "microseconds" in caught.value.next_step
-
-
-def test_the_timestamps_that_spark_writes_by_default_are_taken(tmp_path):
-    log = bayou.open(tmp_path)
-    log.create(StructType((StructField("t", "timestamp"), StructField("l", ArrayType("timestamp", contains_null=True)))))
-    moment = dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)
-    kind = pa.timestamp("us", "UTC")
-    rows = pa.table({"t": pa.array([moment], kind), "l": pa.array([[moment]], pa.list_(kind))})
-    pq.write_table(rows, tmp_path / "f.parquet", use_deprecated_int96_timestamps=True)
-    assert log.append(["f.parquet"]).version == 1
-    found = json.loads(log.snapshot().files(["stats"])["stats"][0].as_py())
-    assert (found["minValues"], found["numRecords"]) == ({}, 1)
-
-
-def test_wall_clocks_are_no_moments(tmp_path):
-    log = bayou.open(tmp_path)
-    log.create(schema(t="timestamp_ntz"))
-    rows = pa.table({"t": pa.array([1], pa.timestamp("us"))})
-    pq.write_table(rows, tmp_path / "f.parquet", use_deprecated_int96_timestamps=True)
-    with pytest.raises(SchemaMismatchError, match="t is timestamp"):
-        log.append(["f.parquet"])
-
-
-def test_categories_are_their_texts(tmp_path):
-    log = bayou.open(tmp_path)
-    log.create(schema(name="string", id="long"))
-    log.append([write(tmp_path, "f.parquet", name=pa.array(["b", "a", "b"]).dictionary_encode(), id=[1, 2, 3])])
-    assert json.loads(log.snapshot().files(["stats"])["stats"][0].as_py())["minValues"] == {"name": "a", "id": 1}
-
-
-@pytest.mark.parametrize(("kind", "value"), [("byte", 300), ("short", 70_000), ("byte", 3)])
-def test_an_integer_that_may_be_too_wide_is_refused(tmp_path, kind, value):
-    log = bayou.open(tmp_path)
-    log.create(schema(n=kind))
-    with pytest.raises(SchemaMismatchError, match=f"n is int32 in the file and {kind} in the table"):
-        log.append([write(tmp_path, "f.parquet", n=pa.array([value], pa.int32()))])
-    narrow = pa.int8() if kind == "byte" else pa.int16()
-    assert log.append([write(tmp_path, "g.parquet", n=pa.array([3], narrow))]).version == 1
-
-
-@pytest.mark.parametrize(
-    ("kind", "folder", "column"),
-    [
-        ("date", "2024-01-01", pa.array([dt.date(2024, 1, 1)] * 2)),
-        ("integer", "7", pa.array([7, 7], pa.int32())),
-        ("string", "a b", pa.array(["a b"] * 2)),
-        ("boolean", "true", pa.array([True, True])),
-        ("decimal(5,2)", "1.5", pa.array([Decimal("1.50")] * 2, pa.decimal128(5, 2))),
-        ("integer", "__HIVE_DEFAULT_PARTITION__", pa.array([None, None], pa.int32())),
-        ("double", "1.5", pa.array([1.5, 1.5])),
-    ],
-)
-def test_a_file_may_hold_the_partition_columns(tmp_path, kind, folder, column):
-    log = bayou.open(tmp_path)
-    log.create(schema(id="long", p=kind), partition_by=["p"])
-    log.append([write(tmp_path, f"p={folder}/f.parquet", id=[1, 2], p=column)])
-    found = json.loads(log.snapshot().files(["stats"])["stats"][0].as_py())
-    assert found["minValues"] == {"id": 1}
-
-
-@pytest.mark.parametrize("value", ["2", "__HIVE_DEFAULT_PARTITION__"])
-@pytest.mark.parametrize("held", [[1, 1], [1, 2]])
-def test_a_file_that_holds_other_partition_values_than_it_is_given_is_refused(tmp_path, held, value):
-    log = bayou.open(tmp_path)
-    log.create(schema(id="long", p="integer"), partition_by=["p"])
-    path = write(tmp_path, f"p={value}/f.parquet", id=[1, 2], p=pa.array(held, pa.int32()))
-    with pytest.raises(InvalidCommitError, match="in the partition column 'p'") as caught:
-        log.append([path])
-    assert caught.value.getErrorClass() == "DELTA_INVALID_PARTITIONING_SCHEMA"
 
 
 @pytest.mark.parametrize(
@@ -321,14 +93,6 @@ def test_a_missing_file_and_one_that_is_no_parquet_are_refused(tmp_path, table):
         table.append(["day=2024-01-01/text.parquet"])
     assert caught.value.getErrorClass() == "DELTA_FAILED_READ_FILE_FOOTER"
     assert table.version() == 0
-
-
-def test_partition_values_that_are_not_known_are_refused(tmp_path, table):
-    path = write(tmp_path, "f.parquet", id=[1])
-    for given in (None, {}, {path: {}}, {path: {"day": None, "name": "x"}}):
-        with pytest.raises(InvalidCommitError) as caught:
-            table.append([path], given)
-        assert caught.value.getErrorClass() == "DELTA_INVALID_PARTITIONING_SCHEMA"
 
 
 def test_a_batch_of_files_is_appended_once(tmp_path, table):
