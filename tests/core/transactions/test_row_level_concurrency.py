@@ -4,146 +4,17 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from dataclasses import replace
-from random import Random
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.core.transactions.row_operations import Append, Compact, Delete, RowTable, Update, Upsert, looked_through
+from tests.core.transactions.begun_row_changes import KEYS, QUICK, actions, begin, keys, run_all, table
+from tests.core.transactions.row_operations import Compact, Delete, Update
 
-from bayou.errors import (
-    ConcurrentAppendException,
-    ConcurrentDeleteDeleteException,
-    ConcurrentDeleteReadException,
-    InvalidCommitError,
-    StorageError,
-)
-from bayou.log import conflict, row_rebase
-from bayou.log.deleted_rows import Untold, delete_rows
-from bayou.log.delta_log import DeltaLog
-from bayou.log.outcomes import Committed, Conflicted, Unchanged
-from bayou.log.vector_files import VectorFiles
-from bayou.protocol.actions import AddFile
-from bayou.protocol.deletion_vector import Bitmap, DeletionVectorDescriptor
-from bayou.protocol.file_names import commit_path
-
-QUICK = settings(deadline=None, max_examples=30, derandomize=True)
-KEYS = st.frozensets(st.integers(0, 11), min_size=1, max_size=3)
-CHANGES = st.one_of(
-    KEYS.map(Delete),
-    st.builds(Update, KEYS, st.integers(1, 2)),
-    st.builds(Upsert, KEYS, st.integers(1, 2)),
-    KEYS.map(Compact),
-)
-
-
-def keys(*values):
-    return frozenset(values)
-
-
-def table(*files, **options):
-    found = RowTable(**options)
-    for each in files or (range(6),):
-        found.append([(key, 0) for key in each])
-    return found
-
-
-def begin(operation, table):
-    transaction = table.log.transaction(type(operation).__name__.upper())
-    operation.stage(transaction, table)
-    return transaction
-
-
-def run_all(table, operations):
-    """Begin all of them, then commit them one after the other."""
-    running = [begin(each, table) for each in operations]
-    return [each.try_commit(new_files=True) for each in running]
-
-
-def actions(table, version, kind):
-    lines = map(json.loads, table.store.read(commit_path(version)).splitlines())
-    return [line[kind] for line in lines if kind in line]
-
-
-def play(rounds, *, overtaken):
-    """Commit operations that were begun together; each that succeeds did so at the place that its version has.
-
-    Args:
-        rounds: operations that overlap, round by round.
-        overtaken: whether the second of each round commits just before the first one's put, and not after it.
-
-    Returns:
-        How many versions have a checksum; all of them are right.
-    """
-    found = table(range(4), range(4, 8))
-    expected = found.rows()
-    for operations in rounds:
-        running = [begin(each, found) for each in operations]
-        outcomes = {}
-
-        def commit(place, running=running, outcomes=outcomes):
-            outcomes[place] = running[place].try_commit(new_files=True)
-
-        if overtaken:
-            found.store.before_put = lambda commit=commit: commit(1)
-        commit(0)
-        found.store.before_put = lambda: None
-        for place in range(1, len(operations)):
-            if place not in outcomes:
-                commit(place)
-        done = {each.version: operations[place] for place, each in outcomes.items() if isinstance(each, Committed)}
-        for version in sorted(done):
-            expected = done[version].effect(expected)
-        assert found.rows() == expected
-        assert found.unused_vector_files() == set()
-    checksums = [each for each in found.store.list_from("_delta_log/") if each.name.endswith(".crc")]
-    assert all(DeltaLog(found.uri, found.store).snapshot(int(each.name[:20])).verify_checksum() for each in checksums)
-    return len(checksums)
-
-
-@pytest.mark.parametrize("overtaken", [False, True])
-def test_the_checksum_follows_commits_that_were_put_on_others(overtaken):
-    rounds = [[Delete(keys(1)), Delete(keys(2)), Delete(keys(7))], [Delete(keys(3)), Delete(keys(4))]]
-    assert play(rounds, overtaken=overtaken) == 8
-
-
-@QUICK
-@given(st.lists(st.lists(CHANGES, min_size=2, max_size=4), min_size=1, max_size=3), st.booleans())
-def test_every_history_is_serial(rounds, overtaken):
-    play(rounds, overtaken=overtaken)
-
-
-def hunt(histories):
-    """Histories from a fixed seed: quick to find a fault."""
-    random = Random(7)
-    kinds = (Delete, Update, Upsert, Upsert, Compact)
-    for _ in range(histories):
-        operations = [random.choice(kinds)(frozenset(random.sample(range(12), random.randint(1, 4)))) for _ in range(3)]
-        play([operations], overtaken=random.random() < 0.5)
-
-
-BROKEN_RULES = {
-    "rows may be deleted twice": (row_rebase, "_shared_rows", lambda *_: iter(())),
-    "rows that are relied on may be deleted": (
-        row_rebase,
-        "overlap",
-        lambda file, deleted: (file.rows.intersection(deleted), Bitmap()),
-    ),
-    "missed rows are no matter": (row_rebase, "_missed_rows", lambda *_: None),
-    "a file that got a vector has no new rows, nor has any other": (row_rebase, "_new_rows", lambda *_: {}),
-    "files that were removed are the same": (row_rebase, "_other_files", lambda *_: iter(())),
-    "vectors stay as they are": (conflict, "rebase", lambda *_: []),
-    "vectors that are not used any more stay": (VectorFiles, "discard_unused", lambda *_: None),
-}
-
-
-@pytest.mark.parametrize("rule", BROKEN_RULES)
-def test_a_broken_rule_is_noticed(rule, monkeypatch):
-    monkeypatch.setattr(*BROKEN_RULES[rule])
-    with pytest.raises((AssertionError, IndexError)):
-        hunt(150)
+from bayou.errors import ConcurrentDeleteDeleteException, ConcurrentDeleteReadException
+from bayou.log import row_rebase
+from bayou.log.outcomes import Committed, Conflicted
+from bayou.protocol.deletion_vector import DeletionVectorDescriptor
 
 
 @QUICK
@@ -263,101 +134,6 @@ def test_only_the_files_that_others_changed_get_new_vectors():
     assert {path for path in before if before[path] == after[path]} == {"part-0", "part-2"}
 
 
-def test_two_upserts_of_the_same_new_key_conflict():
-    found = table(range(4))
-    _, second = run_all(found, [Upsert(keys(2, 7)), Upsert(keys(0, 7))])
-    assert isinstance(second.error, ConcurrentAppendException)
-    assert second.error.files == ("part-1",)
-    assert found.rows()[7] == 1
-
-
-def test_upserts_of_different_keys_both_succeed():
-    found = table(range(4))
-    outcomes = run_all(found, [Upsert(keys(2, 7)), Upsert(keys(0, 8)), Upsert(keys(9))])
-    assert all(isinstance(each, Committed) for each in outcomes)
-    assert sorted(found.rows()) == [0, 1, 2, 3, 7, 8, 9]
-
-
-def test_a_row_that_a_merge_relies_on_may_not_be_deleted():
-    found = table(range(4))
-    _, second = run_all(found, [Delete(keys(3)), Upsert(keys(2, 3))])
-    assert isinstance(second.error, ConcurrentDeleteReadException)
-    assert second.error.rows == (3,)
-    assert found.rows() == dict.fromkeys(range(3), 0)
-
-
-def test_a_row_that_was_moved_into_the_condition_is_noticed_and_one_that_was_not_is_not():
-    found = table(range(4))
-    outcomes = run_all(found, [Update(keys(1)), Update(keys(2, 3)), Delete(keys(2))])
-    assert [type(each) for each in outcomes] == [Committed, Committed, Conflicted]
-
-
-def test_statistics_answer_where_they_can():
-    found = table(range(4))
-    transaction = found.log.transaction("DELETE")
-    _, reads = looked_through(found.log.snapshot(), [("key", "<=", 2)])
-    transaction.delete_rows(third_row(found, reads=reads, holds=lambda *_: pytest.fail("asked")))
-    found.append([(40, 0)])
-    assert transaction.commit().version == 3
-
-
-def third_row(table, **options):
-    snapshot = table.log.snapshot()
-    vectors = VectorFiles(table.store, table.uri, snapshot.properties)
-    rows = [Bitmap.from_positions([2])]
-    return delete_rows(snapshot, table.store, snapshot.files(), rows, vectors, deletion_timestamp=1, **options)
-
-
-def test_what_nobody_can_tell_is_a_conflict():
-    found = table(range(4))
-    transaction = found.log.transaction("DELETE")
-    transaction.delete_rows(third_row(found))
-    found.append([(40, 0)])
-    assert isinstance(transaction.try_commit().error, ConcurrentAppendException)
-    assert found.unused_vector_files() == set()
-
-
-def test_rows_that_a_condition_fails_on_are_a_conflict_that_says_why():
-    found = table(range(4))
-    transaction = found.log.transaction("DELETE")
-    transaction.delete_rows(third_row(found, holds=lambda *_: Untold("'x' is no number")))
-    found.append([(40, 0)])
-    error = transaction.try_commit().error
-    assert isinstance(error, ConcurrentAppendException)
-    assert "'x' is no number" in str(error)
-    assert error.files == ("part-1",)
-    assert found.unused_vector_files() == set()
-
-
-def test_rows_are_deleted_once_and_of_the_version_that_was_read():
-    found = table(range(4))
-    rows = third_row(found)
-    found.append([(40, 0)])
-    with found.log.transaction("DELETE") as transaction, pytest.raises(InvalidCommitError):
-        transaction.delete_rows(rows)
-    rows.discard()
-    found = table(range(4))
-    with found.log.transaction("DELETE") as transaction:
-        transaction.delete_rows(third_row(found))
-        with pytest.raises(InvalidCommitError):
-            transaction.delete_rows(third_row(found))
-
-
-def test_an_insert_after_a_look_at_the_table_is_no_blind_append():
-    found = table(range(4))
-    run_all(found, [Upsert(keys(7))])
-    assert [each["isBlindAppend"] for each in actions(found, 2, "commitInfo")] == [False]
-    assert actions(found, 2, "remove") == []
-
-
-def test_other_reads_of_the_table_are_as_strict_as_ever():
-    found = table(range(4))
-    second = begin(Delete(keys(2)), found)
-    second.files(where=[("key", "==", 3)])
-    run_all(found, [Delete(keys(0))])
-    assert isinstance(second.try_commit(), Conflicted)
-
-
 def test_a_file_that_was_compacted_is_not_the_same_any_more():
     found = table(range(4), range(4, 8))
     _, second = run_all(found, [Compact(keys(0, 4)), Delete(keys(3))])
@@ -372,34 +148,6 @@ def test_a_file_that_was_looked_through_and_kept_may_be_compacted():
     assert all(isinstance(each, Committed) for each in outcomes)
 
 
-def bring_back(found, files):
-    """Another commit gives the files of an earlier version, with the vectors that they had then."""
-    with found.log.transaction("RESTORE") as restore:
-        restore.remove_files(restore.files())
-        restore.commit([replace(each, data_change=True) for each in row_rebase.live_files(files)])
-
-
-def test_rows_that_were_brought_back_are_looked_at():
-    found = table(range(4))
-    run_all(found, [Delete(keys(1, 2))])
-    first = found.log.snapshot(1).files()
-    second = begin(Delete(keys(1, 3)), found)
-    bring_back(found, first)
-    outcome = second.try_commit()
-    assert isinstance(outcome.error, ConcurrentAppendException)
-    assert sorted(found.rows()) == [0, 1, 2, 3]
-
-
-def test_rows_that_stayed_are_not_looked_at_where_others_were_brought_back():
-    found = table(range(4))
-    run_all(found, [Delete(keys(1, 2))])
-    before = found.log.snapshot(1).files()
-    second = begin(Delete(keys(0, 3)), found)
-    bring_back(found, before)
-    assert second.try_commit().version == 4
-    assert sorted(found.rows()) == [1, 2]
-
-
 def test_a_file_that_another_commit_added_again_with_its_row_ids_is_the_same():
     found = table(range(4))
     second = begin(Delete(keys(1)), found)
@@ -411,13 +159,6 @@ def test_a_file_that_another_commit_added_again_with_its_row_ids_is_the_same():
     assert actions(found, 3, "add")[0]["tags"] == {"a": "b"}
 
 
-def test_a_blind_append_may_come_after_a_write_serializable_delete():
-    found = table(range(4), isolation="WriteSerializable")
-    outcomes = run_all(found, [Append(keys(7)), Delete(keys(1, 7))])
-    assert all(isinstance(each, Committed) for each in outcomes)
-    assert sorted(found.rows()) == [0, 2, 3, 7]
-
-
 def test_row_ids_are_kept_and_new_rows_get_new_ones():
     found = table(range(4), features=("rowTracking", "domainMetadata"))
     first = actions(found, 1, "add")[0]
@@ -425,65 +166,3 @@ def test_row_ids_are_kept_and_new_rows_get_new_ones():
     files = found.log.update().files(["path", "base_row_id", "default_row_commit_version"]).to_pylist()
     by_path = {each["path"]: (each["base_row_id"], each["default_row_commit_version"]) for each in files}
     assert by_path == {"part-0": (first["baseRowId"], 1), "part-1": (4, 2), "part-2": (5, 3)}
-
-
-def test_vectors_go_where_nothing_is_committed():
-    found = table(range(4))
-    with suppress(KeyError), found.log.transaction("DELETE") as transaction:
-        Delete(keys(1)).stage(transaction, found)
-        raise KeyError
-    with found.log.transaction("DELETE") as transaction:
-        Delete(keys(1)).stage(transaction, found)
-    with found.log.transaction("DELETE") as transaction:
-        Delete(keys(1)).stage(transaction, found)
-        with pytest.raises(InvalidCommitError):
-            transaction.commit([AddFile("part-0", {}, 1, 1)])
-    with found.log.transaction("DELETE", txn=("job", 1)) as transaction:
-        Delete(keys(1)).stage(transaction, found)
-        with found.log.transaction("DELETE", txn=("job", 1)) as other:
-            other.commit()
-        assert isinstance(transaction.commit(), Unchanged)
-    assert found.unused_vector_files() == set()
-
-
-def test_vectors_go_where_the_store_fails_after_a_lost_race():
-    found = table(range(4))
-    second = begin(Delete(keys(1)), found)
-    run_all(found, [Delete(keys(2))])
-    put = found.store.put_if_absent
-
-    def failing(path, data):
-        done = put(path, data)
-        if path.endswith(".bin"):
-            raise StorageError("lost the answer")
-        return done
-
-    found.store.put_if_absent = failing
-    with pytest.raises(StorageError):
-        second.commit()
-    assert found.unused_vector_files() == set()
-    assert sorted(found.rows()) == [0, 1, 3]
-
-
-def test_vectors_stay_where_nobody_knows_whether_the_commit_landed():
-    found = table(range(4))
-    second = begin(Delete(keys(1)), found)
-    found.store.before_put = lambda: (_ for _ in ()).throw(StorageError("no answer"))
-    put = found.store.put_if_absent
-
-    def failing(path, data):
-        if path.endswith(".json"):
-            raise StorageError("no answer")
-        return put(path, data)
-
-    found.store.put_if_absent = failing
-    with pytest.raises(StorageError):
-        second.commit()
-    assert len(found.unused_vector_files()) == 1
-
-
-def test_nothing_is_committed_where_no_row_is_deleted():
-    found = table(range(4))
-    with found.log.transaction("DELETE") as transaction:
-        Delete(keys(77)).stage(transaction, found)
-        assert transaction.commit() == Unchanged(1, "empty")
