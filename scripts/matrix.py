@@ -43,9 +43,11 @@ SHARED_OUT = ("-n", os.environ.get("JOBS", "2"), "--dist", "worksteal")
 SMOKE = ("-m", "smoke", "tests/spark")
 # Of the short suite what goes each way into Spark once: for a version between two that are tested with more.
 WAYS_IN = (
-    *("enable", "ways_in", "names", "named_writes", "named_creations", "paths_in_statements", "descriptions", "alter_statements"),
+    *("enable", "ways_in", "time_travel", "history_and_detail"),
+    *("names", "named_writes", "named_creations", "paths_in_statements", "descriptions"),
+    *("alter_statements", "constraint_statements", "location_statements", "script_statements"),
     *("writes", "write_requirements", "write_conflicts", "written_commits"),
-    *("delete", "delete_statements", "update", "merge", "merge_values", "change_feed", "stream_source"),
+    *("delete", "delete_statements", "update", "merge", "merge_values", "change_feed", "stream_source", "stream_stops"),
 )
 SHORTEST = ("-m", "smoke", *(f"tests/spark/test_{each}.py" for each in WAYS_IN))
 

@@ -59,6 +59,16 @@ def name(spark: SparkSession) -> Iterator[str]:
 
 
 @pytest.fixture
+def people(spark):
+    """The name of a table of people in the catalog."""
+    name = f"people_{uuid.uuid4().hex[:8]}"
+    spark.sql(f"create table {name} (id bigint, name string) using delta")
+    spark.sql(f"insert into {name} values (1, 'a'), (2, 'b')")
+    yield name
+    spark.sql(f"drop table {name}")
+
+
+@pytest.fixture
 def table(spark: SparkSession, table_path: str) -> DeltaTable:
     """Three rows of an id, a text and a struct, in one file."""
     found = create(spark, table_path, StructField("id", "integer"), StructField("name", "string"), StructField("s", INNER))

@@ -1,87 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""UPDATE and MERGE INTO as SQL mean what their text says, also where Spark's own analyzer would refuse it or cast otherwise."""
+"""UPDATE and MERGE INTO as SQL mean what their text says, also where Spark's own analyzer would refuse it."""
 
 from __future__ import annotations
 
-import contextlib
-import uuid
-
-import pyspark
 import pytest
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+from tests.spark.changing_statements import SAYS_SO, rows
 
 import bayou
-from bayou.errors import CastOverflowError, SchemaMismatchError
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.parser import knows_constraints
-
-AUTO_MERGE = "spark.databricks.delta.schema.autoMerge.enabled"
-SAYS_SO = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 0)
-
-
-@contextlib.contextmanager
-def setting(spark, name, value):
-    spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        spark.conf.unset(name)
-
-
-@pytest.fixture
-def people(spark):
-    """The name of a table of people in the catalog."""
-    name = f"people_{uuid.uuid4().hex[:8]}"
-    spark.sql(f"create table {name} (id bigint, name string) using delta")
-    spark.sql(f"insert into {name} values (1, 'a'), (2, 'b')")
-    yield name
-    spark.sql(f"drop table {name}")
-
-
-def rows(spark, name):
-    return sorted(map(tuple, spark.table(name).collect()), key=repr)
-
-
-BOTH = "when matched then update set * when not matched then insert *"
-
-
-@pytest.mark.smoke
-@pytest.mark.parametrize(
-    "says_so", [pytest.param(True, marks=pytest.mark.skipif(not SAYS_SO, reason="Spark 4 has the words")), False]
-)
-def test_a_statement_adds_columns_and_leaves_those_that_the_source_lacks(spark, people, says_so):
-    words = "with schema evolution " if says_so else ""
-    with contextlib.nullcontext() if says_so else setting(spark, AUTO_MERGE, "true"):
-        spark.sql(f"merge {words}into {people} t using (select explode(array(2L, 3L)) id, 7 age) s on t.id = s.id {BOTH}")
-        spark.sql(f"merge {words}into {people} using (select 4L id) s on {people}.id = s.id when not matched then insert *")
-        assert spark.table(people).columns == ["id", "name", "age"]
-        assert rows(spark, people) == [(1, "a", None), (2, "b", 7), (3, None, 7), (4, None, None)]
-        one = "using (select 1L id, 1.5D w, 9 u) s on t.id = s.id when matched then update set w = s.w"
-        spark.sql(f"merge {words}into {people} t {one}")
-    assert spark.table(people).columns == ["id", "name", "age", "w"]
-    assert rows(spark, people)[0] == (1, "a", None, 1.5)
-
-
-def test_without_evolution_the_source_of_a_star_has_all_columns(spark, people):
-    with pytest.raises(AnalysisException):
-        spark.sql(f"merge into {people} t using (select 4L id) s on t.id = s.id when not matched then insert *")
-    with pytest.raises(AnalysisException):
-        spark.sql(f"merge into {people} t using (select 1L id, 2 w) s on t.id = s.id when matched then update set w = s.w")
-    assert rows(spark, people) == [(1, "a"), (2, "b")]
-
-
-@pytest.mark.smoke
-def test_fields_of_structs_in_arrays_and_maps_go_by_their_names(spark, table_path):
-    target = f"delta.`{table_path}`"
-    spark.sql(
-        f"create table {target} (id int, l array<struct<a: int, b: string>>, m map<string, struct<a: int, b: string>>) using delta"
-    )
-    spark.sql(f"insert into {target} values (1, null, null)")
-    values = "array(named_struct('b', 'x', 'a', 5L)) l, map('k', named_struct('b', 'y', 'a', 6L)) m"
-    spark.sql(f"merge into {target} t using (select explode(array(1, 2)) id, {values}) s on t.id = s.id {BOTH}")
-    found = spark.sql(f"select id, l[0].a, l[0].b, m['k'].a, m['k'].b from {target} order by id").collect()
-    assert list(map(tuple, found)) == [(1, 5, "x", 6, "y"), (2, 5, "x", 6, "y")]
 
 
 @pytest.mark.parametrize(
@@ -125,41 +54,6 @@ def test_a_temporary_view_hides_a_table_of_its_name(spark, people, table_path):
     assert bayou.read(spark, table_path).count() == 4
 
 
-def test_the_strict_policy_refuses_what_may_lose_something(spark, people):
-    with setting(spark, "spark.sql.storeAssignmentPolicy", "STRICT"):
-        with pytest.raises(SchemaMismatchError) as caught:
-            spark.sql(f"merge into {people} t using (select 1L id) s on t.id = s.id when matched then update set id = 2.5D")
-        assert caught.value.error_class == "CANNOT_UP_CAST_DATATYPE"
-        with pytest.raises(SchemaMismatchError):
-            bayou.DeltaTable.forName(spark, people).update(set={"id": "'7'"})
-        bayou.DeltaTable.forName(spark, people).update("id = 1", set={"id": "cast(5 as short)", "name": "null"})
-    assert rows(spark, people) == [(2, "b"), (5, None)]
-
-
-@pytest.mark.smoke
-def test_values_of_an_update_are_cast_by_the_sessions_policy_for_what_is_stored(spark, people):
-    with setting(spark, "spark.sql.storeAssignmentPolicy", "LEGACY"):
-        spark.sql(f"update {people} set id = 'five' where id = 1")
-    assert rows(spark, people) == [(2, "b"), (None, "a")]
-    with pytest.raises(CastOverflowError):
-        spark.sql(f"update {people} set id = 1e30D where id = 2")
-    with setting(spark, "spark.sql.storeAssignmentPolicy", "STRICT"), pytest.raises(SchemaMismatchError):
-        spark.sql(f"update {people} set id = '7' where id = 2")
-
-
-@pytest.mark.smoke
-def test_structs_in_an_update_go_by_their_names_wherever_they_are(spark, table_path):
-    target = f"delta.`{table_path}`"
-    spark.sql(f"create table {target} (id int, s struct<a: int, b: string>, l array<struct<a: int, b: string>>) using delta")
-    spark.sql(f"insert into {target} values (1, null, null)")
-    spark.sql(f"update {target} set s = named_struct('b', 'x', 'a', 5), l = array(named_struct('b', 'y', 'a', 6))")
-    assert tuple(spark.sql(f"select s.a, s.b, l[0].a, l[0].b from {target}").first()) == (5, "x", 6, "y")
-    with pytest.raises(SchemaMismatchError, match="All nested columns must match"):
-        spark.sql(f"update {target} set s = named_struct('a', 5)")
-    spark.sql(f"update {target} t set t.s.a = 9 where t.s.b = 'x'")
-    assert spark.sql(f"select s.a from {target}").first()[0] == 9
-
-
 @pytest.mark.smoke
 def test_statements_may_call_tables_by_their_full_names(spark, people):
     database = spark.catalog.currentDatabase()
@@ -167,32 +61,6 @@ def test_statements_may_call_tables_by_their_full_names(spark, people):
     spark.sql(f"update {full} set {full}.name = 'u' where {full}.id = 1")
     spark.sql(f"merge into {full} using {full} as s on {full}.id = s.id + 1 when matched then update set {full}.name = 'm'")
     assert rows(spark, people) == [(1, "u"), (2, "m")]
-
-
-@pytest.mark.smoke
-def test_an_update_to_default_sets_the_columns_default(spark, table_path):
-    target = f"delta.`{table_path}`"
-    feature = "tblproperties ('delta.feature.allowColumnDefaults' = 'supported')"
-    spark.sql(f"create table {target} (id int, v int default 7, w int) using delta {feature}")
-    for way in ("statement", "method"):
-        spark.sql(f"insert overwrite {target} values (1, 2, 3)")
-        if way == "statement":
-            spark.sql(f"update {target} as t set t.v = default, w = default where id = 1")
-        else:
-            bayou.DeltaTable.forPath(spark, table_path).update("id = 1", {"v": "default", "w": "DEFAULT"})
-        assert tuple(spark.sql(f"select * from {target}").first()) == (1, 7, None)
-
-
-def test_a_field_has_no_default(spark, table_path):
-    spark.sql(f"create table delta.`{table_path}` (id int, s struct<a: int, b: int>) using delta")
-    spark.sql(f"insert into delta.`{table_path}` values (1, named_struct('a', 1, 'b', 2))")
-    merge = f"merge into delta.`{table_path}` t using (select 1 id) n on t.id = n.id when matched then update set"
-    for text in (f"update delta.`{table_path}` set s.a = default", f"{merge} s.a = default"):
-        with pytest.raises(AnalysisException):
-            spark.sql(text)
-    with pytest.raises(AnalysisException):
-        bayou.DeltaTable.forPath(spark, table_path).update(set={"s.a": "default"})
-    assert spark.sql(f"select s.a from delta.`{table_path}`").first()[0] == 1
 
 
 @pytest.mark.smoke
@@ -221,46 +89,6 @@ def test_parameters_have_their_values_wherever_they_stand(spark, table_path):
     assert spark.sql(f"select sum(c28 + c29) from delta.`{table_path}`").first()[0] == 7
 
 
-@pytest.mark.smoke
-def test_rows_are_found_by_values_of_char_columns_that_were_set(spark, table_path):
-    target = f"delta.`{table_path}`"
-    spark.sql(f"create table {target} (id int, c char(5)) using delta")
-    spark.sql(f"insert into {target} values (1, 'x'), (2, 'ab'), (3, 'y')")
-    spark.sql(f"update {target} set c = 'ab' where id = 1")
-    bayou.DeltaTable.forPath(spark, table_path).update("id = 3", {"c": "'ab'"})
-    assert spark.sql(f"select count(*) from {target} where c = 'ab'").first()[0] == 3
-    spark.sql(f"update {target} set id = id + 10 where c = 'ab'")
-    bayou.DeltaTable.forPath(spark, table_path).update("c = 'ab   '", {"id": "id + 10"})
-    assert sorted(row[0] for row in spark.sql(f"select id from {target}").collect()) == [21, 22, 23]
-    spark.sql(f"merge into {target} t using (select 'ab' k) s on t.c = s.k or t.c = rpad(s.k, 5, ' ') when matched then delete")
-    assert spark.sql(f"select count(*) from {target}").first()[0] == 0
-
-
-@pytest.mark.parametrize("vectors", ["true", "false"])
-def test_values_of_chars_in_structs_arrays_and_maps_are_compared_as_a_query_compares_them(spark, table_path, vectors):
-    target = f"delta.`{table_path}`"
-    spark.sql(
-        f"create table {target} (id int, c char(3), s struct<x: char(2), y: int>, a array<char(2)>,"
-        f" m map<char(2), struct<z: char(2)>>) using delta tblproperties ('delta.enableDeletionVectors' = '{vectors}')"
-    )
-    values = "'{0}', named_struct('x', '{0}', 'y', 1), array('{0}'), map('{0}', named_struct('z', '{0}'))"
-    for number, text in enumerate("abcdefg"):
-        spark.sql(f"insert into {target} select {number}, {values.format(text)}")
-    spark.sql(f"insert into {target} (id) values (9)")
-    conditions = ["s.x = 'a'", "a[0] = 'a'", "m['a'].z = 'a'", "length(s.x) = 1", "c like 'a'", "s.x like 'a'"]
-    for condition in conditions:
-        assert spark.sql(f"select * from {target} where {condition}").count() == 0
-        assert bayou.DeltaTable.forPath(spark, table_path).delete(condition).num_affected_rows == 0
-        spark.sql(f"update {target} set id = 100 where {condition}")
-    spark.sql(f"delete from {target} where s.x = 'a '")
-    spark.sql(f"delete from {target} where a[0] = 'b '")
-    bayou.DeltaTable.forPath(spark, table_path).delete("m['c '].z = 'c '")
-    spark.sql(f"update {target} set id = 20 where s.x = 'd ' and length(s.x) = 2")
-    spark.sql(f"merge into {target} t using (select 'e ' k) s on t.s.x = s.k when matched then delete")
-    assert sorted(row[0] for row in spark.sql(f"select id from {target}").collect()) == [5, 6, 9, 20]
-    assert spark.sql(f"select s, a, m from {target} where id = 9").first()[:] == (None, None, None)
-
-
 def test_the_history_shows_the_condition_as_it_is(spark, people):
     spark.sql(f"update {people} set id = 5 where name = '{people}.x' or name = 'a{people}.y' or {people}.id = 1")
     shown = bayou.DeltaTable.forName(spark, people).history(1).first().operationParameters["predicate"]
@@ -276,13 +104,6 @@ def test_the_sessions_parser_stays_what_it_was_for_other_extensions(spark):
         assert spark._jvm.java.lang.Class.forName(name).isInstance(parser)
     with pytest.raises(ParseException):
         spark.sql("merge into nothing")
-
-
-def test_values_may_be_cast_as_the_session_casts_any_others(spark, people):
-    follows = "spark.databricks.delta.updateAndMergeCastingFollowsAnsiEnabledFlag"
-    with setting(spark, follows, "true"), setting(spark, "spark.sql.ansi.enabled", "false"):
-        spark.sql(f"update {people} set id = 'five' where id = 1")
-    assert rows(spark, people) == [(2, "b"), (None, "a")]
 
 
 def test_a_table_taken_by_its_name_is_called_by_it(spark, people):
@@ -372,38 +193,6 @@ def test_functions_in_sql_are_refused_by_sparks_name_for_them(spark, people):
     merge = bayou.DeltaTable.forName(spark, people).merge(spark.sql("select 20L sid"), "id = sid")
     with pytest.raises(AnalysisException, match="UNSUPPORTED_SQL_UDF_USAGE"):
         merge.whenNotMatchedInsert(values={"id": "one_more(sid)"}).execute()
-
-
-@pytest.mark.smoke
-def test_a_statement_gives_its_row_of_counts(spark, people):
-    def given(text):
-        frame = spark.sql(text)
-        assert all(each.nullable and each.dataType.simpleString() == "bigint" for each in frame.schema)
-        return [row.asDict() for row in frame.collect()]
-
-    everyone = {"num_affected_rows": 2, "num_updated_rows": 1, "num_deleted_rows": 0, "num_inserted_rows": 1}
-    merge = f"merge into {people} t using (select explode(array(2L, 3L)) id, 'm' name) s on t.id = s.id {BOTH}"
-    assert given(merge) == [everyone]
-    assert given(f"update {people} set name = 'u' where id < 3") == [{"num_affected_rows": 2}]
-    assert given(f"update {people} set name = 'u' where id = 30") == [{"num_affected_rows": 0}]
-    assert given(f"delete from {people} t where t.id = 1 or t.id = 3") == [{"num_affected_rows": 2}]
-    assert given(f"delete from {people}") == [{"num_affected_rows": 1}]
-    assert spark.sql(f"delete from {people}").select("num_affected_rows").first()[0] == 0
-
-
-@pytest.mark.skipif(pyspark.__version__.startswith(("3.", "4.0.")), reason="its parser is not told of parameters")
-def test_a_statement_with_parameters_gives_its_row_of_counts(spark, people):
-    deleted = spark.sql(f"delete from {people} where id = :id", args={"id": 1})
-    updated = spark.sql(f"update {people} set name = ? where id = ?", args=["x", 2])
-    assert deleted.collect() == updated.collect() == [(1,)]
-    assert rows(spark, people) == [(2, "x")]
-
-
-def test_the_row_of_counts_is_not_a_second_run(spark, people):
-    deleted = spark.sql(f"delete from {people} where id = 1")
-    spark.sql(f"insert into {people} values (1, 'again')")
-    assert deleted.collect() == deleted.collect() == [(1,)]
-    assert rows(spark, people) == [(1, "again"), (2, "b")]
 
 
 def test_a_delete_that_spark_refuses_is_sparks_error(spark, people):

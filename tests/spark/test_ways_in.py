@@ -1,67 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every way to a table gives the same rows, the same columns, and the version that was asked for."""
+"""Every way to a table gives the same rows and the same columns."""
 
 from __future__ import annotations
 
-import datetime as dt
-import os
 from pathlib import Path
 
 import pytest
 from pyspark.errors import IllegalArgumentException
-from tests.spark.counting import jobs
-from tests.spark.tables import ids, numbers, numbers_table, without_rows
+from tests.spark.tables import ids, numbers, numbers_table
+from tests.spark.versioned_tables import three_versions
 
 import bayou
 from bayou.errors import InvalidOptionError
-from bayou.protocol import file_names
-from bayou.testing.table_builder import TableBuilder, remove
-
-HISTORY = {
-    "version": "bigint",
-    "timestamp": "timestamp",
-    "userId": "string",
-    "userName": "string",
-    "operation": "string",
-    "operationParameters": "map<string,string>",
-    "job": "struct<jobId:string,jobName:string,jobRunId:string,runId:string,jobOwnerId:string,triggerType:string>",
-    "notebook": "struct<notebookId:string>",
-    "clusterId": "string",
-    "readVersion": "bigint",
-    "isolationLevel": "string",
-    "isBlindAppend": "boolean",
-    "operationMetrics": "map<string,string>",
-    "userMetadata": "string",
-    "engineInfo": "string",
-}
-DETAIL = {
-    "format": "string",
-    "id": "string",
-    "name": "string",
-    "description": "string",
-    "location": "string",
-    "createdAt": "timestamp",
-    "lastModified": "timestamp",
-    "partitionColumns": "array<string>",
-    "clusteringColumns": "array<string>",
-    "numFiles": "bigint",
-    "sizeInBytes": "bigint",
-    "properties": "map<string,string>",
-    "minReaderVersion": "int",
-    "minWriterVersion": "int",
-    "tableFeatures": "array<string>",
-}
-
-
-def three_versions(path):
-    """Version 0 is empty, 1 holds 1 and 2, 2 also 3, 3 has lost 1 to a deletion vector."""
-    builder = numbers_table(path, [1, 2]).commit(numbers(path, "more.parquet", [3]))
-    return builder.commit(remove("0.parquet"), numbers(path, "0.parquet", [1, 2], **without_rows([0])))
-
-
-def commit_at(path, version, moment):
-    file = Path(path, file_names.commit_path(version))
-    os.utime(file, (moment.timestamp(), moment.timestamp()))
 
 
 def catalog_name(tmp_path):
@@ -175,140 +125,6 @@ def test_a_view_over_a_table_reads_it_anew_each_time(spark, table_path):
         spark.catalog.dropTempView("numbers_view")
 
 
-TRAVEL = {
-    "bayou.read": lambda spark, path, v: bayou.read(spark, path, version=v),
-    "versionAsOf": lambda spark, path, v: spark.read.format("delta").option("versionAsOf", v).load(path),
-    "versionAsOf as text": lambda spark, path, v: spark.read.format("delta").option("versionasof", str(v)).load(path),
-    "path@v": lambda spark, path, v: spark.read.format("delta").load(f"{path}@v{v}"),
-    "sql path@v": lambda spark, path, v: spark.sql(f"select * from delta.`{path}@v{v}`"),
-}
-
-
-@pytest.mark.smoke
-@pytest.mark.parametrize("way", TRAVEL)
-def test_every_way_travels_to_a_version(spark, table_path, way):
-    three_versions(table_path)
-    seen = [ids(TRAVEL[way](spark, table_path, version)) for version in range(4)]
-    assert seen == [[], [1, 2], [1, 2, 3], [2, 3]]
-
-
-def moment(text):
-    return dt.datetime.fromisoformat(text).replace(tzinfo=dt.timezone.utc)
-
-
-@pytest.mark.parametrize(
-    ("timestamp", "expected"),
-    [
-        ("2026-01-02", [1, 2]),
-        ("2026-01-02 23:59:59", [1, 2]),
-        ("2026-01-03T00:00:00", [1, 2, 3]),
-        (moment("2026-01-02"), [1, 2]),
-        (dt.date(2026, 1, 3), [1, 2, 3]),
-    ],
-    ids=str,
-)
-def test_a_timestamp_means_the_version_of_its_time(spark, table_path, timestamp, expected):
-    three_versions(table_path)
-    for version in range(4):
-        commit_at(table_path, version, moment(f"2026-01-{version + 1:02}"))
-    assert ids(bayou.read(spark, table_path, timestamp=timestamp)) == expected
-    if isinstance(timestamp, str):
-        assert ids(spark.read.format("delta").option("timestampAsOf", timestamp).load(table_path)) == expected
-
-
-def test_a_timestamp_is_read_in_the_sessions_zone(spark, table_path):
-    three_versions(table_path)
-    for version in range(4):
-        commit_at(table_path, version, moment(f"2026-01-{version + 1:02}"))
-    session = bayou.enable(spark.newSession())
-    session.conf.set("spark.sql.session.timeZone", "America/New_York")
-    frame = session.read.format("delta").option("timestampAsOf", "2026-01-02 20:00:00").load(table_path)
-    assert ids(frame) == [1, 2, 3]
-
-
-def test_a_path_with_a_timestamp_travels(spark, table_path):
-    three_versions(table_path)
-    for version in range(4):
-        commit_at(table_path, version, moment(f"2026-01-{version + 1:02}"))
-    assert ids(spark.read.format("delta").load(f"{table_path}@20260103000000000")) == [1, 2, 3]
-
-
-def test_a_table_whose_name_looks_like_a_version_is_itself(spark, tmp_path):
-    path = str(tmp_path / "table@v0")
-    numbers_table(path, [5])
-    assert ids(spark.read.format("delta").load(path)) == [5]
-
-
-@pytest.mark.smoke
-def test_history_has_delta_sparks_columns_and_runs_no_job(spark, table_path):
-    three_versions(table_path)
-    frame = bayou.DeltaTable.forPath(spark, table_path).history()
-    with jobs(spark) as ran:
-        rows = frame.collect()
-    assert dict(frame.dtypes) == HISTORY
-    assert frame.columns == list(HISTORY)
-    assert [row.version for row in rows] == [3, 2, 1, 0]
-    assert ran.value == 0
-    assert [row.version for row in bayou.DeltaTable.forPath(spark, table_path).history(2).collect()] == [3, 2]
-
-
-def test_history_shows_what_the_commits_say_of_themselves(spark, table_path):
-    info = {
-        "operation": "MERGE",
-        "operationParameters": {"predicate": "[]", "matched": 3},
-        "readVersion": 0,
-        "isolationLevel": "Serializable",
-        "isBlindAppend": False,
-        "operationMetrics": {"numFiles": "2"},
-        "userMetadata": "note",
-        "engineInfo": "test",
-        "userName": "somebody",
-        "job": {"jobId": "7", "jobName": "nightly"},
-        "notebook": {"notebookId": "n"},
-    }
-    TableBuilder(table_path).create().commit(info=info)
-    row = bayou.DeltaTable.forPath(spark, table_path).history(1).first()
-    assert row.operationParameters == {"predicate": "[]", "matched": "3"}
-    assert row.operationMetrics == {"numFiles": "2"}
-    assert (row.readVersion, row.isBlindAppend, row.userMetadata, row.engineInfo) == (0, False, "note", "test")
-    assert (row.userName, row.job.jobId, row.job.jobName, row.job.runId, row.notebook.notebookId) == (
-        "somebody",
-        "7",
-        "nightly",
-        None,
-        "n",
-    )
-
-
-@pytest.mark.smoke
-def test_detail_has_delta_sparks_columns_and_runs_no_job(spark, table_path):
-    builder = TableBuilder(table_path).create(
-        {"id": "long", "day": "date"}, partition_by=["day"], configuration={"delta.appendOnly": "false", "mine": "yes"}
-    )
-    builder.commit(numbers(table_path, "a.parquet", [1], partitionValues={"day": "2026-01-01"}))
-    frame = bayou.DeltaTable.forPath(spark, table_path).detail()
-    with jobs(spark) as ran:
-        row = frame.first()
-    assert dict(frame.dtypes) == DETAIL
-    assert frame.columns == list(DETAIL)
-    assert ran.value == 0
-    assert (row.format, row.partitionColumns, row.clusteringColumns, row.numFiles) == ("delta", ["day"], [], 1)
-    assert row.sizeInBytes == Path(table_path, "a.parquet").stat().st_size
-    assert row.properties == {"delta.appendOnly": "false", "mine": "yes"}
-    assert (row.minReaderVersion, row.minWriterVersion, row.tableFeatures) == (1, 2, ["appendOnly", "invariants"])
-    assert row.location == f"file:{table_path}"
-
-
-def test_times_in_history_are_instants_in_any_session_zone(spark, table_path):
-    numbers_table(table_path, [1])
-    commit_at(table_path, 0, moment("2026-03-04"))
-    commit_at(table_path, 1, moment("2026-03-04T05:06:07"))
-    session = bayou.enable(spark.newSession())
-    session.conf.set("spark.sql.session.timeZone", "Asia/Kolkata")
-    row = bayou.DeltaTable.forPath(session, table_path).history(1).selectExpr("unix_millis(timestamp) ms").first()
-    assert row.ms == int(moment("2026-03-04T05:06:07").timestamp() * 1000)
-
-
 @pytest.mark.smoke
 def test_is_delta_table_tells_tables_from_folders(spark, table_path, tmp_path):
     numbers_table(table_path, [1])
@@ -329,9 +145,3 @@ def test_a_path_with_odd_characters_is_read(spark, tmp_path):
     assert ids(bayou.read(spark, path)) == [2, 3]
     assert ids(spark.read.format("delta").load(path)) == [2, 3]
     assert bayou.DeltaTable.forPath(spark, path).detail().first().numFiles == 2
-
-
-def test_no_commits_of_the_history_are_a_frame_without_rows(spark, table_path):
-    bayou.write(spark.range(1), table_path)
-    found = bayou.DeltaTable.forPath(spark, table_path).history(0)
-    assert (found.count(), found.columns[0]) == (0, "version")

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cached tables: equal ones share a cache, and none is shown after the table was written or replaced."""
+
+from __future__ import annotations
+
+import pytest
+from tests.spark.counting import plan_of
+from tests.spark.files_of_hundreds import wide_table
+from tests.spark.tables import file_of, ids
+
+import bayou
+from bayou.errors import SchemaChangedError
+
+
+@pytest.mark.smoke
+def test_equal_tables_hit_one_cache(spark, table_path):
+    wide_table(table_path)
+    cached = bayou.read(spark, table_path).cache()
+    try:
+        assert cached.count() == 400
+        assert "InMemoryTableScan" in plan_of(bayou.read(spark, table_path))
+        assert "InMemoryTableScan" in plan_of(bayou.read(spark, table_path).where("id > 3"))
+        assert "InMemoryTableScan" not in plan_of(bayou.read(spark, table_path, version=1))
+    finally:
+        cached.unpersist()
+
+
+def test_a_cache_of_an_older_version_is_not_a_newer_tables(spark, table_path):
+    builder = wide_table(table_path, 1)
+    pinned = bayou.read(spark, table_path, version=1).cache()
+    try:
+        assert pinned.count() == 100
+        builder.commit(file_of(table_path, "more.parquet", {"id": [1000], "name": ["x"]}))
+        assert bayou.read(spark, table_path).where("id is not null").count() == 101
+        assert pinned.count() == 100
+    finally:
+        pinned.unpersist()
+
+
+REPLACEMENTS = {
+    "the builder": lambda spark, path: bayou.DeltaTable.replace(spark).location(path).addColumn("id", "BIGINT").execute(),
+    "SQL": lambda spark, path: spark.sql(f"create or replace table delta.`{path}` (id bigint) using delta"),
+}
+OTHER_COLUMNS = {
+    "the builder": lambda spark, path: bayou.DeltaTable.replace(spark).location(path).addColumn("x", "STRING").execute(),
+    "a write": lambda spark, path: bayou.write(spark.range(0).toDF("x"), path, mode="overwrite", overwriteSchema=True),
+}
+
+
+@pytest.mark.parametrize("what", REPLACEMENTS)
+def test_a_cached_table_is_empty_after_it_was_replaced(spark, table_path, what):
+    spark.range(3).write.format("delta").save(table_path)
+    cached = spark.read.format("delta").load(table_path).cache()
+    try:
+        assert cached.count() == 3
+        REPLACEMENTS[what](spark, table_path)
+        assert cached.count() == 0
+    finally:
+        cached.unpersist()
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("what", OTHER_COLUMNS)
+def test_what_gives_a_cached_table_other_columns_is_done_and_the_old_dataframe_is_refused(spark, table_path, what, caplog):
+    spark.range(3).write.format("delta").save(table_path)
+    cached, numbers = spark.read.format("delta").load(table_path).cache(), spark.range(5).cache()
+    try:
+        assert (cached.count(), numbers.count()) == (3, 5)
+        OTHER_COLUMNS[what](spark, table_path)
+        assert "not cached any longer" in caplog.text
+        assert spark.read.format("delta").load(table_path).columns == ["x"]
+        assert numbers.storageLevel.useMemory
+        with pytest.raises(SchemaChangedError):
+            cached.collect()
+    finally:
+        cached.unpersist()
+        numbers.unpersist()
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("way", ["bayou.read", "format", "sql by path"])
+def test_a_cached_count_changes_after_our_own_write(spark, table_path, way):
+    bayou.write(spark.range(10), table_path)
+    ways = {
+        "bayou.read": lambda: bayou.read(spark, table_path),
+        "format": lambda: spark.read.format("delta").load(table_path),
+        "sql by path": lambda: spark.sql(f"select * from delta.`{table_path}`"),
+    }
+    cached = ways[way]().cache()
+    filtered = ways[way]().where("id >= 5").cache()
+    try:
+        assert (cached.count(), filtered.count()) == (10, 5)
+        bayou.write(spark.range(3), table_path, mode="append")
+        assert (cached.count(), filtered.count()) == (13, 5)
+        spark.range(7).write.format("delta").mode("overwrite").save(table_path)
+        assert (cached.count(), filtered.count()) == (7, 2)
+        assert ids(cached) == list(range(7))
+    finally:
+        cached.unpersist()
+        filtered.unpersist()
