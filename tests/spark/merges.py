@@ -73,6 +73,10 @@ MATCHED = {
         ((always, lambda t, s: (t[0], t[1], s[2])),),
         lambda builder: builder.whenMatchedUpdate(set={"v": "s.v"}),
     ),
+    "update all": (
+        ((lambda t, _: t[0] % 3 > 0, lambda _, s: s),),
+        lambda builder: builder.whenMatchedUpdateAll("t.id % 3 > 0"),
+    ),
     "delete some, update others": (
         ((lambda t, _: t[0] % 3 == 0, lambda *_: None), (lambda t, _: t[0] % 3 == 1, lambda t, s: (t[0], s[1], t[2]))),
         lambda builder: builder.whenMatchedDelete("t.id % 3 = 0").whenMatchedUpdate("t.id % 3 = 1", {"p": F.col("s.p")}),

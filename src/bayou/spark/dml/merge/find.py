@@ -47,8 +47,9 @@ class Found:
         kept: the rows that match and stay as they are.
         overlaps: whether a row that matches, and stays as far as one row of the source goes, matches another one, too.
         repeats: whether a row that is deleted matches several rows of the source.
-        matches: the keys of the source's rows that match, as `Merge.keys` names them: no more than the source has rows. None
-            where they are not kept.
+        matches: the keys of the source's rows that match, as `Merge.keys` names them, once for each pair, with the pair's
+            `ACTION`. None where they are not kept.
+        num_pairs: how many pairs there are.
     """
 
     rows: Mapping[int, Mapping[int, Bitmap]] = field(default_factory=dict)
@@ -56,6 +57,7 @@ class Found:
     overlaps: bool = False
     repeats: bool = False
     matches: DataFrame | None = None
+    num_pairs: int = 0
 
     def changed(self, clauses: Iterable[int] | None = None) -> dict[int, Bitmap]:
         """The rows that some clauses change, by file; those of all where None."""
@@ -75,11 +77,11 @@ class Found:
 def pairs_of(merge: Merge) -> Iterator[DataFrame]:
     """One row for each pair that matters, and for each row without a match that a clause is about.
 
-    They are kept as long as the context lasts where the rows to insert are told by them: the table's keys are read once. Rows
+    They are kept as long as the context lasts where the rows to write are told by them: the table's keys are read once. Rows
     that are kept take memory as far as there is any, and disk; a block of them that is lost is made again.
     """
     pairs = _pairs(merge)
-    if not merge.inserts_by_keys:
+    if not merge.keeps_pairs:
         yield pairs
         return
     pairs.persist()
@@ -118,10 +120,8 @@ def find(merge: Merge, joined: DataFrame) -> Found:
         pairs[KEPT, file] > rows.cardinality or rows.intersection(changed.get(file, Bitmap())).containers
         for file, rows in kept.items()
     )
-    matches = joined.where(IN_SOURCE).selectExpr(*merge.keys) if merge.inserts_by_keys else None
-    if matches is not None and sum(pairs.values()) > merge.source.rows:
-        matches = matches.distinct()
-    return Found(found, kept, bool(overlaps), repeats, matches)
+    matches = joined.where(IN_SOURCE).selectExpr(*merge.keys, ACTION) if merge.keeps_pairs else None
+    return Found(found, kept, bool(overlaps), repeats, matches, sum(pairs.values()))
 
 
 def _pairs(merge: Merge) -> DataFrame:
@@ -131,7 +131,7 @@ def _pairs(merge: Merge) -> DataFrame:
     joined = rows.join(merge.source.marked(), nodes.column(jvm, resolution.condition), how)
     bucket, bit = F.expr(f"bitmap_bucket_number({_ROW}) as bucket"), F.expr(f"bitmap_bit_position({_ROW}) as bit")
     action = matched_action_of(merge) if how == "inner" else action_of(merge)
-    keys: list[str | Column] = [IN_SOURCE, *merge.keys_as_named] if merge.inserts_by_keys else []
+    keys: list[str | Column] = [IN_SOURCE, *merge.keys_as_named] if merge.keeps_pairs else []
     pairs = joined.select(FILE, bucket, bit, action.alias(ACTION), *keys).where(f"{ACTION} > {NONE}")
     return in_few_tasks(pairs, merge.change, merge.change.files.candidates) if merge.source.is_small else pairs
 

@@ -44,6 +44,11 @@ class ResolvedClause:
         """The top-level columns that it sets, in lower case."""
         return frozenset(each.path[0].lower() for each in self.assignments)
 
+    def sets_whole(self, names: frozenset[str]) -> bool:
+        """Whether it sets each of some columns, in lower case, as a whole and not by fields: no old value is part of a new one."""
+        whole = {each.path[0].lower() for each in self.assignments if len(each.path) == 1}
+        return names <= whole
+
 
 @dataclass(frozen=True, slots=True)
 class Resolution:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,7 @@ from bayou.spark.alignment import AlignedColumn, aligned, cast_sql, selected
 from bayou.spark.dml.change import Change
 from bayou.spark.dml.condition import RowCondition, parts_about_partitions
 from bayou.spark.dml.files import ChosenFiles, common
-from bayou.spark.dml.merge.clauses import Kind
+from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes, row_changes
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.bridge import JavaObject
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Merge:
     """A resolved MERGE against one state of a table.
 
@@ -67,12 +68,37 @@ class Merge:
         jvm = self.change.target.application.jvm
         return [nodes.column(jvm, each).alias(name) for each, name in zip(self.source.keys, self.keys, strict=True)]
 
+    @cached_property
+    def knows_by_keys(self) -> bool:
+        """Whether what becomes of a source's row is known by its keys, once the pairs that match are: rows of a small source."""
+        keys = self.source.keys
+        return self.source.is_small and bool(keys) and all(nodes.is_told_by_equality(each) for each in keys)
+
     @property
     def inserts_by_keys(self) -> bool:
         """Whether the rows to insert are those of a small source whose keys are not among the ones that match."""
-        keys = self.source.keys
-        may = self.source.is_small and bool(keys) and all(nodes.is_told_by_equality(each) for each in keys)
-        return may and bool(self.resolution.of_kind(Kind.NOT_MATCHED))
+        return bool(self.resolution.of_kind(Kind.NOT_MATCHED)) and self.knows_by_keys
+
+    @cached_property
+    def updates_by_keys(self) -> bool:
+        """Whether the rows that an update leaves are made of those of a small source alone: the table's need not be read for them.
+
+        That is where the table's own are marked in vectors, and nothing of an old row is wanted for the new one or beside it.
+        """
+        change = self.change
+        if not change.uses_vectors or change.feeds or change.row_ids is not None:
+            return False
+        names = frozenset(name.lower() for name in self.resolution.schema.names)
+        updates = [each for each in self.resolution.clauses if each.action is Action.UPDATE]
+        if not updates or any(each.kind is not Kind.MATCHED or not each.sets_whole(names) for each in updates):
+            return False
+        output = self.resolution.sides.target.output()
+        return self.knows_by_keys and not any(len(each.assignments[0].values.used(output)) for each in updates)
+
+    @property
+    def keeps_pairs(self) -> bool:
+        """Whether the pairs that match are kept until the rows are written."""
+        return self.inserts_by_keys or self.updates_by_keys
 
     def rows(
         self, positions: pa.Array, marks: pa.Array | None = None, *, with_numbers: bool = False, with_ids: bool = False

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property, reduce
-from operator import and_
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.plan.row_changes import FileTotals
@@ -25,11 +24,12 @@ from bayou.protocol.identity_columns import identity_columns
 from bayou.protocol.schema import StructType, parse_schema
 from bayou.spark.committing import taking_back
 from bayou.spark.dml.commit import write_request
-from bayou.spark.dml.merge.actions import ACTION, action_of, inserted_action_of, is_one_of, matched_action_of
+from bayou.spark.dml.merge.actions import ACTION, action_of, is_one_of, matched_action_of
 from bayou.spark.dml.merge.beside import RowsBeside
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.counts import OF_SOURCE, OF_TABLE, observed
 from bayou.spark.dml.merge.find import clauses_with, positions_of
+from bayou.spark.dml.merge.source_rows import SourceRows
 from bayou.spark.dml.merge.values import WrittenColumns
 from bayou.spark.dml.scanned import FILE, METADATA
 from bayou.spark.dml.touched_rows import FILE_OPENING
@@ -43,7 +43,7 @@ from bayou.spark.write_target import WriteTarget, changed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
     from bayou.spark.change_rows import BesideColumns
     from bayou.spark.dml.merge.find import Found
@@ -77,6 +77,7 @@ class Writer:
         self._rewrites = rewrites
         self._updates = clauses_with(merge, Action.UPDATE)
         self._inserts = clauses_with(merge, Action.INSERT)
+        self._source = SourceRows(merge, found)
         self._beside = RowsBeside(merge, found, rewrites=rewrites)
         self._changed = self._beside.changed
         self._identities = {each.name.lower() for each in identity_columns(merge.resolution.schema)}
@@ -202,6 +203,9 @@ class Writer:
 
     def _rows(self) -> DataFrame | None:
         """All rows that are written; None where there can be none."""
+        if self._changed and self._source.tells_updates:
+            alone = self._source_part([*self._updates, *self._inserts])
+            return self._in_tasks(alone, -(-self._merge.source.size // _ONE_TASK))
         matched = bool(self._found.changed()) or bool(self._found.kept)
         if self._inserts and matched and not self._merge.source.is_small and not (self._found.overlaps or self._repeats):
             return self._made([*self._updates, *self._inserts], self._of_both())
@@ -210,14 +214,18 @@ class Writer:
             parts.append(self._source_part(self._inserts))
         if not parts:
             return None
-        rows = parts[0] if len(parts) == 1 else parts[0].union(parts[1])
-        gathers = self._gathers and self._is_little and not is_gathered(self.request, self._table)
-        return rows.coalesce(1) if gathers else rows
+        rows = reduce(DataFrame.union, parts)
+        return self._in_tasks(rows, 1) if self._is_little else rows
+
+    def _in_tasks(self, rows: DataFrame, most: int) -> DataFrame:
+        """The rows in some tasks at most, each of which leaves a file; where the session or the table do not gather them."""
+        gathers = self._gathers and not is_gathered(self.request, self._table)
+        return rows.coalesce(max(1, most)) if gathers else rows
 
     @property
     def _is_little(self) -> bool:
         """Whether one task is enough: it leaves one file, and not one for the table's rows and one for each part of the source."""
-        files = pc.unique(pa.concat_arrays([positions_of(self._changed), self._files_with_matches().cast(pa.int64())]))
+        files = pc.unique(pa.concat_arrays([positions_of(self._changed), self._source.files_with_matches.cast(pa.int64())]))
         size = FileTotals.of(self._merge.change.snapshot.files(["size"])["size"], files).size_bytes
         return len(files) <= _FEW_FILES and size + self._merge.source.size <= _ONE_TASK
 
@@ -238,7 +246,8 @@ class Writer:
 
     def _source_part(self, clauses: Sequence[int], left_out: Iterable[str] = (), *, alone: bool = False) -> DataFrame:
         columns = WrittenColumns(self._merge, clauses, left_out)
-        return columns.of(self._of_source(clauses), copies=False, beside=self._beside.new(alone=alone))
+        rows = self._counted(self._source.rows(clauses), OF_SOURCE)
+        return columns.of(rows, copies=False, beside=self._beside.new(alone=alone))
 
     def _of_table(self) -> DataFrame:
         """The table's rows that are written again, joined with what they match."""
@@ -271,43 +280,6 @@ class Writer:
         if self._rewrites:
             is_written = f"{is_written} or ({ACTION} < 0 and {FILE} >= 0)"
         return self._counted(joined.where(is_written), OF_TABLE)
-
-    def _of_source(self, clauses: Sequence[int]) -> DataFrame:
-        """The source's rows that match nothing, and that some clauses insert."""
-        merge = self._merge
-        rows = merge.source.marked() if not merge.source.is_small else merge.source.frame
-        files = self._files_with_matches()
-        if len(files):
-            rows = self._without_matches(rows, files)
-        action = inserted_action_of(merge)
-        # Clauses of other kinds look at the table's columns, which are not there, and are not asked.
-        found = rows.withColumn(ACTION, action)
-        return self._counted(found.where(is_one_of(clauses)), OF_SOURCE)
-
-    def _files_with_matches(self) -> pa.Array:
-        if self._merge.resolution.is_insert_only:
-            return self._merge.change.files.candidates
-        matched = [each.number for each in self._merge.resolution.of_kind(Kind.MATCHED)]
-        return positions_of({*self._found.changed(matched), *self._found.kept})
-
-    def _without_matches(self, rows: DataFrame, files: pa.Array) -> DataFrame:
-        """The source's rows without those that match a row of some files.
-
-        Rows of a small source are compared with the keys that did match, which are few: the table's rows stay where they are.
-        """
-        merge, jvm = self._merge, self._merge.change.target.application.jvm
-        if not merge.inserts_by_keys:
-            return rows.join(merge.rows(files).drop(FILE), self._condition, "left_anti")
-        matches = self._found.matches
-        if matches is None:
-            pairs = merge.rows(files).join(merge.source.marked(), self._condition, "inner")
-            matches = pairs.select(*merge.keys_as_named).distinct()
-        named = zip(merge.source.keys, merge.keys, strict=True)
-        same = reduce(and_, (nodes.column(jvm, key).eqNullSafe(F.expr(name)) for key, name in named))
-        # There are no more of them than rows of the source, and these fit. Finding them may read the table: a broadcast would
-        # have to be done in `spark.sql.broadcastTimeout` with that, where it is not a stage of its own.
-        known = F.broadcast(matches) if merge.change.settings.get(_ADAPTIVE, "true").lower() == "true" else matches
-        return rows.join(known, same, "left_anti")
 
     @property
     def _condition(self) -> Column:
