@@ -107,7 +107,8 @@ class SessionCatalog:
                 error_class="DELTA_OPERATION_NOT_ALLOWED",
                 sql_state="0AKDC",
                 features=["replacing a Delta table by another source"],
-                next_step="drop the table first, or write with the format delta.",
+                next_step="drop the table first, or write with the format delta. Where that is the format, leave it out of "
+                "spark.sql.sources.useV1SourceList.",
             )
         catalog = Catalog(self._application.jvm, spark)
         name = catalog.name(text)
