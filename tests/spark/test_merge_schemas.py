@@ -147,3 +147,47 @@ def test_a_value_loses_no_field_where_it_lacks_others(spark, table_path, kind, i
     with pytest.raises(SchemaMismatchError):
         merge.execute()
     assert rows(table) == before
+
+
+STAY = {
+    "a number for a longer one": ("bigint", "1"),
+    "a number in a text": ("string", "1"),
+    "a text for a number": ("int", "'1'"),
+    "a timestamp for a date": ("date", "timestamp '2026-01-02 03:04:05'"),
+    "a text for bytes": ("binary", "'x'"),
+    "a number in an array": ("array<bigint>", "array(1)"),
+    "nothing": ("boolean", "null"),
+}
+REFUSED = {
+    "an array for a text": ("string", "array(1)"),
+    "a struct for a text": ("string", "named_struct('a', 1)"),
+    "a map for a text": ("string", "map('a', 1)"),
+    "a timestamp for a number": ("int", "timestamp '2026-01-02 03:04:05'"),
+    "a number for a boolean": ("boolean", "1L"),
+    "a text for a boolean": ("boolean", "'true'"),
+    "a boolean for a number": ("int", "true"),
+    "an interval for a number": ("int", "interval '1' day"),
+    "an array in a struct": ("struct<a: string>", "named_struct('a', array(1))"),
+    "an array in an array": ("array<string>", "array(array(1))"),
+}
+
+
+@pytest.mark.parametrize("name", STAY)
+def test_a_column_keeps_its_type_for_values_that_spark_casts_to_it(spark, table_path, name):
+    kind, value = STAY[name]
+    table = make(spark, table_path, f"select 1 id, cast(null as {kind}) v")
+    given = spark.sql(f"select explode(array(1, 2)) id, {value} v, 5 w").alias("s")
+    table.merge(given, "t.id = s.id").withSchemaEvolution().whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    assert dict(table.toDF().dtypes) == {"id": "int", "v": kind, "w": "int"}
+    assert table.toDF().where(f"v <=> cast({value} as {kind})").count() == 2
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_values_that_spark_does_not_cast_by_itself_are_refused_where_the_schema_may_change(spark, table_path, name):
+    kind, value = REFUSED[name]
+    table = make(spark, table_path, f"select 1 id, cast(null as {kind}) v")
+    given = spark.sql(f"select explode(array(1, 2)) id, {value} v").alias("s")
+    with pytest.raises(SchemaMismatchError) as caught:
+        table.merge(given, "t.id = s.id").withSchemaEvolution().whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    assert caught.value.error_class == "DELTA_FAILED_TO_MERGE_FIELDS"
+    assert table.history(1).collect()[0].version == 0

@@ -8,8 +8,9 @@ Sources: delta-spark's `SchemaMergingUtils.mergeSchemas`, `ImplicitMetadataOpera
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bayou.errors import SchemaMismatchError
 from bayou.protocol.char_varchar import type_text
@@ -21,6 +22,9 @@ from bayou.protocol.type_widening import Widening, is_widening, record_type_chan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+Keeps: TypeAlias = Callable[[DataType, DataType], bool]
+"""Whether a column keeps its type, the first one, for values of the other."""
 
 _INT32_TYPES: Final = ("byte", "short", "integer")
 """Parquet stores them all as INT32: a file of a narrower one reads as a wider one. In order of their width."""
@@ -38,7 +42,7 @@ def merge_schemas(
     given: StructType,
     *,
     widening: Widening = Widening.NEVER,
-    keep_existing_type: bool = False,
+    keeps: Keeps | None = None,
     table_uri: str | None = None,
     version: int | None = None,
 ) -> StructType:
@@ -53,7 +57,8 @@ def merge_schemas(
         table: the table's schema.
         given: the schema of the rows.
         widening: which types may be widened.
-        keep_existing_type: whether the table's type stays where the two differ and neither is widened.
+        keeps: whether the table's type, the first one, stays where the rows have the other and neither is widened. None where it
+            only does for values that are values of it.
         table_uri: the table's path or URI, for the error.
         version: the table's version, for the error.
 
@@ -63,7 +68,7 @@ def merge_schemas(
             cause has the error class of the first.
     """
     check_names(given, table_uri, version=version, column_mapping=True, duplicates_class="DATA")
-    merge = _Merge(widening, keep_existing_type=keep_existing_type)
+    merge = _Merge(widening, keeps)
     merged = merge.structs(table, _as_new_columns(given), ())
     if merge.conflicts:
         first = merge.conflicts[0]
@@ -201,7 +206,7 @@ class _Merge:
     """One merge: its rules, and the conflicts that it met."""
 
     widening: Widening
-    keep_existing_type: bool = False
+    keeps: Keeps | None = None
     conflicts: list[_Conflict] = field(default_factory=list)
 
     def structs(self, table: StructType, given: StructType, path: tuple[str, ...]) -> StructType:
@@ -227,7 +232,7 @@ class _Merge:
     def _others(self, table: DataType, given: DataType, path: tuple[str, ...]) -> DataType:
         if isinstance(table, str) and isinstance(given, str) and is_widening(table, given, self.widening):
             return given
-        if self.keep_existing_type or _fits(table, given):
+        if _fits(table, given) or (self.keeps is not None and self.keeps(table, given)):
             return table
         if table in VOID_TYPES or _fits(given, table):
             return given

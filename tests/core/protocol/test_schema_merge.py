@@ -176,10 +176,20 @@ def test_two_columns_of_one_name_in_the_rows_are_refused():
 def test_existing_types_can_be_kept_while_columns_are_added_and_types_widened():
     table = struct(a="long", b="integer", v="void", s=struct(x="date"))
     given = struct(a="string", b="long", v="long", s=struct(x="string", y="long"), c="date")
-    kept = merge_schemas(table, given, keep_existing_type=True)
+    kept = merge_schemas(table, given, keeps=lambda *_: True)
     assert kept == struct(a="long", b="integer", v="void", s=struct(x="date", y="long"), c="date")
-    widened = merge_schemas(table, given, keep_existing_type=True, widening=Widening.ALWAYS)
+    widened = merge_schemas(table, given, keeps=lambda *_: True, widening=Widening.ALWAYS)
     assert widened.field("b").type == "long"
+
+
+def test_a_column_keeps_its_type_for_values_that_are_cast_to_it_alone():
+    table, given = struct(a="long", s=struct(x="date")), struct(a="string", s=struct(x="timestamp"))
+    asked = []
+    assert merge_schemas(table, given, keeps=lambda *pair: asked.append(pair) or True) == table
+    assert asked == [("long", "string"), ("date", "timestamp")]
+    with pytest.raises(SchemaMismatchError) as caught:
+        merge_schemas(table, given, keeps=lambda wanted, _: wanted == "long")
+    assert caught.value.facts["columns"] == ("s.x",)
 
 
 def test_a_widened_type_is_recorded_where_the_table_allows_it():

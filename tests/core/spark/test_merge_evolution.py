@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from functools import partial
+
 from bayou.protocol.schema import ArrayType, StructField, StructType
 from bayou.protocol.type_widening import Widening
-from bayou.spark.dml.merge.evolution import evolved_schema
+from bayou.spark.dml.merge import evolution
 
 
 def struct(**fields):
     return StructType(tuple(StructField(name, kind) for name, kind in fields.items()))
 
 
+evolved_schema = partial(evolution.evolved_schema, casts=lambda *_: True)
 TABLE = struct(id="long", s=struct(a="integer"), l=ArrayType(struct(q="string")))
 
 

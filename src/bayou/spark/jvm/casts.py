@@ -7,12 +7,14 @@ import json
 from typing import TYPE_CHECKING
 
 from bayou.protocol.char_varchar import DECLARED_TYPE
+from bayou.protocol.schema import VOID_TYPES, StructField, StructType, schema_to_json
 from bayou.spark.jvm.nodes import column, expression
 from bayou.spark.jvm.relation import struct_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
+    from bayou.protocol.schema import DataType
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
@@ -66,6 +68,23 @@ def can_up_cast(jvm: Jvm, given: str, wanted: str) -> bool:
     """
     types = (struct_type(jvm, each).apply(0).dataType() for each in (given, wanted))
     return bool(jvm.module(f"{_EXPRESSIONS}.Cast").canUpCast(*types))
+
+
+def casts_implicitly(jvm: Jvm, wanted: DataType, given: DataType) -> bool:
+    """Whether Spark casts values of a type to another by itself; a void column takes any, and stays void.
+
+    Args:
+        jvm: the bridge.
+        wanted: the type that they get.
+        given: the type that they have.
+    """
+    if wanted in VOID_TYPES:
+        return True
+    target, source = (
+        struct_type(jvm, schema_to_json(StructType((StructField("value", each),)))).apply(0).dataType() for each in (wanted, given)
+    )
+    value = jvm.static(f"{_EXPRESSIONS}.Literal")(None, source)
+    return bool(jvm.module("org.apache.spark.sql.catalyst.analysis.TypeCoercion").implicitCast(value, target).isDefined())
 
 
 def with_named_overflow(jvm: Jvm, value: JavaObject, name: str) -> JavaObject:

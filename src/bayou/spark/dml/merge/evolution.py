@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bayou.protocol.schema import StructField
+    from bayou.protocol.schema_merge import Keeps
 
 Path = tuple[str, ...]
 
@@ -26,13 +27,15 @@ def evolved_schema(
     *,
     has_star: bool,
     widening: Widening = Widening.NEVER,
+    casts: Keeps,
     uri: str | None = None,
     version: int | None = None,
 ) -> StructType:
     """The table's schema after a MERGE that may change it.
 
     With a `*` all columns of the source are taken in, those inside of structs too; else those that are assigned by name,
-    where the source has a column of the same path. Where types differ the table's stays, unless it is widened.
+    where the source has a column of the same path. Where types differ the table's stays, unless it is widened, for values that
+    Spark casts to it by itself.
 
     Args:
         table: the table's schema.
@@ -40,13 +43,17 @@ def evolved_schema(
         assigned: the paths that clauses assign to.
         has_star: whether there is an `UPDATE SET *` or an `INSERT *`.
         widening: which types may be widened.
+        casts: whether values are cast to the first of two types from the second.
         uri: the table's URI, for errors.
         version: its version, for errors.
+
+    Raises:
+        SchemaMismatchError: values of a column of the source are not cast to its type in the table.
     """
     given = source if has_star else _only(source, [tuple(name.lower() for name in path) for path in assigned])
     if not given.fields:
         return table
-    return merge_schemas(table, given, widening=widening, keep_existing_type=True, table_uri=uri, version=version)
+    return merge_schemas(table, given, widening=widening, keeps=casts, table_uri=uri, version=version)
 
 
 def lacks_fields(given: StructField, field: StructField) -> bool:

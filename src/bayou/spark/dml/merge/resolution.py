@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import AnalysisException
@@ -24,6 +25,7 @@ from bayou.spark.dml.merge.resolved import Resolution, ResolvedClause
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes, row_changes
 from bayou.spark.jvm.callbacks import error_class_of
+from bayou.spark.jvm.casts import casts_implicitly
 from bayou.spark.jvm.expression_list import Named
 from bayou.spark.jvm.settled import at_one_instant
 from bayou.spark.types import as_nullable, readable_schema
@@ -131,6 +133,7 @@ class Resolver:
             assigned,
             has_star=any(clause.is_star for clause in clauses),
             widening=merge_widening(self._snapshot),
+            casts=partial(casts_implicitly, self._bridge),
             uri=self._snapshot.table_uri,
             version=self._snapshot.version,
         )
