@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import functions as F  # noqa: N812
 from tests.spark.changed_tables import rows
 from tests.spark.counting import physical_plans
 from tests.spark.merges import TEN, counts, make, source
@@ -151,7 +152,7 @@ def test_a_struct_that_is_set_by_its_fields_keeps_the_others(spark, table_path):
     assert [(row[0], tuple(row[1])) for row in rows(table)] == [(1, (9, 3))]
 
 
-def test_a_generated_column_is_computed_of_the_new_values(spark, table_path):
+def test_a_generated_column_that_no_clause_sets_is_computed_of_the_new_values(spark, table_path):
     spark.sql(
         f"create table delta.`{table_path}` (id long, v long, twice long generated always as (v * 2)) using delta "
         "tblproperties ('delta.enableDeletionVectors' = 'true')"
@@ -168,6 +169,58 @@ def test_two_rows_of_the_source_for_one_row_are_refused(spark, table_path):
     new = source(spark, "select 3L id, 7L p, id v from range(2)")
     with pytest.raises(MultipleMatchesError):
         upsert(table.merge(new, "t.id = s.id")).execute()
+
+
+def test_rows_move_to_other_partitions(spark, table_path, monkeypatch):
+    table = make(spark, table_path, TEN, ("p",), **VECTORS)
+    upsert(table.merge(source(spark, GIVEN).drop("even").alias("s"), "t.id = s.id")).execute()
+    old = [(i, i % 2, None if i % 5 == 0 else i) for i in range(6)]
+    assert rows(table) == sorted([*old, *((i, 7, i * 100) for i in range(6, 14))], key=repr)
+
+
+def test_the_latest_of_several_rows_is_the_one_that_counts(spark, table_path):
+    table = make(spark, table_path, TEN, **VECTORS)
+    new = source(spark, "select id, 7L p, explode(array(id, id * 100)) v from range(8, 12)")
+    upsert(table.merge(new, "t.id = s.id", keep="latest", by="v")).execute()
+    assert rows(table)[-2:] == [(8, 7, 800), (9, 7, 900)]
+    assert rows(table)[2:4] == [(10, 7, 1000), (11, 7, 1100)]
+
+
+def test_without_adaptive_execution_rows_are_the_same(spark, table_path):
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    try:
+        table = make(spark, table_path, TEN, **VECTORS)
+        upsert(table.merge(source(spark, "select id, 7L p, 8L v from range(9, 11)"), "t.id = s.id")).execute()
+        assert [row for row in rows(table) if row[1] == 7] == [(10, 7, 8), (9, 7, 8)]
+    finally:
+        spark.conf.unset("spark.sql.adaptive.enabled")
+
+
+def test_a_new_column_is_filled_where_the_schema_may_change(spark, table_path):
+    table = make(spark, table_path, "select id, id v from range(3)", **VECTORS)
+    new = source(spark, "select id, -id v, 'x' w from range(2, 4)")
+    upsert(table.merge(new, "t.id = s.id").withSchemaEvolution()).execute()
+    assert rows(table) == [(0, 0, None), (1, 1, None), (2, -2, "x"), (3, -3, "x")]
+
+
+def test_a_source_of_unknown_size_that_is_not_kept_is_joined_with_the_table(spark, table_path):
+    table = make(spark, table_path, TEN, **VECTORS)
+    spark.conf.set("spark.databricks.delta.merge.materializeSource", "none")
+    try:
+        new = spark.createDataFrame([(9, 7, 8), (10, 7, 8)], "id long, p long, v long").alias("s")
+        upsert(table.merge(new, "t.id = s.id")).execute()
+    finally:
+        spark.conf.unset("spark.databricks.delta.merge.materializeSource")
+    assert [row for row in rows(table) if row[1] == 7] == [(10, 7, 8), (9, 7, 8)]
+
+
+def test_a_function_of_the_users_is_called_for_rows_that_are_updated_alone(spark, table_path):
+    table = make(spark, table_path, TEN, **VECTORS)
+    inverse = F.udf(lambda value: 1000 // value, "long")
+    begun = table.merge(source(spark, "select id, 7L p, if(id < 10, id, 0) v from range(8, 12)"), "t.id = s.id")
+    values = {"id": F.col("s.id"), "p": F.col("s.p"), "v": inverse(F.col("s.v"))}
+    begun.whenMatchedUpdate(set=values).whenNotMatchedInsertAll().execute()
+    assert [row for row in rows(table) if row[1] == 7] == [(10, 7, 0), (11, 7, 0), (8, 7, 125), (9, 7, 111)]
 
 
 def test_a_small_source_of_many_parts_leaves_one_file(spark, table_path):

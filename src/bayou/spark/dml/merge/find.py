@@ -49,7 +49,7 @@ class Found:
         repeats: whether a row that is deleted matches several rows of the source.
         matches: the keys of the source's rows that match, as `Merge.keys` names them, once for each pair, with the pair's
             `ACTION`. None where they are not kept.
-        num_pairs: how many pairs there are.
+        num_pairs: how many pairs there are that match.
     """
 
     rows: Mapping[int, Mapping[int, Bitmap]] = field(default_factory=dict)
@@ -121,7 +121,8 @@ def find(merge: Merge, joined: DataFrame) -> Found:
         for file, rows in kept.items()
     )
     matches = joined.where(IN_SOURCE).selectExpr(*merge.keys, ACTION) if merge.keeps_pairs else None
-    return Found(found, kept, bool(overlaps), repeats, matches, sum(pairs.values()))
+    num_pairs = sum(count for (number, _), count in pairs.items() if number in (KEPT, *matched))
+    return Found(found, kept, bool(overlaps), repeats, matches, num_pairs)
 
 
 def _pairs(merge: Merge) -> DataFrame:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cached_property, reduce
 from operator import and_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from bayou.spark.dml.merge.target import Merge
 
 _ADAPTIVE = "spark.sql.adaptive.enabled"
+_MOST_BYTES: Final = 256 << 20
+"""What is read of a source, at the most, for rows that are made of it alone."""
 
 
 class SourceRows:
@@ -42,9 +44,12 @@ class SourceRows:
     def tells_updates(self) -> bool:
         """Whether the rows that are updated are made of the source's alone.
 
-        A row of the source stands for no other one with its keys where each row of the table has one match.
+        A row of the source stands for no other one with its keys where each row of the table has one match. Each task that reads
+        some of the source leaves a file: where few rows are what a filter leaves of many files, the table's tasks are fewer.
         """
-        return not self._found.overlaps and self._found.num_pairs <= self._merge.source.rows and self._merge.updates_by_keys
+        found, source = self._found, self._merge.source
+        is_told = not found.overlaps and found.num_pairs <= source.rows and source.size <= _MOST_BYTES
+        return is_told and self._merge.updates_by_keys
 
     @cached_property
     def files_with_matches(self) -> pa.Array:

@@ -25,6 +25,7 @@ from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes, row_changes
 from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.columns import select
+from bayou.spark.jvm.expression_list import ExpressionList
 from bayou.spark.jvm.row_changes import Expressions
 from bayou.spark.matching_partitions import matching_partitions
 from bayou.spark.skipped_files import choose
@@ -83,17 +84,22 @@ class Merge:
     def updates_by_keys(self) -> bool:
         """Whether the rows that an update leaves are made of those of a small source alone: the table's need not be read for them.
 
-        That is where the table's own are marked in vectors, and nothing of an old row is wanted for the new one or beside it.
+        That is where the table's own are marked in vectors, and nothing of an old row is wanted for the new one or beside it. A
+        function of the user's would be called for more rows than are updated, and rows without a match be kept with the pairs.
         """
-        change = self.change
-        if not change.uses_vectors or change.feeds or change.row_ids is not None:
+        change, resolution = self.change, self.resolution
+        orphans = resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE) and not resolution.of_kind(Kind.NOT_MATCHED)
+        if not change.uses_vectors or change.feeds or change.row_ids is not None or orphans:
             return False
-        names = frozenset(name.lower() for name in self.resolution.schema.names)
-        updates = [each for each in self.resolution.clauses if each.action is Action.UPDATE]
+        names = frozenset(name.lower() for name in resolution.schema.names)
+        updates = [each for each in resolution.clauses if each.action is Action.UPDATE]
         if not updates or any(each.kind is not Kind.MATCHED or not each.sets_whole(names) for each in updates):
             return False
-        output = self.resolution.sides.target.output()
-        return self.knows_by_keys and not any(len(each.assignments[0].values.used(output)) for each in updates)
+        expressions = (ExpressionList.of(change.target.application.jvm, resolution.conditions), *resolution.values)
+        if not self.knows_by_keys or any(each.calls_foreign_code for each in expressions):
+            return False
+        output = resolution.sides.target.output()
+        return not any(len(each.assignments[0].values.used(output)) for each in updates)
 
     @property
     def keeps_pairs(self) -> bool:

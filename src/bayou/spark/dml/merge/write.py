@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from bayou.spark.dml.merge.target import Merge
     from bayou.spark.write_request import WriteRequest
 
-_ADAPTIVE = "spark.sql.adaptive.enabled"
 _MATCH = "__bayou_match"
 _ONE_TASK: Final = FILE_OPENING
 """Bytes that one task reads and writes: no more than the opening of another file costs."""
