@@ -171,7 +171,7 @@ def test_two_rows_of_the_source_for_one_row_are_refused(spark, table_path):
         upsert(table.merge(new, "t.id = s.id")).execute()
 
 
-def test_rows_move_to_other_partitions(spark, table_path, monkeypatch):
+def test_rows_move_to_other_partitions(spark, table_path):
     table = make(spark, table_path, TEN, ("p",), **VECTORS)
     upsert(table.merge(source(spark, GIVEN).drop("even").alias("s"), "t.id = s.id")).execute()
     old = [(i, i % 2, None if i % 5 == 0 else i) for i in range(6)]

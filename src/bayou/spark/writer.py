@@ -128,9 +128,7 @@ def write(
         except ProtocolChangedException as error:
             if not lost_creation(request, target, error):
                 raise
-            snapshot, target = target_of_new_table(request, log, target, added, settings)
-            with begin(snapshot) as second:
-                result = _commit(second, request, target, added, None)
+            result = _append_to_new_table(begin, request, log, target, added, settings)
     if result.committed:
         refresh_caches(frame.sparkSession, log.table_uri, application.jvm, request.storage_options)
     spend_batch(frame.sparkSession, settings, given, result)
@@ -224,6 +222,20 @@ def _take_back(request: WriteRequest, added: NewFiles, replaced: ReplacedRows | 
     delete_files(request, added.actions)
     if replaced is not None:
         replaced.discard()
+
+
+def _append_to_new_table(
+    begin: Callable[[Snapshot], Transaction],
+    request: WriteRequest,
+    log: DeltaLog,
+    lost: WriteTarget,
+    added: NewFiles,
+    settings: Mapping[str, str],
+) -> WriteResult:
+    """Commits the files of a table that another writer made first as an append to that table."""
+    snapshot, target = target_of_new_table(request, log, lost, added, settings)
+    with begin(snapshot) as transaction:
+        return _commit(transaction, request, target, added, None)
 
 
 def _commit(

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
 from bayou.protocol.clustering import fields_on
 from bayou.protocol.identity_columns import is_identity
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, parse_schema, schema_to_json
+from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, parse_schema
 from bayou.protocol.schema_paths import first_conflict
 from bayou.protocol.sql_text import column_sql
 from bayou.protocol.type_widening import is_widening
@@ -138,10 +138,6 @@ def _refuse_conflicts(found: Sequence[Assignment], snapshot: Snapshot) -> None:
     )
 
 
-def _schema_of(kind: DataType) -> str:
-    return schema_to_json(StructType((StructField("value", kind),)))
-
-
 def _widens(given: DataType, wanted: DataType) -> bool:
     """Whether each value of a type is one of the other: a number of fewer digits."""
     return isinstance(given, str) and isinstance(wanted, str) and is_widening(given, wanted)
@@ -241,14 +237,14 @@ class NewValues:
         if not self._policy:
             return value.cast(spark_data_type(StructField("value", wanted)))
         if self._policy == "LEGACY":
-            return casts.legacy_cast(self._bridge, value, self._spark, _schema_of(wanted))
+            return casts.legacy_cast(self._bridge, value, self._spark, casts.schema_of(wanted))
         if self._policy == "STRICT":
             self._check_up_cast(given, wanted, path)
-        return casts.ansi_cast(self._bridge, value, self._spark, _schema_of(wanted), column_sql(path))
+        return casts.ansi_cast(self._bridge, value, self._spark, casts.schema_of(wanted), column_sql(path))
 
     def _check_up_cast(self, given: DataType, wanted: DataType, path: tuple[str, ...]) -> None:
         """Refuses a cast that may lose something, where the session's policy is STRICT."""
-        if casts.can_up_cast(self._bridge, *map(_schema_of, (given, wanted))):
+        if casts.can_up_cast(self._bridge, *map(casts.schema_of, (given, wanted))):
             return
         raise SchemaMismatchError(
             f'Cannot up cast the value for {column_sql(path)} from "{sql_type(given).upper()}" to "{sql_type(wanted).upper()}".',

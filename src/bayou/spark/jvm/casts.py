@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
 
 
+def schema_of(kind: DataType) -> str:
+    """JSON of a schema with one column of a type, as the functions here take types."""
+    return schema_to_json(StructType((StructField("value", kind),)))
+
+
 def ansi_cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str, name: str) -> Column:
     """A column cast to a type; a value that the type cannot hold is an error that names the column, whatever the session says.
 
@@ -80,9 +85,7 @@ def casts_implicitly(jvm: Jvm, wanted: DataType, given: DataType) -> bool:
     """
     if wanted in VOID_TYPES:
         return True
-    target, source = (
-        struct_type(jvm, schema_to_json(StructType((StructField("value", each),)))).apply(0).dataType() for each in (wanted, given)
-    )
+    target, source = (struct_type(jvm, schema_of(each)).apply(0).dataType() for each in (wanted, given))
     value = jvm.static(f"{_EXPRESSIONS}.Literal")(None, source)
     return bool(jvm.module("org.apache.spark.sql.catalyst.analysis.TypeCoercion").implicitCast(value, target).isDefined())
 

@@ -217,7 +217,7 @@ class Writer:
         return self._in_tasks(rows, 1) if self._is_little else rows
 
     def _in_tasks(self, rows: DataFrame, most: int) -> DataFrame:
-        """The rows in some tasks at most, each of which leaves a file; where the session or the table do not gather them."""
+        """The rows in some tasks at most, each of which leaves a file, if the session lets it and partitions do not gather them."""
         gathers = self._gathers and not is_gathered(self.request, self._table)
         return rows.coalesce(max(1, most)) if gathers else rows
 
