@@ -102,19 +102,29 @@ def typed_assignments(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...
     for place, tree in enumerate(pairs.keys.trees):
         path = path_of(tree)
         if path is None:
-            raise UnsupportedFeatureError(
-                f"Updating nested fields is only supported for StructType, but you are trying to update {pairs.keys[place].sql()}.",
-                table=snapshot.table_uri,
-                version=snapshot.version,
-                error_class="DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE",
-                sql_state="0A000",
-                features=["nested fields in arrays and maps"],
-                next_step="set the whole array or map.",
-            )
+            raise no_path(pairs.keys[place], snapshot)
         paths.append(path)
     values = pairs.values.with_named_overflow([column_sql(path) for path in paths])
     kinds = _parsed_types(pairs.values.types)
     return tuple(Assignment(path, values, place, kind) for place, (path, kind) in enumerate(zip(paths, kinds, strict=True)))
+
+
+def no_path(key: JavaObject, snapshot: Snapshot) -> UnsupportedFeatureError:
+    """The error of an assignment to what is neither a column nor a field of a struct.
+
+    Args:
+        key: what is set, resolved.
+        snapshot: the table's state.
+    """
+    return UnsupportedFeatureError(
+        f"Updating nested fields is only supported for StructType, but you are trying to update {key.sql()}.",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        error_class="DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE",
+        sql_state="0A000",
+        features=["nested fields in arrays and maps"],
+        next_step="set the whole array or map.",
+    )
 
 
 def _parsed_types(texts: Sequence[str]) -> list[DataType]:

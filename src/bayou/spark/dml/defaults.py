@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.bridge import Jvm
 
 
-def default_of(jvm: Jvm, spark: SparkSession, field: StructField | None, schema: StructType, snapshot: Snapshot) -> str:
+def default_of(jvm: Jvm, spark: SparkSession, field: StructField, schema: StructType, snapshot: Snapshot) -> str:
     """The SQL of a column's default; that of NULL where it has none.
 
     Args:
         jvm: the bridge.
         spark: the session.
-        field: the column; None where the table has none of the name.
+        field: the column.
         schema: the table's schema.
         snapshot: the table's state.
 
     Raises:
         InvalidSchemaError: the default is an expression that is not used.
     """
-    default = None if field is None else field.metadata.get(CURRENT_DEFAULT)
-    if field is None or not isinstance(default, str):
+    default = field.metadata.get(CURRENT_DEFAULT)
+    if not isinstance(default, str):
         return "null"
     check_stored(
         parsed(jvm, java_session(spark), default),

@@ -117,8 +117,9 @@ def _with_defaults(target: Target, snapshot: Snapshot, name: tuple[str, ...], pa
     values = list(pairs.values)
     for place in defaults:
         parts = nodes.parts_of(jvm, pairs.keys[place], name)
-        if len(parts) == 1:  # fields have no defaults, and the word is no column's name
-            values[place] = default_of(jvm, target.spark, schema.field(parts[0]), schema, snapshot)
+        field = schema.field(parts[0]) if len(parts) == 1 else None
+        if field is not None:  # fields have no defaults, and the word is no column's name
+            values[place] = default_of(jvm, target.spark, field, schema, snapshot)
     return Pairs(pairs.keys, ExpressionList.made(jvm, target.spark, values))
 
 

@@ -75,11 +75,7 @@ def sides_of(
         node: what stands for the table in a resolved statement; None for one that is made here.
         known: how many of the table's columns it has already; those that it gets come behind them.
     """
-    target = node
-    if target is None:
-        nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge)
-        rows = java_session(spark).createDataFrame(nothing, struct_type(jvm, schema))
-        target = with_name(jvm, rows.queryExecution().analyzed(), *name)
+    target = no_rows(jvm, spark, schema, name) if node is None else node
     outer = jvm.module("org.apache.spark.sql.catalyst.plans.FullOuter")
     no_hint = jvm.module(f"{_LOGICAL}.JoinHint").NONE()
     join = jvm.static(f"{_LOGICAL}.Join")
@@ -89,6 +85,20 @@ def sides_of(
         return Sides(target, source, both, target, both, *own)
     known_target = jvm.static(f"{_LOGICAL}.Project")(target.output().take(known), target)
     return Sides(target, source, both, known_target, join(known_target, source, outer, jvm.none, no_hint), *own)
+
+
+def no_rows(jvm: Jvm, spark: SparkSession, schema: str, name: tuple[str, ...]) -> JavaObject:
+    """A node that only has a table's columns.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        schema: JSON of the columns.
+        name: the name by which expressions may call the table, as `with_name` takes it; empty for none.
+    """
+    nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge)
+    rows = java_session(spark).createDataFrame(nothing, struct_type(jvm, schema))
+    return with_name(jvm, rows.queryExecution().analyzed(), *name)
 
 
 def crossed(jvm: Jvm, sides: Sides) -> JavaObject:
@@ -111,6 +121,24 @@ def frame_of(jvm: Jvm, spark: SparkSession, plan: JavaObject) -> DataFrame:
 def attribute(jvm: Jvm, name: str) -> JavaObject:
     """A column as it is written, not resolved."""
     return jvm.module("org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute").quotedString(name)
+
+
+def column_of(spark: SparkSession, plan: JavaObject, name: JavaObject) -> JavaObject | None:
+    """The column of a plan, or the field of one, that a name is; None where it is none of them.
+
+    Args:
+        spark: the session.
+        plan: the plan.
+        name: the name as it is written, not resolved.
+
+    Raises:
+        AnalysisException: a column has no such field, or there are several columns of the name.
+    """
+    found = plan.resolve(name.nameParts(), java_session(spark).sessionState().conf().resolver())
+    if not found.isDefined():
+        return None
+    column = found.get()
+    return column.child() if column.nodeName() == "Alias" else column
 
 
 class NotAnExpressionError(ValueError):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +18,7 @@ from bayou.protocol.schema import StructType, parse_schema, schema_to_json
 from bayou.spark.column_references import refuse_widened
 from bayou.spark.dml.assignments import assignments_of
 from bayou.spark.dml.defaults import default_of
+from bayou.spark.dml.merge.assigned_names import AssignedNames
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.evolution import Path, evolved_schema, lacks_fields
 from bayou.spark.dml.merge.refusals import checked_condition, inserted_values, unresolved, unsupported
@@ -98,6 +99,7 @@ class Resolver:
             UnsupportedFeatureError: there is a subquery, an aggregate or a function that is not deterministic in a condition.
             InvalidSchemaError: an identity column is set.
         """
+        clauses = self._with_paths(clauses)
         schema = self._schema_after(clauses)
         visible = schema_to_json(as_nullable(readable_schema(schema)))
         known = len(self._snapshot.schema.fields)
@@ -116,17 +118,23 @@ class Resolver:
             made.append(ResolvedClause(number, clause.kind, clause.action, when, set_by_it, found.apart[number]))
         return Resolution(sides, search, tuple(made), schema, self._evolves, self._node is not None)
 
+    def _with_paths(self, clauses: Sequence[Clause]) -> list[Clause]:
+        """The clauses; where they may bring columns of the source, with paths for what they set."""
+        if not self._evolves:
+            return list(clauses)
+        names = AssignedNames(self._bridge, self._spark, self._snapshot, self._name, self._source, self._source_schema)
+        return [
+            each
+            if each.kind is Kind.NOT_MATCHED_BY_SOURCE or each.assignments is None
+            else replace(each, assignments=[(names.path(each, key), value) for key, value in each.pairs])
+            for each in clauses
+        ]
+
     def _schema_after(self, clauses: Sequence[Clause]) -> StructType:
         schema = self._snapshot.schema
         if not self._evolves:
             return schema
-        assigned = [
-            path
-            for clause in clauses
-            if clause.kind is not Kind.NOT_MATCHED_BY_SOURCE
-            for key, _ in clause.pairs
-            if (path := self._path(key))
-        ]
+        assigned = [key for clause in clauses if clause.kind is not Kind.NOT_MATCHED_BY_SOURCE for key, _ in clause.pairs]
         after = evolved_schema(
             schema,
             as_nullable(readable_schema(self._source_schema)),
@@ -142,8 +150,8 @@ class Resolver:
 
     def _path(self, key: Any) -> tuple[str, ...]:
         """The names that a key is made of, without the table's."""
-        if isinstance(key, str) and key.isidentifier():
-            return (key,)
+        if isinstance(key, tuple):
+            return key
         name = catalyst.attribute(self._bridge, key) if isinstance(key, str) else key
         return nodes.parts_of(self._bridge, name, self._name)
 
@@ -161,9 +169,10 @@ class Resolver:
         if self._node is not None or isinstance(value, (str, Column)) or not nodes.is_default(self._bridge, value):
             return value
         path = self._path(key)
-        if len(path) > 1:  # fields have no defaults, and the word is no column's name
+        field = schema.field(path[0]) if len(path) == 1 else None
+        if field is None:  # fields have no defaults, and the word is no column's name
             return value
-        return default_of(self._bridge, self._spark, schema.field(path[0]), schema, self._snapshot)
+        return default_of(self._bridge, self._spark, field, schema, self._snapshot)
 
     def _star(self, clause: Clause, field: StructField, source: StructType, above: Path, apart: list[Path]) -> Pairs:
         """What `*` sets of a field; `apart` gets the structs that are set field by field: fields that the source lacks stay."""
@@ -185,7 +194,7 @@ class Resolver:
     ) -> _Found:
         """Everything resolved, by one analysis for each side."""
         asked: dict[str, list[Any]] = {"known_both": [condition]}
-        asked |= {side: [] for side in ("known_target", "source", "target", "own_source", "own_target")}
+        asked |= {side: [] for side in ("known_target", "source", "own_source", "own_target")}
         places: list[tuple[tuple[str, int] | None, tuple[str, slice], tuple[str, slice]]] = []
 
         def ask(side: str, values: Sequence[Any]) -> slice:
@@ -199,7 +208,9 @@ class Resolver:
         for clause, own, paths in zip(clauses, pairs, apart, strict=True):
             side = sides_by_kind[clause.kind]
             when = None if clause.condition is None else (side, ask(side, [clause.condition]).start)
-            of_keys, of_values = ("own_target", "own_source") if clause.is_star else ("target", side)
+            of_values = "own_source" if clause.is_star else side
+            has_paths = bool(own) and isinstance(own[0][0], tuple)
+            of_keys = "own_target" if has_paths else "known_target"
             keys, values = ask(of_keys, [key for key, _ in own]), ask(of_values, [value for _, value in own])
             places.append((when, (of_values, values), (of_keys, keys)))
             structs.append(ask("own_source", paths))
