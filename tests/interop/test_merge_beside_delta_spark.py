@@ -53,6 +53,14 @@ REFUSED = {
         f"{SOURCE} on t.id = s.id when matched then delete when matched and s.id = 1 then delete"
     ),
     "a column twice": f"{SOURCE} on t.id = s.id when matched then update set v = 1, v = 2",
+    "an aggregate": f"{SOURCE} on t.id = s.id and max(s.v) = 1 when matched then delete",
+    "an aggregate in a clause": f"{SOURCE} on t.id = s.id when matched and count(*) = 1 then delete",
+    "an aggregate as a value": f"{SOURCE} on t.id = s.id when matched then update set v = max(s.v)",
+    "a window": f"{SOURCE} on t.id = s.id and row_number() over (order by s.v) = 1 when matched then delete",
+    "a window in a clause": f"{SOURCE} on t.id = s.id when matched and row_number() over (order by s.v) = 1 then delete",
+    "a window as a value": f"{SOURCE} on t.id = s.id when matched then update set v = row_number() over (order by s.v)",
+    "a generator as a value": f"{SOURCE} on t.id = s.id when matched then update set v = explode(array(1L))",
+    "a number for a search": f"{SOURCE} on t.id + s.id when matched then delete",
 }
 OTHERWISE = {"numTargetFilesAdded", "numTargetBytesAdded", "numTargetBytesRemoved", "numTargetChangeFilesAdded"}
 """Sizes, and how many files rows are put into, are each engine's own matter."""

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from tests.spark.changed_tables import rows
 from tests.spark.merges import TEN, counts, make, source
 
+import bayou
 from bayou.errors import InvalidOptionError, InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
 
 
@@ -92,12 +93,28 @@ def test_conditions_must_be_deterministic_and_have_no_subquery_or_aggregate(spar
         (table.merge(new, "t.id = (select 1)").whenMatchedDelete(), "DELTA_UNSUPPORTED_SUBQUERY"),
         (table.merge(new, "t.id = s.id").whenMatchedDelete("exists (select 1)"), "DELTA_UNSUPPORTED_SUBQUERY"),
         (table.merge(new, "max(t.id) = 1").whenMatchedDelete(), "DELTA_AGGREGATION_NOT_SUPPORTED"),
+        (table.merge(new, "t.id = s.id").whenMatchedDelete("t.id = max(s.v)"), "DELTA_AGGREGATION_NOT_SUPPORTED"),
     ):
-        with pytest.raises(UnsupportedFeatureError) as error:
+        with pytest.raises(UnsupportedFeatureError, match=r"not supported in the (search|DELETE) condition of MERGE") as error:
             builder.execute()
         assert error.value.error_class == name
-    with pytest.raises(SchemaMismatchError, match="not a boolean"):
+    with pytest.raises(SchemaMismatchError, match="not a boolean") as refused:
         table.merge(new, "t.id + s.id").whenMatchedDelete().execute()
+    assert refused.value.error_class == "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE"
+    with pytest.raises(SchemaMismatchError, match="not a boolean") as refused:
+        table.merge(new, "t.id = s.id").whenMatchedDelete("t.id + s.id").execute()
+    assert refused.value.error_class == "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN"
+
+
+@pytest.mark.parametrize("value", ["max(s.v)", "row_number() over (order by s.v)", "explode(array(1L))"])
+@pytest.mark.parametrize("clause", ["whenMatchedUpdate", "whenNotMatchedInsert", "whenNotMatchedBySourceUpdate"])
+def test_a_value_that_is_no_expression_over_a_row_is_refused_as_spark_refuses_it(spark, table_path, clause, value):
+    table = make(spark, table_path, TEN)
+    given = value.replace("s.v", "t.v") if "BySource" in clause else value
+    builder = getattr(table.merge(source(spark, "select 1L id, 1L p, 1L v"), "t.id = s.id"), clause)(None, {"v": given})
+    with pytest.raises(AnalysisException, match=r"UNSUPPORTED_(EXPR_FOR_OPERATOR|GENERATOR)"):
+        builder.execute()
+    assert len(list(bayou.open(table_path).history())) == 1
 
 
 def test_columns_are_set_once_and_nested_ones_are_not_inserted(spark, table_path):

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
-from bayou.spark.jvm.callbacks import FAILED_CALL
+from bayou.spark.jvm.callbacks import FAILED_CALL, error_class_of
 from bayou.spark.jvm.columns import aliased_values
 from bayou.spark.jvm.expression_list import ExpressionList, ids_of_output
 from bayou.spark.jvm.nodes import with_name
@@ -142,7 +143,15 @@ def column_of(spark: SparkSession, plan: JavaObject, name: JavaObject) -> JavaOb
 
 
 class NotAnExpressionError(ValueError):
-    """Aggregates, window functions or generators stand where a MERGE takes plain expressions."""
+    """Aggregates, window functions or generators stand where a MERGE takes plain expressions.
+
+    Attributes:
+        is_aggregate: whether it is known to be an aggregate.
+    """
+
+    def __init__(self, *, is_aggregate: bool = False) -> None:
+        super().__init__()
+        self.is_aggregate = is_aggregate
 
 
 def resolved(jvm: Jvm, spark: SparkSession, plan: JavaObject, values: Sequence[Any]) -> ExpressionList:
@@ -163,10 +172,15 @@ def resolved(jvm: Jvm, spark: SparkSession, plan: JavaObject, values: Sequence[A
     project = columns.projection(plan)
     skip = jvm.module("org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
     execution = java_session(spark).sessionState().executePlan(project, skip)
-    execution.assertAnalyzed()
+    try:
+        execution.assertAnalyzed()
+    except AnalysisException as error:
+        if error_class_of(error).startswith(("MISSING_GROUP_BY", "MISSING_AGGREGATION")):  # columns beside an aggregate
+            raise NotAnExpressionError(is_aggregate=True) from error
+        raise
     analysed = execution.analyzed()
     if analysed.nodeName() != "Project" or analysed.child().nodeName() != plan.nodeName():
-        raise NotAnExpressionError
+        raise NotAnExpressionError(is_aggregate=analysed.nodeName() == "Aggregate")
     # What Spark puts below a projection for a function in SQL is another projection, of more columns.
     if plan.nodeName() == "Project" and analysed.child().output().size() != plan.output().size():
         raise NotAnExpressionError

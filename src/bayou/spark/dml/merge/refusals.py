@@ -4,19 +4,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
 from bayou.protocol.identity_rules import refuse_explicit_values
 from bayou.spark.dml.assignments import typed_assignments
-from bayou.spark.jvm import nodes
+from bayou.spark.jvm import merge as catalyst
+from bayou.spark.jvm import nodes, row_changes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pyspark.sql import SparkSession
+
     from bayou.log.snapshot import Snapshot
     from bayou.spark.dml.assignments import Assignment
-    from bayou.spark.jvm import row_changes
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 
@@ -30,20 +32,45 @@ def checked_condition(jvm: Jvm, snapshot: Snapshot, found: JavaObject, name: str
         name: what errors call it.
     """
     if nodes.has_subquery(found):
-        raise unsupported(snapshot, f"Subqueries in the {name} condition ({found.sql()})", "DELTA_UNSUPPORTED_SUBQUERY", "0AKDC")
+        raise unsupported(snapshot, "Subqueries", name, found, "DELTA_UNSUPPORTED_SUBQUERY", "0AKDC")
     if not nodes.is_deterministic(found):
-        message = f"Non-deterministic functions in the {name} condition ({found.sql()})"
-        raise unsupported(snapshot, message, "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED", "0AKDC")
+        what = "Non-deterministic functions"
+        raise unsupported(snapshot, what, name, found, "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED", "0AKDC")
     if not nodes.is_boolean(found):
+        is_search = name == "search"
         raise SchemaMismatchError(
             f"The {name} condition {found.sql()} of the MERGE is of type {found.dataType().sql()} and not a boolean.",
             table=snapshot.table_uri,
             version=snapshot.version,
-            error_class="DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
-            sql_state="42K09",
+            error_class="JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE" if is_search else "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
+            sql_state="42K0E" if is_search else "42K09",
             problems=("not a boolean",),
         )
     return nodes.as_boolean(jvm, found)
+
+
+def refuse_unusual(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, plan: JavaObject, value: Any, name: str | None) -> None:
+    """Refuses aggregates, window functions, generators and functions whose bodies are SQL, as Spark does outside of queries.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        snapshot: the table's state.
+        plan: what names are resolved against.
+        value: a condition or a value, not resolved.
+        name: what errors call the condition; None for a value.
+
+    Raises:
+        UnsupportedFeatureError: an aggregate is in a condition.
+        pyspark.errors.AnalysisException: one of the others, or an aggregate in a value.
+    """
+    try:
+        catalyst.resolved(jvm, spark, plan, [value])
+    except catalyst.NotAnExpressionError as error:
+        if error.is_aggregate and name is not None:
+            found = nodes.expression(jvm, spark, value)
+            raise unsupported(snapshot, "Aggregate functions", name, found, "DELTA_AGGREGATION_NOT_SUPPORTED", "42903") from None
+        row_changes.refuse_unusual(jvm, spark, plan, [value])
 
 
 def inserted_values(snapshot: Snapshot, pairs: row_changes.Pairs) -> tuple[Assignment, ...]:
@@ -104,17 +131,21 @@ def unresolved(snapshot: Snapshot, message: str, names: Sequence[str]) -> Schema
     )
 
 
-def unsupported(snapshot: Snapshot, what: str, error_class: str, sql_state: str) -> UnsupportedFeatureError:
-    """The error of what no MERGE takes.
+def unsupported(
+    snapshot: Snapshot, what: str, name: str, condition: JavaObject, error_class: str, sql_state: str
+) -> UnsupportedFeatureError:
+    """The error of what no condition of a MERGE takes.
 
     Args:
         snapshot: the table's state.
         what: what it is, in the plural.
+        name: what errors call the condition.
+        condition: the condition, resolved or not.
         error_class: delta-spark's.
         sql_state: its state.
     """
     return UnsupportedFeatureError(
-        f"{what} are not supported in the MERGE operation.",
+        f"{what} are not supported in the {name} condition of MERGE operation (condition = {nodes.text_of(condition)}).",
         table=snapshot.table_uri,
         version=snapshot.version,
         error_class=error_class,

@@ -21,7 +21,7 @@ from bayou.spark.dml.defaults import default_of
 from bayou.spark.dml.merge.assigned_names import AssignedNames
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.evolution import Path, evolved_schema, lacks_fields
-from bayou.spark.dml.merge.refusals import checked_condition, inserted_values, unresolved, unsupported
+from bayou.spark.dml.merge.refusals import checked_condition, inserted_values, refuse_unusual, unresolved
 from bayou.spark.dml.merge.resolved import Resolution, ResolvedClause
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes, row_changes
@@ -47,7 +47,8 @@ if TYPE_CHECKING:
     Pairs = list[tuple[Any, Any]]
 
 
-_NO_EXPRESSIONS: Final = "Aggregate, window and generator functions"
+_SIDES: Final = {Kind.MATCHED: "known_both", Kind.NOT_MATCHED: "source", Kind.NOT_MATCHED_BY_SOURCE: "known_target"}
+"""What the condition and the values of a clause may name. A column that the table gets is the source's until then."""
 
 
 class Resolver:
@@ -202,11 +203,9 @@ class Resolver:
             asked[side] += values
             return slice(start, start + len(values))
 
-        # A column that the table gets is the source's until then, and needs no name before it.
-        sides_by_kind = {Kind.MATCHED: "known_both", Kind.NOT_MATCHED: "source", Kind.NOT_MATCHED_BY_SOURCE: "known_target"}
         structs = []
         for clause, own, paths in zip(clauses, pairs, apart, strict=True):
-            side = sides_by_kind[clause.kind]
+            side = _SIDES[clause.kind]
             when = None if clause.condition is None else (side, ask(side, [clause.condition]).start)
             of_values = "own_source" if clause.is_star else side
             has_paths = bool(own) and isinstance(own[0][0], tuple)
@@ -214,9 +213,11 @@ class Resolver:
             keys, values = ask(of_keys, [key for key, _ in own]), ask(of_values, [value for _, value in own])
             places.append((when, (of_values, values), (of_keys, keys)))
             structs.append(ask("own_source", paths))
-        found = [
-            self._resolved(getattr(sides, side), [self._meant(each, sides) for each in values]) for side, values in asked.items()
-        ]
+        try:
+            found = [self._resolved(getattr(sides, side), values, sides) for side, values in asked.items()]
+        except catalyst.NotAnExpressionError:
+            self._refuse_unusual(sides, condition, clauses)
+            raise
         answers = dict(zip(asked, at_one_instant(self._bridge, found), strict=True))
         conditions = [None if when is None else answers[when[0]][when[1]] for when, _, _ in places]
         resolved = [row_changes.Pairs(answers[table][keys], answers[side][values]) for _, (side, values), (table, keys) in places]
@@ -255,27 +256,24 @@ class Resolver:
                 problems=(nodes.text_of(found),),
             )
 
-    def _resolved(self, plan: JavaObject, values: Sequence[Any]) -> ExpressionList:
+    def _resolved(self, plan: JavaObject, values: Sequence[Any], sides: catalyst.Sides) -> ExpressionList:
         try:
-            return catalyst.resolved(self._bridge, self._spark, plan, values)
-        except catalyst.NotAnExpressionError:
-            self._refuse_functions_in_sql(plan, values)
-            raise unsupported(self._snapshot, _NO_EXPRESSIONS, "DELTA_AGGREGATION_NOT_SUPPORTED", "42903") from None
+            return catalyst.resolved(self._bridge, self._spark, plan, [self._meant(each, sides) for each in values])
         except AnalysisException as error:
-            name = error_class_of(error)
-            if name.startswith(("MISSING_GROUP_BY", "MISSING_AGGREGATION")):  # columns beside an aggregate
-                raise unsupported(self._snapshot, _NO_EXPRESSIONS, "DELTA_AGGREGATION_NOT_SUPPORTED", "42903") from error
-            if name.startswith("UNRESOLVED_COLUMN"):
+            if error_class_of(error).startswith("UNRESOLVED_COLUMN"):
                 raise unresolved(self._snapshot, str(error).split("\n", 1)[0], tuple(plan.schema().fieldNames())) from error
             raise
 
-    def _refuse_functions_in_sql(self, plan: JavaObject, values: Sequence[Any]) -> None:
-        """Lets Spark refuse functions whose bodies are SQL: it takes them in queries alone."""
-        try:
-            row_changes.refuse_unusual(self._bridge, self._spark, plan, values)
-        except AnalysisException as error:
-            if error_class_of(error).startswith("UNSUPPORTED_SQL_UDF_USAGE"):
-                raise
+    def _refuse_unusual(self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause]) -> None:
+        """Finds the one that is no plain expression, after all of them were looked at together."""
+        asked: list[tuple[str | None, str, Any]] = [("search", "known_both", condition)]
+        for clause in clauses:
+            side = _SIDES[clause.kind]
+            if clause.condition is not None:
+                asked.append((clause.action.value.upper(), side, clause.condition))
+            asked += [(None, side, value) for _, value in clause.pairs]
+        for name, side, value in asked:
+            refuse_unusual(self._bridge, self._spark, self._snapshot, getattr(sides, side), self._meant(value, sides), name)
 
     def _assignments(self, clause: Clause, pairs: row_changes.Pairs) -> tuple[Assignment, ...]:
         if clause.action is Action.INSERT:
