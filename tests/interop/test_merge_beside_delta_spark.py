@@ -45,6 +45,9 @@ STATEMENTS = {
     "NULL keys": "(select cast(null as bigint) v, 5L id union all select 2L, 6L) s on t.v <=> s.v when matched then delete",
     "several matches that delete": f"{TWICE} on t.id = s.id when matched then delete",
     "move to another partition": f"{SOURCE} on t.id = s.id when matched then update set k = 77",
+    "a row in the text that matches and does not fit": (
+        "(select 35L id, 'no' v union all select 100L, '7') s on t.id = s.id when not matched then insert (id, v) values (id, v)"
+    ),
 }
 REFUSED = {
     "several matches": f"{TWICE} on t.id = s.id when matched then update set v = s.n",

@@ -7,14 +7,18 @@ import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.EvalMode$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
+import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.In;
 import org.apache.spark.sql.catalyst.expressions.InSet;
 import org.apache.spark.sql.catalyst.expressions.InputFileName;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
+import org.apache.spark.sql.catalyst.expressions.SparkPartitionID;
 import org.apache.spark.sql.catalyst.expressions.objects.AssertNotNull;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
@@ -117,6 +121,33 @@ public class Plans {
     for (Iterator i = columns.iterator(); i.hasNext();) { Attribute each = (Attribute) i.next(); found.put(each.name(), each); }
     return found;
   }
+
+  // The rows of a plan in which those that are in a query's text, as in SELECT 1 AS id UNION ALL SELECT 2, are no constants, but for
+  // some columns; null where there are none. What is made of constants Spark computes before it knows whether the row is wanted.
+  public static LogicalPlan unfolded(LogicalPlan plan, java.util.List columns) {
+    java.util.HashSet kept = new java.util.HashSet();
+    for (java.util.Iterator i = columns.iterator(); i.hasNext();) kept.add(((Attribute) i.next()).exprId());
+    LogicalPlan made = unfolded(plan, kept);
+    return made == plan ? null : made;
+  }
+
+  private static LogicalPlan unfolded(LogicalPlan plan, final java.util.HashSet kept) {
+    if (plan instanceof Project && ((Project) plan).child() instanceof OneRowRelation)
+      return (LogicalPlan) plan.mapExpressions(new Change() {
+        public Object apply(Object column) {
+          return column instanceof Alias && !kept.contains(((Alias) column).exprId()) ? mapChildren((Alias) column, UNFOLDED) : column;
+        }
+      });
+    return (LogicalPlan) mapChildren(plan, new Change() { public Object apply(Object child) { return unfolded((LogicalPlan) child, kept); } });
+  }
+
+  private static final Change UNFOLDED = new Change() {
+    public Object apply(Object value) {
+      if (!((Expression) value).foldable()) return value;
+      Literal zero = new Literal(Integer.valueOf(0), org.apache.spark.sql.types.IntegerType$.MODULE$);
+      return new If(new GreaterThanOrEqual(new SparkPartitionID(), zero), (Expression) value, (Expression) value);
+    }
+  };
 
   // A condition as JSON in which everything that Catalyst's own JSON leaves out or words in a time zone is a plain literal.
   public static String describe(Expression condition) { return plain(condition).toJSON(); }

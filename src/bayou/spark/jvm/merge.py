@@ -19,6 +19,7 @@ from bayou.spark.jvm.parser import full_name
 from bayou.spark.jvm.relation import dataset, struct_type
 from bayou.spark.jvm.row_changes import assignments_of, written
 from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.settled import unfolded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,10 +104,13 @@ def no_rows(jvm: Jvm, spark: SparkSession, schema: str, name: tuple[str, ...]) -
 
 
 def crossed(jvm: Jvm, sides: Sides) -> JavaObject:
-    """Both sides of a MERGE as a cross join that says so: Spark takes it, whatever `spark.sql.crossJoin.enabled` is."""
+    """Both sides of a MERGE as a cross join that says so: Spark takes it, whatever `spark.sql.crossJoin.enabled` is.
+
+    Nothing is computed of rows that a statement has for its source.
+    """
     cross = jvm.module("org.apache.spark.sql.catalyst.plans.Cross")
     no_hint = jvm.module(f"{_LOGICAL}.JoinHint").NONE()
-    return jvm.static(f"{_LOGICAL}.Join")(sides.target, sides.source, cross, jvm.none, no_hint)
+    return jvm.static(f"{_LOGICAL}.Join")(sides.target, unfolded(jvm, sides.source), cross, jvm.none, no_hint)
 
 
 def plan_of(frame: DataFrame) -> JavaObject:

@@ -93,6 +93,21 @@ def at_one_instant(jvm: Jvm, lists: Sequence[ExpressionList]) -> list[Expression
     return found
 
 
+def unfolded(jvm: Jvm, plan: JavaObject, columns: ExpressionList | None = None) -> JavaObject:
+    """The same rows, of which Spark takes none for constants: it computes what is made of these for rows that are left out, too.
+
+    Args:
+        jvm: the bridge.
+        plan: the plan, resolved.
+        columns: columns that may be constants all the same: what is joined by them is read by a filter then.
+    """
+    if Adapters.known(jvm) is None:
+        return plan
+    kept = ExpressionList.of(jvm, []) if columns is None else columns
+    made = jvm.static("bayou.Plans").unfolded(plan, kept.java)
+    return plan if made is None else made
+
+
 def tells_time(jvm: Jvm, plan_or_expression: JavaObject) -> bool:
     """Whether there is `now()` or its like in a plan or an expression."""
     return bool(plan_or_expression.containsPattern(jvm.module("org.apache.spark.sql.catalyst.trees.TreePattern").CURRENT_LIKE()))
