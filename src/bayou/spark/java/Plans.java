@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.EvalMode$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.In;
@@ -22,6 +23,8 @@ import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructType;
 import scala.collection.Iterator;
 
 // Walks over Catalyst's trees, which cost microseconds here and hundreds of milliseconds through py4j.
@@ -63,9 +66,18 @@ public class Plans {
       if (value instanceof Cast && value.dataType().equals(((Cast) value).child().dataType())) value = ((Cast) value).child();
       if (value == null || value.references().size() != 1) return false;
       String name = ((Attribute) value.references().toSeq().head()).name();
-      if (!name.equals(((Alias) column).name()) || !(value instanceof AttributeReference || isPadded(value))) return false;
+      if (!name.equals(((Alias) column).name()) || !(value instanceof AttributeReference || isPadded(value) || isWholeVariant(value))) return false;
     }
     return true;
+  }
+
+  // Whether a value is all of a variant: Spark reads a variant as a struct of what a query takes from it.
+  private static boolean isWholeVariant(Expression value) {
+    if (!(value instanceof GetStructField) || !value.dataType().typeName().equals("variant")) return false;
+    GetStructField read = (GetStructField) value;
+    Metadata taken = ((StructType) read.child().dataType()).fields()[read.ordinal()].metadata();
+    String key = "__VARIANT_METADATA_KEY";
+    return read.child() instanceof AttributeReference && taken.contains(key) && taken.getMetadata(key).getString("path").equals("$");
   }
 
   // Whether a value is a column with its chars padded, as Spark reads them.
