@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 
 import bayou
 
@@ -62,3 +62,24 @@ def test_the_change_feed_of_a_table_is_not_its_rows(spark, table_path, statement
     finally:
         spark.catalog.dropTempView("fed")
     assert [tuple(row) for row in bayou.read(spark, table_path).collect()] == [("3", "c")]
+
+
+@pytest.mark.parametrize("statement", ON_VIEWS, ids=["delete", "update", "merge"])
+@pytest.mark.parametrize("by_path", [True, False], ids=["path", "view"])
+def test_an_older_version_is_not_changed(spark, table_path, statement, by_path):
+    for value in "ab":
+        bayou.write(spark.sql(f"select '{value}' id, 'v' v"), table_path, mode="append")
+    spark.read.format("delta").option("versionAsOf", 0).load(table_path).createOrReplaceTempView("as_it_was")
+    try:
+        with pytest.raises(AnalysisException, match="found a historical scan of version 0") as caught:
+            spark.sql(statement.format(f"delta.`{table_path}@v0`" if by_path else "as_it_was"))
+    finally:
+        spark.catalog.dropTempView("as_it_was")
+    assert caught.value.getErrorClass() == "DELTA_FAILED_SCAN_WITH_HISTORICAL_VERSION"
+    assert bayou.open(table_path).version() == 1
+
+
+def test_a_table_whose_path_looks_like_a_version_is_changed(spark, tmp_path):
+    bayou.write(spark.sql("select 1 id"), f"{tmp_path}/t@v0")
+    spark.sql(f"update delta.`{tmp_path}/t@v0` set id = 2")
+    assert [row.id for row in spark.sql(f"select id from delta.`{tmp_path}/t@v0`").collect()] == [2]

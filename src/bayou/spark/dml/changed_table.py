@@ -37,14 +37,24 @@ class ChangedTable:
             UnsupportedFeatureError: it is a query, an older version, the change data feed, or the folder of a partition.
         """
         found: dict[str, Any] | None = None if text is None else json.loads(text)
-        if found is None or found["version"] is not None:
+        if found is None:
             raise UnsupportedFeatureError(
-                f"{operation} changes the rows of a table, and not those of a query or of an older version.",
-                table=None if found is None else found["path"],
+                f"{operation} changes the rows of a table, and not those of a query.",
                 error_class="DELTA_OPERATION_NOT_ALLOWED",
                 sql_state="0AKDC",
                 features=[f"{operation} on a query"],
                 next_step="name the table.",
+            )
+        if found["version"] is not None:
+            raise UnsupportedFeatureError(
+                f"Expect a full scan of the latest version of the Delta source, but found a historical scan of version "
+                f"{found['version']}: {operation} changes the rows of a table as it is now.",
+                table=found["path"],
+                version=found["version"],
+                error_class="DELTA_FAILED_SCAN_WITH_HISTORICAL_VERSION",
+                sql_state="KD002",
+                features=[f"{operation} on an older version"],
+                next_step="name the table without a version.",
             )
         return cls._whole(found, operation)
 

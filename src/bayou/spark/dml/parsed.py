@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
-from bayou.errors import DeltaError, redact_text
+from bayou.errors import DeltaError, PathNotFoundError, redact_text
+from bayou.log.time_travel import split_path
 from bayou.protocol.sql_text import column_sql
 from bayou.spark.dml.result import COUNTS
 from bayou.spark.dml.target import Target
@@ -98,7 +99,8 @@ def _run(
     try:
         plan = planned(Target.of(application, spark, location, {}), parsed)
     except (AnalysisException, DeltaError) as error:
-        if not is_unresolved(error):
+        names_version = isinstance(error, PathNotFoundError) and split_path(location) is not None
+        if not names_version and not is_unresolved(error):
             raise
         try:
             return commands.run_resolved(application.jvm, spark, parsed)
