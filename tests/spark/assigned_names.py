@@ -17,6 +17,7 @@ TAKEN = {
     "a column by the source's alias": (NUMBERS, MORE, "s.v = s.v", "id v", [(1, 10), (2, 2)]),
     "a new column by the source's alias": (NUMBERS, MORE, "s.extra = s.extra", "id v extra", [(1, 1, "x"), (2, 2, None)]),
     "columns in capitals": (NUMBERS, MORE, "EXTRA = s.extra, V = s.v", "id v extra", [(1, 10, "x"), (2, 2, None)]),
+    "a name with a dot": (NUMBERS, "(select 1 id, 3 `a.b`)", "`a.b` = s.`a.b`", "id v a.b", [(1, 1, 3), (2, 2, None)]),
     "a field of a new struct": (NUMBERS, FIELDS, "t.b = 7", "id v t", [(1, 1, (7,)), (2, 2, None)]),
     "a new field by the source's alias": (STRUCTS, FIELDS, "s.t.b = 7", "id t", [(1, (1, 7)), (2, (2, None))]),
 }

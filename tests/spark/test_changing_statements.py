@@ -18,6 +18,10 @@ from bayou.spark.jvm.parser import knows_constraints
     [
         ("and max(s.id) > 1 when matched then delete", "DELTA_AGGREGATION_NOT_SUPPORTED"),
         ("when matched and rand() > 2 then delete", "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED"),
+        (
+            "when matched and s.id > 1 then update set name = default when matched and max(s.id) = 1 then delete",
+            "DELTA_AGGREGATION_NOT_SUPPORTED",
+        ),
     ],
 )
 def test_conditions_are_refused_by_delta_sparks_names(spark, people, clauses, error_class):

@@ -148,7 +148,7 @@ def _refuse_conflicts(found: Sequence[Assignment], snapshot: Snapshot) -> None:
     )
 
 
-def _widens(given: DataType, wanted: DataType) -> bool:
+def widens(given: DataType, wanted: DataType) -> bool:
     """Whether each value of a type is one of the other: a number of fewer digits."""
     return isinstance(given, str) and isinstance(wanted, str) and is_widening(given, wanted)
 
@@ -196,7 +196,7 @@ class NewValues:
         for each in self._by_path.values():
             top = columns.get(each.path[0].lower())
             found = None if top is None else fields_on(each.path, StructType((top,)))
-            if found and not same_names_and_types(each.type, found[-1].type) and not _widens(each.type, found[-1].type):
+            if found and not same_names_and_types(each.type, found[-1].type) and not widens(each.type, found[-1].type):
                 made.append(self._new(each, found[-1], each.path).alias(f"value{len(made)}"))
         if made:
             row_changes.optimised(rows().select(*made))

@@ -47,7 +47,7 @@ class ChangedTable:
             )
         if found["version"] is not None:
             raise UnsupportedFeatureError(
-                f"Expect a full scan of the latest version of the Delta source, but found a historical scan of version "
+                "Expect a full scan of the latest version of the Delta source, but found a historical scan of version "
                 f"{found['version']}: {operation} changes the rows of a table as it is now.",
                 table=found["path"],
                 version=found["version"],

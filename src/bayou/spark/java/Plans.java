@@ -19,8 +19,8 @@ import org.apache.spark.sql.catalyst.expressions.SparkPartitionID;
 import org.apache.spark.sql.catalyst.expressions.objects.AssertNotNull;
 import org.apache.spark.sql.catalyst.plans.logical.BaseEvalPython;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.types.Metadata;
@@ -134,23 +134,47 @@ public class Plans {
     return found;
   }
 
-  // The rows of a plan in which those that are in a query's text, as in SELECT 1 AS id UNION ALL SELECT 2, are no constants, but for
-  // some columns; null where there are none. What is made of constants Spark computes before it knows whether the row is wanted.
-  public static LogicalPlan unfolded(LogicalPlan plan, java.util.List columns) {
-    java.util.HashSet kept = new java.util.HashSet();
-    for (java.util.Iterator i = columns.iterator(); i.hasNext();) kept.add(((Attribute) i.next()).exprId());
-    LogicalPlan made = unfolded(plan, kept);
+  // The rows of an optimised plan, in which none of `columns` but those of `kept` is a constant; null where none is in any case. What
+  // is made of constants Spark computes before it knows whether the row is wanted.
+  public static LogicalPlan unfolded(LogicalPlan plan, java.util.List columns, java.util.List kept) {
+    java.util.HashSet hidden = new java.util.HashSet();
+    for (java.util.Iterator i = columns.iterator(); i.hasNext();) hidden.add(((Attribute) i.next()).exprId());
+    for (java.util.Iterator i = kept.iterator(); i.hasNext();) hidden.remove(((Attribute) i.next()).exprId());
+    LogicalPlan made = unfolded(plan, hidden);
     return made == plan ? null : made;
   }
 
-  private static LogicalPlan unfolded(LogicalPlan plan, final java.util.HashSet kept) {
-    if (plan instanceof Project && ((Project) plan).child() instanceof OneRowRelation)
-      return (LogicalPlan) plan.mapExpressions(new Change() {
+  private static LogicalPlan unfolded(LogicalPlan plan, final java.util.HashSet hidden) {
+    final java.util.HashSet below = new java.util.HashSet(hidden);
+    if (plan instanceof Union) {
+      java.util.ArrayList children = new java.util.ArrayList();
+      for (Iterator i = plan.children().iterator(); i.hasNext();) {
+        LogicalPlan child = (LogicalPlan) i.next();
+        children.add(unfolded(child, sameColumns(plan.output(), child.output(), hidden)));
+      }
+      return (LogicalPlan) plan.withNewChildren(org.apache.spark.api.python.PythonUtils.toSeq(children));
+    }
+    TreeNode node = plan;
+    if (plan instanceof Project)
+      node = (TreeNode) plan.mapExpressions(new Change() {
         public Object apply(Object column) {
-          return column instanceof Alias && !kept.contains(((Alias) column).exprId()) ? mapChildren((Alias) column, UNFOLDED) : column;
+          if (!(column instanceof Alias) || !hidden.contains(((Alias) column).exprId())) return column;
+          for (Iterator i = ((Alias) column).references().iterator(); i.hasNext();) below.add(((Attribute) i.next()).exprId());
+          return mapChildren((Alias) column, UNFOLDED);
         }
       });
-    return (LogicalPlan) mapChildren(plan, new Change() { public Object apply(Object child) { return unfolded((LogicalPlan) child, kept); } });
+    return (LogicalPlan) mapChildren(node, new Change() { public Object apply(Object child) { return unfolded((LogicalPlan) child, below); } });
+  }
+
+  // The ids that the columns of `above` which are among `chosen` have in `below`, which has them in the same order.
+  private static java.util.HashSet sameColumns(SEQ above, SEQ below, java.util.HashSet chosen) {
+    java.util.HashSet found = new java.util.HashSet();
+    Iterator own = below.iterator();
+    for (Iterator i = above.iterator(); i.hasNext();) {
+      Attribute column = (Attribute) own.next();
+      if (chosen.contains(((Attribute) i.next()).exprId())) found.add(column.exprId());
+    }
+    return found;
   }
 
   private static final Change UNFOLDED = new Change() {

@@ -16,10 +16,9 @@ from bayou.spark.jvm.columns import aliased_values
 from bayou.spark.jvm.expression_list import ExpressionList, ids_of_output
 from bayou.spark.jvm.nodes import with_name
 from bayou.spark.jvm.parser import full_name
-from bayou.spark.jvm.relation import dataset, struct_type
-from bayou.spark.jvm.row_changes import assignments_of, written
+from bayou.spark.jvm.relation import dataset
+from bayou.spark.jvm.row_changes import assignments_of, no_rows, under_ids_of, written
 from bayou.spark.jvm.session import java_session
-from bayou.spark.jvm.settled import unfolded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +39,6 @@ class Sides:
     Attributes:
         target: a node that only has the table's columns.
         source: the source's plan.
-        both: both of them as a join.
         known_target: the table without the columns that it gets: what conditions and values may name.
         known_both: the same as a join with the source.
         own_target: the table under a name that nobody has, for names that are made here: no alias can stand for a struct in them.
@@ -49,7 +47,6 @@ class Sides:
 
     target: JavaObject
     source: JavaObject
-    both: JavaObject
     known_target: JavaObject
     known_both: JavaObject
     own_target: JavaObject
@@ -80,37 +77,23 @@ def sides_of(
     target = no_rows(jvm, spark, schema, name) if node is None else node
     outer = jvm.module("org.apache.spark.sql.catalyst.plans.FullOuter")
     no_hint = jvm.module(f"{_LOGICAL}.JoinHint").NONE()
-    join = jvm.static(f"{_LOGICAL}.Join")
-    both = join(target, source, outer, jvm.none, no_hint)
     own = with_name(jvm, target, "__bayou_target"), with_name(jvm, source, "__bayou_source")
-    if node is not None or target.output().size() == known:
-        return Sides(target, source, both, target, both, *own)
-    known_target = jvm.static(f"{_LOGICAL}.Project")(target.output().take(known), target)
-    return Sides(target, source, both, known_target, join(known_target, source, outer, jvm.none, no_hint), *own)
+    known_target = target
+    if node is None and target.output().size() != known:
+        known_target = jvm.static(f"{_LOGICAL}.Project")(target.output().take(known), target)
+    known_both = jvm.static(f"{_LOGICAL}.Join")(known_target, source, outer, jvm.none, no_hint)
+    return Sides(target, source, known_target, known_both, *own)
 
 
-def no_rows(jvm: Jvm, spark: SparkSession, schema: str, name: tuple[str, ...]) -> JavaObject:
-    """A node that only has a table's columns.
+def crossed(jvm: Jvm, spark: SparkSession, sides: Sides) -> JavaObject:
+    """A cross join of both sides of a MERGE without any rows: what is made of it says whether any row could be given it.
 
-    Args:
-        jvm: the bridge.
-        spark: the session.
-        schema: JSON of the columns.
-        name: the name by which expressions may call the table, as `with_name` takes it; empty for none.
-    """
-    nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge)
-    rows = java_session(spark).createDataFrame(nothing, struct_type(jvm, schema))
-    return with_name(jvm, rows.queryExecution().analyzed(), *name)
-
-
-def crossed(jvm: Jvm, sides: Sides) -> JavaObject:
-    """Both sides of a MERGE as a cross join that says so: Spark takes it, whatever `spark.sql.crossJoin.enabled` is.
-
-    Nothing is computed of rows that a statement has for its source.
+    It says that it is one: Spark takes it, whatever `spark.sql.crossJoin.enabled` is.
     """
     cross = jvm.module("org.apache.spark.sql.catalyst.plans.Cross")
     no_hint = jvm.module(f"{_LOGICAL}.JoinHint").NONE()
-    return jvm.static(f"{_LOGICAL}.Join")(sides.target, unfolded(jvm, sides.source), cross, jvm.none, no_hint)
+    source = under_ids_of(jvm, sides.source.output(), no_rows(jvm, spark, sides.source.schema().json()))
+    return jvm.static(f"{_LOGICAL}.Join")(sides.target, source, cross, jvm.none, no_hint)
 
 
 def plan_of(frame: DataFrame) -> JavaObject:

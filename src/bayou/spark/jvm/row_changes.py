@@ -52,7 +52,7 @@ def delete_statement(
         condition: which rows; None for all.
         handed_out: the columns of the table's own DataFrames, which the condition may name (see `meant`); None for none.
     """
-    table = _table(jvm, spark, schema, name)
+    table = no_rows(jvm, spark, schema, name)
     found = jvm.static(f"{_EXPRESSIONS}.Literal").TrueLiteral() if condition is None else expression(jvm, spark, condition)
     found = meant(jvm, found, handed_out, table.output())
     statement = jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, found)
@@ -81,7 +81,7 @@ def update_statement(
         assignments: columns and their new values, none of them resolved.
         handed_out: as for `delete_statement`.
     """
-    table = _table(jvm, spark, schema, name)
+    table = no_rows(jvm, spark, schema, name)
     output = table.output()
     given = assignments.values
     if handed_out is not None:
@@ -197,8 +197,15 @@ def refuse_unusual(jvm: Jvm, spark: SparkSession, table: JavaObject, values: Seq
     _resolved(jvm, spark, table, ExpressionList.made(jvm, spark, values))
 
 
-def _table(jvm: Jvm, spark: SparkSession, schema: str, name: tuple[str, ...]) -> JavaObject:
-    """A relation that only has the columns; the optimizer leaves it where it is."""
+def no_rows(jvm: Jvm, spark: SparkSession, schema: str, name: tuple[str, ...] = ()) -> JavaObject:
+    """A relation that only has columns; the optimizer leaves it where it is.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        schema: JSON of the columns.
+        name: the name by which expressions may call it, as `with_name` takes it; empty for none.
+    """
     nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge)
     rows = java_session(spark).createDataFrame(nothing, struct_type(jvm, schema))
     return with_name(jvm, rows.queryExecution().analyzed(), *name)

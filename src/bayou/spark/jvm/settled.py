@@ -93,19 +93,25 @@ def at_one_instant(jvm: Jvm, lists: Sequence[ExpressionList]) -> list[Expression
     return found
 
 
-def unfolded(jvm: Jvm, plan: JavaObject, columns: ExpressionList | None = None) -> JavaObject:
-    """The same rows, of which Spark takes none for constants: it computes what is made of these for rows that are left out, too.
+def unfolded(jvm: Jvm, frame: DataFrame, columns: ExpressionList, kept: Sequence[JavaObject] = ()) -> DataFrame:
+    """The rows of a DataFrame in which Spark takes some columns for no constants; the DataFrame itself where they are none.
+
+    What is made of constants it computes before it knows which rows are wanted, and fails where that fails.
 
     Args:
         jvm: the bridge.
-        plan: the plan, resolved.
-        columns: columns that may be constants all the same: what is joined by them is read by a filter then.
+        frame: the DataFrame.
+        columns: the columns.
+        kept: those of them that may be constants all the same.
     """
     if Adapters.known(jvm) is None:
-        return plan
-    kept = ExpressionList.of(jvm, []) if columns is None else columns
-    made = jvm.static("bayou.Plans").unfolded(plan, kept.java)
-    return plan if made is None else made
+        return frame
+    query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
+    made = jvm.static("bayou.Plans").unfolded(query.optimizedPlan(), columns.java, jvm.java_list(kept))
+    if made is None:
+        return frame
+    plan = under_ids_of(jvm, query.analyzed().output(), made)
+    return DataFrame(dataset(jvm, java_session(frame.sparkSession), plan), frame.sparkSession)
 
 
 def tells_time(jvm: Jvm, plan_or_expression: JavaObject) -> bool:

@@ -14,6 +14,7 @@ from bayou.spark.dml.merge.refusals import unresolved
 from bayou.spark.expressions import path_of
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes
+from bayou.spark.jvm.row_changes import no_rows
 from bayou.spark.types import as_nullable, readable_schema
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from bayou.spark.dml.merge.clauses import Clause
     from bayou.spark.dml.merge.evolution import Path
     from bayou.spark.jvm.bridge import JavaObject, Jvm
+
+
+_NAME_ONE = "name a column of the table, or one that the source brings without the table's name before it."
 
 
 class AssignedNames:
@@ -73,7 +77,7 @@ class AssignedNames:
         if found is None:
             message = f"Cannot resolve {nodes.text_of(name)} in {clause.action.value.upper()} clause"
             names = dict.fromkeys((*self._snapshot.schema.names, *self._source_schema.names))
-            raise unresolved(self._snapshot, message, list(names))
+            raise unresolved(self._snapshot, message, list(names), _NAME_ONE)
         path = path_of(str(found.toJSON()))
         if path is None:
             raise no_path(found, self._snapshot)
@@ -89,4 +93,4 @@ class AssignedNames:
     @cached_property
     def _table(self) -> JavaObject:
         columns = schema_to_json(as_nullable(readable_schema(self._snapshot.schema)))
-        return catalyst.no_rows(self._bridge, self._spark, columns, self._name)
+        return no_rows(self._bridge, self._spark, columns, self._name)

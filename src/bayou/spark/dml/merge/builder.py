@@ -133,6 +133,7 @@ class DeltaMergeBuilder:
             InvalidOptionError: there is no clause, or one that is not the last of its kind has no condition.
             SchemaMismatchError: a name is none of the columns, a column is set twice, or to a value of another structure.
             UnsupportedFeatureError: a condition has a subquery, an aggregate or a function that is not deterministic.
+            pyspark.errors.AnalysisException: there is a window function or a generator, or an aggregate in a value.
             MultipleMatchesError: a row of the table would be changed by several rows of the source.
             ConstraintViolationError: a new row breaks a rule of the table; nothing is left of the MERGE.
             ConcurrentModificationError: another commit excludes this one.

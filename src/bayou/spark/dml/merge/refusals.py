@@ -49,7 +49,7 @@ def checked_condition(jvm: Jvm, snapshot: Snapshot, found: JavaObject, name: str
     return nodes.as_boolean(jvm, found)
 
 
-def refuse_unusual(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, plan: JavaObject, value: Any, name: str | None) -> None:
+def refuse_functions(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, plan: JavaObject, value: Any, name: str | None) -> None:
     """Refuses aggregates, window functions, generators and functions whose bodies are SQL, as Spark does outside of queries.
 
     Args:
@@ -67,8 +67,8 @@ def refuse_unusual(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, plan: Java
     try:
         catalyst.resolved(jvm, spark, plan, [value])
     except catalyst.NotAnExpressionError as error:
-        if error.is_aggregate and name is not None:
-            found = nodes.expression(jvm, spark, value)
+        found = nodes.expression(jvm, spark, value)
+        if error.is_aggregate and name is not None and not nodes.has_subquery(found):
             raise unsupported(snapshot, "Aggregate functions", name, found, "DELTA_AGGREGATION_NOT_SUPPORTED", "42903") from None
         row_changes.refuse_unusual(jvm, spark, plan, [value])
 
@@ -112,13 +112,17 @@ def inserted_values(snapshot: Snapshot, pairs: row_changes.Pairs) -> tuple[Assig
     return found
 
 
-def unresolved(snapshot: Snapshot, message: str, names: Sequence[str]) -> SchemaMismatchError:
+_NAME_ONE = "name a column that is there, or use withSchemaEvolution where the source brings new ones."
+
+
+def unresolved(snapshot: Snapshot, message: str, names: Sequence[str], next_step: str = _NAME_ONE) -> SchemaMismatchError:
     """The error of a name that is no column.
 
     Args:
         snapshot: the table's state.
         message: what was not found, and where.
         names: the columns that there are.
+        next_step: what to do.
     """
     return SchemaMismatchError(
         f"{message} given columns {', '.join(names)}.",
@@ -126,7 +130,7 @@ def unresolved(snapshot: Snapshot, message: str, names: Sequence[str]) -> Schema
         version=snapshot.version,
         error_class="DELTA_MERGE_UNRESOLVED_EXPRESSION",
         sql_state="42601",
-        next_step="name a column that is there, or use withSchemaEvolution where the source brings new ones.",
+        next_step=next_step,
         problems=(message,),
     )
 

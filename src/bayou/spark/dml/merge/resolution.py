@@ -21,7 +21,7 @@ from bayou.spark.dml.defaults import default_of
 from bayou.spark.dml.merge.assigned_names import AssignedNames
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.evolution import Path, evolved_schema, lacks_fields
-from bayou.spark.dml.merge.refusals import checked_condition, inserted_values, refuse_unusual, unresolved
+from bayou.spark.dml.merge.refusals import checked_condition, inserted_values, refuse_functions, unresolved
 from bayou.spark.dml.merge.resolved import Resolution, ResolvedClause
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes, row_changes
@@ -216,7 +216,7 @@ class Resolver:
         try:
             found = [self._resolved(getattr(sides, side), values, sides) for side, values in asked.items()]
         except catalyst.NotAnExpressionError:
-            self._refuse_unusual(sides, condition, clauses)
+            self._refuse_unusual(sides, condition, clauses, pairs)
             raise
         answers = dict(zip(asked, at_one_instant(self._bridge, found), strict=True))
         conditions = [None if when is None else answers[when[0]][when[1]] for when, _, _ in places]
@@ -264,16 +264,16 @@ class Resolver:
                 raise unresolved(self._snapshot, str(error).split("\n", 1)[0], tuple(plan.schema().fieldNames())) from error
             raise
 
-    def _refuse_unusual(self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause]) -> None:
+    def _refuse_unusual(self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause], pairs: Sequence[Pairs]) -> None:
         """Finds the one that is no plain expression, after all of them were looked at together."""
         asked: list[tuple[str | None, str, Any]] = [("search", "known_both", condition)]
-        for clause in clauses:
+        for clause, own in zip(clauses, pairs, strict=True):
             side = _SIDES[clause.kind]
             if clause.condition is not None:
                 asked.append((clause.action.value.upper(), side, clause.condition))
-            asked += [(None, side, value) for _, value in clause.pairs]
+            asked += [] if clause.is_star else [(None, side, value) for _, value in own]
         for name, side, value in asked:
-            refuse_unusual(self._bridge, self._spark, self._snapshot, getattr(sides, side), self._meant(value, sides), name)
+            refuse_functions(self._bridge, self._spark, self._snapshot, getattr(sides, side), self._meant(value, sides), name)
 
     def _assignments(self, clause: Clause, pairs: row_changes.Pairs) -> tuple[Assignment, ...]:
         if clause.action is Action.INSERT:

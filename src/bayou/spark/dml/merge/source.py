@@ -11,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.reserved_names import INTERNAL_PREFIXES
+from bayou.spark.dml.merge.constants import without_constants
 from bayou.spark.dml.merge.keys import condition_of
 from bayou.spark.dml.merge.source_footers import told_by_footers
 from bayou.spark.dml.merge.source_keys import keys_of, values_of
@@ -19,7 +20,6 @@ from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
 from bayou.spark.jvm.session import memory_bytes
 from bayou.spark.jvm.settled import settled as settled_rows
-from bayou.spark.jvm.settled import unfolded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -170,7 +170,7 @@ def source_of(
         frame = frame.localCheckpoint()
         kept_in_ms = int((time.monotonic() - begin) * 1000)
     elif settled is not None:
-        frame = catalyst.frame_of(jvm, given.sparkSession, unfolded(jvm, catalyst.plan_of(settled.frame), keys))
+        frame = without_constants(jvm, settled.frame, resolution, keys)
     files = None if is_kept or settled is None else settled.watched()
     # Rows that are other ones each time say nothing of the keys that will be there.
     found = keys_of(application, resolution, snapshot, ids) if is_kept or settled is not None else []

@@ -95,7 +95,7 @@ def check_values(merge: Merge) -> None:
     """
     target, schema = merge.change.target, readable_schema(merge.resolution.schema)
     jvm = target.application.jvm
-    pairs = partial(catalyst.frame_of, jvm, target.spark, catalyst.crossed(jvm, merge.resolution.sides))
+    pairs = partial(catalyst.frame_of, jvm, target.spark, catalyst.crossed(jvm, target.spark, merge.resolution.sides))
     for clause in merge.resolution.clauses:
         ClauseValues(merge, clause, {}).check(pairs, schema)
 
