@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import AnalysisException
 
@@ -27,37 +28,28 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 
-_NAME_ONE = "name a column of the table, or one that the source brings without the table's name before it."
+_NEXT_STEP: Final = "name a column of the table, or one that the source brings without the table's name before it."
 
 
+@dataclass(frozen=True)  # without slots: it keeps what it made
 class AssignedNames:
-    """Looks up what is assigned, as delta-spark does: a name of the table as it is, and where that has none, of the source."""
+    """Looks up what is assigned, as delta-spark does: a name of the table as it is, and where that has none, of the source.
 
-    def __init__(
-        self,
-        jvm: Jvm,
-        spark: SparkSession,
-        snapshot: Snapshot,
-        name: tuple[str, ...],
-        source: JavaObject,
-        source_schema: StructType,
-    ) -> None:
-        """Begin.
+    Attributes:
+        jvm: the bridge.
+        spark: the session.
+        snapshot: the table's state.
+        name: the name by which expressions may call the table; empty for none.
+        source: the source's plan.
+        source_schema: its schema.
+    """
 
-        Args:
-            jvm: the bridge.
-            spark: the session.
-            snapshot: the table's state.
-            name: the name by which expressions may call the table; empty for none.
-            source: the source's plan.
-            source_schema: its schema.
-        """
-        self._bridge = jvm
-        self._spark = spark
-        self._snapshot = snapshot
-        self._name = name
-        self._source = source
-        self._source_schema = source_schema
+    jvm: Jvm
+    spark: SparkSession
+    snapshot: Snapshot
+    name: tuple[str, ...]
+    source: JavaObject
+    source_schema: StructType
 
     def path(self, clause: Clause, key: Any) -> Path:
         """The names that lead to what is set, in the table or in what it gets; none of them is an alias.
@@ -70,27 +62,27 @@ class AssignedNames:
             SchemaMismatchError: it is a column of neither.
             UnsupportedFeatureError: it lies in an array or a map.
         """
-        if isinstance(key, str) and key.isidentifier() and (self._snapshot.schema.field(key) or self._source_schema.field(key)):
+        if isinstance(key, str) and key.isidentifier() and (self.snapshot.schema.field(key) or self.source_schema.field(key)):
             return (key,)
-        name = catalyst.attribute(self._bridge, key) if isinstance(key, str) else key
+        name = catalyst.attribute(self.jvm, key) if isinstance(key, str) else key
         found = self._column(name)
         if found is None:
             message = f"Cannot resolve {nodes.text_of(name)} in {clause.action.value.upper()} clause"
-            names = dict.fromkeys((*self._snapshot.schema.names, *self._source_schema.names))
-            raise unresolved(self._snapshot, message, list(names), _NAME_ONE)
+            names = dict.fromkeys((*self.snapshot.schema.names, *self.source_schema.names))
+            raise unresolved(self.snapshot, message, list(names), _NEXT_STEP)
         path = path_of(str(found.toJSON()))
         if path is None:
-            raise no_path(found, self._snapshot)
+            raise no_path(found, self.snapshot)
         return path
 
     def _column(self, name: JavaObject) -> JavaObject | None:
         try:
-            found = catalyst.column_of(self._spark, self._table, name)
+            found = catalyst.column_of(self.spark, self._table, name)
         except AnalysisException:  # a struct of the table has no such field yet
             found = None
-        return catalyst.column_of(self._spark, self._source, name) if found is None else found
+        return catalyst.column_of(self.spark, self.source, name) if found is None else found
 
     @cached_property
     def _table(self) -> JavaObject:
-        columns = schema_to_json(as_nullable(readable_schema(self._snapshot.schema)))
-        return no_rows(self._bridge, self._spark, columns, self._name)
+        columns = schema_to_json(as_nullable(readable_schema(self.snapshot.schema)))
+        return no_rows(self.jvm, self.spark, columns, self.name)

@@ -149,13 +149,6 @@ class Resolver:
         refuse_widened(self._bridge, self._spark, self._snapshot, after)
         return after
 
-    def _path(self, key: Any) -> tuple[str, ...]:
-        """The names that a key is made of, without the table's."""
-        if isinstance(key, tuple):
-            return key
-        name = catalyst.attribute(self._bridge, key) if isinstance(key, str) else key
-        return nodes.parts_of(self._bridge, name, self._name)
-
     def _pairs(self, clause: Clause, schema: StructType, apart: list[Path]) -> Pairs:
         """The assigned columns and their values, not resolved; `*` is spelled out (see `_star` for `apart`)."""
         if not clause.is_star:
@@ -169,7 +162,7 @@ class Resolver:
         """A value as it was given; for the word DEFAULT what the column's default is."""
         if self._node is not None or isinstance(value, (str, Column)) or not nodes.is_default(self._bridge, value):
             return value
-        path = self._path(key)
+        path = key if isinstance(key, tuple) else nodes.parts_of(self._bridge, key, self._name)
         field = schema.field(path[0]) if len(path) == 1 else None
         if field is None:  # fields have no defaults, and the word is no column's name
             return value
