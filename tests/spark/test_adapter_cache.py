@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
+from bayou.errors import SessionError
 from bayou.spark.jvm.adapter_cache import AdapterCache
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.bridge import Jvm
@@ -71,3 +74,32 @@ def test_a_later_session_does_not_compile(spark, cache, monkeypatch):
     assert (first / "bayou" / "Rule.class").exists()
     monkeypatch.setattr(Adapters, "_compile", None)
     assert Adapters(Jvm.of(spark))._add_to_class_path(cache) == first
+
+
+def test_an_adapter_that_does_not_compile_takes_no_other_with_it(plain_spark):
+    adapters = Adapters(Jvm.of(plain_spark))
+    broken = {**adapters._sources()}
+    broken["Catalog.java"] = broken["Catalog.java"].replace("extends DelegatingCatalogExtension", "extends org.gone.Extension")
+    folder = adapters._compile(broken)
+    try:
+        compiled = {file.stem for file in folder.rglob("*.class")}
+    finally:
+        shutil.rmtree(folder)
+    assert {"Rule", "Parser", "DefaultSource", "WritableTable"} <= compiled
+    assert "Catalog" not in compiled
+
+
+@pytest.mark.smoke
+def test_a_missing_adapter_is_named_with_what_does_not_work_without_it(plain_spark):
+    adapters = Adapters(Jvm.of(plain_spark))
+    adapters.missing = {"StreamSink": "File 'StreamSink.java', Line 3: no such class"}
+    assert "StreamSink" in adapters.what_is_missing()
+    assert "streams that write a table" in adapters.what_is_missing()
+    assert not adapters.has("bayou.StreamSink")
+    with pytest.raises(SessionError, match=r"bayou\.StreamSink does not compile on this Spark"):
+        adapters.new("bayou.StreamSink", "name", None)
+
+
+@pytest.mark.smoke
+def test_this_spark_lacks_no_adapter(spark):
+    assert Adapters.of(Jvm.of(spark)).missing == {}

@@ -49,10 +49,13 @@ def enable(spark: SparkSession) -> SparkSession:
     if not application.provided:
         provider = Provider(application)
         adapters.set_static("delta.DefaultSource", "body", BiFunction(application.jvm, provider))
-        adapters.set_static("bayou.Catalog", "body", BiFunction(application.jvm, SessionCatalog(application)))
-        adapters.set_static("bayou.Parser", "body", BiFunction(application.jvm, ParsedStatements(application)))
+        adapters.set_static("bayou.WritableTable", "body", BiFunction(application.jvm, SessionCatalog(application)))
+        if adapters.has("bayou.Parser"):
+            adapters.set_static("bayou.Parser", "body", BiFunction(application.jvm, ParsedStatements(application)))
         adapters.set_static("bayou.DeltaTable", "inserter", BiConsumer(application.jvm, provider.insert))
         application.provided = True
+        if adapters.missing:
+            warnings.warn(adapters.what_is_missing(), stacklevel=2)
         if has_delta_spark(application.jvm):
             _logger.warning(
                 "delta-spark is on this session: format('delta') stays delta-spark's. bayou.read, bayou.write and "

@@ -5,6 +5,12 @@ package bayou;
 public final class Callers {
   private Callers() {}
 
+  // A DataFrame's columns go by name. Which API it is that loads a table, Spark tells by its stack only.
+  static String writer() {
+    if (include("DataFrameWriterV2", "")) return "writeTo";
+    return include("DataFrameWriter", "saveAsTable") ? "saveAsTable" : "";
+  }
+
   // Whether a class of a simple name, or one inside it, is among the callers, in a method whose name has a part; "" is in each.
   public static boolean include(String type, String method) {
     StackTraceElement[] stack = Thread.currentThread().getStackTrace();

@@ -4,9 +4,7 @@ package bayou;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.BiFunction;
 import java.util.regex.Pattern;
-import org.apache.spark.sql.catalyst.QualifiedTableName;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
@@ -18,6 +16,7 @@ import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.StagedTable;
 import org.apache.spark.sql.connector.catalog.StagingTableCatalog;
 import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.connector.catalog.TableCatalogCapability;
 import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.connector.catalog.V1Table;
@@ -30,27 +29,36 @@ import org.apache.spark.sql.types.StructType;
 
 // The session's own catalog, with tables of the provider `delta` made, replaced and written by Python. All else is Spark's.
 public class Catalog extends DelegatingCatalogExtension implements StagingTableCatalog {
-  public static BiFunction body;
-
-  private static final Pattern INSERT = Pattern.compile("(?i)\\binsert\\b");
-
   // What stands before the name of a table, or behind it.
   private static final Pattern ALTER = Pattern.compile("(?i)\\b(?:alter|truncate)\\s+table\\s+$");
   private static final Pattern TRUNCATE = Pattern.compile("(?i)\\btruncate\\s+table\\s+$");
   private static final Pattern PARTITION = Pattern.compile("(?i)\\s*partition\\s*\\(");
+  private static final Pattern INSERT_INTO = Pattern.compile("(?i)\\binsert\\s+(?:into|overwrite)\\s+(?:table\\s+)?$");
   private static final Pattern MERGE = Pattern.compile("(?i)\\bmerge\\s+(?:with\\s+schema\\s+evolution\\s+)?into\\s+$");
   private static final Pattern DESCRIBE = Pattern.compile("(?i)\\bdesc(?:ribe)?\\s+(?:table\\s+)?(?:(?:extended|formatted)\\s+)?$");
   private static final Pattern AS_JSON = Pattern.compile("(?is)[^;]*\\bas\\s+json\\b");
 
+  // Whether this Spark states what it loads a table for. Up to 3.5.2 it does not.
+  private static final boolean STATES_PURPOSE = statesPurpose();
+
+  private static boolean statesPurpose() {
+    try {
+      TableCatalog.class.getMethod("loadTable", new Class[] {Identifier.class, Set.class});
+      return true;
+    } catch (NoSuchMethodException older) {
+      return false;
+    }
+  }
+
   // Reads take Spark's way over an entry and the data source. Rows that are written, ALTER TABLE and TRUNCATE TABLE come to a table of ours.
   public Table loadTable(Identifier name) throws Exception {
-    Table found = load(name, isWriter() || isAlter(CurrentOrigin.get()));
+    Table found = load(name, isWriter() || isAlter(CurrentOrigin.get()) || !STATES_PURPOSE && isInsertInto(CurrentOrigin.get()));
     // Where saveAsTable is to replace a table by one of another source Spark looks at the old one, drops it, and then reads the rows.
     if (found instanceof WritableTable && Callers.include("DataFrameWriter", "saveAsTable") && Callers.include("SparkSession", "table")) ask("replaced", name);
     return found instanceof NamedTable && isDescribe(CurrentOrigin.get()) ? new DescribedTable((NamedTable) found) : found;
   }
 
-  // From Spark 3.5.3 on. A MERGE that only inserts asks for the privileges of an INSERT, and reads as well.
+  // A MERGE that only inserts asks for the privileges of an INSERT, and reads as well.
   public Table loadTable(Identifier name, Set privileges) throws Exception {
     String asked = privileges.toString();
     return load(name, asked.indexOf("INSERT") >= 0 && asked.indexOf("UPDATE") < 0 && !isMerge(CurrentOrigin.get()) && !isMerger());
@@ -79,9 +87,9 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   }
 
   // The entry for a path, without what Spark keeps of it. Spark keeps it under the path as it is, and forgets names in lower case alone.
-  private static CatalogTable forgotten(CatalogTable entry) {
-    QualifiedTableName name = new QualifiedTableName((String) entry.identifier().catalog().get(), entry.database(), entry.identifier().table());
-    ((SESSION) org.apache.spark.sql.SparkSession.active()).sessionState().catalog().invalidateCachedTable(name);
+  private static CatalogTable forgotten(CatalogTable entry) throws Exception {
+    Object catalog = ((SESSION) org.apache.spark.sql.SparkSession.active()).sessionState().catalog();
+    Signatures.callWithName(catalog, "invalidateCachedTable", new String[] {(String) entry.identifier().catalog().get(), entry.database(), entry.identifier().table()});
     return entry;
   }
 
@@ -133,13 +141,7 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
     return found;
   }
 
-  // A DataFrame's columns go by name. Which API it is that loads a table, Spark tells by its stack only.
-  static String writer() {
-    if (Callers.include("DataFrameWriterV2", "")) return "writeTo";
-    return Callers.include("DataFrameWriter", "saveAsTable") ? "saveAsTable" : "";
-  }
-
-  private static boolean isWriter() { return !writer().isEmpty(); }
+  private static boolean isWriter() { return !Callers.writer().isEmpty(); }
 
   // Spark's older commands know how to truncate a partition, and are refused.
   private static boolean isAlter(Origin origin) {
@@ -150,7 +152,8 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   // Of a table, not of the columns of a query.
   private static boolean isDescribe(Origin origin) { return DESCRIBE.matcher(StatementText.before(origin)).find() && !AS_JSON.matcher(StatementText.behind(origin)).lookingAt(); }
 
-  static boolean isInsert(Origin origin) { return origin.sqlText().isDefined() && INSERT.matcher((String) origin.sqlText().get()).find(); }
+  // The table that an INSERT or DataFrameWriter.insertInto writes to, and not one that its query reads.
+  private static boolean isInsertInto(Origin origin) { return INSERT_INTO.matcher(StatementText.before(origin)).find() || Callers.include("DataFrameWriter", "insertInto"); }
 
   // DataFrame.mergeInto has no text.
   private static boolean isMerger() { return Callers.include("MergeIntoWriter", "") || Callers.include("MergeIntoWriterImpl", ""); }
@@ -177,11 +180,9 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
 
   private static String text(Identifier name) {
     StringBuilder text = new StringBuilder();
-    for (int i = 0; i < name.namespace().length; i++) text.append(quoted(name.namespace()[i])).append('.');
-    return text.append(quoted(name.name())).toString();
+    for (int i = 0; i < name.namespace().length; i++) text.append(WritableTable.quoted(name.namespace()[i])).append('.');
+    return text.append(WritableTable.quoted(name.name())).toString();
   }
-
-  static String quoted(String name) { return "`" + name.replace("`", "``") + "`"; }
 
   // Spark loses how a column is generated where it makes a schema of columns: 3.5 by an expression, all by an identity.
   private static String schema(Column[] columns) throws Exception {

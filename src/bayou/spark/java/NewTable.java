@@ -34,7 +34,7 @@ public class NewTable extends WritableTable implements StagedTable {
   }
 
   public void commitStagedChanges() {
-    ask("make\0" + name + "\0" + what + "\0" + Catalog.writer() + "\0" + schema + "\0" + partitions + "\0" + properties + options, data);
+    ask("make\0" + name + "\0" + what + "\0" + Callers.writer() + "\0" + schema + "\0" + partitions + "\0" + properties + options, data);
   }
 
   public void abortStagedChanges() {}

@@ -102,8 +102,10 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
   private static boolean evolves(V2WriteCommand plan) {
     try {
       return Boolean.TRUE.equals(plan.getClass().getMethod("withSchemaEvolution", new Class[0]).invoke(plan, new Object[0]));
-    } catch (ReflectiveOperationException older) {
+    } catch (NoSuchMethodException older) {
       return false;
+    } catch (ReflectiveOperationException failed) {
+      throw new IllegalStateException(failed);
     }
   }
 

@@ -7,6 +7,7 @@ import java.lang.ref.WeakReference;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.antlr.v4.runtime.CharStreams;
 import org.antlr.v4.runtime.Token;
 import org.apache.spark.QueryContext;
@@ -21,7 +22,11 @@ public final class StatementText {
   private static final Map replaced = Collections.synchronizedMap(new HashMap());
   private static final ReferenceQueue gone = new ReferenceQueue();
 
+  private static final Pattern INSERT = Pattern.compile("(?i)\\binsert\\b");
+
   private StatementText() {}
+
+  static boolean isInsert(Origin origin) { return origin.sqlText().isDefined() && INSERT.matcher((String) origin.sqlText().get()).find(); }
 
   // "" where the node is not from a text.
   public static String of(Origin origin) {

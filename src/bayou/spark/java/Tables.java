@@ -31,7 +31,7 @@ public class Tables {
   // Spark inserts by itself only into a relation with exactly one path; with two it refuses, or comes to `insert`. Spark 3.5 and
   // 4.2 take what an INSERT reads of a table for the table that it is into: then it has the defaults that Spark fills in.
   public static HadoopFsRelation bare(String key, String table, String message, String root, String partitions, String columns, String filled, String size, boolean tracksRows, Object given, SESSION session) {
-    boolean inserts = Catalog.isInsert(CurrentOrigin.get());
+    boolean inserts = StatementText.isInsert(CurrentOrigin.get());
     FileIndex refusing = new Refusing(message, table, paths(root, 2), schema(partitions), size);
     ParquetFileFormat format = tracksRows ? new RowTrackingFormat() : new ParquetFileFormat();
     return new DeltaTable(key, inserts, refusing, schema(partitions), schema(inserts ? filled : columns), format, given instanceof Map ? (Map) given : options((String) given), session);

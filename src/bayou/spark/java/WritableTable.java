@@ -5,6 +5,7 @@ import java.util.EnumSet;
 import java.util.Iterator;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BiFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.TableCapability;
@@ -24,6 +25,8 @@ import org.apache.spark.sql.types.StructType;
 
 // A table with a name, as something that rows are written into. It takes rows of any columns: Python has them aligned, with Spark's own rules.
 public class WritableTable implements SupportsWrite {
+  public static BiFunction body;
+
   protected final String name;
   private final boolean isFrame;
   private String[] facts;
@@ -49,7 +52,7 @@ public class WritableTable implements SupportsWrite {
 
   public Transform[] partitioning() {
     Transform[] found = new Transform[facts().length - 1];
-    for (int i = 0; i < found.length; i++) found[i] = Expressions.identity(Catalog.quoted(facts()[i + 1]));
+    for (int i = 0; i < found.length; i++) found[i] = Expressions.identity(quoted(facts()[i + 1]));
     return found;
   }
 
@@ -69,8 +72,10 @@ public class WritableTable implements SupportsWrite {
 
   protected static Object ask(String text, Dataset data) {
     Object session = data == null ? (Object) org.apache.spark.sql.SparkSession.active() : data.sparkSession();
-    return Python.ask(Catalog.body, text, new Object[] {session, data});
+    return Python.ask(body, text, new Object[] {session, data});
   }
+
+  static String quoted(String name) { return "`" + name.replace("`", "``") + "`"; }
 
   static String pairs(Map map, char kind) {
     StringBuilder text = new StringBuilder();

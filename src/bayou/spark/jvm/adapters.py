@@ -8,6 +8,7 @@ and asks Python. Compiled once for a JVM, always against the Spark that is there
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import shutil
 import tempfile
@@ -15,6 +16,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
+
+from py4j.protocol import Py4JJavaError
 
 from bayou.errors import SessionError
 from bayou.spark.jvm.adapter_cache import AdapterCache
@@ -31,16 +34,41 @@ SINK_LOG = (
     "org.apache.spark.sql.execution.streaming.FileStreamSinkLog",
 )
 """The log of Spark's file sink, by its newest name first."""
+_INDISPENSABLE = frozenset(
+    {
+        *("DefaultSource.java", "DeltaError.java", "DeltaLogFiles.java", "DeltaTable.java", "NamedError.java", "NewSessions.java"),
+        *("Plans.java", "Python.java", "Refusing.java", "Rule.java", "SessionSettings.java", "StatementText.java", "Tables.java"),
+        "WritableTable.java",
+    }
+)
+"""If one of these does not compile, bayou runs as on a JVM without a compiler."""
+_LOST_WITH = {
+    "Catalog": "SQL and DataFrame writers on tables by name",
+    "Parser": "DELETE, UPDATE and MERGE with counts and schema evolution as SQL, and statements that Spark does not parse",
+    "RowChange": "DELETE, UPDATE and MERGE as SQL",
+    "StreamSource": "streams that read a table",
+    "StreamSink": "streams that write a table",
+    "HadoopFiles": "tables on file systems other than the local one",
+    "Columns": "MERGE and UPDATE",
+}
+"""What does not work on a session without an adapter. For the others bayou has another way."""
+_MISSING = "missing.json"
+_KNOWN_SPARK = "use a Spark release that the README lists, or report this message to bayou."
 
 
 class Adapters:
-    """The compiled adapter classes of one JVM."""
+    """The compiled adapter classes of one JVM.
+
+    Attributes:
+        missing: the adapters that did not compile on this Spark, by the names of their classes, each with the reason.
+    """
 
     _instances: WeakKeyDictionary[Jvm, Adapters] = WeakKeyDictionary()
 
     def __init__(self, jvm: Jvm) -> None:
         self._jvm = jvm
         self._classes: dict[str, JavaObject] = {}
+        self.missing: dict[str, str] = {}
 
     @classmethod
     def of(cls, jvm: Jvm) -> Adapters:
@@ -77,10 +105,34 @@ class Adapters:
         return copy
 
     def load(self, name: str) -> JavaObject:
-        """The `java.lang.Class` of an adapter, by its full name."""
+        """The `java.lang.Class` of an adapter, by its full name.
+
+        Raises:
+            SessionError: the adapter did not compile on this Spark.
+        """
         if name not in self._classes:
+            if name.rpartition(".")[2] in self.missing:
+                message = f"bayou's adapter {name} does not compile on this Spark: {self.missing[name.rpartition('.')[2]]}"
+                raise SessionError(message, next_step=_KNOWN_SPARK)
             self._classes[name] = self._jvm.loader.loadClass(name)
         return self._classes[name]
+
+    def has(self, name: str) -> bool:
+        """Whether an adapter compiled, by its full name."""
+        return name.rpartition(".")[2] not in self.missing
+
+    def what_is_missing(self) -> str:
+        """One sentence for each reason for which adapters did not compile, and what does not work without them; empty if none."""
+        sentences = []
+        for reason in dict.fromkeys(self.missing.values()):
+            names = [name for name, why in self.missing.items() if why == reason]
+            lost = [_LOST_WITH[name] for name in names if name in _LOST_WITH]
+            effect = f"These do not work: {'; '.join(lost)}" if lost else "Nothing is lost but speed"
+            who = f"bayou's Java adapters {', '.join(sorted(names))}"
+            sentences.append(
+                f"{who} do not compile on Spark {self._jvm.spark_version_text}: {reason}. {effect}. Next: {_KNOWN_SPARK}"
+            )
+        return " ".join(sentences)
 
     def new(self, name: str, *arguments: object) -> JavaObject:
         """A new adapter object."""
@@ -91,7 +143,13 @@ class Adapters:
         self.load(name).getField(field).set(None, value)
 
     def static(self, name: str) -> JavaObject:
-        """An adapter of which static functions are called, by its full name."""
+        """An adapter of which static functions are called, by its full name.
+
+        Raises:
+            SessionError: the adapter did not compile on this Spark.
+        """
+        if not self.has(name):
+            self.load(name)
         return self._jvm.static(name)
 
     def _add_to_class_path(self, cache: AdapterCache | None = None) -> Path:
@@ -109,7 +167,8 @@ class Adapters:
                     self._delete_at_exit(made)
                 else:
                     shutil.rmtree(made, ignore_errors=True)
-            self._jvm.loader.addURL(self._jvm.view.java.io.File(str(folder)).toURI().toURL())
+            self.missing = _read_missing(folder)
+            self._jvm.loader.addURL(self._jvm.static("java.io.File")(str(folder)).toURI().toURL())
         except Exception as error:
             java_exception = getattr(error, "java_exception", None)
             reason = java_exception.toString() if java_exception is not None else str(error) or type(error).__name__
@@ -147,14 +206,10 @@ class Adapters:
         return found
 
     def _compile(self, sources: Mapping[str, str]) -> Path:
-        view = self._jvm.view
         folder = Path(tempfile.mkdtemp(prefix="bayou-adapters-"))
         try:
-            for name, text in sources.items():
-                (folder / name).write_text(text, encoding="utf-8")
-            compiler = view.org.codehaus.janino.CompilerFactory().newCompiler()
-            compiler.setDestinationDirectory(view.java.io.File(str(folder)), False)
-            compiler.compile(self._jvm.array(view.java.io.File, [view.java.io.File(str(folder / name)) for name in sources]))
+            missing = self._compile_all_that_fit(sources, folder)
+            (folder / _MISSING).write_text(json.dumps(missing), encoding="utf-8")
             if not has_delta_spark(self._jvm):
                 _register_source(folder)
         except Exception:
@@ -162,20 +217,84 @@ class Adapters:
             raise
         return folder
 
+    def _compile_all_that_fit(self, sources: Mapping[str, str], folder: Path) -> dict[str, str]:
+        """Compiles the sources into a folder, without those that this Spark does not fit and those that use them.
+
+        Returns:
+            The names of the classes that were left out, each with the reason.
+        """
+        left = dict(sources)
+        missing: dict[str, str] = {}
+        while True:
+            try:
+                self._compile_once(left, folder)
+            except Py4JJavaError as error:
+                reason = str(error.java_exception.toString())
+                unfit = unfit_sources(reason, left)
+                if not unfit or _INDISPENSABLE & unfit:
+                    raise
+                missing |= {name.removesuffix(".java"): reason for name in unfit}
+                left = {name: text for name, text in left.items() if name not in unfit}
+            else:
+                return missing
+
+    def _compile_once(self, sources: Mapping[str, str], folder: Path) -> None:
+        static = self._jvm.static
+        for old in folder.rglob("*.*"):
+            old.unlink()
+        for name, text in sources.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        compiler = static("org.codehaus.janino.CompilerFactory")().newCompiler()
+        compiler.setDestinationDirectory(static("java.io.File")(str(folder)), False)
+        compiler.compile(self._jvm.array(static("java.io.File"), [static("java.io.File")(str(folder / name)) for name in sources]))
+
     def _delete_at_exit(self, folder: Path) -> None:
         # The classes are loaded at first use, so the folder stays as long as the JVM. Java deletes the last registered first.
         for file in [folder, *sorted(folder.rglob("*"))]:
-            self._jvm.view.java.io.File(str(file)).deleteOnExit()
+            self._jvm.static("java.io.File")(str(file)).deleteOnExit()
 
     def _type_of_seq(self) -> str:
         # Scala's Seq is another class in 2.12 than in 2.13: a method that returns one tells.
-        none = self._jvm.gateway.new_array(self._jvm.view.java.lang.Class, 0)
+        none = self._jvm.gateway.new_array(self._jvm.static("java.lang.Class"), 0)
         name: str = self._jvm.java_class(_FILE_INDEX).getMethod("rootPaths", none).getReturnType().getName()
         return name
 
     def _type_of_session(self) -> str:
-        name: str = self._jvm.java_class(_HADOOP_FS_RELATION).getConstructors()[0].getParameterTypes()[6].getName()
+        none = self._jvm.gateway.new_array(self._jvm.static("java.lang.Class"), 0)
+        name: str = self._jvm.java_class(_HADOOP_FS_RELATION).getMethod("sparkSession", none).getReturnType().getName()
         return name
+
+
+def unfit_sources(reason: str, sources: Mapping[str, str]) -> set[str]:
+    """The sources that do not compile, and those that use them, directly or not.
+
+    Args:
+        reason: what Janino says, for example `File '/tmp/x/Catalog.java', Line 82, Column 9: ...`.
+        sources: the sources by file name.
+
+    Returns:
+        File names; none if the reason names no source.
+    """
+    named = re.search(r"File '[^']*?([^'/\\\\]+\.java)'", reason)
+    unfit = {named[1]} & set(sources) if named else set()
+    while True:
+        classes = "|".join(re.escape(name.removesuffix(".java")) for name in unfit)
+        more = {name for name, text in sources.items() if unfit and re.search(rf"\b(?:{classes})\b", _code(text))} - unfit
+        if not more:
+            return unfit
+        unfit |= more
+
+
+def _code(text: str) -> str:
+    """A source without comments, imports, strings and qualified names: a class of Spark's may have an adapter's simple name."""
+    qualified = r"\b(?!bayou\b|delta\b)[a-z]\w*(?:\.\w+)*\.[A-Z]\w*"
+    return re.sub(rf'//[^\n]*|^import [^\n]*|"(?:[^"\\]|\\.)*"|{qualified}', "", text, flags=re.MULTILINE)
+
+
+def _read_missing(folder: Path) -> dict[str, str]:
+    file = folder / _MISSING
+    found: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    return found
 
 
 def has_delta_spark(jvm: Jvm) -> bool:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The JVM of one Spark application: classes, Scala objects, arrays and method handles, reached through py4j.
 
-Package moves and appended parameters between Spark versions are settled here, by trying names and by asking Scala for the
-defaults of the parameters that a newer version appended. Nothing else in bayou looks at Spark's version to call it.
+Package moves and appended parameters between Spark releases are settled here: by trying names, by reading the parameters that a
+method has (`signatures`), and by asking Scala for the defaults of appended ones. Nothing in bayou looks at Spark's version to
+call it.
 """
 
 from __future__ import annotations
@@ -11,14 +12,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from py4j.java_gateway import JavaClass
 from pyspark import SparkContext
 
 from bayou.errors import SessionError
+from bayou.spark.jvm.signatures import by_name, fitting, parse_members, unknown_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pyspark.sql import SparkSession
+
+    from bayou.spark.jvm.signatures import Parameters
 
 JavaObject = Any
 """An object that lives in the JVM; py4j has no static type for it."""
@@ -29,20 +34,18 @@ class Jvm:
 
     Attributes:
         gateway: the py4j gateway.
-        view: the JVM view through which packages are reached.
     """
 
     _instances: WeakKeyDictionary[Any, Jvm] = WeakKeyDictionary()
 
-    def __init__(self, gateway: Any, view: Any) -> None:
+    def __init__(self, gateway: Any) -> None:
         self.gateway = gateway
-        self.view = view
         self._modules: dict[tuple[str, ...], JavaObject] = {}
         self._classes: dict[tuple[str, ...], JavaObject] = {}
         self._statics: dict[str, JavaObject] = {}
-        self._arity: dict[tuple[str, str, int], int] = {}
+        self._methods: dict[str, Mapping[str, list[Parameters]]] = {}
         self._module_names: dict[str, str] = {}
-        self._constructors: dict[str, JavaObject] = {}
+        self._constructors: dict[str, list[tuple[Parameters, JavaObject]]] = {}
 
     @classmethod
     def of(cls, spark: SparkSession) -> Jvm:
@@ -69,7 +72,7 @@ class Jvm:
     def _of_context(cls, context: SparkContext) -> Jvm:
         gateway = context._gateway  # noqa: SLF001  (the gateway has no public name)
         if gateway not in cls._instances:
-            cls._instances[gateway] = cls(gateway, context._jvm)  # noqa: SLF001
+            cls._instances[gateway] = cls(gateway)
         return cls._instances[gateway]
 
     @property
@@ -86,12 +89,9 @@ class Jvm:
         return self.static("java.lang.Thread").currentThread().getContextClassLoader()
 
     def static(self, name: str) -> JavaObject:
-        """A class whose static methods and constructor can be called. Looked up once: py4j asks the JVM for each part."""
+        """A class, by its full name, whose static methods and constructor can be called. Costs no call."""
         if name not in self._statics:
-            found = self.view
-            for part in name.split("."):
-                found = getattr(found, part)
-            self._statics[name] = found
+            self._statics[name] = JavaClass(name, self.gateway._gateway_client)  # noqa: SLF001  (the view asks for each part)
         return self._statics[name]
 
     def java_class(self, *names: str) -> JavaObject:
@@ -126,29 +126,86 @@ class Jvm:
         raise LookupError(names) from missing
 
     def construct(self, java_class: JavaObject, *arguments: Any) -> JavaObject:
-        """A new object by the class's first constructor; works for classes that the JVM view cannot name.
+        """A new object by the constructor that takes these arguments; works for classes that the JVM view cannot name.
+
+        If the constructor has further parameters, they get the defaults that Scala declares for them.
 
         Args:
             java_class: the class, from `java_class`.
             *arguments: what the constructor takes.
+
+        Raises:
+            SessionError: no constructor takes so many arguments.
         """
+        known = self._constructors_of(java_class)
+        offered = self.constructors(java_class)
+        parameters = fitting(offered, len(arguments))
+        if parameters is None:
+            raise self._unknown(java_class.getName(), "<init>", offered, len(arguments))
+        if sum(len(each) == len(parameters) for each in offered) > 1:
+            return self.static(java_class.getName())(*arguments)  # py4j chooses by the arguments' types
+        make = next(constructor for each, constructor in known if each is parameters)
+        given = [*arguments]
+        if len(parameters) > len(given):
+            companion = self.module(java_class.getName())
+            given += [getattr(companion, f"$lessinit$greater$default${n}")() for n in range(len(given) + 1, len(parameters) + 1)]
+        return make.newInstance(self.objects(given))
+
+    def constructors(self, java_class: JavaObject) -> list[Parameters]:
+        """The parameters of each public constructor of a class."""
+        return [parameters for parameters, _ in self._constructors_of(java_class)]
+
+    def _constructors_of(self, java_class: JavaObject) -> list[tuple[Parameters, JavaObject]]:
         handle = java_class._target_id  # noqa: SLF001  (py4j never uses one again)
         if handle not in self._constructors:
-            self._constructors[handle] = java_class.getConstructors()[0]
-        return self._constructors[handle].newInstance(self.objects(arguments))
+            found = java_class.getConstructors()
+            members = parse_members(self._text_of(found))
+            self._constructors[handle] = [(parameters, found[n]) for n, (_, parameters) in enumerate(members)]
+        return self._constructors[handle]
 
     def call(self, target: JavaObject, method: str, *arguments: Any) -> JavaObject:
-        """Calls a Scala method, with the defaults of the parameters that newer Spark versions appended.
+        """Calls a Scala method, with the defaults of the parameters that newer Spark releases appended.
 
         Scala keeps the default of parameter N of a method `write` as a method `write$default$N`.
+
+        Raises:
+            SessionError: this Spark's method takes fewer parameters, or there is none.
         """
-        handle = target._target_id  # noqa: SLF001  (py4j never uses one again)
-        key = (self._module_names.get(handle) or target.getClass().getName(), method, len(arguments))
-        if key not in self._arity:
-            counts = [m.getParameterCount() for m in target.getClass().getMethods() if m.getName() == method]
-            self._arity[key] = min(count for count in counts if count >= len(arguments))
-        appended = range(len(arguments) + 1, self._arity[key] + 1)
+        overloads = self.overloads(target, method)
+        parameters = fitting(overloads, len(arguments))
+        if parameters is None:
+            raise self._unknown(self._class_name(target), method, overloads, len(arguments))
+        appended = range(len(arguments) + 1, len(parameters) + 1)
         return getattr(target, method)(*arguments, *(getattr(target, f"{method}$default${n}")() for n in appended))
+
+    def overloads(self, target: JavaObject, method: str) -> list[Parameters]:
+        """The parameters of each public method of a name that an object has; empty if it has none."""
+        owner = self._class_name(target)
+        if owner not in self._methods:
+            self._methods[owner] = self._methods_of(target.getClass())
+        return self._methods[owner].get(method, [])
+
+    def has_method(self, class_name: str, method: str) -> bool:
+        """Whether a class of this Spark, by its full name, has a public method of that name. Asks the JVM once for each class."""
+        if class_name not in self._methods:
+            self._methods[class_name] = self._methods_of(self.java_class(class_name))
+        return method in self._methods[class_name]
+
+    def _methods_of(self, java_class: JavaObject) -> Mapping[str, list[Parameters]]:
+        return by_name(parse_members(self._text_of(java_class.getMethods())))
+
+    def _text_of(self, array: JavaObject) -> str:
+        # py4j does not find `Arrays.toString(Object[])` for an array of another type (py4j 0.10.9).
+        text: str = self.static("scala.runtime.ScalaRunTime").stringOf(array)
+        return text
+
+    def _class_name(self, target: JavaObject) -> str:
+        known = self._module_names.get(target._target_id)  # noqa: SLF001  (py4j never uses one again)
+        name: str = known or target.getClass().getName()
+        return name
+
+    def _unknown(self, owner: str, method: str, overloads: Sequence[Parameters], count: int) -> SessionError:
+        return unknown_signature(self.spark_version_text, owner, method, overloads, f"{count} arguments")
 
     def array(self, java_class: JavaObject, items: Sequence[Any]) -> JavaObject:
         """A Java array; one call for each item, so for short ones."""
@@ -170,7 +227,7 @@ class Jvm:
 
     def seq(self, items: Iterable[Any]) -> JavaObject:
         """A Scala `Seq` of the version's own kind."""
-        return self.static("PythonUtils").toSeq(list(items))
+        return self.static("org.apache.spark.api.python.PythonUtils").toSeq(list(items))
 
     def some(self, item: Any) -> JavaObject:
         """A Scala `Some`."""
@@ -181,9 +238,9 @@ class Jvm:
         """Scala's `None`."""
         return self.static("scala.Option").empty()
 
-    def scala_map(self, items: dict[str, str]) -> JavaObject:
-        """An immutable Scala `Map` of strings."""
-        return self.static("PythonUtils").toScalaMap(items)
+    def scala_map(self, items: dict[Any, Any]) -> JavaObject:
+        """An immutable Scala `Map`."""
+        return self.static("org.apache.spark.api.python.PythonUtils").toScalaMap(items)
 
     def list_of(self, sequence: JavaObject) -> list[JavaObject]:
         """The items of a Scala `Seq`; one call for each, so for short ones."""

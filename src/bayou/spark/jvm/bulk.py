@@ -166,7 +166,7 @@ class Bulk:
         starts = pa.concat_arrays([pa.array([0], pa.int64()), ends])[: len(ends)]
         one = self._bind(self._directory, [rows, self.ints(group.rows), statuses, self.ints(starts), self.ints(ends)])
         made = self._map_range(len(ends), one)
-        return self._jvm.static("PythonUtils").toSeq(self._jvm.static("java.util.Arrays").asList(made))
+        return self._jvm.static("org.apache.spark.api.python.PythonUtils").toSeq(self._jvm.static("java.util.Arrays").asList(made))
 
     def _statuses(self, group: FileGroup) -> JavaObject:
         arrays = [self.longs(group.sizes), self.longs(group.modification_times), self.strings(group.uris)]

@@ -163,7 +163,7 @@ def java_error(jvm: Jvm, error: BaseException) -> JavaObject:
             return jvm.construct(jvm.java_class("bayou.NamedError"), text, key, error.error_class, error.sql_state)
         return jvm.construct(jvm.java_class("bayou.DeltaError"), text, key)
     except LookupError:  # no adapters on this JVM
-        return jvm.view.java.lang.IllegalArgumentException(f"{text} [bayou:{key}]")
+        return jvm.static("java.lang.IllegalArgumentException")(f"{text} [bayou:{key}]")
 
 
 def start(jvm: Jvm) -> bool:

@@ -199,7 +199,8 @@ class Catalog:
             identifier = identifier.copy(identifier.table(), identifier.database(), jvm.some(_SESSION_CATALOG))
         empty = jvm.module(f"{_CATALOG}.CatalogStorageFormat").empty()
         uri = jvm.static("org.apache.hadoop.fs.Path")(location).toUri()
-        tail = [getattr(empty, f"copy$default${number}")() for number in range(5, self._parameters(empty, "copy") + 1)]
+        length = len(jvm.overloads(empty, "copy")[0])
+        tail = [getattr(empty, f"copy$default${number}")() for number in range(5, length + 1)]
         none = empty.properties()  # they are not at the same place in every Spark
         tail = [jvm.scala_map(dict(options or {})) if each == none else each for each in tail]
         storage = empty.copy(jvm.some(uri), jvm.none, jvm.none, jvm.none, *tail)
@@ -224,15 +225,9 @@ class Catalog:
         """
         catalog = self._state.catalog()
         found = catalog.getTableMetadata(name.identifier)
-        parameters = range(2, self._parameters(found, "withNewStorage") + 1)
         uri = self._jvm.static("org.apache.hadoop.fs.Path")(location).toUri()
-        tail = [getattr(found, f"withNewStorage$default${number}")() for number in parameters]
-        catalog.alterTable(found.withNewStorage(self._jvm.some(uri), *tail))
+        catalog.alterTable(self._jvm.call(found, "withNewStorage", self._jvm.some(uri)))
 
     def refresh(self, name: TableName) -> None:
         """Forgets what Spark keeps of a table."""
         self._state.catalog().refreshTable(name.identifier)
-
-    def _parameters(self, target: JavaObject, method: str) -> int:
-        found: int = next(each.getParameterCount() for each in target.getClass().getMethods() if each.getName() == method)
-        return found

@@ -169,6 +169,7 @@ def _sink_log(jvm: Jvm, session: JavaObject) -> Iterator[tuple[JavaObject, Calla
     """Where the job notes what it wrote, and how to read it: in memory, or in a folder where there are no adapters."""
     try:
         adapters = Adapters.of(jvm)
+        adapters.load("bayou.WrittenFiles")
     except SessionError:
         with tempfile.TemporaryDirectory(prefix="bayou-manifest-") as folder:
             log = jvm.construct(jvm.java_class(*SINK_LOG), 1, session, f"file:{folder}", jvm.none)

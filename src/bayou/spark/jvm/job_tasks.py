@@ -6,7 +6,9 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bayou.spark.jvm.bridge import Jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,6 +38,7 @@ class JobTasks:
     """
 
     def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
         self._context = spark.sparkContext
         self._tag = ""
         self._finished: dict[int, Tasks] = {}
@@ -69,8 +72,7 @@ class JobTasks:
 
     def _jobs(self) -> list[int]:
         ids = self._java.statusTracker().getJobIdsForTag(self._tag)
-        view: Any = self._context._jvm  # noqa: SLF001  (the bridge)
-        text: str = view.java.util.Arrays.toString(ids)  # one call for all of them
+        text: str = Jvm.of(self._spark).static("java.util.Arrays").toString(ids)  # one call for all of them
         return [int(each) for each in text.strip("[]").split(",") if each]
 
     def _of_job(self, job: int) -> Tasks:

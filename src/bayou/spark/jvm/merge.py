@@ -7,7 +7,6 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
@@ -274,12 +273,9 @@ def name_of(jvm: Jvm, spark: SparkSession, parsed: JavaObject) -> tuple[str, ...
     return ()
 
 
-def wants_evolution(statement: JavaObject) -> bool:
+def wants_evolution(jvm: Jvm, statement: JavaObject) -> bool:
     """Whether a statement says WITH SCHEMA EVOLUTION; before Spark 4 none can."""
-    try:
-        return bool(statement.withSchemaEvolution())
-    except Py4JError:
-        return False
+    return jvm.has_method(f"{_LOGICAL}.MergeIntoTable", "withSchemaEvolution") and bool(statement.withSchemaEvolution())
 
 
 def simplified(jvm: Jvm, spark: SparkSession, table: JavaObject, conditions: Sequence[JavaObject]) -> list[JavaObject]:

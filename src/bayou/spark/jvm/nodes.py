@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
+COLUMN = "org.apache.spark.sql.Column"
 _COLUMNS = "org.apache.spark.sql.classic.ExpressionUtils"
-"""Between columns and expressions, from Spark 4.0 on."""
+"""Makes columns of expressions where a column has no constructor that takes one."""
+_EXPRESSION = "org.apache.spark.sql.catalyst.expressions.Expression"
 
 _TOLD_BY_EQUALITY: Final = frozenset(
     {"boolean", "byte", "short", "integer", "long", "string", "binary", "date", "timestamp", "timestamp_ntz"}
@@ -34,9 +36,7 @@ def expression(jvm: Jvm, spark: SparkSession, given: Any) -> JavaObject:
     if not isinstance(given, Column):
         return given
     found: JavaObject = given._jc  # noqa: SLF001  (the bridge)
-    try:
-        jvm.module(_COLUMNS)
-    except LookupError:
+    if jvm.has_method(COLUMN, "expr"):  # Spark 4 keeps it from a column, and converts in the session
         return found.expr()
     return java_session(spark).expression(found)
 
@@ -44,11 +44,9 @@ def expression(jvm: Jvm, spark: SparkSession, given: Any) -> JavaObject:
 def column(jvm: Jvm, found: JavaObject) -> Column:
     """A Catalyst expression as a column."""
     make = cast("Callable[[JavaObject], Column]", Column)  # PySpark has no type for it
-    try:
-        made: Column = make(jvm.module(_COLUMNS).column(found))
-    except LookupError:
-        made = make(jvm.static("org.apache.spark.sql.Column")(found))
-    return made
+    if (_EXPRESSION,) in jvm.constructors(jvm.java_class(COLUMN)):
+        return make(jvm.static(COLUMN)(found))
+    return make(jvm.module(_COLUMNS).column(found))
 
 
 def text_of(found: JavaObject) -> str:

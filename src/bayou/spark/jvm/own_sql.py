@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """SQL of bayou's own, with Spark's functions whatever functions a session has.
 
-In a query a name means what the session's user registered under it, in Spark 3.5 and 4.0 also where Spark has a function of that
-name; from 4.2 on Spark's own comes first. In between nobody has looked.
+In a query a name may mean what the session's user registered under it, even if Spark has a function of that name: 3.5 and 4.0
+look there first, 4.2 last. bayou looks each function up in Spark's own registry, so that the order does not matter.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 _CATALYST = "org.apache.spark.sql.catalyst"
-_SPARKS_OWN_COME_FIRST = (4, 2)
 
 
 @lru_cache(maxsize=256)
@@ -28,8 +27,6 @@ def own_expression(jvm: Jvm, text: str) -> JavaObject:
         text: the SQL, in which every function is one of Spark's.
     """
     parsed = jvm.module(f"{_CATALYST}.parser.CatalystSqlParser").parseExpression(text)
-    if jvm.spark_version >= _SPARKS_OWN_COME_FIRST:
-        return parsed
     return _with_functions(jvm, jvm.module(f"{_CATALYST}.analysis.FunctionRegistry").builtin(), parsed)
 
 

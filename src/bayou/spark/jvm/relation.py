@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import InvalidSchemaError
 from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.callbacks import FAILED_CALL, BiFunction, reason_of
+from bayou.spark.jvm.signatures import unknown_signature
 from bayou.spark.jvm.user_defined import for_spark
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 _DATASOURCES = "org.apache.spark.sql.execution.datasources"
+_OUTPUT_RESOLVER = "org.apache.spark.sql.catalyst.analysis.TableOutputResolver"
+_FILL_MODE = 5
+"""The position of the parameter of `resolveOutputColumns` that says what becomes of columns that the rows lack."""
 _DATASET = ("org.apache.spark.sql.classic.Dataset", "org.apache.spark.sql.Dataset")
 
 
@@ -251,15 +255,25 @@ def aligned_rows(jvm: Jvm, frame: DataFrame, table: str, schema_json: str, *, by
         by_name: whether columns go by their names; else by their positions.
     """
     session = frame.sparkSession._jsparkSession  # noqa: SLF001  (the bridge)
-    resolver = "org.apache.spark.sql.catalyst.analysis.TableOutputResolver"
-    try:
-        fill = jvm.module(f"{resolver}$DefaultValueFillMode").FILL()
-    except LookupError:
-        fill = True  # before Spark 4.1
     attributes = jvm.module("org.apache.spark.sql.catalyst.types.DataTypeUtils").toAttributes(struct_type(jvm, schema_json))
     plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
-    aligned = jvm.module(resolver).resolveOutputColumns(table, attributes, plan, by_name, session.sessionState().conf(), fill)
+    resolver = jvm.module(_OUTPUT_RESOLVER)
+    conf = session.sessionState().conf()
+    aligned = jvm.call(resolver, "resolveOutputColumns", table, attributes, plan, by_name, conf, _fills_defaults(jvm, resolver))
     return DataFrame(dataset(jvm, session, aligned), frame.sparkSession)
+
+
+def _fills_defaults(jvm: Jvm, resolver: JavaObject) -> Any:
+    """What lets `resolveOutputColumns` give columns that the rows lack their defaults: a flag, later one of several modes."""
+    overloads = jvm.overloads(resolver, "resolveOutputColumns")
+    kinds = {each[_FILL_MODE] for each in overloads if len(each) > _FILL_MODE}
+    if kinds == {"boolean"}:
+        return True
+    if kinds == {"scala.Enumeration$Value"}:
+        return jvm.module(f"{_OUTPUT_RESOLVER}$DefaultValueFillMode").FILL()
+    raise unknown_signature(
+        jvm.spark_version_text, _OUTPUT_RESOLVER, "resolveOutputColumns", overloads, "a flag or a mode for defaults"
+    )
 
 
 def alias_of(frame: DataFrame) -> str | None:
@@ -306,9 +320,7 @@ def rebalanced(jvm: Jvm, frame: DataFrame, columns: Sequence[str]) -> DataFrame:
     PySpark takes columns for a hint from 4.0 on only. Spark 3.5 takes them for literals, and wants the expressions behind them.
     """
     references: list[JavaObject] = [F.col(name)._jc for name in columns]  # noqa: SLF001  (the bridge)
-    try:
-        jvm.module("org.apache.spark.sql.classic.ExpressionUtils")
-    except LookupError:
+    if jvm.has_method("org.apache.spark.sql.Column", "expr"):
         references = [each.expr() for each in references]
     return DataFrame(frame._jdf.hint("rebalance", jvm.seq(references)), frame.sparkSession)  # noqa: SLF001
 

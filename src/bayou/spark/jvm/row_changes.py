@@ -143,7 +143,7 @@ def written(jvm: Jvm, statement: JavaObject) -> JavaObject | None:
     if not text:
         return None
     try:
-        parsed = sparks_parser(jvm, jvm.view.org.apache.spark.sql.SparkSession.active()).parsePlan(text)
+        parsed = sparks_parser(jvm, jvm.static("org.apache.spark.sql.SparkSession").active()).parsePlan(text)
     except FAILED_CALL:
         return None
     return parsed if parsed.nodeName() == statement.nodeName() else None

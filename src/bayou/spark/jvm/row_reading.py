@@ -49,5 +49,5 @@ def row_condition(jvm: Jvm, condition: str, name: str, value: bytes | None) -> J
         array = jvm.static(f"{_CATALYST}.util.GenericArrayData")(jvm.objects([bytearray(value)]))
         literal = jvm.static(f"{_CATALYST}.expressions.Literal")(array, kind)
         # A Scala map is a partial function too, which is what `transform` takes.
-        found = found.transform(jvm.static("PythonUtils").toScalaMap({own_expression(jvm, name): literal}))
+        found = found.transform(jvm.scala_map({own_expression(jvm, name): literal}))
     return column(jvm, found)._jc  # noqa: SLF001  (the bridge)

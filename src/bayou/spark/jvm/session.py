@@ -41,7 +41,7 @@ def session_of(session: JavaObject) -> SparkSession:
 
 def active_session(jvm: Jvm) -> SparkSession:
     """The session that the JVM's thread works for."""
-    return session_of(jvm.view.org.apache.spark.sql.SparkSession.active())
+    return session_of(jvm.static("org.apache.spark.sql.SparkSession").active())
 
 
 def settings_of(spark: SparkSession) -> dict[str, str]:
@@ -79,7 +79,7 @@ def install_rule(jvm: Jvm, session: JavaObject, body: Callable[[], Callable[...,
     sessions = adapters.static("bayou.NewSessions")
     if not sessions.isOn(session):
         sessions.install(session, adapters.new(_RULE, BiFunction(jvm, body())))
-        if not has_delta_spark(jvm):
+        if adapters.has("bayou.Parser") and not has_delta_spark(jvm):
             _install_parser(jvm, session)
 
 
@@ -108,7 +108,8 @@ def install_catalog(spark: SparkSession, adapters: Adapters) -> None:
     there = settings.get(_SESSION_CATALOG, "builtin")
     if there == _CATALOG:
         return
-    if there not in ("builtin", _DELTA_SPARKS_CATALOG):  # that one cannot be loaded: this is no session with delta-spark's JAR
+    # delta-spark's catalog cannot be loaded if its JAR is not there.
+    if not adapters.has(_CATALOG) or there not in ("builtin", _DELTA_SPARKS_CATALOG):
         older = str(settings.get(_OLDER_SOURCES, ""))
         if "delta" not in older.split(","):
             settings.set(_OLDER_SOURCES, ",".join(filter(None, [older, "delta"])))
@@ -124,7 +125,7 @@ def is_about_delta(jvm: Jvm, command: JavaObject) -> bool:
     """Whether a command of Spark's is about a catalog table that uses `delta`, or makes one, or writes a folder of it."""
     if command.getClass().getSimpleName() == "InsertIntoDataSourceDirCommand":
         return str(command.provider()).lower() == "delta"
-    catalog = jvm.view.org.apache.spark.sql.SparkSession.active().sessionState().catalog()
+    catalog = jvm.static("org.apache.spark.sql.SparkSession").active().sessionState().catalog()
     for position in range(command.productArity()):
         part = command.productElement(position)
         if getattr(part, "getClass", None) is None:

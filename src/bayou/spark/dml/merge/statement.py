@@ -123,7 +123,7 @@ def _as_written(target: Target, source: DataFrame, parsed: JavaObject) -> MergeR
         catalyst.name_of(jvm, target.spark, parsed.targetTable()),
         parsed.mergeCondition(),
         _clauses(catalyst.clauses_of(jvm, parsed)),
-        catalyst.wants_evolution(parsed),
+        catalyst.wants_evolution(jvm, parsed),
     )
 
 
@@ -156,7 +156,7 @@ def _refuse_doubtful(target: Target, snapshot: Snapshot, statement: JavaObject) 
 def _refuse_evolution(target: Target, snapshot: Snapshot, statement: JavaObject, parsed: JavaObject | None) -> None:
     """Refuses `*` where the table is to get columns of the source: in what Spark resolved, it is spelled out without them."""
     jvm = target.application.jvm
-    wants = catalyst.wants_evolution(statement) or merges_schemas(settings_of(target.spark))
+    wants = catalyst.wants_evolution(jvm, statement) or merges_schemas(settings_of(target.spark))
     if not wants or not (parsed is None or any(each.pairs is None for each in catalyst.clauses_of(jvm, parsed))):
         return
     source = parse_schema(statement.sourceTable().schema().json())

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package bayou;
+
+import java.lang.reflect.Constructor;
+import java.lang.reflect.Method;
+import java.util.Arrays;
+
+// Calls to what differs between patches of one Spark. The parameters of the method that is there decide.
+public final class Signatures {
+  private Signatures() {}
+
+  // Calls a method of one parameter, a table's qualified name. Up to 3.5.2 its class takes a database and a table, later a catalog
+  // before them, and in 3.5.3 it has another name.
+  static Object callWithName(Object target, String method, String[] parts) throws Exception {
+    Method[] all = target.getClass().getMethods();
+    for (int i = 0; i < all.length; i++) {
+      if (!all[i].getName().equals(method) || all[i].getParameterCount() != 1) continue;
+      Object name = named(all[i].getParameterTypes()[0], parts);
+      if (name != null) return all[i].invoke(target, new Object[] {name});
+    }
+    throw new DeltaError("Spark " + org.apache.spark.package$.MODULE$.SPARK_VERSION() + " has no " + target.getClass().getName() + "." + method
+        + " that takes a qualified table name. Next: use a Spark release that the README lists, or report this message to bayou.", "internal");
+  }
+
+  // An object made of the last of some strings, by the constructor that takes the most of them; null if none takes strings alone.
+  private static Object named(Class type, String[] parts) throws Exception {
+    Constructor[] all = type.getConstructors();
+    Constructor best = null;
+    for (int i = 0; i < all.length; i++) {
+      int count = all[i].getParameterCount();
+      if (count < 2 || count > parts.length || best != null && best.getParameterCount() >= count) continue;
+      if (isStrings(all[i].getParameterTypes())) best = all[i];
+    }
+    return best == null ? null : best.newInstance((Object[]) Arrays.copyOfRange(parts, parts.length - best.getParameterCount(), parts.length));
+  }
+
+  private static boolean isStrings(Class[] types) {
+    for (int i = 0; i < types.length; i++) if (types[i] != String.class) return false;
+    return true;
+  }
+}

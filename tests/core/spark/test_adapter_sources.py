@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An adapter that does not compile on some Spark costs what uses it, and nothing else."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import pytest
+
+from bayou.spark.jvm.adapters import _INDISPENSABLE, unfit_sources
+
+SOURCES = {
+    entry.name: entry.read_text(encoding="utf-8")
+    for entry in resources.files("bayou.spark.java").iterdir()
+    if entry.name.endswith(".java")
+}
+OPTIONAL = [
+    "Catalog",
+    "Parser",
+    "StreamSource",
+    "StreamSink",
+    "LocalSettings",
+    "WrittenFiles",
+    "HadoopFiles",
+    "RowChange",
+    "Changes",
+]
+
+
+def failure(name: str) -> str:
+    return f"org.codehaus.commons.compiler.CompileException: File '/tmp/x/{name}', Line 82, Column 9: No applicable constructor"
+
+
+@pytest.mark.parametrize("name", OPTIONAL)
+def test_a_session_can_be_without(name):
+    unfit = unfit_sources(failure(f"{name}.java"), SOURCES)
+    assert f"{name}.java" in unfit
+    assert not unfit & _INDISPENSABLE
+
+
+def test_what_is_indispensable_is_there():
+    assert set(SOURCES) >= _INDISPENSABLE
+
+
+def test_sources_that_use_another_go_with_it():
+    sources = {
+        "A.java": "class A { int f = bayou.B.g(); }",
+        "B.java": "class B extends C {}",
+        "C.java": "class C { } // A",
+        "D.java": 'import org.x.A; class D { String s = "B"; org.y.C other; }',
+    }
+    assert unfit_sources(failure("C.java"), sources) == {"A.java", "B.java", "C.java"}
+    assert unfit_sources(failure("A.java"), sources) == {"A.java"}
+
+
+def test_a_failure_that_names_no_source_leaves_none_out():
+    assert unfit_sources("java.lang.OutOfMemoryError: Metaspace", SOURCES) == set()
