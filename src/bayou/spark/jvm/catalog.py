@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,11 @@ class CatalogEntry:
     created_time: int = 0
 
 
+def _has_three_parts(name: str) -> bool:
+    """Whether a name as SQL has it may name a catalog before its database and its table."""
+    return re.sub(r"`[^`]*`", "", name).count(".") > 1
+
+
 class Catalog:
     """The session catalog of one session."""
 
@@ -96,14 +102,13 @@ class Catalog:
             InvalidOptionError: it is no name, or that of a table in another catalog.
         """
         parser = self._state.sqlParser()
+        # PySpark 4 logs each error of Spark's parser, which takes two parts at most: longer names do not go there.
+        parts = table_name(self._jvm, self._session, text) if _has_three_parts(text) else None
         try:
-            return TableName.of(parser.parseTableIdentifier(text))
-        except FAILED_CALL as error:  # it takes two parts at most
-            parts = table_name(self._jvm, self._session, text)
-            if parts is None:
-                message = f"{text!r} is no name of a table in the session's catalog: {reason_of(error)}"
-                raise InvalidOptionError(message, option="tableName") from None
-        return TableName.of(parser.parseTableIdentifier(".".join(map(quoted_name, parts))))
+            return TableName.of(parser.parseTableIdentifier(text if parts is None else ".".join(map(quoted_name, parts))))
+        except FAILED_CALL as error:
+            message = f"{text!r} is no name of a table in the session's catalog: {reason_of(error)}"
+            raise InvalidOptionError(message, option="tableName") from None
 
     def entry(self, name: TableName) -> CatalogEntry | None:
         """The entry of a name; None where there is none."""

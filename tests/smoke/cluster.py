@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The session that the smoke runs on: local, on a local cluster, or on a standalone master with one worker."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import bayou
+from bayou.testing.session import local_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SECONDS = 60
+_QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_started: list[subprocess.Popen[str]] = []
+
+
+def session(master: str, folder: Path) -> SparkSession:
+    """An enabled session.
+
+    Args:
+        master: a Spark master, or `standalone`.
+        folder: for tables, and for what executors and workers leave behind.
+    """
+    settings = {"spark.sql.warehouse.dir": str(folder / "warehouse")}
+    if not master.startswith("local["):
+        _move_home(folder)
+        settings |= {"spark.executor.memory": "512m", "spark.executor.extraJavaOptions": _QUICK_START}
+        settings |= {"spark.cores.max": "1", "spark.executor.cores": "1"}
+    if master == "standalone":
+        master = _standalone(folder)
+    return bayou.enable(local_session(settings, master=master))
+
+
+def stop() -> None:
+    """Ends the processes of a standalone cluster."""
+    for process in _started:
+        process.terminate()
+        process.wait(_SECONDS)
+
+
+def _move_home(folder: Path) -> None:
+    """Workers make a folder in SPARK_HOME, which is to stay as it was installed."""
+    from pyspark import find_spark_home
+
+    home = folder / "home"
+    home.mkdir()
+    for entry in Path(find_spark_home._find_spark_home()).iterdir():
+        (home / entry.name).symlink_to(entry)
+    os.environ["SPARK_HOME"] = str(home)
+
+
+def _standalone(folder: Path) -> str:
+    log = folder / "master.log"
+    _start("org.apache.spark.deploy.master.Master", ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"], log)
+    url = _found_in(log, r"spark://127\.0\.0\.1:\d+")
+    worker = folder / "worker.log"
+    places = ["--host", "127.0.0.1", "--webui-port", "0", "--work-dir", str(folder / "work")]
+    _start("org.apache.spark.deploy.worker.Worker", [*places, "--cores", "1", "--memory", "1g", url], worker)
+    _found_in(worker, "Successfully registered with master")
+    return url
+
+
+def _start(name: str, arguments: list[str], log: Path) -> None:
+    command = [str(Path(os.environ["SPARK_HOME"]) / "bin" / "spark-class"), name, *arguments]
+    with log.open("w", encoding="utf-8") as out:
+        _started.append(subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, text=True))
+
+
+def _found_in(log: Path, pattern: str) -> str:
+    until = time.monotonic() + _SECONDS
+    while time.monotonic() < until:
+        found = re.search(pattern, log.read_text(encoding="utf-8"))
+        if found:
+            return found[0]
+        time.sleep(0.2)
+    print(log.read_text(encoding="utf-8"), file=sys.stderr)
+    raise TimeoutError(f"{pattern} is not in the log within {_SECONDS} s")
