@@ -46,6 +46,7 @@ class Leg:
 
     @property
     def name(self) -> str:
+        """The run in a report."""
         return self.version if self.java is None else f"{self.version} on {self.java.name}"
 
 

@@ -33,7 +33,7 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   private static final Pattern ALTER = Pattern.compile("(?i)\\b(?:alter|truncate)\\s+table\\s+$");
   private static final Pattern TRUNCATE = Pattern.compile("(?i)\\btruncate\\s+table\\s+$");
   private static final Pattern PARTITION = Pattern.compile("(?i)\\s*partition\\s*\\(");
-  private static final Pattern INSERT_INTO = Pattern.compile("(?i)\\binsert\\s+(?:into|overwrite)\\s+(?:table\\s+)?$");
+  private static final Pattern INSERT = Pattern.compile("(?i)insert\\s");
   private static final Pattern MERGE = Pattern.compile("(?i)\\bmerge\\s+(?:with\\s+schema\\s+evolution\\s+)?into\\s+$");
   private static final Pattern DESCRIBE = Pattern.compile("(?i)\\bdesc(?:ribe)?\\s+(?:table\\s+)?(?:(?:extended|formatted)\\s+)?$");
   private static final Pattern AS_JSON = Pattern.compile("(?is)[^;]*\\bas\\s+json\\b");
@@ -153,7 +153,8 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   private static boolean isDescribe(Origin origin) { return DESCRIBE.matcher(StatementText.before(origin)).find() && !AS_JSON.matcher(StatementText.behind(origin)).lookingAt(); }
 
   // The table that an INSERT or DataFrameWriter.insertInto writes to, and not one that its query reads.
-  private static boolean isInsertInto(Origin origin) { return INSERT_INTO.matcher(StatementText.before(origin)).find() || Callers.include("DataFrameWriter", "insertInto"); }
+  // Such a Spark resolves the target as a part of the whole statement, and what the query reads as a part of its own.
+  private static boolean isInsertInto(Origin origin) { return INSERT.matcher(StatementText.of(origin)).lookingAt() || Callers.include("DataFrameWriter", "insertInto"); }
 
   // DataFrame.mergeInto has no text.
   private static boolean isMerger() { return Callers.include("MergeIntoWriter", "") || Callers.include("MergeIntoWriterImpl", ""); }
