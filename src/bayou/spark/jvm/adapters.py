@@ -79,9 +79,7 @@ class Adapters:
         """
         if jvm not in cls._instances:
             adapters = cls(jvm)
-            try:
-                jvm.loader.loadClass("bayou.Rule")
-            except Exception:  # noqa: BLE001  (py4j has many classes for "no such class")
+            if not jvm.has_class("bayou.Rule"):
                 adapters._add_to_class_path()
             cls._instances[jvm] = adapters
         return cls._instances[jvm]
@@ -299,11 +297,7 @@ def _read_missing(folder: Path) -> dict[str, str]:
 
 def has_delta_spark(jvm: Jvm) -> bool:
     """Whether delta-spark's own data source is on the class path."""
-    try:
-        jvm.java_class("org.apache.spark.sql.delta.sources.DeltaDataSource")
-    except LookupError:
-        return False
-    return True
+    return jvm.has_class("org.apache.spark.sql.delta.sources.DeltaDataSource")
 
 
 def _register_source(folder: Path) -> None:

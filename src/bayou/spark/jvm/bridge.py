@@ -101,8 +101,15 @@ class Jvm:
             LookupError: it has none of them.
         """
         if names not in self._classes:
-            self._classes[names] = self._first(names, self.loader.loadClass)
+            self._classes[names] = self.loader.loadClass(self._first(names))
         return self._classes[names]
+
+    def has_class(self, name: str) -> bool:
+        """Whether the class loader finds a class of that name.
+
+        It is not loaded for it: PySpark asks the JVM some eighty questions about each exception, also about "no such class".
+        """
+        return self.loader.getResource(f"{name.replace('.', '/')}.class") is not None
 
     def module(self, *names: str) -> JavaObject:
         """The singleton of the first of these Scala `object`s that this Spark has.
@@ -111,19 +118,17 @@ class Jvm:
             LookupError: it has none of them.
         """
         if names not in self._modules:
-            found = self._first(names, lambda name: self.loader.loadClass(f"{name}$").getField("MODULE$").get(None))
+            name = self._first(tuple(f"{name}$" for name in names))
+            found = self.loader.loadClass(name).getField("MODULE$").get(None)
             self._module_names[found._target_id] = names[0]  # noqa: SLF001  (py4j never uses one again)
             self._modules[names] = found
         return self._modules[names]
 
-    @staticmethod
-    def _first(names: tuple[str, ...], find: Any) -> JavaObject:
-        for name in names:
-            try:
-                return find(name)
-            except Exception as error:  # noqa: BLE001  (py4j has many classes for "no such class")
-                missing = error
-        raise LookupError(names) from missing
+    def _first(self, names: tuple[str, ...]) -> str:
+        found = next(filter(self.has_class, names), None)
+        if found is None:
+            raise LookupError(names)
+        return found
 
     def construct(self, java_class: JavaObject, *arguments: Any) -> JavaObject:
         """A new object by the constructor that takes these arguments; works for classes that the JVM view cannot name.

@@ -93,11 +93,7 @@ def sparks_parser(jvm: Jvm, session: JavaObject) -> JavaObject:
 
 def knows_constraints(jvm: Jvm) -> bool:
     """Whether Spark's parser knows ADD CONSTRAINT and DROP CONSTRAINT, as from 4.1 on: what it refuses then is wrong."""
-    try:
-        jvm.java_class("org.apache.spark.sql.catalyst.plans.logical.AddConstraint")
-    except LookupError:
-        return False
-    return True
+    return jvm.has_class("org.apache.spark.sql.catalyst.plans.logical.AddConstraint")
 
 
 def table_name(jvm: Jvm, session: JavaObject, text: str) -> tuple[str, ...] | None:
