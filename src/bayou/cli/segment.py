@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bayou.cli.output import utc
+from bayou.protocol import exact_json
 from bayou.protocol.file_names import LAST_CHECKPOINT, parse_log_file_name
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def last_checkpoint(store: LogStore) -> Any:
     except FileNotFoundError:
         return None
     try:
-        return json.loads(text)
+        return exact_json.loads(text)
     except (ValueError, RecursionError):
         return text
 

@@ -155,6 +155,18 @@ class DeltaLog:
         latest = self.update()
         return self._commit_times(self._listing(), latest).version_at(wanted)
 
+    def committed_at(self, snapshot: Snapshot) -> int:
+        """When a version was committed, in ms since the epoch, as `history` shows it and `version_at` finds it.
+
+        Args:
+            snapshot: the version. Without its commit in the log, the time is the one that the snapshot knows.
+        """
+        _, _, times = self._commits()
+        try:
+            return times.of(snapshot.version)
+        except KeyError:
+            return snapshot.timestamp
+
     def history(self, limit: int | None = None) -> list[HistoryEntry]:
         """The commits that the log still holds, newest first.
 
