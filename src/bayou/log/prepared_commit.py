@@ -16,7 +16,7 @@ from bayou.log.metadata_tags import metadata_tags
 from bayou.log.row_tracking import NO_ROW_ID, PRESERVED_TAG, high_water_mark, tracks_rows, with_row_ids
 from bayou.log.staged import StagedActions, encode_line
 from bayou.log.timestamps import InCommitTimestamps
-from bayou.protocol import properties
+from bayou.protocol import arguments, properties
 from bayou.protocol.features import writer_features
 from bayou.protocol.identity_columns import high_water_marks, identity_columns
 from bayou.protocol.schema import parse_schema
@@ -45,6 +45,29 @@ class Provenance:
     engine_info: str
     user_metadata: str | None
     txn_id: str
+
+    @classmethod
+    def of(
+        cls,
+        operation: str,
+        parameters: Mapping[str, Any] | None,
+        engine_info: str,
+        user_metadata: str | None,
+        txn_id: str,
+        table: str,
+    ) -> Provenance:
+        """What a caller says of a commit, checked.
+
+        Raises:
+            InvalidOptionError: a part of it is not of its type.
+        """
+        return cls(
+            arguments.text(operation, "operation", table=table),
+            checked_parameters(parameters, table),
+            arguments.text(engine_info, "engine_info", table=table),
+            arguments.optional_text(user_metadata, "user_metadata", table=table),
+            txn_id,
+        )
 
 
 class PreparedCommit:
@@ -200,7 +223,28 @@ def _generated(before: Metadata | None, after: Metadata | None) -> frozenset[str
     return frozenset(each.name for each in moved)
 
 
+def checked_parameters(parameters: Mapping[str, Any] | None, table: str) -> dict[str, Any]:
+    """An operation's parameters as the log has them.
+
+    Args:
+        parameters: the parameters; None for none.
+        table: the table's URI, for errors.
+
+    Raises:
+        InvalidOptionError: they are not a dictionary, or a value has no JSON.
+    """
+    found = {}
+    for name, value in arguments.mapping(parameters, "parameters", table).items():
+        try:
+            found[name] = _parameter(value)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise arguments.wrong(f"parameters[{name!r}]", value, "a value that JSON has", table=table) from error
+        if isinstance(found[name], str):
+            arguments.text(found[name], f"parameters[{name!r}]", table=table)
+    return found
+
+
 def _parameter(value: object) -> object:
     """A parameter as the log has it: plain values as they are, what has an inside as JSON text."""
     plain = value is None or isinstance(value, (str, bool, int))
-    return value if plain else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return value if plain else json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

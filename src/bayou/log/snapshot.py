@@ -20,7 +20,7 @@ from bayou.log.derived_files import DerivedFileError
 from bayou.log.partition_columns import partition_texts, physical_names, typed_partitions
 from bayou.log.segment import LogSegment
 from bayou.log.snapshot_source import SnapshotSource
-from bayou.protocol import properties
+from bayou.protocol import arguments, properties
 from bayou.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction
 from bayou.protocol.schema import DataType, StructType, parse_schema
 
@@ -157,7 +157,7 @@ class Snapshot:
         Raises:
             InvalidOptionError: a column or a filter cannot be understood.
         """
-        names = list(ADD_SCHEMA.names if columns is None else columns)
+        names = list(ADD_SCHEMA.names if columns is None else arguments.texts(columns, "columns", table=self.table_uri))
         unknown = [name for name in names if name not in ADD_SCHEMA.names]
         if unknown:
             raise InvalidOptionError(

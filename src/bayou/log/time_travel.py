@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
 from bayou.errors import InvalidTimestampError
-from bayou.protocol import instants
+from bayou.protocol import arguments, instants
 from bayou.protocol.instants import INT64_MAX, INT64_MIN, MICROS_PER_MILLISECOND, parse_timestamp
 
 Timestamp: TypeAlias = str | dt.datetime | dt.date
@@ -40,6 +40,7 @@ def to_milliseconds(value: Timestamp, time_zone: str = "UTC") -> int:
     Raises:
         InvalidTimestampError: the text is no timestamp, or the zone is unknown.
     """
+    time_zone = arguments.text(time_zone, "time_zone")
     if isinstance(value, dt.datetime):
         value = value if value.tzinfo is not None else _in_zone(value, time_zone)
         if value.tzinfo is not None:
@@ -96,6 +97,6 @@ def split_path(path: str) -> TimeTravelPath | None:
 
 def _invalid(value: object, why: str) -> InvalidTimestampError:
     return InvalidTimestampError(
-        f"{value!r} is no timestamp: {why}",
+        f"{arguments.shown_text(value)} is no timestamp: {why}",
         next_step="Give a datetime, or text such as '2026-01-02 03:04:05' or '2026-01-02T03:04:05.678Z'.",
     )
