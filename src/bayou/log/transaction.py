@@ -20,6 +20,7 @@ from bayou.log.application_versions import checked_txn
 from bayou.log.commit_loop import CommitLoop
 from bayou.log.commit_vector_checks import check_vectors
 from bayou.log.data_files import describe_files, metadata_for_files
+from bayou.log.deleted_rows import DeletedRows
 from bayou.log.file_statistics import to_predicate
 from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
 from bayou.log.post_commit import CommittedVersion, run_hooks
@@ -36,7 +37,6 @@ from bayou.protocol.features import check_writable
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from bayou.log.deleted_rows import DeletedRows
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Filters
 
@@ -199,9 +199,7 @@ class Transaction:
     def stage(self, *actions: Action) -> None:
         """Add actions to the commit."""
         self._check_open()
-        for each in actions:
-            check_action(each, self.log.table_uri)
-        self._staged.extend(actions)
+        self._staged.extend([check_action(each, self.log.table_uri) for each in actions])
 
     def remove_files(self, files: pa.Table, *, data_change: bool = True) -> RemovedFiles:
         """Remove many files of the snapshot at once, without an object for each.
@@ -236,8 +234,6 @@ class Transaction:
         Raises:
             InvalidCommitError: rows were deleted before, or these are of another version.
         """
-        from bayou.log.deleted_rows import DeletedRows  # noqa: PLC0415  (most transactions delete no rows)
-
         self._check_open()
         arguments.instance(rows, DeletedRows, "rows", "a DeletedRows", table=self.log.table_uri)
         if self._rows is not None or rows.snapshot.version != self.read_version:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from bayou.errors import InvalidCommitError
 from bayou.protocol.actions import AddCDCFile, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
@@ -13,6 +13,7 @@ from bayou.protocol.arguments import INT64_LIMIT, shown_text
 from bayou.protocol.deletion_vector import DeletionVectorDescriptor
 
 Check = Callable[[Any], bool]
+T = TypeVar("T")
 
 
 def _is_text(value: Any) -> bool:
@@ -109,12 +110,15 @@ _CHECKS: Final[Mapping[type, Mapping[str, Check]]] = {
 _MAY_BE_NONE: Final = {kind: frozenset(each.name for each in fields(kind) if str(each.type).endswith("| None")) for kind in _CHECKS}
 
 
-def check_action(action: object, table: str) -> None:
+def check_action(action: T, table: str) -> T:
     """Refuse an action that no reader of the log could read.
 
     Args:
         action: the action.
         table: the table's URI, for the error.
+
+    Returns:
+        The action.
 
     Raises:
         InvalidCommitError: it is not an action, or a field of it is not of its type.
@@ -133,6 +137,7 @@ def check_action(action: object, table: str) -> None:
             table=table,
             next_step=f"Give {wanted}.",
         )
+    return action
 
 
 def _wrong_field(value: Any) -> str | None:

@@ -178,6 +178,16 @@ def instance(value: object, kind: type | tuple[type, ...], name: str, wanted: st
         raise wrong(name, value, wanted, table=table)
 
 
+def column_path(value: object, name: str, *, table: str | None = None) -> str | tuple[str, ...]:
+    """The path of a column: one string, or the names on the way to it.
+
+    Raises:
+        InvalidOptionError: it is something else.
+    """
+    wanted = "a column such as 's.x', or a list of names"
+    return text(value, name, table=table) if isinstance(value, str) else texts(value, name, table=table, wanted=wanted)
+
+
 def function(value: object, name: str, *, table: str | None = None) -> None:
     """Refuse what cannot be called.
 

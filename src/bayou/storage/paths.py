@@ -11,7 +11,7 @@ from pathlib import Path
 from bayou.errors import InvalidOptionError, redact_uri
 from bayou.protocol import arguments
 
-__all__ = ["QualifiedPath", "host_of", "qualify", "redact_uri", "without_host"]
+__all__ = ["QualifiedPath", "host_of", "path_text", "qualify", "redact_uri", "without_host"]
 
 # Two letters at least: one letter and a colon is a drive.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)", re.ASCII)
@@ -50,7 +50,7 @@ def qualify(path: str | os.PathLike[str]) -> QualifiedPath:
     Raises:
         InvalidOptionError: it is not a path, it is empty, or no file can have this name.
     """
-    text = _checked(path)
+    text = path_text(path)
     found = _SCHEME.match(text)
     if found is None:
         return _local(os.path.expanduser(text) if text.startswith("~/") else text)  # noqa: PTH111  (Path refuses a user it lacks)
@@ -59,7 +59,12 @@ def qualify(path: str | os.PathLike[str]) -> QualifiedPath:
     return QualifiedPath(text.rstrip("/"), None)
 
 
-def _checked(path: object) -> str:
+def path_text(path: object) -> str:
+    """A table's path as text, as it was given.
+
+    Raises:
+        InvalidOptionError: it is not a path, it is empty, or no file can have this name.
+    """
     text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if not isinstance(text, str):
         raise arguments.wrong("the path of a table", path, _WANTED)
