@@ -17,6 +17,7 @@ from bayou.errors import DeltaError, TableNotFoundError
 from bayou.log.delta_log import DeltaLog, open_log
 from bayou.log.time_travel import split_path
 from bayou.protocol import exact_json
+from bayou.protocol.partition_values import NULL_FOLDER
 from bayou.protocol.schema import schema_to_json
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ def files(table: str, version: int | None, timestamp: str | None, limit: int | N
                 file["size"],
                 file["stats"].get("numRecords") if isinstance(file["stats"], dict) else None,
                 file["deletionVector"] and file["deletionVector"]["cardinality"],
-                pairs(file["partitionValues"]),
+                pairs({name: NULL_FOLDER if value is None else value for name, value in file["partitionValues"].items()}),
                 file["path"],
             )
             for file in found

@@ -204,6 +204,7 @@ class Snapshot:
         Args:
             fields: the physical path and the type of each column wanted.
         """
+        arguments.instance(fields, Mapping, "fields", "a dictionary of types by physical path", table=self.table_uri)
         return self._read(lambda source: source.state().statistics(fields))
 
     def live_rows(self, positions: pa.Array) -> pa.Array:
@@ -212,6 +213,7 @@ class Snapshot:
         Args:
             positions: the places of the files in `files()`.
         """
+        arguments.instance(positions, (pa.Array, pa.ChunkedArray), "positions", "an Arrow array of integers", table=self.table_uri)
         counts = self.statistics({}).num_records.take(positions)
         vectors = self.files(["deletion_vector"])["deletion_vector"].take(positions)
         deleted = pc.struct_field(vectors, "cardinality").cast(pa.int64())

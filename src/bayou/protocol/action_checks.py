@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from operator import attrgetter
+from types import NoneType
 from typing import Any, Final, TypeVar
 
 from bayou.errors import InvalidCommitError
@@ -13,6 +15,8 @@ from bayou.protocol.arguments import INT64_LIMIT, shown_text
 from bayou.protocol.deletion_vector import DeletionVectorDescriptor
 
 Check = Callable[[Any], bool]
+_MAPPINGS: Final = (dict, Mapping)  # a plain dictionary is found faster
+_NULLABLE_TEXT: Final = frozenset({str, NoneType})
 T = TypeVar("T")
 
 
@@ -38,13 +42,14 @@ def _is_texts(value: Any) -> bool:
 
 
 def _is_text_map(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(each, str) for pair in value.items() for each in pair)
+    return _is_nullable_text_map(value) and None not in value.values()
 
 
 def _is_nullable_text_map(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(
-        isinstance(key, str) and (each is None or isinstance(each, str)) for key, each in value.items()
-    )
+    if not isinstance(value, _MAPPINGS) or None in value:
+        return False
+    kinds = {*map(type, value), *map(type, value.values())}
+    return kinds <= _NULLABLE_TEXT or all(issubclass(kind, (str, NoneType)) for kind in kinds)
 
 
 def _is_vector(value: Any) -> bool:
@@ -107,7 +112,15 @@ _CHECKS: Final[Mapping[type, Mapping[str, Check]]] = {
 }
 """The check of each field; one that may be left out is None then."""
 
-_MAY_BE_NONE: Final = {kind: frozenset(each.name for each in fields(kind) if str(each.type).endswith("| None")) for kind in _CHECKS}
+
+def _plan(kind: Any, checks: Mapping[str, Check]) -> tuple[Callable[[Any], tuple[Any, ...]], list[tuple[str, Check, bool]]]:
+    """How to get the values of a kind of action, and for each one its name, its check, and whether it may be None."""
+    optional = {each.name for each in fields(kind) if str(each.type).endswith("| None")}
+    return attrgetter(*checks), [(name, check, name in optional) for name, check in checks.items()]
+
+
+# A commit may hold a million actions: what can be looked up once is.
+_PLANS: Final = {kind: _plan(kind, checks) for kind, checks in _CHECKS.items()}
 
 
 def check_action(action: T, table: str) -> T:
@@ -142,10 +155,8 @@ def check_action(action: T, table: str) -> T:
 
 def _wrong_field(value: Any) -> str | None:
     """The first field of a value that is not of its type."""
-    kind = type(value)
-    optional = _MAY_BE_NONE[kind]
-    for name, check in _CHECKS[kind].items():
-        found = getattr(value, name)
-        if not (check(found) if found is not None else name in optional):
+    values, checks = _PLANS[type(value)]
+    for found, (name, check, is_optional) in zip(values(value), checks, strict=True):
+        if not (is_optional if found is None else check(found)):
             return name
     return None

@@ -7,6 +7,7 @@ from typing import Literal, TypeVar
 
 from pyspark.sql import Column, DataFrame  # noqa: TC002  (typing.get_type_hints)
 
+from bayou.log.application_versions import checked_txn
 from bayou.protocol import arguments
 from bayou.spark.dml.merge.builder import DeltaMergeBuilder, merge_builder
 from bayou.spark.dml.result import PlannedChange, RowChangeResult
@@ -59,7 +60,8 @@ class TableRows(TableHandle):
             condition: as for `delete`.
             txn: as for `delete`.
         """
-        return planned_delete(self._target(), self._called, condition, txn)
+        checked = checked_txn(txn, self._path)
+        return planned_delete(self._target(), self._called, condition, checked)
 
     @raised_as_pyspark
     def update(
@@ -100,7 +102,8 @@ class TableRows(TableHandle):
             set: as for `update`.
             txn: as for `update`.
         """
-        return planned_update(self._target(), self._called, condition, set, txn)
+        checked = checked_txn(txn, self._path)
+        return planned_update(self._target(), self._called, condition, set, checked)
 
     @raised_as_pyspark
     def merge(
@@ -128,4 +131,5 @@ class TableRows(TableHandle):
         Raises:
             TypeError, ValueError: an argument is not of its type.
         """
-        return merge_builder(self._target(), self._called, source, condition, txn, keep=keep, by=by)
+        checked = checked_txn(txn, self._path)
+        return merge_builder(self._target(), self._called, source, condition, checked, keep=keep, by=by)

@@ -97,6 +97,8 @@ CALLS = {
     "files(columns)": (lambda log, value: log.snapshot().files(value), NO_TEXTS),
     "files(where)": (lambda log, value: log.snapshot().files(where=value), NO_WHERE),
     "may_match": (lambda log, value: log.snapshot().may_match(value), [None, *NO_WHERE]),
+    "statistics": (lambda log, value: log.snapshot().statistics(value), [None, 5, "id", ["id"]]),
+    "live_rows": (lambda log, value: log.snapshot().live_rows(value), [None, 5, "0", [0]]),
     "transaction.files": (lambda log, value: log.transaction().files(where=value), NO_WHERE),
     "stage": (lambda log, value: log.transaction().stage(value), [None, 5, {"add": {}}, *OBJECTS]),
     "commit": (lambda log, value: log.transaction().commit([value]), [None, 5, {"add": {}}, *OBJECTS]),

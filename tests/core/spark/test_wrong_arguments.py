@@ -21,6 +21,7 @@ NO_NAME = [each for each in NO_TEXT if each is not None]
 NO_FLAG = [None, 0, 1, "false", "x", [], object()]
 NO_PATH = [None, 5, True, b"x", 1.5, ["x"], {"x": 1}, object(), "", "a\0b", LONE]
 NO_COLUMN = [None, 5, True, b"x", {"x": 1}, [5], [None], [LONE], LONE, object()]
+NO_TXN = [5, "x", (), ("a",), ("a", "1"), ("a", -1), (LONE, 1)]
 NO_MAP = [5, True, "x", ["x"], [("a", "b")], {5: "x"}, {None: "x"}, {LONE: "x"}, object()]
 
 
@@ -48,7 +49,7 @@ CALLS = {
     "write(frame)": (lambda value: bayou.write(value, "/t"), [None, 5, "x", [1], object()]),
     "write(path)": (lambda value: bayou.write(Frame(), value), NO_PATH),
     "write(partition_by)": (lambda value: bayou.write(Frame(), "/t", partition_by=value), [None, "day", b"day", 5, [5], {"a": 1}]),
-    "write(txn)": (lambda value: bayou.write(Frame(), "/t", txn=value), [5, "x", (), ("a",), ("a", "1"), ("a", -1), (LONE, 1)]),
+    "write(txn)": (lambda value: bayou.write(Frame(), "/t", txn=value), NO_TXN),
     "forPath(path)": (lambda value: bayou.DeltaTable.forPath(NoSession(), value), NO_PATH),
     "forPath(hadoopConf)": (
         lambda value: bayou.DeltaTable.forPath(NoSession(), "/t", value),
@@ -60,6 +61,9 @@ CALLS = {
     "changes(startingVersion)": (lambda value: table().changes(value), ["x", 1.5, True, [1], object(), 1 << 63]),
     "history": (lambda value: table().history(value), ["1", 1.5, True, [1], object(), 1 << 63]),
     "alias": (lambda value: table().alias(value), NO_TEXT),
+    "delete(txn)": (lambda value: table().delete(txn=value), NO_TXN),
+    "update(txn)": (lambda value: table().update(set={"a": "1"}, txn=value), NO_TXN),
+    "merge(txn)": (lambda value: table().merge(Frame(), "a = b", txn=value), NO_TXN),
     "setProperties": (lambda value: table().setProperties(value), [None, *NO_MAP]),
     "setProperties(value)": (
         lambda value: table().setProperties({"x": value}),
