@@ -79,7 +79,7 @@ def of_files(snapshot: Snapshot, limit: int | None) -> Iterator[dict[str, Any]]:
     """The live files as `add` actions, one at a time; a batch of them is in memory."""
     table = snapshot.files(columns=FILE_COLUMNS)
     if limit is not None:
-        table = table.slice(0, limit)
+        table = table.slice(0, min(limit, table.num_rows))
     for batch in table.to_batches(max_chunksize=_BATCH_ROWS):
         for row in batch.to_pylist():
             yield _file(row)

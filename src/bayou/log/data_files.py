@@ -145,6 +145,8 @@ def _check_path(store: LogStore, table: str, path: str, partitions: Sequence[str
     why = ""
     if path.startswith(("/", "..")) or posixpath.normpath(path) != path or "://" in path:
         why = "is no path of a data file under the table"
+    elif "\0" in path:
+        why = "is no path of a file: it has a NUL"
     elif any(_is_hidden(part, partitions) for part in path.split("/")):
         why = "is no path of a data file: VACUUM and other engines pass over names that begin with '_' or '.'"
     else:

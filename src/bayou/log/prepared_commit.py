@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 from bayou.log.commit_checks import check_staged
@@ -241,6 +242,28 @@ def checked_parameters(parameters: Mapping[str, Any] | None, table: str) -> dict
             raise arguments.wrong(f"parameters[{name!r}]", value, "a value that JSON has", table=table) from error
         if isinstance(found[name], str):
             arguments.text(found[name], f"parameters[{name!r}]", table=table)
+    return found
+
+
+def checked_metrics(metrics: Mapping[str, object] | None, table: str) -> dict[str, object] | None:
+    """What an operation counted, as it was given: the log has the numbers as strings.
+
+    Args:
+        metrics: the counts; None for none.
+        table: the table's URI, for errors.
+
+    Raises:
+        InvalidOptionError: they are not a dictionary, or a value is neither a number nor a string.
+    """
+    if metrics is None:
+        return None
+    found = arguments.mapping(metrics, "metrics", table)
+    for name, value in found.items():
+        name_of_value = f"metrics[{name!r}]"
+        if isinstance(value, str):
+            arguments.text(value, name_of_value, table=table)
+        elif not (value is None or isinstance(value, Number) or hasattr(value, "__index__")):
+            raise arguments.wrong(name_of_value, value, "a number or a string", table=table)
     return found
 
 

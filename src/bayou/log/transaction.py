@@ -24,7 +24,7 @@ from bayou.log.deleted_rows import DeletedRows
 from bayou.log.file_statistics import to_predicate
 from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
 from bayou.log.post_commit import CommittedVersion, run_hooks
-from bayou.log.prepared_commit import PreparedCommit, Provenance, checked_parameters
+from bayou.log.prepared_commit import PreparedCommit, Provenance, checked_metrics, checked_parameters
 from bayou.log.reads import ReadSet
 from bayou.log.removed_files import RemovedFiles
 from bayou.log.snapshot import Snapshot
@@ -325,7 +325,7 @@ class Transaction:
         """Like `commit`, with conflicts and unknown outcomes as values."""
         self._check_open()
         arguments.instance(actions, Iterable, "actions", "a list of actions", table=self.log.table_uri)
-        metrics = None if metrics is None else arguments.mapping(metrics, "metrics", self.log.table_uri)
+        metrics = checked_metrics(metrics, self.log.table_uri)
         self._state = _State.FAILED
         if self.is_replay:
             self._state = _State.COMMITTED

@@ -124,10 +124,10 @@ def mapping(
 
 
 def integer(value: object, name: str, *, table: str | None = None, least: int | None = None, wanted: str | None = None) -> int:
-    """An integer that the log can hold; a boolean is none.
+    """An integer; a boolean is none, and an integer of NumPy is one.
 
     Args:
-        value: what was given; an integer of NumPy is one.
+        value: what was given.
         name: the argument's name.
         table: the table's path or URI.
         least: the least one that is possible.
@@ -143,13 +143,26 @@ def integer(value: object, name: str, *, table: str | None = None, least: int | 
         number = operator.index(value)
     except TypeError:
         raise wrong(name, value, wanted, table=table) from None
-    if not -INT64_LIMIT <= number < INT64_LIMIT or (least is not None and number < least):
+    if least is not None and number < least:
+        raise wrong(name, value, wanted, table=table)
+    return number
+
+
+def long(value: object, name: str, *, table: str | None = None) -> int:
+    """An integer that the log can hold.
+
+    Raises:
+        InvalidOptionError: it is something else.
+    """
+    wanted = "an integer of at most 64 bits"
+    number = integer(value, name, table=table, wanted=wanted)
+    if not -INT64_LIMIT <= number < INT64_LIMIT:
         raise wrong(name, value, wanted, table=table)
     return number
 
 
 def optional_integer(value: object, name: str, *, table: str | None = None, least: int | None = None) -> int | None:
-    """An integer that the log can hold, or None.
+    """An integer, or None.
 
     Raises:
         InvalidOptionError: it is neither.

@@ -171,7 +171,7 @@ def _column(spark: SparkSession, name: str, kind: str | SparkDataType, *, nullab
 def _identity(generator: Any, message: str, *, explicit: bool) -> dict[str, Any]:
     if not isinstance(generator, IdentityGenerator):
         raise _wrong(message, generator)
-    start, step = (arguments.integer(getattr(generator, each), each) for each in ("start", "step"))
+    start, step = (arguments.long(getattr(generator, each), each) for each in ("start", "step"))
     if step == 0:
         raise ValueError("Column identity generation requires step to be non-zero.")
     return identity_metadata(start, step, allow_explicit_insert=explicit)

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayou
-from bayou.errors import InvalidCommitError, InvalidOptionError, InvalidSchemaError, TimeTravelError
+from bayou.errors import DeltaError, InvalidCommitError, InvalidOptionError, InvalidSchemaError, TimeTravelError
 from bayou.log.change_range import ChangeBounds
 from bayou.protocol.actions import AddCDCFile, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
 from bayou.protocol.deletion_vector import DeletionVectorDescriptor
@@ -40,7 +40,7 @@ NO_TEXT = [5, True, ["x"], {"x": "y"}, ("x",), LONE, f"a{LONE}b", *OBJECTS]
 NO_TEXTS = ["day", b"day", 5, True, {"day": 1}, [5], [None], [b"day"], [LONE], [Path("f")], [["day"]], *OBJECTS[:5]]
 NO_MAP = ["x", 5, True, [("a", "b")], {5: "x"}, {None: "x"}, {b"a": "x"}, {LONE: "x"}, *OBJECTS]
 NO_TEXT_MAP = [*NO_MAP, {"x": 5}, {"x": True}, {"x": None}, {"x": ["y"]}, {"x": LONE}, {"delta.appendOnly": True}, {"x": b"y"}]
-NO_INTEGER = ["0", "x", b"0", 1.5, 1.0, True, [1], {"a": 1}, Decimal(1), 1 << 63, -(1 << 64), dt.date(2024, 1, 1), *OBJECTS]
+NO_INTEGER = ["0", "x", b"0", 1.5, 1.0, True, [1], {"a": 1}, Decimal(1), dt.date(2024, 1, 1), *OBJECTS]
 NO_TIME = [5, True, 1.5, b"2024", ["2024"], "x", "", LONE, *OBJECTS[:4], Path("2024")]
 NO_FLAG = ["false", 0, 1, "x", [], *OBJECTS]
 NO_WHERE = [
@@ -104,6 +104,10 @@ CALLS = {
     "commit": (lambda log, value: log.transaction().commit([value]), [None, 5, {"add": {}}, *OBJECTS]),
     "commit(actions)": (lambda log, value: log.transaction().commit(value), [5, "x", True]),
     "commit(metrics)": (lambda log, value: log.transaction().commit([AddFile("f", {}, 1, 1)], metrics=value), NO_MAP),
+    "commit(metric)": (
+        lambda log, value: log.transaction().commit([AddFile("f", {}, 1, 1)], metrics={"x": value}),
+        [LONE, [1], {"a": 1}, b"x", Unshown(), object(), dt.date(2024, 1, 1)],
+    ),
     "remove_files": (lambda log, value: log.transaction().remove_files(value), [None, 5, ["f"], pa.table({"x": [1]})]),
     "delete_rows": (lambda log, value: log.transaction().delete_rows(value), [None, 5, ["f"], *OBJECTS]),
     "add_files": (lambda log, value: log.transaction().add_files(value), [None, *NO_TEXTS]),
@@ -331,6 +335,24 @@ def test_a_listener_is_a_function(listener):
 def test_a_store_is_registered_for_a_scheme_by_a_function(scheme, factory):
     with pytest.raises(InvalidOptionError):
         bayou.storage.register(scheme, factory)
+
+
+@pytest.mark.parametrize("number", [1 << 31, 1 << 63, 10**30])
+def test_integers_of_any_size_are_integers(made, number):
+    log = made.log()
+    assert len(log.history(number)) == 3
+    for call in (log.snapshot, log.changes, lambda version: log.snapshot(-version), lambda version: log.changes(0, version)):
+        with pytest.raises(TimeTravelError, match="0 to 2 are available"):
+            call(number)
+
+
+@pytest.mark.parametrize("path", ["", ".", "a\0b", "\0", "../a", "/a", "a/../b", "s3://b/a", "_a", "x" * 300])
+def test_what_is_no_path_of_a_file_is_refused(tmp_path, path):
+    log = bayou.open(tmp_path)
+    log.create(SCHEMA)
+    with pytest.raises(DeltaError):
+        log.append([path])
+    assert log.version() == 0
 
 
 def test_integers_of_numpy_are_integers(made):

@@ -59,7 +59,7 @@ CALLS = {
     "isDeltaTable": (lambda value: bayou.DeltaTable.isDeltaTable(NoSession(), value), NO_PATH),
     "changes(net)": (lambda value: table().changes(0, net=value), NO_FLAG),
     "changes(startingVersion)": (lambda value: table().changes(value), ["x", 1.5, True, [1], object(), 1 << 63]),
-    "history": (lambda value: table().history(value), ["1", 1.5, True, [1], object(), 1 << 63]),
+    "history": (lambda value: table().history(value), ["1", 1.5, True, [1], object()]),
     "alias": (lambda value: table().alias(value), NO_TEXT),
     "delete(txn)": (lambda value: table().delete(txn=value), NO_TXN),
     "update(txn)": (lambda value: table().update(set={"a": "1"}, txn=value), NO_TXN),
