@@ -34,6 +34,11 @@ class Number(float):
         made.digits = digits
         return made
 
+    def __str__(self) -> str:
+        return str(self.digits)
+
+    __repr__ = __str__
+
 
 class _Text(str):
     """A piece of JSON that is already encoded."""

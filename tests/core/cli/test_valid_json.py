@@ -33,6 +33,12 @@ def test_statistics_are_valid_json_with_the_digits_of_the_log(bayou_command, wri
     assert bayou_command("files", writer.path).lines[1].split()[1] == "3"
 
 
+@pytest.mark.parametrize("number", ["1e400", "12345678901234567890.50", "1" * 5_000])
+def test_a_number_of_rows_keeps_its_digits_in_a_pipe(bayou_command, writer, number):
+    writer.create().commit(1, add_with(f'{{"numRecords":{number}}}'))
+    assert bayou_command("files", writer.path).lines[1].split()[1] == number
+
+
 @pytest.mark.parametrize("stats", ["", "nonsense", "[1", '"text"', "3", '{"a":"\\udc80"}', "[" * 5_000, '{"a":1}{"b":2}'])
 def test_statistics_of_any_kind_are_printed(bayou_command, writer, stats):
     writer.create().commit(1, add_with(stats))

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 from decimal import Decimal
 
 import pyarrow as pa
@@ -56,6 +58,12 @@ def test_numbers_are_floats_and_integers_all_the_same():
     assert loads("[1.5, 2]") == [1.5, 2]
     assert math.isinf(loads("1e400"))
     assert Decimal(loads("0.10").digits) == Decimal("0.1")
+    assert f"{loads('0.10')} {loads('[1e400]')}" == "0.10 [1e400]"
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda number: pickle.loads(pickle.dumps(number))])
+def test_a_copy_of_a_number_keeps_its_digits(again):
+    assert dumps(again(loads("[0.10, 1e400]"))) == "[0.10,1e400]"
 
 
 @pytest.mark.parametrize(("word", "text"), [("NaN", '"NaN"'), ("Infinity", '"Infinity"'), ("-Infinity", '"-Infinity"')])
