@@ -10,8 +10,10 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 
 from bayou.errors import DeltaError, InvalidOptionError, SessionError, StorageError, TableNotFoundError
+from bayou.log.application_versions import checked_txn
 from bayou.log.delta_log import open_log
 from bayou.log.time_travel import Timestamp
+from bayou.protocol import arguments
 from bayou.spark.application import Application
 from bayou.spark.builder import DeltaTableBuilder, IdentityGenerator
 from bayou.spark.change_request import change_options
@@ -30,7 +32,7 @@ from bayou.spark.unknown_options import report_unknown_of_read
 from bayou.spark.write_request import WriteRequest
 from bayou.spark.writer import WriteResult
 from bayou.spark.writer import write as write_request
-from bayou.storage import host_of, qualify
+from bayou.storage import host_of, path_text, qualify
 
 __all__ = ["DeltaTable", "DeltaTableBuilder", "IdentityGenerator", "read", "write"]
 
@@ -70,6 +72,8 @@ def read(
         TimeTravelError: changes in the range were not recorded.
         UnsupportedFeatureError: the table needs what bayou does not read; the features are named.
     """
+    path = path_text(path)
+    arguments.flag(net, "net", table=path)
     enable(spark)
     travel = {"versionAsOf": version, "timestampAsOf": timestamp}
     request = TableRequest.from_options({**options, **change_options(changes), **travel, "path": path})
@@ -104,9 +108,13 @@ def write(
         ConcurrentModificationError: another writer's commit excludes this one; the error names it.
         UnsupportedFeatureError: the table needs a rule that is not enforced yet; it is named.
     """
+    path = path_text(path)
+    if not hasattr(frame, "sparkSession"):
+        raise arguments.wrong("frame", frame, "a DataFrame", table=path)
+    columns = arguments.texts(partition_by, "partition_by", table=path)
+    named = dict(zip(("txnAppId", "txnVersion"), checked_txn(txn, path) or (), strict=False))
     enable(frame.sparkSession)
-    named = {} if txn is None else {"txnAppId": txn[0], "txnVersion": txn[1]}
-    request = WriteRequest.from_options({**options, **named, "path": path}, mode, list(partition_by))
+    request = WriteRequest.from_options({**options, **named, "path": path}, mode, columns)
     # Each write plans anew, as each action of Spark does: a plan that ran once keeps its metrics.
     rows = frame.select("*") if request.replace_on is None else frame  # a condition may name the rows by their alias
     return write_request(Application.of(frame.sparkSession), rows, request)
@@ -134,8 +142,9 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
             TableNotFoundError: there is no table.
             InvalidOptionError: a setting has another name.
         """
+        path = path_text(path)
+        options = arguments.text_map(hadoopConf, "hadoopConf", table=path, shown=False)
         enable(sparkSession)
-        options = dict(hadoopConf or {})
         _check_settings(options, path)
         table = cls(sparkSession, path, options)
         try:
@@ -157,6 +166,7 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
         Raises:
             TableNotFoundError: there is no such Delta table.
         """
+        arguments.text(tableOrViewName, "tableOrViewName")
         enable(sparkSession)
         entry = Catalog(Jvm.of(sparkSession), sparkSession).delta_entry(tableOrViewName)
         table = cls.forPath(sparkSession, entry.location)
@@ -252,6 +262,7 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
             TimeTravelError: the range is not in the log, or changes in it were not recorded.
             UnsupportedFeatureError: the schemas in the range do not fit; or net changes are asked for of rows without stable ids.
         """
+        arguments.flag(net, "net", table=self._path)
         range_options = {
             "startingVersion": startingVersion,
             "endingVersion": endingVersion,
@@ -268,6 +279,7 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
         Args:
             limit: how many; all by default.
         """
+        limit = arguments.optional_integer(limit, "limit", table=self._path)
         return history_frame(Application.of(self._spark), self._spark, self._log().history(limit))
 
     @raised_as_pyspark

@@ -6,6 +6,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from bayou.cli.process import INTERRUPTED, exits_when_interrupted, open_streams
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -13,11 +15,25 @@ NEEDED = {"click", "rich"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0, or 1 after an error, which is one line on standard error.
+    """Run the command line and return its exit code.
+
+    The code is 0, or 1 after an error, which is one line on standard error. It is 1 without a line if nobody reads the output,
+    and 130 without a line after Ctrl-C.
 
     Args:
         arguments: what stands after the command's name; those of the process when None.
     """
+    try:
+        if arguments is None:
+            exits_when_interrupted()
+        with open_streams() as has_output:
+            code = _run(arguments)
+            return code if has_output else code or 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         from bayou.cli.app import run  # noqa: PLC0415  (the hint below is for those who lack the extra)
     except ModuleNotFoundError as error:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,13 @@ import click
 
 from bayou import __version__
 from bayou.cli import facts, segment
-from bayou.cli.output import Column, escape, pairs, print_facts, print_json, print_rows, short_time, size
+from bayou.cli.output import Column, escape, pairs, plain_time, print_facts, print_json, print_rows, size
+from bayou.cli.process import INTERRUPTED, flushed
 from bayou.errors import DeltaError, TableNotFoundError
 from bayou.log.delta_log import DeltaLog, open_log
 from bayou.log.time_travel import split_path
+from bayou.protocol import exact_json
+from bayou.protocol.partition_values import NULL_FOLDER
 from bayou.protocol.schema import schema_to_json
 
 if TYPE_CHECKING:
@@ -31,30 +34,47 @@ def run(arguments: Sequence[str] | None) -> int:
         if hasattr(stream, "reconfigure"):
             # A name in a log may hold what the terminal's encoding lacks.
             stream.reconfigure(errors="backslashreplace")
-    given = sys.argv[1:] if arguments is None else arguments
+    code = _outcome(sys.argv[1:] if arguments is None else arguments)
+    return code if flushed(sys.stdout) else code or 1
+
+
+class _Commands(click.Group):
+    """Commands of which a closed pipe and Ctrl-C leave no text. click would print an empty line after Ctrl-C."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            ctx.exit(1)
+        except KeyboardInterrupt:
+            ctx.exit(INTERRUPTED)
+
+
+def _outcome(arguments: Sequence[str]) -> int:
+    """Run the command line, and report the error that ends it."""
     try:
-        result = commands.main(args=list(given) or ["--help"], prog_name=_PROGRAM, standalone_mode=False)
+        result = commands.main(args=list(arguments) or ["--help"], prog_name=_PROGRAM, standalone_mode=False)
         sys.stdout.flush()
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else _PROGRAM
         return _fail(f"{error.format_message()} Try '{where} --help'.")
     except click.ClickException as error:
         return _fail(error.format_message())
+    except BrokenPipeError:
+        return 1
     except (DeltaError, OSError) as error:
-        if isinstance(error, BrokenPipeError):
-            # The reader of the pipe has seen enough; nothing is left to flush.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 1
         return _fail(str(error))
     except (click.Abort, KeyboardInterrupt):
-        return _fail("interrupted")
+        return INTERRUPTED
     # click returns the exit code of --help and --version, and else what the command returned.
     return result if isinstance(result, int) else 0
 
 
 def _fail(message: str) -> int:
     one_line = " ".join(message.split())
-    sys.stderr.write(f"{_PROGRAM}: {escape(one_line)}\n")
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"{_PROGRAM}: {escape(one_line)}\n")
+    flushed(sys.stderr)
     return 1
 
 
@@ -76,7 +96,7 @@ _limit = click.option("--limit", type=click.IntRange(min=0), metavar="N", help="
 _json = click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name=_PROGRAM)
 def commands() -> None:
     """Look at Delta tables without Spark and without a JVM.
@@ -105,7 +125,7 @@ def history(table: str, version: int | None, timestamp: str | None, limit: int |
     print_rows(
         (
             Column("version", is_number=True),
-            Column("timestamp", on_terminal=short_time),
+            Column("timestamp", on_terminal=plain_time),
             Column("operation", style="cyan"),
             Column("parameters", wraps=True),
             Column("metrics", wraps=True),
@@ -131,7 +151,8 @@ def history(table: str, version: int | None, timestamp: str | None, limit: int |
 @_json
 def detail(table: str, version: int | None, timestamp: str | None, *, as_json: bool) -> None:
     """Show the table's identity, size, properties, protocol."""
-    found = facts.of_table(_snapshot(table, version, timestamp))
+    delta_log, snapshot = _open(table, version, timestamp)
+    found = facts.of_table(snapshot, delta_log.committed_at(snapshot))
     (print_json if as_json else print_facts)(found)
 
 
@@ -142,12 +163,13 @@ def detail(table: str, version: int | None, timestamp: str | None, *, as_json: b
 def schema(table: str, version: int | None, timestamp: str | None, *, as_json: bool) -> None:
     """Show the columns; --json prints the schema as the log holds it."""
     snapshot = _snapshot(table, version, timestamp)
+    columns = list(facts.of_columns(snapshot.schema, snapshot.partition_columns))
     if as_json:
-        click.echo(schema_to_json(snapshot.schema))
+        print_json(exact_json.loads(snapshot.metadata.schema_string or schema_to_json(snapshot.schema)))
         return
     print_rows(
         (Column("column", style="cyan"), Column("type", wraps=True), Column("nullable"), Column("remarks", wraps=True)),
-        facts.of_columns(snapshot.schema, snapshot.partition_columns),
+        columns,
     )
 
 
@@ -177,7 +199,7 @@ def files(table: str, version: int | None, timestamp: str | None, limit: int | N
                 file["size"],
                 file["stats"].get("numRecords") if isinstance(file["stats"], dict) else None,
                 file["deletionVector"] and file["deletionVector"]["cardinality"],
-                pairs(file["partitionValues"]),
+                pairs({name: NULL_FOLDER if value is None else value for name, value in file["partitionValues"].items()}),
                 file["path"],
             )
             for file in found
@@ -206,7 +228,7 @@ def log(table: str, version: int | None, timestamp: str | None, *, as_json: bool
             Column("kind"),
             Column("versions", is_number=True),
             Column("size", is_number=True, on_terminal=size),
-            Column("modified", on_terminal=short_time),
+            Column("modified", on_terminal=plain_time),
             Column("path", style="cyan", wraps=True),
         ),
         [file.to_row() for file in found],

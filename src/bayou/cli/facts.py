@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from bayou.cli.output import utc
 from bayou.log.clustering import clustering_columns
 from bayou.log.columns import JSON_NAMES, VECTOR_JSON_NAMES
+from bayou.protocol import exact_json
 from bayou.protocol.features import reader_features, writer_features
 from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
 
@@ -47,8 +47,13 @@ def of_commit(entry: HistoryEntry) -> dict[str, Any]:
     return {"version": entry.version, "timestamp": utc(entry.timestamp), **told}
 
 
-def of_table(snapshot: Snapshot) -> dict[str, Any]:
-    """The one row of the detail."""
+def of_table(snapshot: Snapshot, committed_at: int) -> dict[str, Any]:
+    """The one row of the detail.
+
+    Args:
+        snapshot: the table.
+        committed_at: when its version was committed, in ms since the epoch, as the history shows it.
+    """
     metadata, protocol = snapshot.metadata, snapshot.protocol
     return {
         "format": "delta",
@@ -58,7 +63,7 @@ def of_table(snapshot: Snapshot) -> dict[str, Any]:
         "location": snapshot.table_uri,
         "version": snapshot.version,
         "createdAt": utc(metadata.created_time),
-        "lastModified": utc(snapshot.timestamp),
+        "lastModified": utc(committed_at),
         "partitionColumns": list(snapshot.partition_columns),
         "clusteringColumns": clustering_columns(snapshot),
         "numFiles": snapshot.num_files,
@@ -74,7 +79,7 @@ def of_files(snapshot: Snapshot, limit: int | None) -> Iterator[dict[str, Any]]:
     """The live files as `add` actions, one at a time; a batch of them is in memory."""
     table = snapshot.files(columns=FILE_COLUMNS)
     if limit is not None:
-        table = table.slice(0, limit)
+        table = table.slice(0, min(limit, table.num_rows))
     for batch in table.to_batches(max_chunksize=_BATCH_ROWS):
         for row in batch.to_pylist():
             yield _file(row)
@@ -93,7 +98,7 @@ def _file(row: Mapping[str, Any]) -> dict[str, Any]:
 def _parsed(text: str | None) -> Any:
     """Statistics as JSON; what another writer wrote wrong is shown as it is."""
     try:
-        return None if text is None else json.loads(text)
+        return None if text is None else exact_json.loads(text)
     except (ValueError, RecursionError):
         return text
 

@@ -8,15 +8,17 @@ the cursor, change colors, or pretend to be a further row.
 from __future__ import annotations
 
 import itertools
-import json
 import sys
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from bayou.protocol import exact_json
+from bayou.protocol.instants import INT64_MAX, INT64_MIN, MICROS_PER_MILLISECOND, format_timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +28,10 @@ _ROWS_THAT_DECIDE_WIDTHS = 1_000
 # A terminal is for reading: beyond this, a note says how many rows are left out.
 _MOST_ROWS_ON_A_TERMINAL = 1_000
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+# The blanks between two columns, and how narrow a column gets that breaks its text into lines.
+_GAP = 2
+_NARROWEST = 16
+
 _CONTROL = (*range(0x20), *range(0x7F, 0xA0))
 # Unicode's direction and line marks change what a terminal shows around them.
 _MARKS = (0x061C, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
@@ -82,7 +87,7 @@ def print_facts(facts: Mapping[str, Any]) -> None:
 
 def print_json(document: Any) -> None:
     """Print one JSON document on one line, in ASCII: no character of it can drive a terminal."""
-    sys.stdout.write(json.dumps(document))
+    sys.stdout.write(exact_json.dumps(document, separators=(", ", ": ")))
     sys.stdout.write("\n")
 
 
@@ -92,19 +97,18 @@ def escape(text: str) -> str:
 
 
 def utc(timestamp_ms: int | None) -> str | None:
-    """Milliseconds since the epoch as ISO 8601 in UTC; None stays None."""
+    """Milliseconds since the epoch as ISO 8601 in UTC; None stays None. The time is whole, so that `--timestamp` accepts it."""
     if timestamp_ms is None:
         return None
-    try:
-        moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
-    except OverflowError:
+    micros = timestamp_ms * MICROS_PER_MILLISECOND
+    if not INT64_MIN <= micros <= INT64_MAX:
         return f"{timestamp_ms} ms"
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return format_timestamp(micros, fraction_digits=3) + "Z"
 
 
-def short_time(text: str | None) -> str | None:
-    """A time as `utc` spells it, for a reader on a terminal: to the second."""
-    return text and text.replace("T", " ").partition(".")[0]
+def plain_time(text: str | None) -> str | None:
+    """A time as `utc` spells it, for a reader on a terminal. `--timestamp` accepts it as it is shown."""
+    return text and text.replace("T", " ").removesuffix("Z")
 
 
 def size(size_bytes: int | None) -> str | None:
@@ -137,7 +141,10 @@ def _cells(columns: Sequence[Column], rows: Iterable[Sequence[Any]], *, is_termi
 
 
 def _print_table(console: Console, columns: Sequence[Column], rows: Iterator[list[str]], total: int | None) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, _GAP, 0, 0))
+    shown = list(itertools.islice(rows, _MOST_ROWS_ON_A_TERMINAL))
+    # In a console that is too narrow rich cuts columns off. In a wide one nothing is lost: the terminal breaks the lines.
+    console.width = max(console.width, _least_width(columns, shown))
     for column in columns:
         table.add_column(
             column.title,
@@ -146,22 +153,33 @@ def _print_table(console: Console, columns: Sequence[Column], rows: Iterator[lis
             overflow="fold",
             no_wrap=not column.wraps,
         )
-    for row in itertools.islice(rows, _MOST_ROWS_ON_A_TERMINAL):
+    for row in shown:
         table.add_row(*map(Text, row))
-    console.print(table)
+    console.print(table, crop=False)
     if next(rows, None) is not None:
         of_total = "" if total is None else f" of {total:,}"
         note = f"the first {_MOST_ROWS_ON_A_TERMINAL:,}{of_total}; in a pipe, or with --json, there are all"
         console.print(Text(note, "dim"))
 
 
+def _least_width(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
+    """The width that a table needs so that it loses nothing."""
+    cells = zip([column.title for column in columns], *rows, strict=True)
+    longest = [max(map(cell_len, each)) for each in cells]
+    kept = (min(each, _NARROWEST) if column.wraps else each for each, column in zip(longest, columns, strict=True))
+    return sum(each + _GAP for each in kept)
+
+
 def _print_plain(columns: Sequence[Column], rows: Iterator[list[str]]) -> None:
     first = list(itertools.islice(rows, _ROWS_THAT_DECIDE_WIDTHS))
     header = [column.title for column in columns]
     widths = [max(map(len, cells)) for cells in zip(header, *first, strict=True)]
+    # Blanks at the end of a line are those of the last cell: only that one is not filled up.
+    widths = [*widths[:-1], widths[-1] if columns[-1].is_number else 0]
     for row in itertools.chain([header], first, rows):
         padded = (
             cell.rjust(width) if column.is_number else cell.ljust(width)
             for cell, width, column in zip(row, widths, columns, strict=True)
         )
-        sys.stdout.write("  ".join(padded).rstrip() + "\n")
+        line = (" " * _GAP).join(padded)
+        sys.stdout.write((line if row[-1] else line.rstrip()) + "\n")

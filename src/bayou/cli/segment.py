@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bayou.cli.output import utc
+from bayou.protocol import exact_json
+from bayou.protocol.arguments import shown_text
 from bayou.protocol.file_names import LAST_CHECKPOINT, parse_log_file_name
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def last_checkpoint(store: LogStore) -> Any:
     except FileNotFoundError:
         return None
     try:
-        return json.loads(text)
+        return exact_json.loads(text)
     except (ValueError, RecursionError):
         return text
 
@@ -85,7 +86,7 @@ def _spelled(hint: Any) -> str:
     if hint is None:
         return "is not there"
     if not isinstance(hint, dict):
-        return f"is not valid: {str(hint)[:80]!r}"
+        return f"is not valid: {shown_text(str(hint))}"
     shown = {name: value for name, value in hint.items() if isinstance(value, (int, str)) and name != "checksum"}
     return ", ".join(f"{name} {value}" for name, value in shown.items())
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from bayou.errors import InvalidOptionError
+from bayou.protocol import arguments
 
 _LIMIT: Final = 1 << 63
 """The first number that the log cannot hold."""
@@ -32,8 +33,8 @@ def checked_txn(txn: tuple[str, int] | None, table: str) -> tuple[str, int] | No
         app_id, version = "", -1
     if type(app_id) is not str or not app_id or type(version) is not int or not 0 <= version < _LIMIT:
         raise InvalidOptionError(
-            f"txn is {txn!r}, and should be an application's id and a number from 0 to {_LIMIT - 1}",
+            f"txn is {arguments.shown_text(txn)}, and should be an application's id and a number from 0 to {_LIMIT - 1}",
             table=table,
             next_step="Give for example txn=('nightly-load', 17), and a higher number for each run.",
         )
-    return app_id, version
+    return arguments.text(app_id, "the application's id of txn", table=table), version

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from bayou.errors import InvalidOptionError, TimestampOutOfRangeError, VersionNotFoundError
 from bayou.log.segment import earliest_version, version_not_found
 from bayou.log.time_travel import Timestamp, to_milliseconds
+from bayou.protocol import arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,6 +146,7 @@ def _milliseconds(timestamp: Timestamp | None, bounds: ChangeBounds) -> int | No
 
 
 def _check_given(bounds: ChangeBounds, table: str) -> None:
+    arguments.instance(bounds, ChangeBounds, "bounds", "a ChangeBounds", table=table)
     sides = {
         "starting": (bounds.starting_version, bounds.starting_timestamp),
         "ending": (bounds.ending_version, bounds.ending_timestamp),
@@ -158,8 +160,7 @@ def _check_given(bounds: ChangeBounds, table: str) -> None:
                 sql_state="42614",
                 next_step=f"Give one of {side}Timestamp and {side}Version.",
             )
-        if version is not None and (isinstance(version, bool) or not isinstance(version, int)):
-            raise InvalidOptionError(f"{version!r} is no version", table=table, next_step="Give an integer.")
+        arguments.optional_integer(version, f"{side}Version", table=table)
     if bounds.starting_version is None and bounds.starting_timestamp is None:
         raise InvalidOptionError(
             "no startingVersion or startingTimestamp was provided for the change feed",

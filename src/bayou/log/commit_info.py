@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 from bayou.log.commits import ActionFile
+from bayou.protocol import exact_json
 from bayou.protocol.actions import CommitInfo
 from bayou.storage.store import FileStatus, LogStore
 
@@ -33,7 +33,7 @@ def read_commit_info(store: LogStore, status: FileStatus, version: int, table: s
         line = file.readline()
         if line.startswith(_PREFIX):
             try:
-                found = json.loads(line).get("commitInfo")
+                found = exact_json.loads(line).get("commitInfo")
             except (ValueError, RecursionError):  # the whole file says what is wrong with it
                 found = None
             if isinstance(found, dict):

@@ -16,6 +16,7 @@ from bayou.log.columns import ADD_SCHEMA, BROKEN_ACTION, REMOVE_SCHEMA, actions_
 from bayou.log.derived_files import DerivedFileError
 from bayou.log.keys import action_keys
 from bayou.protocol.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
+from bayou.protocol.exact_json import Number
 from bayou.protocol.file_names import commit_path
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 # Lines that begin like this need no parsing until the file list is asked for.
 _BULKY: Final = (b'{"add":{', b'{"remove":{', b'{"cdc":{', b'{"commitInfo":{')
 
-_DECODER: Final = json.JSONDecoder()
+_DECODER: Final = json.JSONDecoder(parse_float=Number)
 _FILE_ACTIONS: Final = ("add", "remove")
 
 

@@ -19,6 +19,7 @@ from bayou.log.keys import action_keys
 from bayou.log.listing import LogListing, list_log, sort_listing
 from bayou.log.segment import earliest_version, version_not_found
 from bayou.log.transaction import encode_commit
+from bayou.protocol.arguments import shown_text
 from bayou.protocol.file_names import LOG_FOLDER, compacted_path
 
 # Of each of these the last one counts; the second word is the field that tells several apart.
@@ -54,7 +55,7 @@ def compact_log(log: DeltaLog, start: int, end: int) -> str:
     """
     if any(type(version) is not int for version in (start, end)) or start >= end:
         raise InvalidOptionError(
-            f"a log compaction cannot go from version {start!r} to version {end!r}",
+            f"a log compaction cannot go from version {shown_text(start)} to version {shown_text(end)}",
             table=log.table_uri,
             next_step="Give two versions, the second one after the first.",
         )

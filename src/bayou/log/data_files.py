@@ -17,13 +17,16 @@ import pyarrow.parquet as pq
 
 from bayou.errors import DataFileNotFoundError, InvalidCommitError, SchemaMismatchError
 from bayou.log.footers import bounds_of, columns_of, facts_of
+from bayou.protocol import arguments
 from bayou.protocol import paths as encoded_paths
-from bayou.protocol.actions import AddFile, Metadata
+from bayou.protocol.actions import AddFile, Metadata, Protocol
+from bayou.protocol.features import check_takes_files
 from bayou.protocol.partition_values import INTEGER_BITS, NULL_FOLDER, decimal_type, is_string_type, parse, serialise
 from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType, parse_schema
 from bayou.protocol.stats import indexed_leaves
 
 if TYPE_CHECKING:
+    from bayou.log.snapshot import Snapshot
     from bayou.storage.store import LogStore
 
 _EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001  (wall clocks and UTC are told apart by the type)
@@ -77,12 +80,13 @@ def describe_files(
     leaves = indexed_leaves(schema, metadata.configuration, metadata.partition_columns)
     now = int(time.time() * 1000)
     partitions = _partition_fields(schema, metadata.partition_columns)
+    given_values = None if partition_values is None else _given_values(partition_values, table)
     adds = []
     for path in paths:
         _check_path(store, table, path, [each for field in partitions for each in (field.physical_name, field.name)])
         footer, size = _footer(store, table, path)
         _check_columns(schema, partitions, columns_of(footer), table, path)
-        given = None if partition_values is None else partition_values.get(path, {})
+        given = None if given_values is None else given_values.get(path, {})
         values = _values(partitions, path, given, table)
         _check_held(footer, partitions, values, table, path)
         adds.append(
@@ -97,12 +101,32 @@ def describe_files(
     return adds
 
 
-def metadata_absent(table: str) -> InvalidCommitError:
-    """The error of a commit that adds files to a table which is not there, and does not say what it is to be.
+def _given_values(values: Mapping[str, Mapping[str, Any]], table: str) -> dict[str, dict[str, Any]]:
+    by_path = arguments.mapping(values, "partition_values", table)
+    return {path: arguments.mapping(each, f"partition_values[{path!r}]", table) for path, each in by_path.items()}
+
+
+def metadata_for_files(staged: Sequence[object], snapshot: Snapshot | None, table: str) -> Metadata:
+    """The metadata of the table that a transaction adds files to.
 
     Args:
-        table: the table's URI.
+        staged: the actions of the transaction so far.
+        snapshot: the state that it reads; None where it creates the table.
+        table: the table's URI, for errors.
+
+    Raises:
+        InvalidCommitError: there is no table, and the transaction does not say what it is to be.
+        UnsupportedFeatureError: the table asks something of each row, which a file does not show.
     """
+    metadata = next((each for each in staged if isinstance(each, Metadata)), None if snapshot is None else snapshot.metadata)
+    protocol = next((each for each in staged if isinstance(each, Protocol)), None if snapshot is None else snapshot.protocol)
+    if metadata is None:
+        raise _metadata_absent(table)
+    check_takes_files(protocol, metadata, table, None if snapshot is None else snapshot.version)
+    return metadata
+
+
+def _metadata_absent(table: str) -> InvalidCommitError:
     return InvalidCommitError(
         "the table does not exist, and the transaction has not staged its metadata",
         table=table,
@@ -121,6 +145,8 @@ def _check_path(store: LogStore, table: str, path: str, partitions: Sequence[str
     why = ""
     if path.startswith(("/", "..")) or posixpath.normpath(path) != path or "://" in path:
         why = "is no path of a data file under the table"
+    elif "\0" in path:
+        why = "is no path of a file: it has a NUL"
     elif any(_is_hidden(part, partitions) for part in path.split("/")):
         why = "is no path of a data file: VACUUM and other engines pass over names that begin with '_' or '.'"
     else:
@@ -269,8 +295,9 @@ def _values(partitions: Sequence[StructField], path: str, given: Mapping[str, An
         try:
             found[field.physical_name] = _text(named[field.name], kind)
         except (ValueError, TypeError, ArithmeticError) as error:
+            shown = arguments.shown_text(named[field.name])
             raise InvalidCommitError(
-                f"the partition column {field.name!r} has the type {kind}, and {named[field.name]!r:.80} is no value of it",
+                f"the partition column {field.name!r} has the type {kind}, and {shown} is no value of it",
                 table=table,
                 file=path,
                 error_class="DELTA_PARTITION_COLUMN_CAST_FAILED",
@@ -308,6 +335,8 @@ def _text(value: Any, kind: str) -> str | None:
 def _as_text(value: Any, kind: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
+    if isinstance(value, float) and decimal_type(kind) is not None:
+        raise ValueError(value)  # a float holds another number than the decimal that was written
     if isinstance(value, dt.datetime) and kind in _MOMENTS:
         plain = value.astimezone(dt.timezone.utc).replace(tzinfo=None) if value.tzinfo is not None else value
         return serialise((plain - _EPOCH) // dt.timedelta(microseconds=1), kind)

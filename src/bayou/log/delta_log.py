@@ -15,8 +15,8 @@ from bayou.log.listing import LogListing, list_log, sort_listing
 from bayou.log.snapshot_loading import advance, find_version, load
 from bayou.log.time_travel import Timestamp, to_milliseconds
 from bayou.log.timestamps import CommitTimes, InCommitTimestamps
+from bayou.protocol import arguments
 from bayou.protocol.file_names import LOG_FOLDER
-from bayou.protocol.schema import StructType, parse_schema
 from bayou.storage import LogStore, open_store, qualify
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bayou.log.outcomes import Committed, Unchanged
     from bayou.log.snapshot import Snapshot
     from bayou.log.transaction import Transaction
+    from bayou.protocol.schema import StructType
 
 
 class DeltaLog:
@@ -101,8 +102,7 @@ class DeltaLog:
             version = self.version_at(timestamp, time_zone=time_zone)
         if version is None:
             return self.update()
-        if isinstance(version, bool) or not isinstance(version, int):
-            raise InvalidOptionError(f"{version!r} is no version", table=self._table_uri, next_step="Give an integer.")
+        version = arguments.integer(version, "version", table=self._table_uri)
         latest = self._latest
         if latest is not None and latest.version == version:
             latest = self.update()
@@ -155,12 +155,25 @@ class DeltaLog:
         latest = self.update()
         return self._commit_times(self._listing(), latest).version_at(wanted)
 
+    def committed_at(self, snapshot: Snapshot) -> int:
+        """When a version was committed, in ms since the epoch, as `history` shows it and `version_at` finds it.
+
+        Args:
+            snapshot: the version. Without its commit in the log, the time is the one that the snapshot knows.
+        """
+        _, _, times = self._commits()
+        try:
+            return times.of(snapshot.version)
+        except KeyError:
+            return snapshot.timestamp
+
     def history(self, limit: int | None = None) -> list[HistoryEntry]:
         """The commits that the log still holds, newest first.
 
         Args:
             limit: at most so many.
         """
+        limit = arguments.optional_integer(limit, "limit", table=self._table_uri)
         _, listing, times = self._commits()
         return read_history(self._store, listing, times, self._table_uri, limit=limit)
 
@@ -175,6 +188,8 @@ class DeltaLog:
             VersionNotFoundError: a version of the range is not in the log.
             CorruptLogError: a commit cannot be read.
         """
+        start = arguments.integer(start, "start", table=self._table_uri)
+        end = arguments.optional_integer(end, "end", table=self._table_uri)
         _, listing, times = self._commits()
         return list(read_changes(self._store, listing, times, self._table_uri, start=start, end=end))
 
@@ -261,9 +276,13 @@ class DeltaLog:
             UnsupportedFeatureError: a property asks for what bayou does not do.
         """
         from bayou.log.create import create_table  # noqa: PLC0415  (most users of a log only read)
+        from bayou.protocol.given_schema import given_schema  # noqa: PLC0415
 
-        wanted = parse_schema(schema) if isinstance(schema, str) else schema
-        create_table(self, wanted, tuple(partition_by), dict(properties or {}), description)
+        table = self._table_uri
+        wanted = given_schema(schema, table=table)
+        columns = arguments.texts(partition_by, "partition_by", table=table)
+        given = arguments.text_map(properties, "properties", table=table)
+        create_table(self, wanted, columns, given, arguments.optional_text(description, "description", table=table))
         return self.update()
 
     def append(
@@ -276,6 +295,7 @@ class DeltaLog:
             partition_values: the partition values by path and column; from the path's folders where left out.
             options: `engine_info`, `user_metadata`, `txn` and `max_attempts`, as `Transaction` takes them.
         """
+        paths = arguments.texts(paths, "paths", table=self._table_uri)
         with self.transaction("WRITE", {"mode": "Append", "partitionBy": "[]"}, **options) as transaction:
             adds = transaction.add_files(paths, partition_values)
             return transaction.commit(metrics={"numFiles": len(adds), "numOutputBytes": sum(each.size for each in adds)})
@@ -292,6 +312,7 @@ class DeltaLog:
         """
         from bayou.log.post_commit import checkpoint  # noqa: PLC0415  (most users of a log only read)
 
+        part_size = arguments.optional_integer(part_size, "part_size", table=self._table_uri)
         return checkpoint(self.update(), part_size=part_size)
 
     def compact(self, start: int, end: int) -> str:
@@ -319,6 +340,7 @@ class DeltaLog:
         """
         from bayou.log.cleanup import clean_up, expired_files  # noqa: PLC0415  (most users of a log only read)
 
+        arguments.flag(dry_run, "dry_run", table=self._table_uri)
         latest = self.update()
         return expired_files(latest, now_ms=int(time.time() * 1000)) if dry_run else clean_up(latest)
 
@@ -345,6 +367,8 @@ def open_log(path: str | os.PathLike[str], storage_options: Mapping[str, str] | 
 
     Raises:
         StorageError: no store serves the path's scheme.
+        InvalidOptionError: the path is empty, or is not a path.
     """
     place = qualify(path)
-    return DeltaLog(place.uri, open_store(place, storage_options))
+    options = arguments.text_map(storage_options, "storage_options", table=place.uri, shown=False)
+    return DeltaLog(place.uri, open_store(place, options))

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias
 
+from bayou.protocol import arguments
 from bayou.storage.paths import redact_uri
 
 _logger: Final = logging.getLogger("bayou.log")
@@ -296,6 +297,7 @@ def add_listener(listener: Listener) -> Callable[[], None]:
     Returns:
         A function that removes it again; calling that once more does nothing.
     """
+    arguments.function(listener, "listener")
     return _listeners.add(listener)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.log.parquet_actions import ParquetActions
 from bayou.plan import skipping
-from bayou.plan.predicate import columns, from_dnf
+from bayou.plan.predicate import Predicate, columns, from_dnf
 from bayou.plan.statistics import FileStatistics, coalesce, concat, from_json, from_struct
 from bayou.protocol.schema import DataType, StructType, leaves
 from bayou.protocol.stats import is_collated, skipping_types
@@ -20,7 +20,6 @@ from bayou.protocol.stats import is_collated, skipping_types
 if TYPE_CHECKING:
     from bayou.log.checkpoint import Part
     from bayou.log.snapshot import Filters
-    from bayou.plan.predicate import Predicate
 
 ColumnPath: TypeAlias = tuple[str, ...]
 Fields: TypeAlias = Mapping[ColumnPath, DataType]
@@ -165,7 +164,9 @@ def to_predicate(where: Filters, schema: StructType) -> Predicate:
     Raises:
         InvalidOptionError: the filter cannot be understood.
     """
-    return from_dnf(where, schema) if isinstance(where, Sequence) else where
+    if isinstance(where, get_args(Predicate)):
+        return cast("Predicate", where)
+    return from_dnf(cast("Sequence[Any]", where), schema)
 
 
 def _names_its_zone(snapshot: PrunableFiles, path: ColumnPath, kind: pa.DataType) -> bool:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +13,7 @@ from bayou.log.commits import ActionFile
 from bayou.log.listing import LogListing
 from bayou.log.segment import earliest_version, version_not_found
 from bayou.log.timestamps import CommitTimes
+from bayou.protocol import exact_json
 from bayou.protocol.actions import CommitInfo
 from bayou.storage.store import LogStore
 
@@ -144,4 +144,4 @@ def _texts(raw: Mapping[str, Any], name: str) -> Mapping[str, str | None] | None
 
 def _as_text(value: object) -> str | None:
     """A parameter as text: a JSON value other than a string is shown as JSON."""
-    return value if value is None or isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    return value if value is None or isinstance(value, str) else exact_json.dumps(value)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 from bayou.log.commit_checks import check_staged
@@ -16,7 +17,7 @@ from bayou.log.metadata_tags import metadata_tags
 from bayou.log.row_tracking import NO_ROW_ID, PRESERVED_TAG, high_water_mark, tracks_rows, with_row_ids
 from bayou.log.staged import StagedActions, encode_line
 from bayou.log.timestamps import InCommitTimestamps
-from bayou.protocol import properties
+from bayou.protocol import arguments, properties
 from bayou.protocol.features import writer_features
 from bayou.protocol.identity_columns import high_water_marks, identity_columns
 from bayou.protocol.schema import parse_schema
@@ -45,6 +46,29 @@ class Provenance:
     engine_info: str
     user_metadata: str | None
     txn_id: str
+
+    @classmethod
+    def of(
+        cls,
+        operation: str,
+        parameters: Mapping[str, Any] | None,
+        engine_info: str,
+        user_metadata: str | None,
+        txn_id: str,
+        table: str,
+    ) -> Provenance:
+        """What a caller says of a commit, checked.
+
+        Raises:
+            InvalidOptionError: a part of it is not of its type.
+        """
+        return cls(
+            arguments.text(operation, "operation", table=table),
+            checked_parameters(parameters, table),
+            arguments.text(engine_info, "engine_info", table=table),
+            arguments.optional_text(user_metadata, "user_metadata", table=table),
+            txn_id,
+        )
 
 
 class PreparedCommit:
@@ -200,7 +224,50 @@ def _generated(before: Metadata | None, after: Metadata | None) -> frozenset[str
     return frozenset(each.name for each in moved)
 
 
+def checked_parameters(parameters: Mapping[str, Any] | None, table: str) -> dict[str, Any]:
+    """An operation's parameters as the log has them.
+
+    Args:
+        parameters: the parameters; None for none.
+        table: the table's URI, for errors.
+
+    Raises:
+        InvalidOptionError: they are not a dictionary, or a value has no JSON.
+    """
+    found = {}
+    for name, value in arguments.mapping(parameters, "parameters", table).items():
+        try:
+            found[name] = _parameter(value)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise arguments.wrong(f"parameters[{name!r}]", value, "a value that JSON has", table=table) from error
+        if isinstance(found[name], str):
+            arguments.text(found[name], f"parameters[{name!r}]", table=table)
+    return found
+
+
+def checked_metrics(metrics: Mapping[str, object] | None, table: str) -> dict[str, object] | None:
+    """What an operation counted, as it was given: the log has the numbers as strings.
+
+    Args:
+        metrics: the counts; None for none.
+        table: the table's URI, for errors.
+
+    Raises:
+        InvalidOptionError: they are not a dictionary, or a value is neither a number nor a string.
+    """
+    if metrics is None:
+        return None
+    found = arguments.mapping(metrics, "metrics", table)
+    for name, value in found.items():
+        name_of_value = f"metrics[{name!r}]"
+        if isinstance(value, str):
+            arguments.text(value, name_of_value, table=table)
+        elif not (value is None or isinstance(value, Number) or hasattr(value, "__index__")):
+            raise arguments.wrong(name_of_value, value, "a number or a string", table=table)
+    return found
+
+
 def _parameter(value: object) -> object:
     """A parameter as the log has it: plain values as they are, what has an inside as JSON text."""
     plain = value is None or isinstance(value, (str, bool, int))
-    return value if plain else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return value if plain else json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from bayou.log.columns import VECTOR_JSON_NAMES, to_objects
 from bayou.log.keys import action_keys, canonical_paths
+from bayou.protocol import arguments
 
 COLUMNS: Final = (
     "path",
@@ -46,6 +47,25 @@ class RemovedFiles:
     files: pa.Table
     deletion_timestamp: int
     data_change: bool = True
+
+    @classmethod
+    def of(cls, files: pa.Table, deletion_timestamp: int, *, data_change: bool, table: str) -> RemovedFiles:
+        """Files of a snapshot that a commit removes.
+
+        Args:
+            files: rows of `Snapshot.files`, with COLUMNS at least.
+            deletion_timestamp: when they were removed, in ms since the epoch.
+            data_change: whether their rows leave the table with them.
+            table: the table's URI, for errors.
+
+        Raises:
+            InvalidOptionError: an argument is something else.
+        """
+        wanted = f"a table of Transaction.files() with the columns {', '.join(COLUMNS)}"
+        arguments.instance(files, pa.Table, "files", wanted, table=table)
+        if not set(COLUMNS) <= set(files.column_names):
+            raise arguments.wrong("files", files.column_names, wanted, table=table)
+        return cls(files.select(list(COLUMNS)), deletion_timestamp, arguments.flag(data_change, "data_change", table=table))
 
     def __len__(self) -> int:
         """How many there are."""

@@ -20,7 +20,7 @@ from bayou.log.derived_files import DerivedFileError
 from bayou.log.partition_columns import partition_texts, physical_names, typed_partitions
 from bayou.log.segment import LogSegment
 from bayou.log.snapshot_source import SnapshotSource
-from bayou.protocol import properties
+from bayou.protocol import arguments, properties
 from bayou.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction
 from bayou.protocol.schema import DataType, StructType, parse_schema
 
@@ -157,7 +157,7 @@ class Snapshot:
         Raises:
             InvalidOptionError: a column or a filter cannot be understood.
         """
-        names = list(ADD_SCHEMA.names if columns is None else columns)
+        names = list(ADD_SCHEMA.names if columns is None else arguments.texts(columns, "columns", table=self.table_uri))
         unknown = [name for name in names if name not in ADD_SCHEMA.names]
         if unknown:
             raise InvalidOptionError(
@@ -204,6 +204,7 @@ class Snapshot:
         Args:
             fields: the physical path and the type of each column wanted.
         """
+        arguments.instance(fields, Mapping, "fields", "a dictionary of types by physical path", table=self.table_uri)
         return self._read(lambda source: source.state().statistics(fields))
 
     def live_rows(self, positions: pa.Array) -> pa.Array:
@@ -212,6 +213,7 @@ class Snapshot:
         Args:
             positions: the places of the files in `files()`.
         """
+        arguments.instance(positions, (pa.Array, pa.ChunkedArray), "positions", "an Arrow array of integers", table=self.table_uri)
         counts = self.statistics({}).num_records.take(positions)
         vectors = self.files(["deletion_vector"])["deletion_vector"].take(positions)
         deleted = pc.struct_field(vectors, "cardinality").cast(pa.int64())

@@ -99,6 +99,12 @@ def _not_found(store: LogStore, table_uri: str) -> TableNotFoundError:
     except FileNotFoundError:
         something = False
     local = store.local_path("")
+    if local is not None and os.path.isfile(local):  # noqa: PTH113
+        return TableNotFoundError(
+            f"`{redact_uri(table_uri)}` is a file, and a Delta table is a folder.",
+            table=table_uri,
+            next_step="give the folder that holds _delta_log.",
+        )
     if something or (local is not None and os.path.isdir(local)):  # noqa: PTH112
         return no_table(table_uri)
     return PathNotFoundError(f"Path does not exist: {redact_uri(table_uri)}.", table=table_uri, next_step="check the path.")

@@ -15,6 +15,7 @@ from bayou.log.conflict import TableState
 from bayou.log.keys import canonical_paths
 from bayou.log.removed_files import RemovedFiles
 from bayou.log.timestamps import ict_keys
+from bayou.protocol.action_checks import check_action
 from bayou.protocol.actions import AddCDCFile, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
 from bayou.protocol.schema import parse_schema, schema_to_json
 from bayou.protocol.type_widening import TYPE_CHANGES, notes_versions, with_noted_version
@@ -61,10 +62,11 @@ class StagedActions:
         """Sort actions by kind.
 
         Raises:
-            InvalidCommitError: protocol or metadata are set twice.
+            InvalidCommitError: protocol or metadata are set twice, or a field of an action is not of its type.
         """
         kinds: dict[type, list[Any]] = {kind: [] for kind in _NAMES}
         for action in actions:
+            check_action(action, table)
             kinds[type(action)].append(action)
         for kind in (Protocol, Metadata):
             if len(kinds[kind]) > 1:
@@ -186,9 +188,15 @@ def encode_line(action: Mapping[str, Any]) -> bytes:
     """One action as a line of a commit, without the line's end.
 
     Raises:
-        InvalidCommitError: a text in it is no Unicode: half of a surrogate pair.
+        InvalidCommitError: a value in it has no JSON, or a text in it is no Unicode: half of a surrogate pair.
     """
-    text = json.dumps(action, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    try:
+        text = json.dumps(action, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidCommitError(
+            f"the action {next(iter(action))} holds a value that has no JSON: {error}",
+            next_step="Give strings, numbers, booleans, None, and lists and dictionaries of these.",
+        ) from error
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:

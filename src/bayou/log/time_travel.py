@@ -10,12 +10,12 @@ from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
 from bayou.errors import InvalidTimestampError
-from bayou.protocol.instants import parse_timestamp
+from bayou.protocol import arguments, instants
+from bayou.protocol.instants import INT64_MAX, INT64_MIN, MICROS_PER_MILLISECOND, parse_timestamp
 
 Timestamp: TypeAlias = str | dt.datetime | dt.date
 
 _EPOCH: Final = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
-_MICROS_PER_MILLISECOND: Final = 1000
 _SUFFIX: Final = re.compile(r"(?P<path>.+)@(?:[vV](?P<version>\d{1,18})|(?P<timestamp>\d{17}))", re.DOTALL)
 
 
@@ -40,6 +40,7 @@ def to_milliseconds(value: Timestamp, time_zone: str = "UTC") -> int:
     Raises:
         InvalidTimestampError: the text is no timestamp, or the zone is unknown.
     """
+    time_zone = arguments.text(time_zone, "time_zone")
     if isinstance(value, dt.datetime):
         value = value if value.tzinfo is not None else _in_zone(value, time_zone)
         if value.tzinfo is not None:
@@ -49,7 +50,7 @@ def to_milliseconds(value: Timestamp, time_zone: str = "UTC") -> int:
     text = value if isinstance(value, str) else value.isoformat()
     micros = parse_timestamp(text, time_zone)
     if micros is not None:
-        return micros // _MICROS_PER_MILLISECOND
+        return micros // MICROS_PER_MILLISECOND
     if parse_timestamp(text, "UTC") is not None:
         raise _invalid(value, f"there is no time zone {time_zone!r}")
     raise _invalid(value, "it is not of the form yyyy-MM-dd HH:mm:ss.SSS, and behind it a zone if wanted")
@@ -67,11 +68,10 @@ def format_timestamp(milliseconds: int | None) -> str:
     """A time in ms since the epoch as text, UTC; for messages."""
     if milliseconds is None:
         return "unknown"
-    try:
-        moment = _EPOCH + dt.timedelta(milliseconds=milliseconds)
-    except OverflowError:
+    micros = milliseconds * MICROS_PER_MILLISECOND
+    if not INT64_MIN <= micros <= INT64_MAX:
         return f"{milliseconds} ms"
-    return moment.isoformat(sep=" ", timespec="milliseconds").replace("+00:00", " UTC")
+    return instants.format_timestamp(micros, " ", fraction_digits=3) + " UTC"
 
 
 def split_path(path: str) -> TimeTravelPath | None:
@@ -97,6 +97,6 @@ def split_path(path: str) -> TimeTravelPath | None:
 
 def _invalid(value: object, why: str) -> InvalidTimestampError:
     return InvalidTimestampError(
-        f"{value!r} is no timestamp: {why}",
+        f"{arguments.shown_text(value)} is no timestamp: {why}",
         next_step="Give a datetime, or text such as '2026-01-02 03:04:05' or '2026-01-02T03:04:05.678Z'.",
     )

@@ -14,29 +14,31 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from bayou.errors import InvalidCommitError, InvalidOptionError, TransactionStateError
+from bayou.errors import InvalidCommitError, TransactionStateError
 from bayou.log.active import inside
 from bayou.log.application_versions import checked_txn
 from bayou.log.commit_loop import CommitLoop
 from bayou.log.commit_vector_checks import check_vectors
-from bayou.log.data_files import describe_files, metadata_absent
+from bayou.log.data_files import describe_files, metadata_for_files
+from bayou.log.deleted_rows import DeletedRows
 from bayou.log.file_statistics import to_predicate
 from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
 from bayou.log.post_commit import CommittedVersion, run_hooks
-from bayou.log.prepared_commit import PreparedCommit, Provenance
+from bayou.log.prepared_commit import PreparedCommit, Provenance, checked_metrics, checked_parameters
 from bayou.log.reads import ReadSet
-from bayou.log.removed_files import COLUMNS as REMOVED_COLUMNS
 from bayou.log.removed_files import RemovedFiles
+from bayou.log.snapshot import Snapshot
 from bayou.log.staged import Action, StagedActions, encode_commit
-from bayou.protocol.actions import AddFile, Metadata, Protocol, SetTransaction
-from bayou.protocol.features import check_takes_files, check_writable
+from bayou.protocol import arguments
+from bayou.protocol.action_checks import check_action
+from bayou.protocol.actions import AddFile, SetTransaction
+from bayou.protocol.features import check_writable
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from bayou.log.deleted_rows import DeletedRows
     from bayou.log.delta_log import DeltaLog
-    from bayou.log.snapshot import Filters, Snapshot
+    from bayou.log.snapshot import Filters
 
 __all__ = ["MAX_ATTEMPTS", "Action", "Committed", "Conflicted", "Transaction", "Unchanged", "Unknown", "encode_commit"]
 
@@ -102,20 +104,20 @@ class Transaction:
             InvalidOptionError: the number of attempts is not positive, or `txn` is no id and number.
         """
         if snapshot is not None:
+            arguments.instance(snapshot, Snapshot, "snapshot", "a Snapshot of the table, or None", table=log.table_uri)
             check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
-        if max_attempts < 1:
-            raise InvalidOptionError(f"max_attempts is {max_attempts}, and a commit needs one attempt", table=log.table_uri)
+        table = log.table_uri
+        arguments.function(clock, "clock", table=table)
+        arguments.function(on_commit or clock, "on_commit", table=table)
         self.log = log
         self.snapshot = snapshot
         self.operation = operation
         self.txn_id = str(uuid.uuid4())
         self.reads = ReadSet(log.table_uri)
-        self._provenance = Provenance(
-            operation, dict(parameters or {}), engine_info=engine_info, user_metadata=user_metadata, txn_id=self.txn_id
-        )
-        self._max_attempts = max_attempts
+        self._provenance = Provenance.of(operation, parameters, engine_info, user_metadata, self.txn_id, table)
+        self._max_attempts = arguments.integer(max_attempts, "max_attempts", table=table, least=1)
         self._clock = clock
-        self._dropped_features = frozenset(dropped_features)
+        self._dropped_features = frozenset(arguments.texts(dropped_features, "dropped_features", table=table))
         self._replaces_table = replaces_table
         self._on_commit = on_commit
         self._staged: list[Action] = []
@@ -179,7 +181,7 @@ class Transaction:
 
     def application_version(self, app_id: str) -> int | None:
         """The version of its own that an application committed last; the commit depends on it from now on."""
-        self.reads.app_ids.add(app_id)
+        self.reads.app_ids.add(arguments.text(app_id, "app_id", table=self.log.table_uri))
         if self.snapshot is None:
             return None
         found = self.snapshot.transactions.get(app_id)
@@ -192,12 +194,12 @@ class Transaction:
             parameters: the operation's parameters, in the place of those given before.
         """
         self._check_open()
-        self._provenance = replace(self._provenance, parameters=dict(parameters))
+        self._provenance = replace(self._provenance, parameters=checked_parameters(parameters, self.log.table_uri))
 
     def stage(self, *actions: Action) -> None:
         """Add actions to the commit."""
         self._check_open()
-        self._staged.extend(actions)
+        self._staged.extend([check_action(each, self.log.table_uri) for each in actions])
 
     def remove_files(self, files: pa.Table, *, data_change: bool = True) -> RemovedFiles:
         """Remove many files of the snapshot at once, without an object for each.
@@ -215,7 +217,7 @@ class Transaction:
         self._check_open()
         if self._removed is not None:
             raise InvalidCommitError("remove_files was called twice", table=self.log.table_uri, next_step="Give all files at once.")
-        self._removed = RemovedFiles(files.select(list(REMOVED_COLUMNS)), int(self._clock() * 1000), data_change)
+        self._removed = RemovedFiles.of(files, int(self._clock() * 1000), data_change=data_change, table=self.log.table_uri)
         return self._removed
 
     def delete_rows(self, rows: DeletedRows) -> None:
@@ -233,6 +235,7 @@ class Transaction:
             InvalidCommitError: rows were deleted before, or these are of another version.
         """
         self._check_open()
+        arguments.instance(rows, DeletedRows, "rows", "a DeletedRows", table=self.log.table_uri)
         if self._rows is not None or rows.snapshot.version != self.read_version:
             twice = "delete_rows was called twice" if self._rows is not None else f"the rows are of version {rows.snapshot.version}"
             raise InvalidCommitError(
@@ -263,13 +266,8 @@ class Transaction:
             UnsupportedFeatureError: the table asks something of each row, which a file does not show.
         """
         self._check_open()
-        staged = next((each for each in self._staged if isinstance(each, Metadata)), None)
-        metadata = staged if staged is not None or self.snapshot is None else self.snapshot.metadata
-        if metadata is None:
-            raise metadata_absent(self.log.table_uri)
-        head = next((each for each in self._staged if isinstance(each, Protocol)), None)
-        protocol = head if head is not None or self.snapshot is None else self.snapshot.protocol
-        check_takes_files(protocol, metadata, self.log.table_uri, None if self.snapshot is None else self.snapshot.version)
+        paths = arguments.texts(paths, "paths", table=self.log.table_uri)
+        metadata = metadata_for_files(self._staged, self.snapshot, self.log.table_uri)
         adds = describe_files(self.log.store, self.log.table_uri, metadata, paths, partition_values)
         self.log.store.sync(paths)
         self._staged.extend(adds)
@@ -326,6 +324,8 @@ class Transaction:
     ) -> CommitOutcome:
         """Like `commit`, with conflicts and unknown outcomes as values."""
         self._check_open()
+        arguments.instance(actions, Iterable, "actions", "a list of actions", table=self.log.table_uri)
+        metrics = checked_metrics(metrics, self.log.table_uri)
         self._state = _State.FAILED
         if self.is_replay:
             self._state = _State.COMMITTED

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidOptionError
 from bayou.protocol import instants, partition_values
+from bayou.protocol.arguments import shown_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_NO_FLOAT = "Give a Decimal or a string: a float does not hold the decimal that was written."
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -35,19 +37,24 @@ class Literal:
 def literal(value: Any, data_type: str, *, column: str = "") -> Literal:
     """A constant of a column's type from a Python value.
 
-    Strings are taken for dates, timestamps and decimals too, in the form that partition values have.
+    Strings are taken for dates, timestamps and decimals too, in the form that partition values have. A float is not taken for a
+    decimal: it holds another number than the one that was written.
 
     Raises:
         InvalidOptionError: the value has no meaning for the type.
     """
     if value is None:
         return Literal(None, data_type)
-    converted = _converter(data_type)(value)
+    try:
+        converted = _converter(data_type)(value)
+    except (ValueError, ArithmeticError):  # a signalling NaN, or an instant that the calendar lacks
+        converted = None
     if converted is None:
+        is_decimal = partition_values.decimal_type(data_type) is not None
         shown = f" for column {column!r}" if column else ""
         raise InvalidOptionError(
-            f"{value!r} is no value of type {data_type}{shown}.",
-            next_step="Give a value of the column's type.",
+            f"{shown_text(value)} is no value of type {data_type}{shown}.",
+            next_step=_NO_FLOAT if isinstance(value, float) and is_decimal else "Give a value of the column's type.",
             option="where",
             value=value,
         )
@@ -87,10 +94,10 @@ def _float32(value: Any) -> float | None:
 
 
 def _decimal(value: Any) -> Decimal | None:
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
+    if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
         return None
     try:
-        converted = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+        converted = Decimal(value)
     except ArithmeticError:
         return None
     return converted if converted.is_finite() else None

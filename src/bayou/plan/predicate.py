@@ -12,6 +12,7 @@ from typing import Literal as Choice
 
 from bayou.errors import InvalidOptionError
 from bayou.plan.literals import Literal, literal
+from bayou.protocol.arguments import shown_text
 from bayou.protocol.schema import StructField, StructType
 from bayou.protocol.stats import is_collated, parse_column_list
 
@@ -130,6 +131,8 @@ class Boolean:
     value: bool | None
 
 
+_NULL_TESTS: dict[str, type[IsNull | IsNotNull]] = {"is null": IsNull, "is not null": IsNotNull}
+
 Predicate: TypeAlias = Comparison | In | IsNull | IsNotNull | StartsWith | And | Or | Not | Unknown | Boolean
 
 
@@ -185,7 +188,7 @@ def from_dnf(filters: Sequence[Any], schema: StructType) -> Predicate:
         InvalidOptionError: a column does not exist, an operator is not known, or a value is not of the column's type.
     """
     if not isinstance(filters, list | tuple):
-        raise _invalid(f"{filters!r} is no list of filters.")
+        raise _invalid(f"{shown_text(filters)} is no list of filters.")
     if all(isinstance(each, tuple) for each in filters):
         return And(tuple(_filter(each, schema) for each in filters))
     if not all(isinstance(each, list) for each in filters):
@@ -195,15 +198,20 @@ def from_dnf(filters: Sequence[Any], schema: StructType) -> Predicate:
 
 def _filter(entry: Any, schema: StructType) -> Predicate:
     if not isinstance(entry, tuple) or len(entry) not in _FILTER_SIZES or not all(isinstance(x, str) for x in entry[:2]):
-        raise _invalid(f"{entry!r} is no (column, operator, value).")
-    name, operator, value = (*entry, None)[:3]
+        raise _invalid(f"{shown_text(entry)} is no (column, operator, value).")
+    name, operator = entry[:2]
     path, field = _resolve(name, schema)
     column = Column(path)
     normalised = " ".join(operator.lower().split())
-    if normalised == "is null":
-        return IsNull(column)
-    if normalised == "is not null":
-        return IsNotNull(column)
+    if normalised in _NULL_TESTS:
+        if len(entry) == len(("column", "operator", "value")) and entry[2] is not None:
+            raise _invalid(f"{shown_text(entry)} has a value, and {operator!r} takes none.")
+        return _NULL_TESTS[normalised](column)
+    if normalised not in _OPERATORS and normalised not in _COMPARISONS:
+        raise _invalid(f"{operator!r} is no operator; there are {', '.join(_OPERATORS)}.")
+    if len(entry) < len(("column", "operator", "value")):
+        raise _invalid(f"{shown_text(entry)} has no value to compare the column with.")
+    value = entry[2]
     if not isinstance(field.type, str):
         raise _invalid(f"Column {name!r} is nested and cannot be compared.")
     test = _test(normalised, column, value, field.type, name)
@@ -213,11 +221,9 @@ def _filter(entry: Any, schema: StructType) -> Predicate:
 def _test(operator: str, column: Column, value: Any, data_type: str, name: str) -> Predicate:
     if operator in {"in", "not in"}:
         if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
-            raise _invalid(f"{operator!r} takes a list of values, not {value!r}.")
+            raise _invalid(f"{operator!r} takes a list of values, not {shown_text(value)}.")
         found = In(column, tuple(literal(each, data_type, column=name) for each in value))
         return found if operator == "in" else Not(found)
-    if operator not in _COMPARISONS and operator != "!=":
-        raise _invalid(f"{operator!r} is no operator; there are {', '.join(_OPERATORS)}.")
     if value is None:
         raise _invalid(f"Nothing is {operator} NULL; use 'is null' or 'is not null'.")
     constant = literal(value, data_type, column=name)

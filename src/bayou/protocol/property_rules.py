@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import Final, NoReturn
 
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
-from bayou.protocol import properties
+from bayou.protocol import arguments, properties
 from bayou.protocol.constraints import refuse_reserved_name
 from bayou.protocol.features import FEATURES
 from bayou.protocol.property_combinations import check_combinations, keep_the_log_long_enough
@@ -98,7 +98,7 @@ def validated(
     features: list[str] = []
     asked: dict[str, int] = {}
     description: str | None = None
-    given_once = subject.once_each(given)
+    given_once = subject.once_each(arguments.text_map(given, "properties", table=table))
     for key, value in given_once.items():
         lower = key.lower()
         if lower in _RESERVED:

@@ -128,8 +128,18 @@ def parse_schema(json_text: str) -> StructType:
 
 
 def schema_to_json(schema: StructType) -> str:
-    """Spark's JSON of a schema, compact, as a `schemaString` holds it."""
-    return json.dumps(_type_to_json(schema), separators=(",", ":"), ensure_ascii=False)
+    """Spark's JSON of a schema, compact, as a `schemaString` holds it.
+
+    Raises:
+        InvalidSchemaError: the metadata of a column hold a value that has no JSON.
+    """
+    try:
+        return json.dumps(_type_to_json(schema), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidSchemaError(
+            f"the metadata of a column hold a value that has no JSON: {error}",
+            next_step="Give strings, numbers, booleans, None, and lists and dictionaries of these.",
+        ) from error
 
 
 def leaves(schema: StructType) -> Iterator[tuple[tuple[str, ...], tuple[str, ...], StructField]]:

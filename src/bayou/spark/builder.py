@@ -12,6 +12,7 @@ from pyspark.sql.types import DataType as SparkDataType
 from pyspark.sql.types import StructField as SparkField
 from pyspark.sql.types import StructType as SparkStruct
 
+from bayou.protocol import arguments
 from bayou.protocol.generated_columns import GENERATION_EXPRESSION
 from bayou.protocol.identity_columns import identity_metadata
 from bayou.protocol.identity_rules import check_definition
@@ -93,7 +94,7 @@ class DeltaTableBuilder:
             both = [generatedByDefaultAs, generatedAlwaysAs]
             raise ValueError("generatedByDefaultAs and generatedAlwaysAs cannot both be set.", both)
         if isinstance(generatedAlwaysAs, str):
-            metadata[GENERATION_EXPRESSION] = generatedAlwaysAs
+            metadata[GENERATION_EXPRESSION] = arguments.text(generatedAlwaysAs, "generatedAlwaysAs")
         elif generatedAlwaysAs is not None:
             metadata |= _identity(generatedAlwaysAs, _ALWAYS, explicit=False)
         elif generatedByDefaultAs is not None:
@@ -129,7 +130,8 @@ class DeltaTableBuilder:
         given: tuple[Any, ...] = (key, value)
         if not all(isinstance(each, str) for each in given):
             raise _wrong("Key and value of property must be string.", key, value)
-        return self._with(properties={**self._definition.properties, key: value})
+        checked = arguments.text_map({key: value}, "property")
+        return self._with(properties={**self._definition.properties, **checked})
 
     @raised_as_pyspark
     def execute(self) -> Any:
@@ -162,15 +164,17 @@ def _column(spark: SparkSession, name: str, kind: str | SparkDataType, *, nullab
     if not isinstance(nullable, bool):
         raise _wrong("Column nullable must be bool.", nullable)
     metadata = {} if comment is None else {COMMENT: _text(comment, "Column comment")}
+    name = arguments.text(name, "Column name")
     return StructField(name, given_type(spark, kind), nullable, metadata)
 
 
 def _identity(generator: Any, message: str, *, explicit: bool) -> dict[str, Any]:
     if not isinstance(generator, IdentityGenerator):
         raise _wrong(message, generator)
-    if generator.step == 0:
+    start, step = (arguments.long(getattr(generator, each), each) for each in ("start", "step"))
+    if step == 0:
         raise ValueError("Column identity generation requires step to be non-zero.")
-    return identity_metadata(generator.start, generator.step, allow_explicit_insert=explicit)
+    return identity_metadata(start, step, allow_explicit_insert=explicit)
 
 
 def _names(columns: tuple[Any, ...], message: str) -> tuple[str, ...]:
@@ -178,13 +182,13 @@ def _names(columns: tuple[Any, ...], message: str) -> tuple[str, ...]:
     for each in found:
         if not isinstance(each, str):
             raise _wrong(message, each)
-    return tuple(found)
+    return arguments.texts(found, "the columns")
 
 
 def _text(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise _wrong(f"{what} must be str.", value)
-    return value
+    return arguments.text(value, what)
 
 
 def _wrong(message: str, *given: Any) -> TypeError:

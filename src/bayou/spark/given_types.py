@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import types as spark_types
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError, SqlSyntaxError
+from bayou.protocol.given_schema import check_parts
 from bayou.protocol.mapping_rules import fields_by_path, shown_path
 from bayou.protocol.schema import FIELD_ID, PHYSICAL_NAME, StructField, StructType, parse_schema
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
@@ -44,7 +45,17 @@ def given_schema(spark: SparkSession, columns: Any, *, table: str | None = None)
             table=table,
             next_step="give PySpark's types, or SQL such as 'a int, b string'.",
         )
-    return parse_schema(spark_types.StructType(list(fields)).json())
+    try:
+        text = spark_types.StructType(list(fields)).json()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidSchemaError(
+            f"the metadata of a column hold a value that has no JSON: {error}",
+            table=table,
+            next_step="give strings, numbers, booleans, None, and lists and dictionaries of these.",
+        ) from error
+    found = parse_schema(text)
+    check_parts(found, table=table)
+    return found
 
 
 def given_type(spark: SparkSession, kind: Any, *, table: str | None = None) -> DataType:

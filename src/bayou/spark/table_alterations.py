@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bayou.protocol import arguments
 from bayou.spark import (
     alter,
     alter_clustering,
@@ -34,7 +36,11 @@ class TableAlterations(TableHandle):
             InvalidOptionError: a key is unknown or no user's to set, a value is not of its key, or values exclude each other.
             UnsupportedFeatureError: the table would ask for what bayou does not do.
         """
-        alter.set_properties(self._altered(), properties)
+        if properties is None:
+            raise arguments.wrong("properties", properties, "a dictionary with string keys", table=self._path)
+        given = arguments.mapping(properties, "properties", self._path)
+        checked = {key: _property(key, value, self._path) for key, value in given.items()}
+        alter.set_properties(self._altered(), checked)
 
     @raised_as_pyspark
     def unsetProperties(self, *keys: str, ifExists: bool = False) -> None:  # noqa: N802, N803
@@ -47,11 +53,14 @@ class TableAlterations(TableHandle):
         Raises:
             InvalidOptionError: a key is not set, or no user's to change.
         """
+        arguments.texts(keys, "keys", table=self._path)
+        arguments.flag(ifExists, "ifExists", table=self._path)
         alter.unset_properties(self._altered(), keys, if_exists=ifExists)
 
     @raised_as_pyspark
     def setComment(self, text: str | None) -> None:  # noqa: N802
         """Sets the table's comment, or takes it away where it is None (COMMENT ON TABLE)."""
+        arguments.optional_text(text, "text", table=self._path)
         alter.set_comment(self._altered(), text)
 
     @raised_as_pyspark
@@ -67,6 +76,8 @@ class TableAlterations(TableHandle):
             InvalidSchemaError: the name is taken, or the expression is no condition that a table may keep.
             ConcurrentModificationError: another writer added rows in the meantime.
         """
+        arguments.text(name, "name", table=self._path)
+        arguments.text(condition, "condition", table=self._path, wanted="a SQL condition as a string")
         alter_constraints.add_constraint(self._altered(), name, condition)
 
     @raised_as_pyspark
@@ -80,6 +91,8 @@ class TableAlterations(TableHandle):
         Raises:
             InvalidSchemaError: there is no such constraint.
         """
+        arguments.text(name, "name", table=self._path)
+        arguments.flag(ifExists, "ifExists", table=self._path)
         alter_constraints.drop_constraint(self._altered(), name, if_exists=ifExists)
 
     @raised_as_pyspark
@@ -98,6 +111,8 @@ class TableAlterations(TableHandle):
             InvalidSchemaError: a column is NOT NULL or has a default, a name that is taken, or a type that no table has.
             UnsupportedFeatureError: a type needs a feature that has to be added first.
         """
+        arguments.column_path(parent, "parent", table=self._path)
+        self._check_place(after, first=first)
         alter_columns.add_columns(self._altered(), columns, parent=parent, after=after, first=first)
 
     @raised_as_pyspark
@@ -112,6 +127,8 @@ class TableAlterations(TableHandle):
             UnsupportedFeatureError: the table has no column mapping.
             InvalidSchemaError: there is no such column, the name is taken, or an expression of the table uses the column.
         """
+        arguments.column_path(path, "path", table=self._path)
+        arguments.text(newName, "newName", table=self._path)
         alter_columns.rename_column(self._altered(), path, newName)
 
     @raised_as_pyspark
@@ -125,6 +142,8 @@ class TableAlterations(TableHandle):
             UnsupportedFeatureError: the table has no column mapping.
             InvalidSchemaError: there is no such column, or the table needs it.
         """
+        for each in paths:
+            arguments.column_path(each, "a path", table=self._path)
         alter_columns.drop_columns(self._altered(), paths)
 
     @raised_as_pyspark
@@ -151,6 +170,11 @@ class TableAlterations(TableHandle):
         Raises:
             InvalidSchemaError: there is no such column, or the change is not possible.
         """
+        arguments.column_path(path, "path", table=self._path)
+        arguments.optional_text(comment, "comment", table=self._path)
+        if nullable is not None:
+            arguments.flag(nullable, "nullable", table=self._path)
+        self._check_place(after, first=first)
         alter_columns.change_column(
             self._altered(), path, data_type=dataType, comment=comment, nullable=nullable, after=after, first=first
         )
@@ -169,6 +193,8 @@ class TableAlterations(TableHandle):
             UnsupportedFeatureError: the table does not have the feature `allowColumnDefaults`.
             InvalidSchemaError: there is no such column, it can have no default, or the expression is none that it can have.
         """
+        arguments.column_path(path, "path", table=self._path)
+        arguments.optional_text(expression, "expression", table=self._path, wanted="a SQL expression as a string, or None")
         alter_defaults.set_default(self._altered(), path, expression)
 
     @raised_as_pyspark
@@ -193,6 +219,8 @@ class TableAlterations(TableHandle):
         Raises:
             InvalidSchemaError: the table is partitioned, or cannot be clustered by these columns.
         """
+        for each in columns:
+            arguments.column_path(each, "a column", table=self._path)
         alter_clustering.alter_cluster_by(self._altered(), columns)
 
     @raised_as_pyspark
@@ -205,6 +233,7 @@ class TableAlterations(TableHandle):
         Raises:
             InvalidSchemaError: there is no such identity column.
         """
+        arguments.text(column, "column", table=self._path)
         alter_identity.sync_identity(self._altered(), column)
 
     @raised_as_pyspark
@@ -249,3 +278,14 @@ class TableAlterations(TableHandle):
             InvalidOptionError: the table does not have it.
         """
         drop_feature.drop_feature(self._altered(), featureName, truncate_history=truncateHistory)
+
+    def _check_place(self, after: object, *, first: object) -> None:
+        arguments.optional_text(after, "after", table=self._path, wanted="a column's name or None")
+        arguments.flag(first, "first", table=self._path)
+
+
+def _property(key: str, value: object, table: str) -> Any:
+    """A property's value: a string, or what has one spelling as a string."""
+    if isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    return arguments.text(value, f"properties[{key!r}]", table=table, wanted="a string, a number or a boolean")

@@ -7,6 +7,8 @@ from typing import Literal, TypeVar
 
 from pyspark.sql import Column, DataFrame  # noqa: TC002  (typing.get_type_hints)
 
+from bayou.log.application_versions import checked_txn
+from bayou.protocol import arguments
 from bayou.spark.dml.merge.builder import DeltaMergeBuilder, merge_builder
 from bayou.spark.dml.result import PlannedChange, RowChangeResult
 from bayou.spark.dml.statements import planned_delete, planned_update
@@ -19,8 +21,14 @@ Rows = TypeVar("Rows", bound="TableRows")
 class TableRows(TableHandle):
     """DELETE, UPDATE and MERGE as methods."""
 
+    @raised_as_pyspark
     def alias(self: Rows, aliasName: str) -> Rows:  # noqa: N803, PYI019  (delta-spark's name; Self needs Python 3.11)
-        """The same table under a name that conditions and values may put before its columns."""
+        """The same table under a name that conditions and values may put before its columns.
+
+        Raises:
+            InvalidOptionError: the name is not a string.
+        """
+        arguments.text(aliasName, "aliasName", table=self._path)
         named = type(self)(self._spark, self._path, self._options)
         named._called, named._name, named._frames = (aliasName,), self._name, self._frames  # noqa: SLF001  (of this class)
         return named
@@ -52,7 +60,8 @@ class TableRows(TableHandle):
             condition: as for `delete`.
             txn: as for `delete`.
         """
-        return planned_delete(self._target(), self._called, condition, txn)
+        checked = checked_txn(txn, self._path)
+        return planned_delete(self._target(), self._called, condition, checked)
 
     @raised_as_pyspark
     def update(
@@ -93,7 +102,8 @@ class TableRows(TableHandle):
             set: as for `update`.
             txn: as for `update`.
         """
-        return planned_update(self._target(), self._called, condition, set, txn)
+        checked = checked_txn(txn, self._path)
+        return planned_update(self._target(), self._called, condition, set, checked)
 
     @raised_as_pyspark
     def merge(
@@ -121,4 +131,5 @@ class TableRows(TableHandle):
         Raises:
             TypeError, ValueError: an argument is not of its type.
         """
-        return merge_builder(self._target(), self._called, source, condition, txn, keep=keep, by=by)
+        checked = checked_txn(txn, self._path)
+        return merge_builder(self._target(), self._called, source, condition, checked, keep=keep, by=by)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidOptionError
+from bayou.protocol import arguments
 from bayou.protocol.clustering import parse_columns
 from bayou.protocol.stats import parse_column_list
 from bayou.spark.unknown_options import report_unknown
@@ -158,7 +159,7 @@ class WriteRequest:
             UnsupportedFeatureError: an option asks for what bayou does not do yet.
         """
         if mode not in MODES:
-            raise InvalidOptionError(f"The save mode {mode!r} is none of {', '.join(MODES)}.", option="mode")
+            raise InvalidOptionError(f"The save mode {arguments.shown_text(mode)} is none of {', '.join(MODES)}.", option="mode")
         given = {name: str(value) for name, value in options.items() if value is not None}
         read = _Options({name.lower(): value for name, value in given.items()})
         report_unknown(given, read.path)
@@ -179,7 +180,7 @@ class WriteRequest:
             {name: value for name, value in given.items() if name.lower().startswith(_HADOOP_PREFIXES)},
             {name: value for name, value in given.items() if name.lower().startswith(_WRITER_OPTIONS)},
             {name: value for name, value in given.items() if name.lower().startswith("delta.")},
-            read.text("usermetadata"),
+            arguments.optional_text(read.text("usermetadata"), "userMetadata", table=read.path),
             txn_of(read.text("txnappid"), read.text("txnversion"), read.path),
             read.boolean("mergeschema"),
             overwrite_schema,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from bayou.storage.local import LocalStore
 from bayou.storage.memory import MemoryStore
 from bayou.storage.open_store import open_store
-from bayou.storage.paths import QualifiedPath, host_of, qualify, redact_uri, without_host
+from bayou.storage.paths import QualifiedPath, host_of, path_text, qualify, redact_uri, without_host
 from bayou.storage.registry import StoreFactory, register, registered_schemes, unregister
 from bayou.storage.spark_log_stores import check_spark_log_store_conf
 from bayou.storage.store import FileStatus, LogStore
@@ -21,6 +21,7 @@ __all__ = [
     "check_spark_log_store_conf",
     "host_of",
     "open_store",
+    "path_text",
     "qualify",
     "redact_uri",
     "register",

@@ -8,12 +8,14 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from bayou.errors import redact_uri
+from bayou.errors import InvalidOptionError, redact_uri
+from bayou.protocol import arguments
 
-__all__ = ["QualifiedPath", "host_of", "qualify", "redact_uri", "without_host"]
+__all__ = ["QualifiedPath", "host_of", "path_text", "qualify", "redact_uri", "without_host"]
 
 # Two letters at least: one letter and a colon is a drive.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)", re.ASCII)
+_WANTED = "a string or an os.PathLike, such as '/data/t' or Path('/data/t')"
 _HOST = re.compile(r"[^:/]+:(//[^/]*)?", re.ASCII)
 
 
@@ -41,16 +43,46 @@ class QualifiedPath:
 def qualify(path: str | os.PathLike[str]) -> QualifiedPath:
     """Make a table's path absolute.
 
-    A path without a scheme is local, whatever `fs.defaultFS` says; `~` is the home folder. A `file:` URI is taken as
-    Hadoop takes it: a percent sign in it is a percent sign. Any other scheme is kept.
+    A path without a scheme is local, whatever `fs.defaultFS` says. `~/` at its beginning is the home folder; a folder may be
+    called `~` or `~x` all the same. A `file:` URI is taken as Hadoop takes it: a percent sign in it is a percent sign. Any other
+    scheme is kept.
+
+    Raises:
+        InvalidOptionError: it is not a path, it is empty, or no file can have this name.
     """
-    text = os.fspath(path)
+    text = path_text(path)
     found = _SCHEME.match(text)
     if found is None:
-        return _local(str(Path(text).expanduser()))
+        return _local(os.path.expanduser(text) if text.startswith("~/") else text)  # noqa: PTH111  (Path refuses a user it lacks)
     if found[1].lower() == "file":
         return _local("/" + text[found.end() :].lstrip("/"))
     return QualifiedPath(text.rstrip("/"), None)
+
+
+def path_text(path: object) -> str:
+    """A table's path as text, as it was given.
+
+    Raises:
+        InvalidOptionError: it is not a path, it is empty, or no file can have this name.
+    """
+    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    if not isinstance(text, str):
+        raise arguments.wrong("the path of a table", path, _WANTED)
+    if not text:
+        raise InvalidOptionError(
+            "the path of a table is empty", option="path", next_step="Give its path; '.' is the current folder."
+        )
+    try:
+        is_name = b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        is_name = False
+    if not is_name:
+        raise InvalidOptionError(
+            f"the path {text!r} has a character that no name of a file has: a NUL, or half of a surrogate pair",
+            option="path",
+            next_step="Leave that character out.",
+        )
+    return text
 
 
 def _local(path: str) -> QualifiedPath:

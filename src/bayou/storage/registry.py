@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, Final, TypeAlias
 
 from bayou.errors import InvalidOptionError, StorageError
+from bayou.protocol import arguments
 from bayou.storage.local import LocalStore
 from bayou.storage.paths import QualifiedPath, redact_uri
 from bayou.storage.store import LogStore
@@ -39,7 +40,9 @@ def register(scheme: str, factory: StoreFactory | str, *, replace: bool = False)
     Raises:
         InvalidOptionError: the scheme or the factory's name is not well-formed, or the scheme is served already.
     """
-    name = scheme.lower()
+    name = arguments.text(scheme, "scheme").lower()
+    if not isinstance(factory, str):
+        arguments.function(factory, "factory")
     if _SCHEME.fullmatch(name) is None:
         raise InvalidOptionError(f"{scheme!r} is no scheme of a URI", next_step="Give two or more letters, without a colon.")
     if isinstance(factory, str) and _FACTORY_NAME.fullmatch(factory) is None:
@@ -56,7 +59,7 @@ def register(scheme: str, factory: StoreFactory | str, *, replace: bool = False)
 def unregister(scheme: str) -> None:
     """Undo `register`; `file` is then served by the local store again. A scheme that nobody registered is no error."""
     with _lock:
-        _registered.pop(scheme.lower(), None)
+        _registered.pop(arguments.text(scheme, "scheme").lower(), None)
 
 
 def registered_schemes() -> tuple[str, ...]:
@@ -68,7 +71,7 @@ def registered_schemes() -> tuple[str, ...]:
 def registered_name(scheme: str) -> str | None:
     """What was registered for a scheme, as `package.module:Name`; None where nothing was."""
     with _lock:
-        found = _registered.get(scheme.lower())
+        found = _registered.get(arguments.text(scheme, "scheme").lower())
     return None if found is None else _name(found)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.core.cli.conftest import add
 
 from bayou import __version__
 
@@ -96,6 +97,12 @@ def test_files_lists_the_live_files(bayou_command, table):
     assert header.split() == ["size", "rows", "deleted", "partition", "path"]
     assert rows[0].split() == ["2048", "10", "-", "day=2026-01-01", "day=2026-01-01/a.parquet"]
     assert len(rows) == 3
+
+
+def test_a_null_partition_is_shown_under_the_name_of_its_folder(bayou_command, writer):
+    writer.create().commit(1, add("a", day=None), add("b"))
+    rows = [line.split()[3] for line in bayou_command("files", writer.path).lines[1:]]
+    assert rows == ["day=__HIVE_DEFAULT_PARTITION__", "day=2026-01-01"]
 
 
 def test_files_of_an_earlier_version_stop_at_the_limit(bayou_command, table):

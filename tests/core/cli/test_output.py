@@ -120,6 +120,14 @@ def test_a_wrong_command_line_is_one_line(bayou_command, arguments):
     assert "--help" in result.err
 
 
+@pytest.mark.parametrize("number", ["9223372036854775808", "9" * 30])
+def test_numbers_of_any_size_are_numbers(bayou_command, table, number):
+    for command in ("files", "history"):
+        for options in ((), ("--json",)):
+            assert bayou_command(command, table, "--limit", number, *options).out == bayou_command(command, table, *options).out
+    assert is_one_line_error(bayou_command("files", table, "--version", number))
+
+
 def test_a_version_and_a_timestamp_are_one_too_many(bayou_command, table):
     assert is_one_line_error(bayou_command("files", table, "--version", "1", "--timestamp", "2026-01-01"))
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from bayou.errors import CorruptLogError, DeltaError, InvalidSchemaError, StorageError
+from bayou.errors import CorruptLogError, DeltaError, InvalidSchemaError, StorageError, TableNotFoundError
 from bayou.protocol import file_names
 from bayou.storage import LocalStore, MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove
@@ -193,6 +193,9 @@ def test_a_log_that_may_not_be_read_is_a_storage_error(tmp_path, monkeypatch):
 
 def test_a_table_path_that_is_a_file_is_no_table(tmp_path):
     (tmp_path / "t").write_bytes(b"x")
-    with pytest.raises(DeltaError) as caught:
-        TableBuilder(tmp_path / "t").log().snapshot()
-    assert caught.value.table == f"file://{tmp_path}/t"
+    log = TableBuilder(tmp_path / "t").log()
+    for call in (log.snapshot, log.version, log.history, log.update):
+        with pytest.raises(TableNotFoundError, match="is a file, and a Delta table is a folder") as caught:
+            call()
+        assert caught.value.table == f"file://{tmp_path}/t"
+        assert "_delta_log" in caught.value.next_step
