@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make demo` and `make test` need Python 3.10 or newer and nothing else: they do their own set-up.
+# `make demo` and `make test` need Python 3.10 or newer. They set up the rest, and ask before they install a system package.
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,7 +12,7 @@ export JOBS ?= 2
 # Further arguments for pytest: make test ARGS="-k history -x"
 ARGS ?=
 
-# Runs what follows with a Java that Spark runs on: found, else installed.
+# Runs what follows with a Java that Spark runs on. If there is none, the script offers to install one (INSTALL_JAVA=1 agrees).
 WITH_JAVA := JAVA_HOME=$$($(BIN)/python scripts/java_home.py) && export JAVA_HOME &&
 # Runs what follows with Hadoop's test cluster, where its JAR is at hand or can be fetched.
 WITH_HDFS := BAYOU_MINICLUSTER_JAR=$${BAYOU_MINICLUSTER_JAR-$$($(BIN)/python scripts/minicluster_jar.py)} && export BAYOU_MINICLUSTER_JAR &&
