@@ -25,7 +25,6 @@ from bayou.spark.not_yet import CommandsNotYet
 from bayou.spark.reader import read as read_request
 from bayou.spark.session import enable
 from bayou.spark.table_alterations import TableAlterations
-from bayou.spark.table_handle import TableHandle
 from bayou.spark.table_request import TableRequest
 from bayou.spark.table_rows import TableRows
 from bayou.spark.unknown_options import report_unknown_of_read
@@ -129,12 +128,6 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
             given=", ".join(type(each).__name__ for each in given) or "nothing",
             next_step="use DeltaTable.forPath(spark, path) or DeltaTable.forName(spark, name); without Spark, bayou.open(path).",
         )
-
-    @classmethod
-    def _at(cls, spark: SparkSession, path: str, options: Mapping[str, str]) -> DeltaTable:
-        table = cls.__new__(cls)
-        TableHandle.__init__(table, spark, path, options)
-        return table
 
     @classmethod
     @raised_as_pyspark

@@ -21,7 +21,7 @@ class TableRows(TableHandle):
 
     def alias(self: Rows, aliasName: str) -> Rows:  # noqa: N803, PYI019  (delta-spark's name; Self needs Python 3.11)
         """The same table under a name that conditions and values may put before its columns."""
-        named = type(self)(self._spark, self._path, self._options)
+        named = self._at(self._spark, self._path, self._options)
         named._called, named._name, named._frames = (aliasName,), self._name, self._frames  # noqa: SLF001  (of this class)
         return named
 

@@ -178,6 +178,14 @@ def test_a_table_is_not_made_by_its_class(arguments, options):
     assert "bayou.open(path)" in str(caught.value)
 
 
+def test_a_table_under_a_name_is_of_the_same_class_also_for_classes_of_users():
+    class Orders(bayou.DeltaTable):
+        """A class of a user's."""
+
+    table = Orders._at(None, "/tmp/t", {})
+    assert type(table) is type(table.alias("o")) is Orders
+
+
 def test_builders_of_tables_are_typed():
     assert typing.get_type_hints(DeltaTableBuilder.execute)["return"] is bayou.DeltaTable
     assert typing.get_type_hints(bayou.DeltaTable.create)["return"] is DeltaTableBuilder
