@@ -59,13 +59,12 @@ def frame_of(given: Any) -> DataFrame:
 
 
 def _is_builder(given: Any) -> bool:
-    kind = type(given)
-    return isinstance(given, SparkSession.Builder) or (_is_of_connect(given) and kind.__name__ == "Builder")
+    return isinstance(given, SparkSession.Builder) or (_is_of_connect(given) and hasattr(given, "getOrCreate"))
 
 
 def _is_of_connect(given: Any) -> bool:
     """Whether this is an object of Spark Connect; its classes are not imported, because they need grpc."""
-    return not isinstance(given, type) and type(given).__module__.startswith(_CONNECT)
+    return not isinstance(given, type) and any(base.__module__.startswith(_CONNECT) for base in type(given).__mro__)
 
 
 def _how_to_pass_a_session(given: Any) -> str:

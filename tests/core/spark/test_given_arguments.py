@@ -45,10 +45,12 @@ class OfConnect:
         return OfConnect()
 
 
-class Builder(OfConnect):
-    """A builder of Spark Connect; only the name of the class matters."""
+class OfSubclass(OfConnect):
+    """A session of a class that a platform derives from that of Spark Connect."""
 
-    __module__ = "pyspark.sql.connect.session"
+
+class Builder(OfConnect):
+    """A builder of Spark Connect."""
 
     def getOrCreate(self):  # noqa: N802  (PySpark's name)
         return OfConnect()
@@ -102,7 +104,8 @@ def test_what_is_not_a_session_is_named_and_the_error_says_what_to_pass(call, na
 
 @pytest.mark.parametrize("call", [name for name in NEEDING_A_SESSION if name != "isDeltaTable"])
 @pytest.mark.parametrize(
-    ("given", "why"), [(OfConnect(), "Spark Connect"), (Builder(), "Spark Connect"), (stopped_session(), "stopped")]
+    ("given", "why"),
+    [(OfConnect(), "Spark Connect"), (OfSubclass(), "Spark Connect"), (Builder(), "Spark Connect"), (stopped_session(), "stopped")],
 )
 def test_a_session_that_cannot_be_used_is_told_apart_from_what_is_not_a_session(call, given, why):
     with pytest.raises(SessionError, match=why) as caught:
