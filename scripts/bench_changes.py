@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench_changes.py [ROWS]: the same DELETE and MERGE on delta-spark and on bayou, each in a process of its own, in turn.
 
-Both run on the PySpark that delta-spark is made for. The table of seconds at the end is the one in README.md; only the ratios
-mean anything on another machine.
+Both run on the PySpark that delta-spark is made for. At the end it prints a table like the one in README.md. Only the ratios mean
+anything on another machine, and only if nothing else runs there at that time.
 """
 
 from __future__ import annotations
