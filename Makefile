@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make demo` and `make test` need Python 3.10 or newer and nothing else: they do their own set-up.
+# `make demo` and `make test` need Python 3.10 or newer. They set up the rest, and ask before they install a system package.
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,12 +7,14 @@ STAMP := $(VENV)/.installed
 SHARED ?= ../shared
 # Which environments `make matrix` runs; scripts/matrix.py knows more.
 SPARK ?= 3.5 4.0-shortest oracle
+# How many rows the table of `make bench-changes` has.
+ROWS ?= 6000000
 # How many processes share the tests, each with a Spark session of its own.
 export JOBS ?= 2
 # Further arguments for pytest: make test ARGS="-k history -x"
 ARGS ?=
 
-# Runs what follows with a Java that Spark runs on: found, else installed.
+# Runs what follows with a Java that Spark runs on. If there is none, the script offers to install one (INSTALL_JAVA=1 agrees).
 WITH_JAVA := JAVA_HOME=$$($(BIN)/python scripts/java_home.py) && export JAVA_HOME &&
 # Runs what follows with Hadoop's test cluster, where its JAR is at hand or can be fetched.
 WITH_HDFS := BAYOU_MINICLUSTER_JAR=$${BAYOU_MINICLUSTER_JAR-$$($(BIN)/python scripts/minicluster_jar.py)} && export BAYOU_MINICLUSTER_JAR &&
@@ -22,11 +24,11 @@ SHARED_OUT := -n $(JOBS) --dist worksteal
 export PYSPARK_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-core test-spark soak soak-oracle matrix oracle clients lint format bench clean
+.PHONY: help setup demo test test-core test-spark soak soak-oracle matrix oracle clients lint format bench bench-changes clean
 
 help: ## List the targets
 	@echo "make TARGET, with TARGET one of:"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: setup ## The flights of 2013 become a Delta table, are queried, travel in time (under two minutes after set-up)
 	@$(WITH_JAVA) $(BIN)/python examples/demo.py
@@ -66,6 +68,9 @@ format: setup ## Format the code and fix what can be fixed safely
 
 bench: setup ## Time the same work on plain Parquet and on bayou
 	@$(WITH_JAVA) $(BIN)/python scripts/bench.py $(SHARED)/bench/bench.py $(ARGS)
+
+bench-changes: setup ## Time DELETE and MERGE on delta-spark and on bayou: make bench-changes ROWS=6000000
+	@$(WITH_JAVA) $(BIN)/python scripts/bench_changes.py $(ROWS)
 
 clean: ## Remove the virtual environment and what tools left behind
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log

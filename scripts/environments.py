@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cache_folder import cache
 
@@ -20,15 +21,30 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def dependencies() -> tuple[str, ...]:
-    """What bayou and its tests depend on, but PySpark, out of pyproject.toml."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"], *extras["cli"], *extras["test"]]
-    return tuple(requirement for requirement in wanted if not requirement.startswith("bayou["))
+    """What bayou and its tests depend on, except PySpark, from pyproject.toml."""
+    content = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    project = content["project"]
+    return (*project["dependencies"], *project["optional-dependencies"]["cli"], *group(content["dependency-groups"], "test"))
+
+
+def group(groups: Mapping[str, Sequence[str | Mapping[str, str]]], name: str) -> tuple[str, ...]:
+    """The requirements of a dependency group, with those of the groups that it includes.
+
+    Args:
+        groups: all groups of pyproject.toml.
+        name: the group.
+    """
+    found: list[str] = []
+    for each in groups[name]:
+        found += [each] if isinstance(each, str) else group(groups, each["include-group"])
+    return tuple(found)
 
 
 def environment(requirements: tuple[str, ...], without_dependencies: tuple[str, ...] = ()) -> Path:

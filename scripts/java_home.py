@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the home of a Java that Spark runs on (17 or 21): found, else installed, else one line that says what to do.
+"""Prints the home of a Java that Spark runs on (17 or 21), or else says what to do.
 
-Looked at in turn: JAVA_HOME, `java` on PATH, the folders where systems keep Javas. Then the system's package manager
-installs one, where it needs no human.
+It looks at JAVA_HOME, at `java` on PATH and at the folders where systems keep Javas. If there is none, it offers to install
+one with the system's package manager (see system_packages.py): it asks at a terminal, and installs without a question only
+if INSTALL_JAVA=1 or CI=true is set.
 """
 
 from __future__ import annotations
@@ -48,11 +49,10 @@ PROBE = ("--add-modules=jdk.incubator.vector", "-version")
 
 
 def main() -> int:
-    home = _find() or (system_packages.install(PACKAGES) and _find())
+    home = _find() or (system_packages.install("Java", PACKAGES) and _find())
     if not home:
         print(
-            "bayou's tests and demo need Java 17 or 21, and none could be installed here: "
-            "install one (for example OpenJDK 21) or set JAVA_HOME to it.",
+            "bayou's tests and demo need Java 17 or 21: install one (for example OpenJDK 21), or set JAVA_HOME to one.",
             file=sys.stderr,
         )
         return 1

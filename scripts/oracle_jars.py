@@ -50,9 +50,9 @@ def _fetch(folder: Path) -> None:
 
 
 def maven() -> str:
-    """Maven's program, installed where it is not there and the system's package manager does so without a human."""
+    """Maven's program, installed if it is missing and the user agrees."""
     packages = {manager: ["maven"] for manager in system_packages.MANAGERS}
-    found = shutil.which("mvn") or (system_packages.install(packages) and shutil.which("mvn"))
+    found = shutil.which("mvn") or (system_packages.install("Maven", packages) and shutil.which("mvn"))
     if not found:
         message = "Maven fetches the JARs that some tests need, and it is not here: install it so that `mvn` is on PATH"
         raise SystemExit(message)

@@ -60,17 +60,37 @@ _HOMES: dict[str, tuple[str, str | None]] = {
     "write": ("bayou.table", "write"),
 }
 
+# Packages that only the extra `spark` installs, as a sentence names them.
+_OF_SPARK = {"numpy": "NumPy", "py4j": "Py4J", "pyspark": "PySpark"}
+
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
     module, attribute = _HOMES[name]
-    value: Any = import_module(module)
+    try:
+        value: Any = import_module(module)
+    except ModuleNotFoundError as error:
+        raise _explained(error, name) from error
     if attribute is not None:
         value = getattr(value, attribute)
     globals()[name] = value
     return value
+
+
+def _explained(error: ModuleNotFoundError, name: str) -> ModuleNotFoundError:
+    """The error for a package that is not installed: how to install it, if it is one that bayou uses on Spark."""
+    package = (error.name or "").partition(".")[0]
+    if package not in _OF_SPARK:
+        return error
+    from bayou.errors import MissingPackageError  # noqa: PLC0415  (importing bayou loads as little as it can)
+
+    return MissingPackageError(
+        f"bayou.{name} needs {_OF_SPARK[package]}, which is not installed.",
+        package=package,
+        next_step="pip install 'bayou[spark]'",
+    )
 
 
 def __dir__() -> list[str]:

@@ -339,6 +339,22 @@ class SessionError(DeltaError, RuntimeError):
     """The Spark session cannot do what bayou needs; the text says what is missing."""
 
 
+class ArgumentTypeError(DeltaError, TypeError):
+    """An argument has a type that the function cannot use; the text says what to pass.
+
+    Attributes:
+        given: what was passed, in words.
+    """
+
+
+class MissingPackageError(DeltaError, ModuleNotFoundError):
+    """A package that the function needs is not installed; the text has the command that installs it.
+
+    Attributes:
+        package: the name of the package.
+    """
+
+
 class ConstraintViolationError(DeltaError, ValueError):
     """Rows break a rule of the table: NOT NULL, a CHECK constraint, a generation expression, or the length of a string.
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal, NoReturn
 
 from pyspark.sql import DataFrame, SparkSession
 
-from bayou.errors import DeltaError, InvalidOptionError, SessionError, StorageError, TableNotFoundError
+from bayou.errors import ArgumentTypeError, DeltaError, InvalidOptionError, SessionError, StorageError, TableNotFoundError
 from bayou.log.application_versions import checked_txn
 from bayou.log.delta_log import open_log
 from bayou.log.time_travel import Timestamp
 from bayou.protocol import arguments
 from bayou.spark.application import Application
-from bayou.spark.builder import DeltaTableBuilder, IdentityGenerator
+from bayou.spark.builder import IdentityGenerator, TableBuilder
 from bayou.spark.change_request import change_options
 from bayou.spark.describe import detail_frame, history_frame
 from bayou.spark.errors import raised_as_pyspark
+from bayou.spark.given_arguments import frame_of, session_of
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.net_changes import net_changes
@@ -34,8 +35,10 @@ from bayou.spark.writer import WriteResult
 from bayou.spark.writer import write as write_request
 from bayou.storage import host_of, path_text, qualify
 
-__all__ = ["DeltaTable", "DeltaTableBuilder", "IdentityGenerator", "read", "write"]
+__all__ = ["DeltaTable", "DeltaTableBuilder", "IdentityGenerator", "SaveMode", "read", "write"]
 
+SaveMode = Literal["error", "errorifexists", "append", "overwrite", "ignore"]
+"""What `write` does if there is a table already, as PySpark's `DataFrameWriter.mode` names it."""
 _FILE_SYSTEM: Final = ("fs.", "dfs.")
 """How the names of settings begin that `DeltaTable.forPath` takes."""
 
@@ -74,11 +77,11 @@ def read(
     """
     path = path_text(path)
     arguments.flag(net, "net", table=path)
-    enable(spark)
+    session = enable(spark)
     travel = {"versionAsOf": version, "timestampAsOf": timestamp}
     request = TableRequest.from_options({**options, **change_options(changes), **travel, "path": path})
     report_unknown_of_read(options, request.path)
-    return (net_changes if net else read_request)(Application.of(spark), spark, request)
+    return (net_changes if net else read_request)(Application.of(session), session, request)
 
 
 @raised_as_pyspark
@@ -86,7 +89,7 @@ def write(
     frame: DataFrame,
     path: str,
     *,
-    mode: str = "error",
+    mode: SaveMode = "error",
     partition_by: Sequence[str] = (),
     txn: tuple[str, int] | None = None,
     **options: Any,
@@ -107,21 +110,31 @@ def write(
         SchemaMismatchError: the rows do not have the table's columns.
         ConcurrentModificationError: another writer's commit excludes this one; the error names it.
         UnsupportedFeatureError: the table needs a rule that is not enforced yet; it is named.
+        ArgumentTypeError: `frame` is not a Spark DataFrame.
     """
     path = path_text(path)
-    if not hasattr(frame, "sparkSession"):
-        raise arguments.wrong("frame", frame, "a DataFrame", table=path)
+    rows = frame_of(frame)
     columns = arguments.texts(partition_by, "partition_by", table=path)
     named = dict(zip(("txnAppId", "txnVersion"), checked_txn(txn, path) or (), strict=False))
-    enable(frame.sparkSession)
+    session = enable(rows.sparkSession)
     request = WriteRequest.from_options({**options, **named, "path": path}, mode, columns)
     # Each write plans anew, as each action of Spark does: a plan that ran once keeps its metrics.
     rows = frame.select("*") if request.replace_on is None else frame  # a condition may name the rows by their alias
-    return write_request(Application.of(frame.sparkSession), rows, request)
+    return write_request(Application.of(session), rows, request)
 
 
 class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
-    """A Delta table on a Spark session, as delta-spark's class of that name."""
+    """A Delta table on a Spark session, as delta-spark's class of that name; `forPath` and `forName` give one."""
+
+    @raised_as_pyspark
+    def __init__(self, *arguments: NoReturn, **options: NoReturn) -> None:
+        """Refuse to make a table, and name the functions that do."""
+        given: list[object] = [*arguments, *options.values()]
+        raise ArgumentTypeError(
+            "DeltaTable(...) does not open a table.",
+            given=", ".join(type(each).__name__ for each in given) or "nothing",
+            next_step="use DeltaTable.forPath(spark, path) or DeltaTable.forName(spark, name); without Spark, bayou.open(path).",
+        )
 
     @classmethod
     @raised_as_pyspark
@@ -144,11 +157,11 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
         """
         path = path_text(path)
         options = arguments.text_map(hadoopConf, "hadoopConf", table=path, shown=False)
-        enable(sparkSession)
+        session = enable(sparkSession)
         _check_settings(options, path)
-        table = cls(sparkSession, path, options)
+        table = cls._at(session, path, options)
         try:
-            table._log().update()
+            table._log().update()  # noqa: SLF001  (of this class)
         except TableNotFoundError as error:
             message = f"{path} is not a Delta table."
             raise TableNotFoundError(message, table=path, error_class="DELTA_MISSING_DELTA_TABLE") from error
@@ -167,9 +180,9 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
             TableNotFoundError: there is no such Delta table.
         """
         arguments.text(tableOrViewName, "tableOrViewName")
-        enable(sparkSession)
-        entry = Catalog(Jvm.of(sparkSession), sparkSession).delta_entry(tableOrViewName)
-        table = cls.forPath(sparkSession, entry.location)
+        session = enable(sparkSession)
+        entry = Catalog(Jvm.of(session), session).delta_entry(tableOrViewName)
+        table = cls.forPath(session, entry.location)
         table._name = entry.name or None  # noqa: SLF001  (of this class)
         table._called = tuple(filter(None, entry.name.split(".")))  # noqa: SLF001  (conditions may call it so)
         return table
@@ -195,12 +208,12 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
         return DeltaTable._builder(sparkSession, "createOrReplace")
 
     @staticmethod
+    @raised_as_pyspark
     def _builder(spark: SparkSession | None, mode: str) -> DeltaTableBuilder:
-        chosen = spark or SparkSession.getActiveSession()
+        chosen = SparkSession.getActiveSession() if spark is None else spark
         if chosen is None:
             raise SessionError("There is no active Spark session.", next_step="give the session as an argument.")
-        enable(chosen)
-        return DeltaTableBuilder(chosen, mode, lambda uri: DeltaTable(chosen, uri, {}))
+        return DeltaTableBuilder(enable(chosen), mode)
 
     @staticmethod
     @raised_as_pyspark
@@ -210,10 +223,14 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
         Args:
             sparkSession: any session; a classic one reaches what is not on the local disk.
             identifier: a path.
+
+        Raises:
+            ArgumentTypeError: `sparkSession` is not a session.
         """
+        session = session_of(sparkSession)
         place = qualify(identifier)
         if place.local is None:
-            enable(sparkSession)
+            enable(session)
         parts = place.uri
         while len(parts) > len(host_of(parts)):
             try:
@@ -286,6 +303,22 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
     def detail(self) -> DataFrame:
         """One row of facts, with the columns of DESCRIBE DETAIL. Runs no Spark job."""
         return detail_frame(Application.of(self._spark), self._spark, self._log().update(), self._name)
+
+
+class DeltaTableBuilder(TableBuilder):
+    """A table in the making. Each call changes the builder and returns it; `execute` makes the table."""
+
+    @raised_as_pyspark
+    def execute(self) -> DeltaTable:
+        """Makes the table.
+
+        Raises:
+            TableExistsError: there is a table, and the builder is one of `create`.
+            TableNotFoundError: there is none, and the builder is one of `replace`.
+            InvalidSchemaError: no table can have these columns.
+            InvalidOptionError: a property cannot be set, or neither a name nor a location is given.
+        """
+        return DeltaTable._at(self._spark, self._create(), {})  # noqa: SLF001  (of this file)
 
 
 def _check_settings(settings: Mapping[str, str], path: str) -> None:

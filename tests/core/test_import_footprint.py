@@ -68,3 +68,66 @@ def test_a_snapshot_does_not_load_spark(table):
 def test_the_command_line_does_not_load_spark(table, command):
     code = f"import sys\nfrom bayou.cli import main\nassert main([{command!r}, sys.argv[1]]) == 0"
     assert not modules_after(code, table) & {"pyspark", "py4j", "deltalake"}
+
+
+WITHOUT = """
+import sys
+from importlib.abc import MetaPathFinder
+
+
+class Hidden(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == {package!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+
+sys.meta_path.insert(0, Hidden())
+"""
+NEED_SPARK = ["enable", "DeltaTable", "IdentityGenerator", "install_as_delta", "read", "write"]
+
+
+def run_without(package, code, *arguments):
+    """A fresh interpreter that runs the code, and finds no such package."""
+    whole = WITHOUT.format(package=package) + code
+    return subprocess.run([sys.executable, "-c", whole, *arguments], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("package", ["pyspark", "py4j"])
+def test_without_pyspark_each_name_that_needs_it_says_how_to_install_it(package):
+    code = f"""
+import bayou
+assert bayou.__version__ and bayou.DeltaError and bayou.open
+for name in {NEED_SPARK}:
+    try:
+        getattr(bayou, name)
+    except ImportError as error:
+        assert isinstance(error, ModuleNotFoundError) and isinstance(error, bayou.DeltaError)
+        assert f"bayou.{{name}} needs Py" in str(error), error
+        assert "pip install 'bayou[spark]'" in str(error), error
+    else:
+        raise AssertionError(name)
+"""
+    run = run_without(package, code)
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("code", ["from bayou import enable", "import bayou.as_delta.__main__", "import bayou.testing.as_delta"])
+def test_without_pyspark_every_way_in_ends_with_the_command_that_installs_it(code):
+    run = run_without("pyspark", code)
+    assert run.returncode == 1
+    last = run.stderr.splitlines()[-1]
+    assert last.startswith("bayou.errors.MissingPackageError: bayou.")
+    assert last.endswith("needs PySpark, which is not installed. Next: pip install 'bayou[spark]'")
+
+
+def test_another_missing_module_is_not_explained_as_one_of_spark():
+    run = run_without("pyarrow", "import bayou\nbayou.open")
+    assert "No module named 'pyarrow" in run.stderr
+    assert "bayou[spark]" not in run.stderr
+
+
+def test_a_name_that_bayou_does_not_have_is_an_attribute_error():
+    import bayou
+
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        bayou.nothing  # noqa: B018

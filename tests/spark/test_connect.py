@@ -13,7 +13,9 @@ from bayou.errors import DeltaError, SessionError
 
 
 class StandIn:
-    """What bayou can tell a Connect session by, where its dependencies are not installed: there is no JVM behind it."""
+    """What bayou recognises a Connect session by, for when its dependencies are not installed: the module of its class."""
+
+    __module__ = "pyspark.sql.connect.session"
 
     def range(self, *_):
         return self

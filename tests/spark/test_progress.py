@@ -16,6 +16,8 @@ import bayou
 from bayou.errors import ConstraintViolationError
 from bayou.spark import progress, writer
 from bayou.spark.dml import commit
+from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.console_bar import ConsoleBar
 from bayou.spark.jvm.job_tasks import JobTasks, Tasks
 from bayou.spark.progress import SETTING, Display
 
@@ -155,3 +157,28 @@ def test_tasks_are_those_of_the_thread_s_jobs_since_it_began_to_count(spark):
     assert not tasks.are_drawn_by_spark
     tasks.end()
     assert not context.getJobTags()
+
+
+@pytest.fixture
+def bar(spark):
+    """A bar of Spark's: the session of the tests has none."""
+    jvm = Jvm.of(spark)
+    made = jvm.construct(jvm.java_class("org.apache.spark.ui.ConsoleProgressBar"), jvm.context)
+    yield made
+    made.stop()
+
+
+def milliseconds(bar, name):
+    field = bar.getClass().getDeclaredField(name)
+    field.setAccessible(True)
+    return field.getLong(bar)
+
+
+@pytest.mark.smoke
+def test_spark_draws_its_bar_again_later_than_the_line_is_drawn(bar):
+    java = SimpleNamespace(progressBar=lambda: SimpleNamespace(get=lambda: bar))
+    session = SimpleNamespace(sparkContext=SimpleNamespace(_jsc=SimpleNamespace(sc=lambda: java)))
+    assert milliseconds(bar, "lastFinishTime") == 0
+    ConsoleBar(session).clear()
+    assert milliseconds(bar, "lastFinishTime") > 0
+    assert milliseconds(bar, "firstDelayMSec") > 1500 * progress.INTERVAL_SECONDS

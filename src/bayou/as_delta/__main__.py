@@ -7,7 +7,7 @@ import runpy
 import sys
 from pathlib import Path
 
-from bayou.as_delta.install import install_as_delta
+from bayou import install_as_delta
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkException
+from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkException, PySparkTypeError
 from pyspark.errors.exceptions import captured
 
 from bayou import errors
@@ -33,6 +33,7 @@ _CAUSES = 12
 """How many causes deep an error of bayou's is looked for."""
 
 _PARTNERS: dict[type[errors.DeltaError], type[PySparkException]] = {
+    errors.ArgumentTypeError: PySparkTypeError,
     errors.InvalidOptionError: IllegalArgumentException,
     errors.DataFileNotFoundError: captured.SparkRuntimeException,
     errors.CastOverflowError: captured.ArithmeticException,

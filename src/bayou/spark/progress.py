@@ -18,6 +18,7 @@ from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
+from bayou.spark.jvm.console_bar import ConsoleBar
 from bayou.spark.jvm.job_tasks import JobTasks
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ VARIABLE: Final = "BAYOU_PROGRESS"
 DELAY_SECONDS: Final = 0.5
 """Operations that are done by then are not shown."""
 INTERVAL_SECONDS: Final = 0.25
-"""How often the line is drawn."""
+"""How often the line is drawn, and Spark's bar is cleared: see ConsoleBar for how long that lasts."""
 _PATIENCE_SECONDS: Final = 2.0
 _DUMB_TERMINALS: Final = {"dumb", "unknown"}
 
@@ -65,6 +66,14 @@ class TaskCounter(Protocol):
         ...
 
 
+class SparkBar(Protocol):
+    """Spark's own bar on the same line of the terminal; see ConsoleBar."""
+
+    def clear(self) -> None:
+        """Keeps it away for a while."""
+        ...
+
+
 class DrawnLine(Protocol):
     """The line on the terminal; see Line."""
 
@@ -89,7 +98,7 @@ def operation(name: str, spark: SparkSession, settings: Mapping[str, str]) -> It
     if _CURRENT.get() is not None or not is_wanted(settings):
         yield
         return
-    display = Display(name, JobTasks(spark))
+    display = Display(name, JobTasks(spark), ConsoleBar(spark))
     token = _CURRENT.set(display)
     try:
         display.start()
@@ -144,6 +153,7 @@ class Display:
         self,
         name: str,
         tasks: TaskCounter,
+        bar: SparkBar,
         *,
         line: Callable[[str], DrawnLine] = _line,
         delay_seconds: float | None = None,
@@ -154,12 +164,14 @@ class Display:
         Args:
             name: the operation's name.
             tasks: counts the tasks of its jobs.
+            bar: Spark's own bar, if Spark draws one.
             line: makes the line, once it is to be drawn.
             delay_seconds: how long the operation may take without it; `DELAY_SECONDS` where None.
             interval_seconds: how often it is drawn; `INTERVAL_SECONDS` where None.
         """
         self._name = name
         self._tasks = tasks
+        self._bar = bar
         self._make_line = line
         self._delay = DELAY_SECONDS if delay_seconds is None else delay_seconds
         self._interval = INTERVAL_SECONDS if interval_seconds is None else interval_seconds
@@ -210,19 +222,17 @@ class Display:
             line.hide()
 
     def _draw_once(self, line: DrawnLine) -> None:
-        tasks, is_drawn = self._counted()
-        if tasks is not None and tasks.is_running and is_drawn:
-            line.hide()  # Spark's bar is on the same line of the terminal
-        else:
-            line.show(self._phase, None if is_drawn else tasks, time.monotonic() - self._start)
+        line.show(self._phase, self._counted(), time.monotonic() - self._start)
 
-    def _counted(self) -> tuple[Tasks | None, bool]:
-        """The tasks, where they can be told, and whether Spark draws them."""
+    def _counted(self) -> Tasks | None:
+        """The tasks, if they can be told; Spark's bar is cleared before the line is drawn over it."""
         try:
-            return self._tasks.count(), self._tasks.are_drawn_by_spark
+            if self._tasks.are_drawn_by_spark:
+                self._bar.clear()
+            return self._tasks.count()
         except Exception as error:  # noqa: BLE001  (whatever the JVM has: the phases are shown all the same)
             _log(error)
-            return None, False
+            return None
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
 
@@ -13,6 +14,8 @@ from bayou.spark.application import Application
 from bayou.spark.dml.target import Target
 from bayou.spark.own_frames import OwnFrames
 from bayou.storage import qualify
+
+Handle = TypeVar("Handle", bound="TableHandle")
 
 
 class TableHandle:
@@ -25,6 +28,13 @@ class TableHandle:
         self._called: tuple[str, ...] = ()
         self._name: str | None = None
         self._frames = OwnFrames()
+
+    @classmethod
+    def _at(cls: type[Handle], spark: SparkSession, path: str, options: Mapping[str, str]) -> Handle:  # noqa: PYI019  (Self needs Python 3.11)
+        """The table at a path, without the class's own `__init__`: that of `DeltaTable` refuses users who call it."""
+        made = cls.__new__(cls)
+        TableHandle.__init__(made, spark, path, options)
+        return made
 
     @property
     def _uri(self) -> str:

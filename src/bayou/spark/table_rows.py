@@ -29,7 +29,7 @@ class TableRows(TableHandle):
             InvalidOptionError: the name is not a string.
         """
         arguments.text(aliasName, "aliasName", table=self._path)
-        named = type(self)(self._spark, self._path, self._options)
+        named = self._at(self._spark, self._path, self._options)
         named._called, named._name, named._frames = (aliasName,), self._name, self._frames  # noqa: SLF001  (of this class)
         return named
 

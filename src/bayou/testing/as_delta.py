@@ -6,6 +6,6 @@ Importing the module is what does it, so that a suite's `conftest.py` finds `del
 
 from __future__ import annotations
 
-from bayou.as_delta.install import install_as_delta
+from bayou import install_as_delta
 
 install_as_delta()

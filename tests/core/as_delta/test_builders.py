@@ -94,13 +94,13 @@ CONDITION = "'condition' must be a Spark SQL Column or a string (expression in S
 )
 def test_an_argument_of_another_type_is_refused_in_delta_sparks_words(call, text):
     with pytest.raises(TypeError) as caught:
-        call(DeltaTableBuilder(None, "create", None))
+        call(DeltaTableBuilder(None, "create"))
     assert str(caught.value) == text
 
 
 def test_a_column_that_is_generated_in_both_ways_is_refused_with_both():
     with pytest.raises(ValueError, match="cannot both be set") as caught:
-        DeltaTableBuilder(None, "create", None).addColumn("a", LongType(), True, "1", IdentityGenerator())
+        DeltaTableBuilder(None, "create").addColumn("a", LongType(), True, "1", IdentityGenerator())
     assert caught.value.args[1] == [IdentityGenerator(), "1"]
 
 

@@ -14,7 +14,7 @@ from bayou.table import DeltaTable
 
 @pytest.fixture
 def table():
-    return DeltaTable(None, "/a/table", {})
+    return DeltaTable._at(None, "/a/table", {})
 
 
 @pytest.mark.parametrize(

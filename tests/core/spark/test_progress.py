@@ -50,6 +50,27 @@ class FakeTasks:
             assert self._asked.acquire(timeout=SECONDS)
 
 
+class FakeBar:
+    """Spark's bar, on a screen: Spark draws it, and clears it, as `ConsoleProgressBar` does."""
+
+    TEXT = "[Stage 3:====>       (2 + 2) / 10]"
+
+    def __init__(self, screen=None):
+        self.out = screen.out if screen else io.StringIO()
+        self.clears = 0
+        self.is_there = False
+
+    def draw(self):
+        self.out.write(f"\r{self.TEXT}\r")
+        self.is_there = True
+
+    def clear(self):
+        self.clears += 1
+        if self.is_there:
+            self.out.write("\r" + " " * 80 + "\r")
+        self.is_there = False
+
+
 class Screen:
     """A terminal that a rich console writes to; it knows what one would show."""
 
@@ -93,8 +114,8 @@ def screen(monkeypatch):
     return Screen()
 
 
-def begun(tasks, screen, name="MERGE"):
-    display = Display(name, tasks, line=screen.line, delay_seconds=0, interval_seconds=0.001)
+def begun(tasks, screen, name="MERGE", bar=None):
+    display = Display(name, tasks, bar or FakeBar(), line=screen.line, delay_seconds=0, interval_seconds=0.001)
     display.start()
     return display
 
@@ -139,31 +160,44 @@ def test_each_phase_counts_its_own_tasks_and_draws_over_the_one_before(screen):
 
 def test_a_quick_operation_draws_nothing(screen):
     made = []
-    display = Display("MERGE", FakeTasks(), line=made.append, delay_seconds=SECONDS)
+    display = Display("MERGE", FakeTasks(), FakeBar(), line=made.append, delay_seconds=SECONDS)
     display.start()
     display.close()
     assert not made
     check_gone(screen, display)
 
 
-def test_where_spark_draws_a_bar_for_running_stages_the_line_gives_way_and_names_phases_only(screen):
-    tasks = FakeTasks(Tasks(0, 0), drawn_by_spark=True)
-    display = begun(tasks, screen)
+def test_the_line_replaces_the_bar_that_spark_draws(screen):
+    bar = FakeBar(screen)
+    bar.draw()
+    tasks = FakeTasks(Tasks(2, 9, is_running=True), drawn_by_spark=True)
+    display = begun(tasks, screen, bar=bar)
     tasks.wait_until_drawn()
-    assert any("preparing" in each for each in screen.lines()[0])
-    tasks.tasks = Tasks(2, 9, is_running=True)
+    (line,) = (each for each in screen.lines()[0] if each)
+    assert re.search(r"MERGE +preparing .* 2/9 tasks +\d+ s$", line), line
+    cleared = bar.clears
     tasks.wait_until_drawn()
-    size = len(screen.out.getvalue())
-    assert screen.lines() == ([""] * len(screen.lines()[0]), 0, 0)
-    tasks.wait_until_drawn()
-    assert len(screen.out.getvalue()) == size  # not even something that would erase Spark's bar
-    tasks.tasks = Tasks(9, 9)
-    display.phase("committing")
+    assert bar.clears > cleared  # Spark would draw it again
+    display.close()
+    cleared = bar.clears
+    assert bar.TEXT in screen.text
+    check_gone(screen, display)
+    bar.draw()
+    assert screen.lines()[0][0] == bar.TEXT  # Spark has the terminal again
+    assert bar.clears == cleared
+
+
+def test_a_session_without_a_bar_of_spark_is_not_asked_to_clear_one(screen):
+    tasks, bar = FakeTasks(Tasks(2, 9, is_running=True)), FakeBar()
+    display = begun(tasks, screen, bar=bar)
     tasks.wait_until_drawn()
     display.close()
-    assert "committing" in screen.text
-    assert "tasks" not in screen.text
-    check_gone(screen, display)
+    assert not bar.clears
+
+
+def test_spark_s_bar_is_cleared_more_often_than_spark_draws_it():
+    """Spark waits for 500 ms after `finishAll` before it draws its bar again."""
+    assert progress.INTERVAL_SECONDS * 1.5 < 0.5
 
 
 def test_of_several_threads_the_first_has_the_line_until_it_is_done(screen):
@@ -189,7 +223,7 @@ def test_what_is_wrong_with_the_display_is_no_error_of_the_operation(screen, bro
         monkeypatch.setattr(tasks, "end", lambda: 1 / 0)
     if broken == "terminal":
         screen.out.close()
-    display = Display("MERGE", tasks, line=(lambda _: 1 / 0) if broken == "line" else screen.line, delay_seconds=0)
+    display = Display("MERGE", tasks, FakeBar(), line=(lambda _: 1 / 0) if broken == "line" else screen.line, delay_seconds=0)
     display.start()
     display.phase("writing")
     if broken == "tasks":
@@ -207,12 +241,13 @@ def displays(monkeypatch, screen):
     """The displays that `operation` makes, with fake tasks and on the screen of the test."""
     made = []
 
-    def display(name, _):
-        made.append(Display(name, FakeTasks(), line=screen.line, delay_seconds=0, interval_seconds=0.001))
+    def display(name, *_):
+        made.append(Display(name, FakeTasks(), FakeBar(), line=screen.line, delay_seconds=0, interval_seconds=0.001))
         return made[-1]
 
     monkeypatch.setattr(progress, "Display", display)
     monkeypatch.setattr(progress, "JobTasks", lambda _: None)
+    monkeypatch.setattr(progress, "ConsoleBar", lambda _: None)
     return made
 
 

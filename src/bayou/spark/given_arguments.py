@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions and DataFrames as users pass them: what bayou can use is returned, and the error for anything else says what to pass."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+
+from bayou.errors import ArgumentTypeError
+
+_GET_SESSION: Final = "pass SparkSession.builder.getOrCreate()"
+_CONNECT: Final = "pyspark.sql.connect."
+_SPARK_FRAMES: Final = {
+    "pandas": "make a Spark DataFrame first: spark.createDataFrame(frame).",
+    "polars": "make a Spark DataFrame first: spark.createDataFrame(frame.to_pandas()).",
+    "pyarrow": "make a Spark DataFrame first: spark.createDataFrame(table.to_pandas()).",
+    "pyspark.pandas": "make a Spark DataFrame first: frame.to_spark().",
+}
+"""How the objects of a package become a Spark DataFrame."""
+
+
+def session_of(given: Any) -> SparkSession:
+    """The session that a user passed, classic or Spark Connect; that of the builder, if the user passed a builder.
+
+    Args:
+        given: what the user passed.
+
+    Raises:
+        ArgumentTypeError: it is neither a session nor a builder.
+    """
+    if isinstance(given, SparkSession) or (_is_of_connect(given) and not _is_builder(given)):
+        session: SparkSession = given
+        return session
+    if _is_builder(given):
+        return session_of(given.getOrCreate())
+    what = _in_words(given)
+    raise ArgumentTypeError(
+        f"bayou needs a SparkSession here, but got {what}.", given=what, next_step=_how_to_pass_a_session(given)
+    )
+
+
+def frame_of(given: Any) -> DataFrame:
+    """The DataFrame that a user passed, classic or Spark Connect.
+
+    Args:
+        given: what the user passed.
+
+    Raises:
+        ArgumentTypeError: it is not a Spark DataFrame.
+    """
+    if isinstance(given, DataFrame) or _is_of_connect(given):
+        frame: DataFrame = given
+        return frame
+    what = _in_words(given)
+    raise ArgumentTypeError(
+        f"bayou needs a Spark DataFrame here, but got {what}.", given=what, next_step=_how_to_make_a_frame(given)
+    )
+
+
+def _is_builder(given: Any) -> bool:
+    return isinstance(given, SparkSession.Builder) or (_is_of_connect(given) and hasattr(given, "getOrCreate"))
+
+
+def _is_of_connect(given: Any) -> bool:
+    """Whether this is an object of Spark Connect; its classes are not imported, because they need grpc."""
+    return not isinstance(given, type) and any(base.__module__.startswith(_CONNECT) for base in type(given).__mro__)
+
+
+def _how_to_pass_a_session(given: Any) -> str:
+    if isinstance(given, type) and issubclass(given, SparkSession):
+        return f"{_GET_SESSION}, not the class."
+    if not isinstance(given, type) and isinstance(getattr(given, "sparkSession", None), SparkSession):
+        return "pass its session: the attribute sparkSession."
+    if isinstance(given, str):
+        return f"{_GET_SESSION}; a path or a name comes after the session."
+    return f"{_GET_SESSION}."
+
+
+def _how_to_make_a_frame(given: Any) -> str:
+    module = type(given).__module__
+    found = [advice for package, advice in _SPARK_FRAMES.items() if f"{module}.".startswith(f"{package}.")]
+    return found[0] if found else "make a Spark DataFrame first, for example with spark.createDataFrame(rows, schema)."
+
+
+def _in_words(given: Any) -> str:
+    """What it is, without its value: a value may be a secret."""
+    if given is None:
+        return "None"
+    if isinstance(given, type):
+        return f"the class {_name(given)}"
+    return f"an object of type {_name(type(given))}"
+
+
+def _name(kind: type) -> str:
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
