@@ -20,6 +20,8 @@ from environments import ROOT, dependencies, environment
 from matrix import ORACLE, ORACLE_WITHOUT_DEPENDENCIES
 
 ROWS = 6_000_000
+ROUNDS = 2
+"""How often each engine has its turn; the best time of a case counts."""
 WORKER = Path(__file__).with_name("timed_changes.py")
 
 
@@ -31,7 +33,10 @@ def main() -> int:
         "bayou": environment((*dependencies(), ORACLE[0])),
     }
     with tempfile.TemporaryDirectory(prefix="bayou-bench-") as folder:
-        found = {name: _run(name, python, Path(folder) / name, rows, jars) for name, python in pythons.items()}
+        found: dict[str, dict[str, float]] = {name: {} for name in pythons}
+        for name, python in [*pythons.items()] * ROUNDS:
+            for case, seconds in _run(name, python, Path(folder) / name, rows, jars).items():
+                found[name][case] = min(seconds, found[name].get(case, seconds))
     print(f"\n{int(rows):,} rows, {os.cpu_count()} cores; seconds\n\n| | {' | '.join(found)} | ratio |\n|---|---:|---:|---:|")
     for case, seconds in found["bayou"].items():
         theirs = found["delta-spark"][case]

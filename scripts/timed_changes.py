@@ -31,6 +31,7 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
 WORDS = "split('furiously slyly carefully final ironic express pending regular bold deposits packages accounts', ' ')"
 COLUMNS = (
