@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pyarrow as pa
 
-from bayou.errors import CorruptLogError
+from bayou.errors import CorruptLogError, reason
 from bayou.log.columns import ADD_SCHEMA, REMOVE_SCHEMA
 from bayou.log.commits import ActionFile, FileActions, Header, file_actions
 from bayou.log.derived_files import DerivedFileError
@@ -238,9 +238,8 @@ class Checkpoint:
         except DerivedFileError:
             raise
         except (pa.ArrowException, CorruptLogError, OSError, ValueError, TypeError, KeyError) as error:
-            text = error.message if isinstance(error, CorruptLogError) else str(error)
             raise DerivedFileError(
-                f"the checkpoint cannot be read: {text}",
+                f"the checkpoint cannot be read: {reason(error)}",
                 table=self._table,
                 version=self.version,
                 file=self.path,

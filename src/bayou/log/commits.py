@@ -195,10 +195,10 @@ class ActionFile:
             # Text after the object is tolerated, as other readers do; a second object there would be a lost action.
             text = line.decode("utf-8").strip()
             action, end = _DECODER.raw_decode(text)
-            if text[end:].lstrip().startswith("{"):
-                raise self._error(f"line {number} holds two JSON objects")
         except (ValueError, RecursionError) as error:
             raise self._error(f"line {number} is no valid JSON: {error}") from error
+        if text[end:].lstrip().startswith("{"):
+            raise self._error(f"line {number} holds two JSON objects")
         if not isinstance(action, dict):
             raise self._error(f"line {number} is no JSON object")
         return action

@@ -10,17 +10,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
-import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias
 
-from bayou.storage.paths import redact_uri
+from bayou.errors import redact_text, redact_uri, shortened
 
 _logger: Final = logging.getLogger("bayou.log")
-
-_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://[^\s'\"<>]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +39,7 @@ class LogEvent:
         for each in dataclasses.fields(self):
             value = getattr(self, each.name)
             if isinstance(value, str):
-                clean = redact_uri(value) if each.name == "table" else _URI.sub(lambda found: redact_uri(found[0]), value)
+                clean = redact_uri(value) if each.name == "table" else shortened(redact_text(value))
                 object.__setattr__(self, each.name, clean)
 
     def __str__(self) -> str:

@@ -91,7 +91,8 @@ def sort_listing(statuses: Iterable[FileStatus]) -> LogListing:
             case kind:
                 if status.size:
                     whole.append(CheckpointFiles(found.version, _RANK[kind], 1, (status,)))
-    complete = {key: files for key, files in parts.items() if set(files) == set(range(1, key[1] + 1))}
+    # Parts are numbered from one, so as many as their names say are all of them.
+    complete = {key: files for key, files in parts.items() if len(files) == key[1] and max(files) == key[1]}
     whole += [_multi_part(version, files) for (version, _), files in complete.items()]
     best_first = tuple(sorted(whole, key=lambda found: found.preference, reverse=True))
     incomplete = tuple(sorted(version for version, count in parts if (version, count) not in complete))

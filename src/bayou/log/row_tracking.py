@@ -38,7 +38,7 @@ PRESERVED_TAG: Final = "delta.rowTracking.preserved"
 
 _MARK: Final = "rowIdHighWaterMark"
 # How the statistics begin of the writers that put the count first, which is most of them.
-_COUNT_FIRST: Final = re.compile(r'\{"numRecords":([0-9]+)[,}]')
+_COUNT_FIRST: Final = re.compile(r'\{"numRecords":([0-9]{1,19})[,}]')
 _COUNT_FIRST_ARROW: Final = r'^\{"numRecords":(?P<count>[0-9]{1,18})[,}]'
 _MATERIALISED: Final = (
     (properties.MATERIALIZED_ROW_ID.key, "_row-id-col-"),

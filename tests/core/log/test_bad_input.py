@@ -7,8 +7,9 @@ import json
 
 import pytest
 
-from bayou.errors import CorruptLogError, DeltaError, InvalidSchemaError, StorageError
+from bayou.errors import CorruptLogError, DeltaError, InvalidSchemaError, StorageError, VersionGapError, VersionNotFoundError
 from bayou.protocol import file_names
+from bayou.protocol.schema import parse_schema
 from bayou.storage import LocalStore, MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove
 
@@ -196,3 +197,73 @@ def test_a_table_path_that_is_a_file_is_no_table(tmp_path):
     with pytest.raises(DeltaError) as caught:
         TableBuilder(tmp_path / "t").log().snapshot()
     assert caught.value.table == f"file://{tmp_path}/t"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"add":{"path":"c"}}{"add":{"path":"d"}}',
+        b'{"commitInfo":{}} {"add":{"path":"d"}}',
+        b'{"protocol":{}}',
+        b'{"metaData":{"schemaString":3}}',
+        b'{"commitInfo":3}',
+        b'{"add":{"path":"c","deletionVector":{}}}',
+        b"nonsense",
+    ],
+)
+def test_an_error_says_each_thing_once(text):
+    log = table().write(LAST, text).log()
+    found = [error_of(read) for read in (lambda: log.snapshot().files(), lambda: log.changes(2)[0], log.history)]
+    assert any(found)
+    for error in filter(None, found):
+        assert str(error).count("Next:") == str(error).count("cannot be read: ") == str(error).count("DELTA_") == 1
+
+
+def error_of(read):
+    try:
+        read()
+    except CorruptLogError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize(
+    "schema", ['{"type":"struct"}', '{"type":"struct","fields":[3]}', '{"type":"array","elementType":""}', "["]
+)
+def test_an_error_about_a_schema_says_each_thing_once(schema):
+    with pytest.raises(InvalidSchemaError) as caught:
+        parse_schema(schema)
+    assert str(caught.value).count("Next:") == str(caught.value).count("DELTA_") == 1
+
+
+@pytest.mark.parametrize("kind", ["classic", "multipart", "v2-json", "v2-parquet"])
+def test_an_error_about_a_checkpoint_says_each_thing_once(kind):
+    builder = table().checkpoint(kind).delete(file_names.commit_path(0))
+    for status in list(builder.store.list_from("_delta_log/")):
+        if ".checkpoint." in status.name:
+            builder.write(status.path, b'{"protocol":{}}{}')
+    with pytest.raises(CorruptLogError) as caught:
+        builder.log().snapshot()
+    assert str(caught.value).count("Next:") == str(caught.value).count("DELTA_") == 1
+
+
+@pytest.mark.parametrize("version", [None, 0, 3, 7])
+@pytest.mark.parametrize("parts", [1, 2, 9])
+def test_parts_of_checkpoints_and_nothing_else_are_a_sentence(version, parts):
+    builder = TableBuilder(store=MemoryStore())
+    for part in range(1, parts + 1):
+        builder.write(file_names.checkpoint_part_path(3 + part, part, parts + 1), b"x")
+    with pytest.raises(VersionGapError) as caught:
+        builder.log().snapshot(version)
+    text = str(caught.value)
+    assert "lacks a part" in text
+    assert caught.value.file or not caught.value.missing
+    assert all(odd not in text for odd in ("version ,", "None", "()", " ,", "  "))
+
+
+@pytest.mark.parametrize("version", [4, 9])
+def test_a_version_of_a_log_that_holds_no_whole_version_is_refused_with_a_sentence(version):
+    builder = table().commit(add("d")).commit(add("e")).delete(file_names.commit_path(0)).delete(file_names.commit_path(3))
+    with pytest.raises(CorruptLogError if version == 4 else VersionNotFoundError) as caught:
+        builder.log().snapshot(version)
+    assert "None" not in str(caught.value)
