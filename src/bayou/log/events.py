@@ -254,6 +254,22 @@ class HookFailedEvent(LogEvent):
     duration_seconds: float | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryCutEvent(LogEvent):
+    """The latest version of a table cannot be read, and its history was asked for.
+
+    Attributes:
+        version: the version that the history begins at instead.
+        error: why the latest version cannot be read, as text.
+    """
+
+    name: ClassVar[str] = "history_cut"
+    level: ClassVar[int] = logging.WARNING
+
+    version: int
+    error: str
+
+
 Listener: TypeAlias = Callable[[LogEvent], object]
 
 

@@ -56,6 +56,16 @@ class LogListing:
         versions = [*self.commits, *(found.version for found in self.checkpoints)]
         return max(versions, default=None)
 
+    def up_to(self, version: int) -> LogListing:
+        """What the listing was before any later version: without its commits, checkpoints and checksums."""
+        return LogListing(
+            {each: status for each, status in self.commits.items() if each <= version},
+            tuple(found for found in self.checkpoints if found.version <= version),
+            self.compacted,
+            {each: status for each, status in self.checksums.items() if each <= version},
+            tuple(each for each in self.incomplete if each <= version),
+        )
+
     @property
     def is_empty(self) -> bool:
         """Whether there is neither a commit nor a checkpoint, complete or not."""

@@ -7,9 +7,9 @@ are asked for are read, and each is brought to the types of `columns`.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from bayou.log.columns import ADD_SCHEMA, DELETION_VECTOR, JSON_NAMES, REMOVE_SCHEMA, TEXT_MAP, VECTOR_JSON_NAMES, to_objects
 from bayou.log.selection import Selection
+from bayou.protocol.deletion_vector import REQUIRED, incomplete_descriptor
 from bayou.storage.store import LogStore
 
 _BATCH_ROWS = 65_536
@@ -125,11 +126,11 @@ class ParquetActions:
         ]
         return pa.Table.from_arrays(columns, schema=REMOVE_SCHEMA)
 
-    @cached_property
+    @functools.cached_property
     def _add_groups(self) -> list[int]:
         return self._groups_with("add.path") if "add.path" in self._leaves else []
 
-    @cached_property
+    @functools.cached_property
     def _adds(self) -> Selection:
         found = self._read(["add.path"], self._add_groups) if self._add_groups else None
         if found is None:
@@ -203,8 +204,16 @@ def _vector_chunk(chunk: pa.Array) -> pa.Array:
         else pa.nulls(len(chunk), each.type)
         for each in DELETION_VECTOR
     ]
-    mask = pc.is_null(fields[0])
-    return pa.StructArray.from_arrays(fields, fields=list(DELETION_VECTOR), mask=mask)
+    # Some writers have a struct of nulls for a file without a vector.
+    present = functools.reduce(pc.or_, map(pc.is_valid, fields))
+    lacking = [
+        VECTOR_JSON_NAMES[each.name]
+        for each, values in zip(DELETION_VECTOR, fields, strict=True)
+        if VECTOR_JSON_NAMES[each.name] in REQUIRED and pc.any(pc.and_not(present, pc.is_valid(values))).as_py()
+    ]
+    if lacking:
+        raise incomplete_descriptor(lacking)
+    return pa.StructArray.from_arrays(fields, fields=list(DELETION_VECTOR), mask=pc.invert(present))
 
 
 def _texts_of_typed(values: pa.ChunkedArray) -> pa.ChunkedArray:

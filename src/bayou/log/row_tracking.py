@@ -73,7 +73,7 @@ def high_water_mark(domains: Mapping[str, DomainMetadata], before: int = NO_ROW_
         return NO_ROW_ID
     try:
         mark = json.loads(domain.configuration)[_MARK]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         mark = None
     if type(mark) is not int:
         raise CorruptLogError(f"the domain {DOMAIN} does not hold {_MARK}: {domain.configuration[:80]!r}")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from typing import Final
@@ -115,15 +116,30 @@ def earliest_version(listing: LogListing, last: int | None = None) -> int | None
         listing: the whole log.
         last: the last version; the latest of the listing where None.
     """
-    first = listing.latest if last is None else last
-    if first is None:
+    end = listing.latest if last is None else last
+    if end is None:
         return None
-    checkpoints = {found.version for found in listing.checkpoints if found.version <= first}
-    present = listing.commits.keys() | checkpoints
-    first += 1
+    checkpoints = {found.version for found in listing.checkpoints if found.version <= end}
+    first = _start_of_run(listing.commits.keys() | checkpoints, end)
+    return 0 if first == 0 else min((version for version in checkpoints if version >= first), default=None)
+
+
+def newest_recreatable(listing: LogListing, *, before: int) -> int | None:
+    """The newest version before another one that can be recreated, by the names of the files; None where none can be."""
+    present = listing.commits.keys() | {found.version for found in listing.checkpoints}
+    while (found := max((version for version in present if version < before), default=None)) is not None:
+        if earliest_version(listing, found) is not None:
+            return found
+        before = _start_of_run(present, found)
+    return None
+
+
+def _start_of_run(present: AbstractSet[int], end: int) -> int:
+    """The first of the versions that follow one another up to the end."""
+    first = end + 1
     while first - 1 in present:
         first -= 1
-    return 0 if first == 0 else min((version for version in checkpoints if version >= first), default=None)
+    return first
 
 
 def no_table(table: str) -> TableNotFoundError:

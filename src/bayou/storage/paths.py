@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bayou.errors import redact_uri
+from bayou.protocol.paths import local_path, with_lower_scheme
 
 __all__ = ["QualifiedPath", "host_of", "qualify", "redact_uri", "without_host"]
 
@@ -42,19 +43,21 @@ def qualify(path: str | os.PathLike[str]) -> QualifiedPath:
     """Make a table's path absolute.
 
     A path without a scheme is local, whatever `fs.defaultFS` says; `~` is the home folder. A `file:` URI is taken as
-    Hadoop takes it: a percent sign in it is a percent sign. Any other scheme is kept.
+    Hadoop takes it: a percent sign in it is a percent sign. Its host may be left out or `localhost`. Any other scheme is
+    kept, in lower case.
     """
     text = os.fspath(path)
     found = _SCHEME.match(text)
     if found is None:
         return _local(str(Path(text).expanduser()))
-    if found[1].lower() == "file":
-        return _local("/" + text[found.end() :].lstrip("/"))
-    return QualifiedPath(text.rstrip("/"), None)
+    local = local_path(text)
+    return QualifiedPath(with_lower_scheme(text).rstrip("/"), None) if local is None else _local(local)
 
 
 def _local(path: str) -> QualifiedPath:
     absolute = os.path.abspath(path)  # noqa: PTH100  (Path.absolute keeps `..`)
+    if absolute.startswith("//"):  # POSIX lets two slashes at the beginning mean something, and no file system here does
+        absolute = "/" + absolute.lstrip("/")
     return QualifiedPath("file://" + Path(absolute).as_posix(), absolute)
 
 
