@@ -101,8 +101,8 @@ def _write_hint(snapshot: Snapshot, hint: LastCheckpoint) -> None:
     try:
         write_last_checkpoint(snapshot.source.store, hint)
     except (OSError, StorageError) as error:
-        failed = {"hook": "checkpoint", "error": f"{type(error).__name__}: {reason(error)}"}
-        events.emit(events.HookFailedEvent(table=snapshot.table_uri, version=snapshot.version, **failed))
+        text = f"{type(error).__name__}: {reason(error)}"
+        events.emit(events.HookFailedEvent(table=snapshot.table_uri, version=snapshot.version, hook="checkpoint", error=text))
 
 
 def _check_protocol(snapshot: Snapshot) -> None:

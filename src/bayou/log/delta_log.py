@@ -303,12 +303,13 @@ class DeltaLog:
         Raises:
             TableExistsError: there is a table.
             InvalidSchemaError: no table can have this schema or these partition columns.
+            InvalidOptionError: an argument has a wrong type, or a property cannot be set.
             UnsupportedFeatureError: a property asks for what bayou does not do.
         """
         from bayou.log.create import create_table  # noqa: PLC0415  (most users of a log only read)
 
         wanted = parse_schema(schema) if isinstance(schema, str) else schema
-        create_table(self, wanted, tuple(partition_by), dict(properties or {}), description)
+        create_table(self, wanted, partition_by, {} if properties is None else properties, description)
         return self.update()
 
     def append(

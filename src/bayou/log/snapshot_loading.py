@@ -113,8 +113,8 @@ def _broken_version(failure: DeltaError, tried: int) -> int:
     if isinstance(failure, VersionGapError) and failure.facts.get("missing"):
         return int(failure.facts["missing"][0])
     name = parse_log_file_name((failure.file or "").rpartition("/")[2])
-    known = [version for version in (failure.version, name and name.version) if version is not None]
-    return min(known, default=tried)
+    known = [failure.version, None if name is None else name.version]
+    return min((version for version in known if version is not None), default=tried)
 
 
 def find_version(store: LogStore, table_uri: str) -> int:

@@ -10,7 +10,8 @@ from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from bayou.errors import InvalidCommitError
+from bayou.errors import InvalidCommitError, reason
+from bayou.log.commit_texts import check_texts
 from bayou.log.conflict import TableState
 from bayou.log.keys import canonical_paths
 from bayou.log.removed_files import RemovedFiles
@@ -61,10 +62,12 @@ class StagedActions:
         """Sort actions by kind.
 
         Raises:
-            InvalidCommitError: protocol or metadata are set twice.
+            InvalidCommitError: protocol or metadata are set twice, or a value has a type that the log cannot hold.
         """
+        given = list(actions)
+        check_texts(given, table)
         kinds: dict[type, list[Any]] = {kind: [] for kind in _NAMES}
-        for action in actions:
+        for action in given:
             kinds[type(action)].append(action)
         for kind in (Protocol, Metadata):
             if len(kinds[kind]) > 1:
@@ -186,9 +189,15 @@ def encode_line(action: Mapping[str, Any]) -> bytes:
     """One action as a line of a commit, without the line's end.
 
     Raises:
-        InvalidCommitError: a text in it is no Unicode: half of a surrogate pair.
+        InvalidCommitError: a text in it is no Unicode: half of a surrogate pair; or JSON has no such value.
     """
-    text = json.dumps(action, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    try:
+        text = json.dumps(action, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidCommitError(
+            f"the action {next(iter(action))} holds a value that JSON does not have: {reason(error)}",
+            next_step="Give strings, whole numbers and booleans.",
+        ) from error
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:

@@ -18,6 +18,7 @@ from bayou.errors import InvalidCommitError, InvalidOptionError, TransactionStat
 from bayou.log.active import inside
 from bayou.log.application_versions import checked_txn
 from bayou.log.commit_loop import CommitLoop
+from bayou.log.commit_texts import check_provenance
 from bayou.log.commit_vector_checks import check_vectors
 from bayou.log.data_files import describe_files, metadata_absent
 from bayou.log.file_statistics import to_predicate
@@ -99,20 +100,21 @@ class Transaction:
 
         Raises:
             UnsupportedFeatureError: the table asks its writers for what bayou does not do.
-            InvalidOptionError: the number of attempts is not positive, or `txn` is no id and number.
+            InvalidOptionError: the number of attempts is not positive, `txn` is not an id and a number, or the history cannot
+                hold what it is to say.
+            InvalidSchemaError: columns of the table differ in case only, so that Spark could not read it.
         """
         if snapshot is not None:
             check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
-        if max_attempts < 1:
-            raise InvalidOptionError(f"max_attempts is {max_attempts}, and a commit needs one attempt", table=log.table_uri)
+        if type(max_attempts) is not int or max_attempts < 1:
+            raise InvalidOptionError(f"max_attempts is {max_attempts!r}, and a commit needs one attempt", table=log.table_uri)
+        given = check_provenance(operation, parameters, engine_info, user_metadata, log.table_uri)
         self.log = log
         self.snapshot = snapshot
         self.operation = operation
         self.txn_id = str(uuid.uuid4())
         self.reads = ReadSet(log.table_uri)
-        self._provenance = Provenance(
-            operation, dict(parameters or {}), engine_info=engine_info, user_metadata=user_metadata, txn_id=self.txn_id
-        )
+        self._provenance = Provenance(operation, given, engine_info=engine_info, user_metadata=user_metadata, txn_id=self.txn_id)
         self._max_attempts = max_attempts
         self._clock = clock
         self._dropped_features = frozenset(dropped_features)
@@ -192,7 +194,9 @@ class Transaction:
             parameters: the operation's parameters, in the place of those given before.
         """
         self._check_open()
-        self._provenance = replace(self._provenance, parameters=dict(parameters))
+        known = self._provenance
+        given = check_provenance(known.operation, parameters, known.engine_info, known.user_metadata, self.log.table_uri)
+        self._provenance = replace(known, parameters=given)
 
     def stage(self, *actions: Action) -> None:
         """Add actions to the commit."""

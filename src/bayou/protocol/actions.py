@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from bayou.errors import CorruptLogError
 from bayou.protocol.deletion_vector import DeletionVectorDescriptor
 
 T = TypeVar("T")
+
+EMPTY_SCHEMA: Final = '{"type":"struct","fields":[]}'
+"""The schema of a table whose metadata names none: some writers leave it out of a first commit. Source: delta-spark, Metadata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class Metadata:
         file_format = _Fields("metaData.format", fields.optional("format", dict) or {})
         return cls(
             id=fields.optional("id", str) or "",
-            schema_string=fields.required("schemaString", str),
+            schema_string=fields.optional("schemaString", str) or EMPTY_SCHEMA,
             partition_columns=fields.texts("partitionColumns") or (),
             configuration=fields.text_map("configuration"),
             name=fields.optional("name", str),

@@ -87,7 +87,8 @@ class DeletionVectorDescriptor:
         wrong = [name for name, kind in _TYPES.items() if type(value.get(name)) not in {kind, type(None)}]
         if wrong:
             raise _not_valid(f"{', '.join(wrong)} has the wrong type")
-        return cls(*(value.get(name) for name in _TYPES))
+        fields: Any = [value.get(name) for name in _TYPES]
+        return cls(*fields)
 
     def to_json(self) -> dict[str, Any]:
         """The descriptor as an object of the log."""

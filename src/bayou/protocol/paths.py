@@ -77,8 +77,8 @@ def to_uri(path: str, table_uri: str) -> str:
         local = scheme == "file" or not separator
         authority = "" if local else table_uri[len(scheme) + 3 :].split("/", 1)[0]
         return f"{scheme}://{authority}{decoded}" if separator else decoded
-    local = local_path(decoded)
-    return with_lower_scheme(decoded) if local is None else f"file://{local}"
+    place = local_path(decoded)
+    return with_lower_scheme(decoded) if place is None else f"file://{place}"
 
 
 def with_lower_scheme(uri: str) -> str:
@@ -89,10 +89,10 @@ def with_lower_scheme(uri: str) -> str:
 
 def _absolute(path: str) -> str:
     """An absolute path or URI without doubled slashes, dot segments or a trailing slash; `file:` becomes a path."""
-    local = path if path.startswith("/") else local_path(path)
-    found = None if local is not None else _SCHEME.match(path)
+    inner = path if path.startswith("/") else local_path(path)
+    found = None if inner is not None else _SCHEME.match(path)
     if found is None:
-        return "/" + _normalise(local or path).lstrip("/")
+        return "/" + _normalise(inner or path).lstrip("/")
     scheme, rest = found[1].lower(), path[found.end() :]
     if not rest.startswith("//"):
         return f"{scheme}://{_normalise(rest).lstrip('/')}"

@@ -76,7 +76,6 @@ def refused(builder, version=2, file=LAST):
         b'{"protocol":{}}',
         b'{"protocol":{"minReaderVersion":"1","minWriterVersion":2}}',
         b'{"protocol":[]}',
-        b'{"metaData":{"id":"x"}}',
         b'{"metaData":{"id":"x","schemaString":3}}',
         b'{"metaData":{"id":"x","schemaString":"{}","partitionColumns":"p"}}',
         b'{"txn":{"appId":"x"}}',
