@@ -214,7 +214,8 @@ def _read(store: LogStore, version: int, status: FileStatus, table_uri: str) -> 
         data = store.read(status.path)
     except (OSError, StorageError) as error:
         if derived:
-            raise DerivedFileError(f"a file of the log cannot be read: {reason(error)}", file=status.path) from error
+            text = f"a file of the log cannot be read: {reason(error)}"
+            raise DerivedFileError(text, table=table_uri, version=version, file=status.path) from error
         if not isinstance(error, FileNotFoundError):
             raise
         raise CorruptLogError(

@@ -16,6 +16,8 @@ from bayou.protocol.deletion_vector import DeletionVectorDescriptor
 
 T = TypeVar("T")
 
+_LONG_LIMIT: Final = 1 << 63
+
 EMPTY_SCHEMA: Final = '{"type":"struct","fields":[]}'
 """The schema of a table whose metadata names none: some writers leave it out of a first commit. Source: delta-spark, Metadata."""
 
@@ -359,7 +361,7 @@ class _Fields:
         value = self._document.get(name)
         if value is None:
             return None
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        if not isinstance(value, kind) or (isinstance(value, int) and kind is int and not _is_long(value)):
             raise self._wrong(name, value)
         return value
 
@@ -389,6 +391,11 @@ class _Fields:
 
     def _wrong(self, name: str, value: object) -> CorruptLogError:
         return CorruptLogError(f"the field {name} of the action {self._action} has the wrong type: {value!r:.80}")
+
+
+def _is_long(value: int) -> bool:
+    """Whether a number is one of 64 bits, which is the widest type of the log; Python takes a boolean for a number."""
+    return not isinstance(value, bool) and -_LONG_LIMIT <= value < _LONG_LIMIT
 
 
 def _as_text(value: object) -> str:

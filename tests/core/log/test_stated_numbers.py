@@ -211,3 +211,31 @@ def test_texts_of_a_log_are_read_in_linear_time(atoms, end):
             read(text)
         except ValueError:
             continue
+
+
+ACTIONS = {
+    "add": {"path": "n", "size": 1, "modificationTime": 1, "baseRowId": 1, "defaultRowCommitVersion": 1},
+    "remove": {"path": "f1", "deletionTimestamp": 1, "size": 1, "baseRowId": 1, "defaultRowCommitVersion": 1},
+    "txn": {"appId": "x", "version": 1, "lastUpdated": 1},
+    "commitInfo": {"timestamp": 1, "inCommitTimestamp": 1, "readVersion": 1},
+    "metaData": {"id": "t", "createdTime": 1},
+}
+NUMBERS = [(kind, name) for kind, fields in ACTIONS.items() for name, value in fields.items() if value == 1]
+
+
+@pytest.mark.parametrize(("kind", "name"), NUMBERS)
+@pytest.mark.parametrize("number", [2**31, 2**53 + 1, 2**63 - 1, 2**63, 10**30, -1, -(2**63), -(10**30)])
+@pytest.mark.parametrize("ict", ["true", "false"])
+def test_a_number_of_an_action_is_read_or_a_typed_error(kind, name, number, ict):
+    builder = TableBuilder(store=MemoryStore()).create(configuration={"delta.enableInCommitTimestamps": ict}, actions=[add("f1")])
+    actions = {**ACTIONS, kind: {**ACTIONS[kind], name: number}}
+    actions["metaData"] = {**actions["metaData"], "configuration": {"delta.enableInCommitTimestamps": ict}}
+    builder.write(file_names.commit_path(1), "\n".join(json.dumps({each: value}) for each, value in actions.items()))
+    log = builder.log()
+    with contextlib.suppress(DeltaError):
+        log.snapshot().files()
+        log.history()
+        log.snapshot().tombstones()
+        log.checkpoint()
+        assert builder.log().snapshot().num_files == 1
+        log.clean_up(dry_run=True)
