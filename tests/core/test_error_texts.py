@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import ast
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from bayou.error_texts import LONGEST_TEXT, redact_text, sample, shortened
 from bayou.log.events import HookFailedEvent
 
 CLASSES = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, errors.DeltaError)]
+SOURCES = Path(errors.__file__).parent
 LONG = 40_000
 TIMES = 10
 LONG_TEXTS = {
@@ -99,3 +102,48 @@ def test_a_reason_is_without_the_place_of_the_error_that_it_is_from():
     assert errors.reason(inner) == "the file is empty"
     assert errors.reason(OSError("disk")) == "disk"
     assert errors.reason(KeyError()) == "KeyError"
+
+
+OWN_BASES = {cls.__name__ for cls in CLASSES}
+BUILTIN_BASES = {base.__name__ for cls in CLASSES for base in cls.__mro__ if issubclass(base, (OSError, ValueError, RuntimeError))}
+ROOMS = ("log", "protocol", "plan", "storage", "cli")
+
+
+def handlers():
+    """Each `except` of the log engine that puts what it caught into a text, with the `try` that it belongs to."""
+    for room in ROOMS:
+        for file in sorted((SOURCES / room).rglob("*.py")):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                for handler in getattr(node, "handlers", []):
+                    shown = {
+                        value.value.id
+                        for each in ast.walk(handler)
+                        if isinstance(each, ast.JoinedStr)
+                        for value in each.values
+                        if isinstance(value, ast.FormattedValue) and isinstance(value.value, ast.Name)
+                    }
+                    if handler.name in shown:
+                        yield f"{file.relative_to(SOURCES)}:{handler.lineno}", node, handler
+
+
+def caught(handler):
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return {getattr(kind, "attr", getattr(kind, "id", "")) for kind in kinds}
+
+
+def test_no_text_of_an_error_quotes_an_error_of_bayou_whole():
+    """Its place and its next step would be there twice; `reason` leaves them out."""
+    found = list(handlers())
+    assert [where for where, _, handler in found if caught(handler) & OWN_BASES] == []
+    assert found
+
+
+def test_no_error_is_caught_where_it_is_raised():
+    """Many errors are ValueError or OSError, too: one that is raised within such a `try` would quote itself."""
+    wrong = [
+        where
+        for where, node, handler in handlers()
+        if caught(handler) & BUILTIN_BASES
+        and any(isinstance(each, ast.Raise) for statement in node.body for each in ast.walk(statement))
+    ]
+    assert wrong == []
