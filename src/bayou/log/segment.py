@@ -236,9 +236,12 @@ def _gap(listing: LogListing, table: str, wanted: int | None, unreadable: frozen
     notes = [f"the checkpoint of version {version} lacks a part" for version in listing.incomplete]
     notes += [f"{path} cannot be read" for path in sorted(unreadable)]
     hint = f" ({sample(notes, '; ')})" if notes else ""
-    what = f"no commit for version {sample(missing, ', ', total=num_missing)}, and" if missing else "no commit, and"
+    what = "the log holds no commit and no complete checkpoint"
+    if missing:
+        shown = sample(missing, total=num_missing)
+        what = f"the log is not contiguous: no commit for version {shown}, and no checkpoint that makes up for it"
     return VersionGapError(
-        f"the log is not contiguous: {what} no checkpoint that makes up for it{hint}",
+        f"{what}{hint}",
         table=table,
         version=wanted,
         file=commit_path(missing[0]) if missing else None,
