@@ -100,9 +100,8 @@ class Transaction:
 
         Raises:
             UnsupportedFeatureError: the table asks its writers for what bayou does not do.
-            InvalidOptionError: the number of attempts is not positive, `txn` is not an id and a number, or the history cannot
-                hold what it is to say.
-            InvalidSchemaError: columns of the table differ in case only, so that Spark could not read it.
+            InvalidOptionError: the attempts are not positive, `txn` is not an id and a number, or the history cannot say so.
+            InvalidSchemaError: columns of the table differ in case only.
         """
         if snapshot is not None:
             check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
@@ -194,9 +193,7 @@ class Transaction:
             parameters: the operation's parameters, in the place of those given before.
         """
         self._check_open()
-        known = self._provenance
-        given = check_provenance(known.operation, parameters, known.engine_info, known.user_metadata, self.log.table_uri)
-        self._provenance = replace(known, parameters=given)
+        self._provenance = replace(self._provenance, parameters=check_provenance("", parameters, "", None, self.log.table_uri))
 
     def stage(self, *actions: Action) -> None:
         """Add actions to the commit."""

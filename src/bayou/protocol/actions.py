@@ -77,10 +77,11 @@ class Metadata:
     def from_json(cls, document: Mapping[str, Any]) -> Metadata:
         """Read the value of a `metaData` action."""
         fields = _Fields("metaData", document)
+        schema = fields.optional("schemaString", str)
         file_format = _Fields("metaData.format", fields.optional("format", dict) or {})
         return cls(
             id=fields.optional("id", str) or "",
-            schema_string=fields.optional("schemaString", str) or EMPTY_SCHEMA,
+            schema_string=EMPTY_SCHEMA if schema is None else schema,
             partition_columns=fields.texts("partitionColumns") or (),
             configuration=fields.text_map("configuration"),
             name=fields.optional("name", str),
@@ -361,7 +362,9 @@ class _Fields:
         value = self._document.get(name)
         if value is None:
             return None
-        if not isinstance(value, kind) or (isinstance(value, int) and kind is int and not _is_long(value)):
+        # Python takes a boolean for a number, and the widest number of the log has 64 bits.
+        is_broken = kind is int and not (type(value) is int and -_LONG_LIMIT <= value < _LONG_LIMIT)
+        if is_broken or not isinstance(value, kind):
             raise self._wrong(name, value)
         return value
 
@@ -391,11 +394,6 @@ class _Fields:
 
     def _wrong(self, name: str, value: object) -> CorruptLogError:
         return CorruptLogError(f"the field {name} of the action {self._action} has the wrong type: {value!r:.80}")
-
-
-def _is_long(value: int) -> bool:
-    """Whether a number is one of 64 bits, which is the widest type of the log; Python takes a boolean for a number."""
-    return not isinstance(value, bool) and -_LONG_LIMIT <= value < _LONG_LIMIT
 
 
 def _as_text(value: object) -> str:
