@@ -189,7 +189,7 @@ def _counted(stats: str | None) -> int | None:
         return int(first[1])
     try:
         count: Any = json.loads(text)["numRecords"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return count if type(count) is int and count >= 0 else None
 

@@ -221,5 +221,5 @@ def _has_no_rows(add: AddFile) -> bool:
         return False
     try:
         return bool(json.loads(add.stats).get("numRecords") == 0)
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return False

@@ -12,10 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import CorruptLogError, DeletionVectorError, DeltaError, VersionGapError
+from bayou.log.clustering import physical_clustering
 from bayou.log.listing import list_log, sort_listing
+from bayou.log.row_tracking import high_water_mark
 from bayou.log.segment import extend_segment
 from bayou.protocol import file_names, mapping_removal, properties
-from bayou.protocol.actions import Metadata, Protocol
+from bayou.protocol.actions import AddFile, Metadata, Protocol
+from bayou.protocol.constraints import constraints_of
 from bayou.protocol.deletion_vector import DeletionVectorDescriptor, decode_inline, read_from_file
 from bayou.protocol.file_prefixes import data_prefix
 from bayou.protocol.partition_values import decimal_type, parse
@@ -239,3 +242,29 @@ def test_a_number_of_an_action_is_read_or_a_typed_error(kind, name, number, ict)
         log.checkpoint()
         assert builder.log().snapshot().num_files == 1
         log.clean_up(dry_run=True)
+
+
+DEEP = "[" * 100_000
+
+
+def test_json_of_any_depth_inside_of_an_action_is_read_or_a_typed_error():
+    field = {"name": "a", "type": "long", "nullable": True, "metadata": {"delta.invariants": DEEP}}
+    domains = {"domainMetadata": {"domain": "delta.rowTracking", "configuration": DEEP, "removed": False}}
+    clusters = {"domainMetadata": {"domain": "delta.clustering", "configuration": DEEP, "removed": False}}
+    schema = json.dumps({"type": "struct", "fields": [field]})
+    vector = {"storageType": "i", "pathOrInlineDv": "x", "sizeInBytes": 1, "cardinality": 1}
+    builder = table().commit(add("x", stats=DEEP, deletionVector=vector), domains, clusters)
+    builder.commit({"metaData": {"id": "t", "schemaString": schema}})
+    log = builder.log()
+    assert log.snapshot().files()["stats"].to_pylist().count(DEEP) == 1
+    assert log.snapshot().statistics({("a",): "long"}).num_records.null_count
+    assert physical_clustering(log.snapshot()) is None
+    for read in (
+        lambda: high_water_mark(log.snapshot().domain_metadata),
+        lambda: constraints_of(log.snapshot().metadata, log.snapshot().schema),
+    ):
+        with pytest.raises(DeltaError):
+            read()
+    marked = AddFile("x", {}, 1, 1, stats=DEEP, deletion_vector=DeletionVectorDescriptor.from_json(vector))
+    with pytest.raises(DeltaError):
+        log.transaction("WRITE").commit([marked])
