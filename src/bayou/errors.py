@@ -6,65 +6,25 @@ delta-spark has an error class for the case, `error_class` and `sql_state` hold 
 which looks at them keeps working. The Spark layer raises subclasses that are PySpark exceptions too (`bayou.spark.errors`).
 
 Errors are shown and logged by programs that know nothing of them, so that no secret may be in one: URIs are redacted here.
+What a log holds may be of any length: values in texts are cut here, and attributes hold them whole.
 """
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final
+from typing import Any
 
-# Two letters at least: one letter and a colon is a drive.
-_SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)", re.ASCII)
-_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://[^\s'\"<>]+", re.ASCII)
-_END_OF_AUTHORITY: Final = re.compile(r"[/?#]")
-_SCHEMES_WITHOUT_PORTS: Final = frozenset({"s3", "s3a", "s3n"})
-
-
-def redact_uri(uri: str) -> str:
-    """A URI without its secrets, for messages, events and logs; paths and `file:` URIs are left as they are.
-
-    A user with a password goes, as in `s3a://key:secret@bucket/t`; a user alone stays, as the container does in
-    `abfss://container@account.dfs.core.windows.net/t`. What follows a question mark goes too: signed URLs and shared
-    access signatures are kept there. A secret key with an unescaped slash in it is found where it is not taken for a port.
-    """
-    found = _SCHEME.match(uri)
-    if found is None or found[1].lower() == "file":
-        return uri
-    rest = uri[found.end() :]
-    if rest.startswith("//"):
-        rest = "//" + _without_password(found[1].lower(), rest[2:])
-    return uri[: found.end()] + rest.partition("?")[0]
-
-
-def redact_text(text: str) -> str:
-    """A text with the secrets taken out of every URI in it."""
-    return _URI.sub(lambda found: redact_uri(found[0]), text)
-
-
-def _without_password(scheme: str, text: str) -> str:
-    """The text after `//`, without users that have a password. Each turn makes it shorter."""
-    while True:
-        end = _END_OF_AUTHORITY.search(text)
-        authority, rest = (text[: end.start()], text[end.start() :]) if end else (text, "")
-        user, at, host = authority.rpartition("@")
-        if at:
-            if ":" not in user:
-                return text
-            text = host + rest
-            continue
-        name, colon, tail = host.partition(":")
-        is_port = tail.isdecimal() and scheme not in _SCHEMES_WITHOUT_PORTS
-        if not colon or not tail or is_port or host.startswith("["):
-            return text
-        # No port: the beginning of a secret that holds one of `/?#`.
-        text = rest.partition("@")[2] if "@" in rest else name + rest
+# Other modules take them from here: whoever makes an error needs them.
+from bayou.error_texts import redact_text as redact_text  # noqa: PLC0414
+from bayou.error_texts import redact_uri as redact_uri  # noqa: PLC0414
+from bayou.error_texts import sample as sample  # noqa: PLC0414
+from bayou.error_texts import shortened as shortened  # noqa: PLC0414
 
 
 class DeltaError(Exception):
     """The base of all errors of bayou. Its text, and the parts that the text is made of, hold no secrets of URIs.
 
     Attributes:
-        message: what happened and why, one paragraph.
+        message: what happened and why, one paragraph; long values in it are cut.
         next_step: what the reader can do about it; empty where there is nothing.
         table: the table's path or URI, redacted, where a table is concerned.
         version: the table version, where one is concerned.
@@ -89,8 +49,8 @@ class DeltaError(Exception):
         sql_state: str | None = None,
         **facts: Any,
     ) -> None:
-        self.message = redact_text(message)
-        self.next_step = redact_text(next_step)
+        self.message = shortened(redact_text(message))
+        self.next_step = shortened(redact_text(next_step))
         self.table = None if table is None else redact_uri(table)
         self.version = version
         self.file = None if file is None else redact_uri(file)
@@ -109,7 +69,7 @@ class DeltaError(Exception):
     def _text(self) -> str:
         head = f"[{self.error_class}] {self.message}" if self.error_class else self.message
         where = [
-            f"{name}: {value}"
+            f"{name}: {shortened(str(value))}"
             for name, value in (("table", self.table), ("version", self.version), ("file", self.file))
             if value is not None
         ]
@@ -125,6 +85,11 @@ class DeltaError(Exception):
     def getSqlState(self) -> str | None:  # noqa: N802  (PySpark's name)
         """The SQLSTATE, under PySpark's name for it."""
         return self.sql_state
+
+
+def reason(error: BaseException) -> str:
+    """What an error says, for the text of another one: without the place and the next step, which that one gives itself."""
+    return error.message if isinstance(error, DeltaError) else str(error) or type(error).__name__
 
 
 class TableNotFoundError(DeltaError, FileNotFoundError):

@@ -71,11 +71,15 @@ def _outcome(arguments: Sequence[str]) -> int:
 
 
 def _fail(message: str) -> int:
+    _say(message)
+    return 1
+
+
+def _say(message: str) -> None:
     one_line = " ".join(message.split())
     with contextlib.suppress(OSError):
         sys.stderr.write(f"{_PROGRAM}: {escape(one_line)}\n")
     flushed(sys.stderr)
-    return 1
 
 
 def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
@@ -114,10 +118,8 @@ def commands() -> None:
 @_json
 def history(table: str, version: int | None, timestamp: str | None, limit: int | None, *, as_json: bool) -> None:
     """Show the commits, the newest first."""
-    delta_log, snapshot = _open(table, version, timestamp)
-    newer = delta_log.version() - snapshot.version
-    entries = delta_log.history(None if limit is None else limit + newer)[newer:]
-    rows = map(facts.of_commit, entries)
+    delta_log, snapshot = _open(table, version, timestamp, latest=_latest_readable)
+    rows = map(facts.of_commit, delta_log.history(limit, version=snapshot.version))
     if as_json:
         for row in rows:
             print_json(row)
@@ -239,11 +241,20 @@ def _snapshot(table: str, version: int | None, timestamp: str | None) -> Snapsho
     return _open(table, version, timestamp)[1]
 
 
-def _open(table: str, version: int | None, timestamp: str | None) -> tuple[DeltaLog, Snapshot]:
+def _latest_readable(delta_log: DeltaLog) -> Snapshot:
+    snapshot, failure = delta_log.latest_readable()
+    if failure is not None:
+        _say(f"warning: version {snapshot.version} is the latest that can be read: {failure}")
+    return snapshot
+
+
+def _open(
+    table: str, version: int | None, timestamp: str | None, *, latest: Callable[[DeltaLog], Snapshot] = DeltaLog.update
+) -> tuple[DeltaLog, Snapshot]:
     """The table's log and the snapshot asked for; where nothing is called `path@v12` literally, that is version 12."""
     delta_log = open_log(table)
     try:
-        return delta_log, delta_log.snapshot(version, timestamp)
+        return delta_log, latest(delta_log) if version is None and timestamp is None else delta_log.snapshot(version, timestamp)
     except TableNotFoundError:
         travel = split_path(table) if version is None and timestamp is None else None
         if travel is None:

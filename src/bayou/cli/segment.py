@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bayou.cli.output import utc
+from bayou.errors import StorageError, reason
 from bayou.protocol import exact_json
 from bayou.protocol.arguments import shown_text
 from bayou.protocol.file_names import LAST_CHECKPOINT, parse_log_file_name
@@ -61,11 +62,16 @@ def files(snapshot: Snapshot, store: LogStore) -> Iterator[SegmentFile]:
 
 
 def last_checkpoint(store: LogStore) -> Any:
-    """What `_last_checkpoint` says: its JSON, its text where it is none, None where there is no such file."""
+    """What `_last_checkpoint` says: its JSON, its text where it is not JSON, None where there is no such file.
+
+    It is a hint, so that the command goes on where it cannot be read; then the result is the reason, as text.
+    """
     try:
         text = store.read(LAST_CHECKPOINT).decode(errors="replace")
     except FileNotFoundError:
         return None
+    except (OSError, StorageError) as error:
+        return f"cannot be read: {reason(error)}"
     try:
         return exact_json.loads(text)
     except (ValueError, RecursionError):
@@ -103,5 +109,5 @@ def _listed(status: FileStatus) -> SegmentFile:
 def _size(store: LogStore, path: str) -> int | None:
     try:
         return store.size(path)
-    except FileNotFoundError:
+    except (OSError, StorageError):
         return None

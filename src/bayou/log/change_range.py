@@ -98,11 +98,19 @@ def resolve_range(bounds: ChangeBounds, listing: LogListing, times: CommitTimes,
             start=start,
             end=end,
         )
-    reachable = earliest_version(listing)
-    earliest = min((each for each in listing.commits if reachable is not None and each >= reachable), default=None)
+    earliest = _earliest_changes(listing, end)
     if earliest is None or start < earliest:
         raise version_not_found(table, start, earliest, latest)
     return ChangeRange(start, end)
+
+
+def _earliest_changes(listing: LogListing, end: int) -> int | None:
+    """The first version from which every commit up to the end is there, and can be recreated; None without such a commit."""
+    reachable = earliest_version(listing)
+    first = end + 1
+    while reachable is not None and first - 1 >= reachable and first - 1 in listing.commits:
+        first -= 1
+    return first if first <= end else None
 
 
 class _Resolver:

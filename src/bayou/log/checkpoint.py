@@ -5,19 +5,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import pyarrow as pa
 
-from bayou.errors import CorruptLogError
+from bayou.errors import CorruptLogError, reason
 from bayou.log.columns import ADD_SCHEMA, REMOVE_SCHEMA
 from bayou.log.commits import ActionFile, FileActions, Header, file_actions
 from bayou.log.derived_files import DerivedFileError
 from bayou.log.keys import action_keys
 from bayou.log.parquet_actions import ParquetActions
-from bayou.protocol.actions import DomainMetadata, SetTransaction
+from bayou.protocol.actions import DomainMetadata, Metadata, SetTransaction
 from bayou.protocol.file_names import SIDECAR_FOLDER
 from bayou.protocol.paths import decode, is_absolute
+from bayou.protocol.schema import parse_schema
 from bayou.storage.store import FileStatus, LogStore
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from bayou.plan.statistics import FileStatistics
 
 T = TypeVar("T")
+
+# One of these fields of the action is there; some writers leave the schema out where there is no column yet.
+_HEADS: Final = {"protocol": ("minReaderVersion",), "metaData": ("id", "schemaString")}
 
 
 class Part(Protocol):
@@ -55,8 +59,20 @@ class Checkpoint:
     once. Threads may share a checkpoint.
     """
 
-    def __init__(self, files: Sequence[FileStatus], version: int, store: LogStore, table: str) -> None:
+    def __init__(
+        self, files: Sequence[FileStatus], version: int, store: LogStore, table: str, *, metadata: Metadata | None = None
+    ) -> None:
+        """Name a checkpoint; nothing is read.
+
+        Args:
+            files: its top-level files.
+            version: the version that it is of.
+            store: the table's store.
+            table: the table's URI.
+            metadata: the table's metadata; the checkpoint's own where None.
+        """
         self.version = version
+        self._metadata = metadata
         self.files = tuple(files)
         self._store = store
         self._table = table
@@ -91,7 +107,10 @@ class Checkpoint:
         return {domain.domain: domain for domain in found}
 
     def columns(self, names: Iterable[str]) -> Mapping[str, pa.ChunkedArray]:
-        """Columns of the live files, by the names of ADD_SCHEMA; those not read before are read in one go."""
+        """Columns of the live files, by the names of ADD_SCHEMA; those not read before are read in one go.
+
+        Files of which the checkpoint holds the statistics as structs only have them as JSON here.
+        """
         with self._lock:
             wanted = list(names)
             if "path" in wanted:
@@ -99,7 +118,7 @@ class Checkpoint:
                 wanted.append("deletion_vector")
             missing = [name for name in dict.fromkeys(wanted) if name not in self._columns]
             if missing:
-                loaded = self._guard(lambda: [part.load(missing) for part in self.parts()])
+                loaded = self._guard(lambda: [self._load(part, missing) for part in self.parts()])
                 for name in missing:
                     chunks = [chunk for part in loaded for chunk in part[name].chunks if len(chunk)]
                     self._columns[name] = pa.chunked_array(chunks, ADD_SCHEMA.field(name).type)
@@ -191,6 +210,22 @@ class Checkpoint:
                 return True
         return False
 
+    def _load(self, part: Part, names: Sequence[str]) -> Mapping[str, pa.ChunkedArray]:
+        loaded = part.load(names)
+        texts = loaded.get("stats")
+        if texts is None or not texts.null_count or not isinstance(part, ParquetActions):
+            return loaded
+        parsed = part.parsed_stats()
+        if parsed is None:
+            return loaded
+        # Imported on use: most checkpoints hold the texts.
+        from bayou.log.checkpoint_stats import stats_texts, wall_clocks  # noqa: PLC0415
+
+        metadata = self._metadata or self.header().metadata
+        clocks = frozenset[tuple[str, ...]]() if metadata is None else wall_clocks(parse_schema(metadata.schema_string))
+        made = stats_texts(_one_array(texts), _one_array(parsed), clocks)
+        return {**loaded, "stats": pa.chunked_array([made], texts.type)}
+
     def _opened(self) -> tuple[ParquetActions | ActionFile, ...]:
         with self._lock:
             if self._top is None:
@@ -217,8 +252,8 @@ class Checkpoint:
             if isinstance(top, ActionFile):
                 header = header.later(top.header())
                 continue
-            for action, wanted in (("protocol", "minReaderVersion"), ("metaData", "schemaString")):
-                for value in top.values(action, wanted):
+            for action, wanted in _HEADS.items():
+                for value in top.values(action, *wanted):
                     header.apply({action: value})
         return Header(header.protocol, header.metadata)
 
@@ -238,9 +273,8 @@ class Checkpoint:
         except DerivedFileError:
             raise
         except (pa.ArrowException, CorruptLogError, OSError, ValueError, TypeError, KeyError) as error:
-            text = error.message if isinstance(error, CorruptLogError) else str(error)
             raise DerivedFileError(
-                f"the checkpoint cannot be read: {text}",
+                f"the checkpoint cannot be read: {reason(error)}",
                 table=self._table,
                 version=self.version,
                 file=self.path,
@@ -271,6 +305,10 @@ class ManifestPart:
     def removes(self) -> pa.Table:
         """The tombstones."""
         return self._actions.removes
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays([pa.array([], column.type), *column.chunks])
 
 
 def _sidecar_path(value: Mapping[str, Any], table: str) -> str:

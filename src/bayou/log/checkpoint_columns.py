@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import InvalidSchemaError
-from bayou.log.checkpoint_stats import parsed_stats, stats_texts, stats_type
+from bayou.log.checkpoint_stats import parsed_stats, stats_texts, stats_type, wall_clocks
 from bayou.log.columns import ADD_SCHEMA, DELETION_VECTOR, JSON_NAMES, REMOVE_SCHEMA, TEXT_MAP, VECTOR_JSON_NAMES
 from bayou.log.parquet_actions import STATS_PARSED
 from bayou.log.partition_columns import partition_text
@@ -23,7 +23,6 @@ from bayou.plan.partition_values import arrow_type, to_arrow
 from bayou.plan.stats_members import Path
 from bayou.protocol import properties
 from bayou.protocol.features import writer_features
-from bayou.protocol.schema import leaves
 from bayou.protocol.stats import indexed_leaves
 
 PARTITION_VALUES_PARSED: Final = "partitionValues_parsed"
@@ -91,12 +90,12 @@ class CheckpointColumns:
         """
         configuration = snapshot.metadata.configuration
         stats_as_json = properties.CHECKPOINT_STATS_AS_JSON.read(configuration)
-        wall_clocks = frozenset(path for _, path, leaf in leaves(snapshot.schema) if leaf.type == "timestamp_ntz")
+        clocks = wall_clocks(snapshot.schema)
         if not properties.CHECKPOINT_STATS_AS_STRUCT.read(configuration):
-            return cls(stats_as_json, None, (), wall_clocks)
+            return cls(stats_as_json, None, (), clocks)
         indexed = indexed_leaves(snapshot.schema, configuration, snapshot.partition_columns)
         may_be_wide = "deletionVectors" in writer_features(snapshot.protocol)
-        return cls(stats_as_json, stats_type(indexed, tight_bounds=may_be_wide), tuple(_typed_partitions(snapshot)), wall_clocks)
+        return cls(stats_as_json, stats_type(indexed, tight_bounds=may_be_wide), tuple(_typed_partitions(snapshot)), clocks)
 
     @property
     def add_type(self) -> pa.StructType:

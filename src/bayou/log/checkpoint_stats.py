@@ -20,6 +20,7 @@ from bayou.log.stats_texts import to_texts
 from bayou.plan.partition_values import arrow_type, parse_distinct
 from bayou.plan.stats_json import exact_integers, read_rows
 from bayou.plan.stats_members import TEXT_PARSERS, Path, column_members
+from bayou.protocol.schema import StructType, leaves
 from bayou.protocol.stats import IndexedLeaf
 
 _NUM_RECORDS: Final = "numRecords"
@@ -74,6 +75,15 @@ def stats_texts(texts: pa.Array, parsed: pa.Array | None, wall_clocks: frozenset
         return texts
     missing = pc.is_null(texts)
     return pc.replace_with_mask(texts, missing, to_texts(parsed.filter(missing), wall_clocks))
+
+
+def wall_clocks(schema: StructType) -> frozenset[Path]:
+    """The physical paths of the columns of type timestamp_ntz.
+
+    Args:
+        schema: the table's schema.
+    """
+    return frozenset(path for _, path, leaf in leaves(schema) if leaf.type == "timestamp_ntz")
 
 
 def _bound_type(leaf: IndexedLeaf) -> pa.DataType | None:

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bayou.errors import InvalidOptionError, UnsupportedFeatureError, UnsupportedProtocolError
+from bayou.errors import InvalidOptionError, StorageError, UnsupportedFeatureError, UnsupportedProtocolError, reason
+from bayou.log import events
 from bayou.log.checkpoint_columns import CheckpointColumns, spark_schema
 from bayou.log.checkpoint_contents import CheckpointContents
 from bayou.log.checkpoint_file import CheckpointFile
@@ -91,8 +92,17 @@ def write_checkpoint(
         return _write_classic(contents) if parts == 1 else _write_parts(contents, parts)
 
     hint, files = snapshot.read_source(write)
-    write_last_checkpoint(snapshot.source.store, hint)
+    _write_hint(snapshot, hint)
     return WrittenCheckpoint(hint.version, files, hint.size, hint.num_adds, hint.size_in_bytes)
+
+
+def _write_hint(snapshot: Snapshot, hint: LastCheckpoint) -> None:
+    """Write `_last_checkpoint`. The checkpoint is found without it, so that a failure is reported and nothing else."""
+    try:
+        write_last_checkpoint(snapshot.source.store, hint)
+    except (OSError, StorageError) as error:
+        text = f"{type(error).__name__}: {reason(error)}"
+        events.emit(events.HookFailedEvent(table=snapshot.table_uri, version=snapshot.version, hook="checkpoint", error=text))
 
 
 def _check_protocol(snapshot: Snapshot) -> None:

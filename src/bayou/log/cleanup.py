@@ -189,7 +189,7 @@ def _version_at(times: CommitTimes, listing: LogListing, cutoff: int) -> int | N
 
 def _versions_with_own_times(listing: LogListing, ict: InCommitTimestamps) -> set[int | None]:
     """The versions that keep their times, and all later ones with them, when the commits before them are gone; and None."""
-    adjusted = adjusted_times(listing.commits)
+    adjusted = adjusted_times(listing)
     return {None} | {
         version for version, time in adjusted.items() if ict.covers(version) or time == listing.commits[version].modification_time
     }

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from bayou.protocol.deletion_vector import REQUIRED, incomplete_descriptor
+
 TEXT_MAP: Final = pa.map_(pa.string(), pa.string())
 
 DELETION_VECTOR: Final = pa.struct(
@@ -90,7 +92,8 @@ def actions_table(actions: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa
     """Build the columns of actions of one kind, each column in one go.
 
     Raises:
-        BROKEN_ACTION: one of these errors, where a field has a wrong type or the path is missing.
+        BROKEN_ACTION: one of these errors, where a field has a wrong type or the path is missing; DeletionVectorError, which
+            is one of them, where a deletion vector lacks a field.
     """
     table = pa.Table.from_arrays([_column(actions, each) for each in schema], schema=schema)
     if table["path"].null_count:
@@ -182,8 +185,8 @@ def _vectors(values: list[Any]) -> pa.Array:
         _typed([None if value is None else value.get(VECTOR_JSON_NAMES[each.name]) for value in values], each.type)
         for each in DELETION_VECTOR
     ]
-    if any(value.get("storageType") is None or value.get("pathOrInlineDv") is None for value in present):
-        msg = "a deletion vector has no storage type or no path"
-        raise TypeError(msg)
+    missing = {name for value in present for name in REQUIRED if value.get(name) is None}
+    if missing:
+        raise incomplete_descriptor(missing)
     mask = pa.array([value is None for value in values])
     return pa.StructArray.from_arrays(fields, fields=list(DELETION_VECTOR), mask=mask)

@@ -14,6 +14,7 @@ from bayou.errors import (
     CorruptLogError,
     StorageError,
     TableNotFoundError,
+    reason,
 )
 from bayou.log.commit_report import CommitReport
 from bayou.log.conflict import resolve
@@ -140,7 +141,7 @@ class CommitLoop:
             winners = read_winners(self._log, version)
         except (CorruptLogError, FileNotFoundError) as error:
             raise StorageError(
-                f"the commits from version {version} on cannot be read: {error}", table=self._log.table_uri
+                f"the commits from version {version} on cannot be read: {reason(error)}", table=self._log.table_uri
             ) from error
         if not winners:
             raise StorageError(

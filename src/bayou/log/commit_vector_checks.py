@@ -90,7 +90,7 @@ def check_vector_statistics(add: AddFile, table: str) -> None:
         return
     try:
         stats = json.loads(add.stats or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         stats = {}
     if not isinstance(stats, dict) or stats.get("numRecords") is None:
         raise InvalidCommitError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import CorruptLogError
+from bayou.errors import CorruptLogError, DeletionVectorError, reason
 from bayou.log.columns import ADD_SCHEMA, BROKEN_ACTION, REMOVE_SCHEMA, actions_table
 from bayou.log.derived_files import DerivedFileError
 from bayou.log.keys import action_keys
@@ -196,10 +196,10 @@ class ActionFile:
             # Text after the object is tolerated, as other readers do; a second object there would be a lost action.
             text = line.decode("utf-8").strip()
             action, end = _DECODER.raw_decode(text)
-            if text[end:].lstrip().startswith("{"):
-                raise self._error(f"line {number} holds two JSON objects")
         except (ValueError, RecursionError) as error:
             raise self._error(f"line {number} is no valid JSON: {error}") from error
+        if text[end:].lstrip().startswith("{"):
+            raise self._error(f"line {number} holds two JSON objects")
         if not isinstance(action, dict):
             raise self._error(f"line {number} is no JSON object")
         return action
@@ -214,11 +214,13 @@ class ActionFile:
 
         Raises:
             CorruptLogError: it lacks its path, or has a field of a wrong type.
+            DeletionVectorError: its deletion vector lacks a field.
         """
         try:
             actions_table([value], schema)
         except BROKEN_ACTION as error:
-            raise self._error(f"the {kind} action number {place} is broken: {error}") from error
+            raised = DeletionVectorError if isinstance(error, DeletionVectorError) else CorruptLogError
+            raise self._error(f"the {kind} action number {place} is broken: {reason(error)}", raised) from error
 
     def check_reconciled(self, adds: pa.Table, removes: pa.Table) -> None:
         """Hold a compacted file to its promise that each logical file is in it once, so that order says nothing.
@@ -232,13 +234,14 @@ class ActionFile:
         if pc.count_distinct(pa.chunked_array(keys, pa.string())).as_py() < adds.num_rows + removes.num_rows:
             raise self._error("its actions are not reconciled")
 
-    def _error(self, message: str) -> CorruptLogError:
-        kind = DerivedFileError if self._derived else CorruptLogError
+    def _error(self, message: str, raised: type[CorruptLogError] = CorruptLogError) -> CorruptLogError:
+        kind = DerivedFileError if self._derived else raised
         return kind(
             f"a file of the log cannot be read: {message}",
             table=self._table,
             version=self.version,
             file=self.path,
+            error_class=CorruptLogError.error_class,
             next_step="Restore that file from a backup; a reader may not skip it, because its changes would be lost.",
         )
 

@@ -177,7 +177,7 @@ def _footer(store: LogStore, table: str, path: str) -> tuple[pq.FileMetaData, in
             return pq.read_metadata(source), store.size(path)
     except FileNotFoundError as error:
         raise DataFileNotFoundError("a file that was to be added is not there", table=table, file=path) from error
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:  # the latter where the name of a column is not UTF-8
         raise InvalidCommitError(
             f"a file that was to be added is no Parquet file: {error}",
             table=table,

@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from bayou.errors import InvalidCommitError
 from bayou.log.columns import ADD_SCHEMA, DELETION_VECTOR, to_objects
-from bayou.log.missing_stats import with_stats
 from bayou.log.reads import ReadSet
 from bayou.log.vectors import read_vectors
 from bayou.protocol.actions import AddFile, RemoveFile
@@ -280,7 +279,7 @@ def marked_files(
 
     Arguments and errors are those of `delete_rows`.
     """
-    lives = live_files(with_stats(snapshot, files))
+    lives = live_files(files)
     gone = read_gone(snapshot, store, [each.deletion_vector for each in lives], storage_options)
     relied = needed or [Bitmap()] * len(lives)
     marked = []

@@ -3,16 +3,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bayou.errors import InvalidOptionError, TableNotFoundError, redact_uri
+from bayou.errors import (
+    CorruptLogError,
+    DeltaError,
+    InvalidOptionError,
+    StorageError,
+    TableNotFoundError,
+    TimestampOutOfRangeError,
+    redact_uri,
+)
+from bayou.log import events
 from bayou.log.history import CommitChanges, HistoryEntry, read_changes, read_history
 from bayou.log.listing import LogListing, list_log, sort_listing
-from bayou.log.snapshot_loading import advance, find_version, load
+from bayou.log.snapshot_loading import advance, find_version, load, newest_before
 from bayou.log.time_travel import Timestamp, to_milliseconds
 from bayou.log.timestamps import CommitTimes, InCommitTimestamps
 from bayou.protocol import arguments
@@ -105,9 +115,11 @@ class DeltaLog:
         version = arguments.integer(version, "version", table=self._table_uri)
         latest = self._latest
         if latest is not None and latest.version == version:
-            latest = self.update()
-            if latest.version == version:
-                return latest
+            # A table may have been replaced. A later version that cannot be read is of no concern here.
+            with contextlib.suppress(CorruptLogError, StorageError):
+                latest = self.update()
+                if latest.version == version:
+                    return latest
         return load(self._store, self._table_uri, version)
 
     def update(self) -> Snapshot:
@@ -152,8 +164,16 @@ class DeltaLog:
             InvalidTimestampError: the text is no timestamp.
         """
         wanted = to_milliseconds(timestamp, time_zone)
-        latest = self.update()
-        return self._commit_times(self._listing(), latest).version_at(wanted)
+        latest, failure = self.latest_readable()
+        listing = self._listing()
+        if failure is None:
+            return self._commit_times(listing, latest).version_at(wanted)
+        try:
+            return self._commit_times(listing.up_to(latest.version), latest).version_at(wanted)
+        except TimestampOutOfRangeError as error:
+            if error.error_class == TimestampOutOfRangeError.error_class:
+                raise failure from error
+            raise
 
     def committed_at(self, snapshot: Snapshot) -> int:
         """When a version was committed, in ms since the epoch, as `history` shows it and `version_at` finds it.
@@ -161,21 +181,46 @@ class DeltaLog:
         Args:
             snapshot: the version. Without its commit in the log, the time is the one that the snapshot knows.
         """
-        _, _, times = self._commits()
+        _, _, times = self._commits(snapshot.version)
         try:
             return times.of(snapshot.version)
         except KeyError:
             return snapshot.timestamp
 
-    def history(self, limit: int | None = None) -> list[HistoryEntry]:
+    def latest_readable(self) -> tuple[Snapshot, DeltaError | None]:
+        """The latest version that can be read, and why the latest of all cannot be; None where it is that one.
+
+        Raises:
+            TableNotFoundError: there is no table.
+            CorruptLogError: no version can be read.
+        """
+        try:
+            return self.update(), None
+        except (CorruptLogError, StorageError) as error:
+            found = newest_before(error, self._store, self._table_uri, self._listing())
+            if found is None:
+                raise
+            return found, error
+
+    def history(self, limit: int | None = None, *, version: int | None = None) -> list[HistoryEntry]:
         """The commits that the log still holds, newest first.
+
+        Where the latest version cannot be read, the history begins at the latest one that can, and an event says so.
 
         Args:
             limit: at most so many.
+            version: begin at this version instead of the latest; later ones need not be readable.
         """
         limit = arguments.optional_integer(limit, "limit", table=self._table_uri)
-        _, listing, times = self._commits()
-        return read_history(self._store, listing, times, self._table_uri, limit=limit)
+        if version is None:
+            last, failure = self.latest_readable()
+            if failure is not None:
+                events.emit(events.HistoryCutEvent(table=self._table_uri, version=last.version, error=str(failure)))
+        else:
+            last = self.snapshot(version)
+        listing = self._listing()
+        times = self._commit_times(listing, last)
+        return read_history(self._store, listing, times, self._table_uri, last=last.version, limit=limit)
 
     def changes(self, start: int, end: int | None = None) -> list[CommitChanges]:
         """The actions of each commit from one version to another, both included.
@@ -190,7 +235,7 @@ class DeltaLog:
         """
         start = arguments.integer(start, "start", table=self._table_uri)
         end = arguments.optional_integer(end, "end", table=self._table_uri)
-        _, listing, times = self._commits()
+        _, listing, times = self._commits(end)
         return list(read_changes(self._store, listing, times, self._table_uri, start=start, end=end))
 
     def change_feed(self, bounds: ChangeBounds, *, schema_mode: SchemaMode | None = None, check_schemas: bool = True) -> ChangeFeed:
@@ -209,7 +254,7 @@ class DeltaLog:
         """
         from bayou.log.change_feed import read_change_feed  # noqa: PLC0415  (most users of a log do not need it)
 
-        latest, listing, times = self._commits()
+        latest, listing, times = self._commits(bounds.ending_version)
         return read_change_feed(self, latest, listing, times, bounds, schema_mode=schema_mode, check_schemas=check_schemas)
 
     def change_range(self, bounds: ChangeBounds) -> ChangeRange:
@@ -223,7 +268,7 @@ class DeltaLog:
         """
         from bayou.log.change_range import resolve_range  # noqa: PLC0415  (most users of a log do not need it)
 
-        latest, listing, times = self._commits()
+        latest, listing, times = self._commits(bounds.ending_version)
         return resolve_range(bounds, listing, times, latest.version, self._table_uri)
 
     def transaction(
@@ -273,6 +318,7 @@ class DeltaLog:
         Raises:
             TableExistsError: there is a table.
             InvalidSchemaError: no table can have this schema or these partition columns.
+            InvalidOptionError: an argument has a wrong type, or a property cannot be set.
             UnsupportedFeatureError: a property asks for what bayou does not do.
         """
         from bayou.log.create import create_table  # noqa: PLC0415  (most users of a log only read)
@@ -344,10 +390,14 @@ class DeltaLog:
         latest = self.update()
         return expired_files(latest, now_ms=int(time.time() * 1000)) if dry_run else clean_up(latest)
 
-    def _commits(self) -> tuple[Snapshot, LogListing, CommitTimes]:
-        """The latest version, the whole log, and its commit times."""
-        latest = self.update()
+    def _commits(self, end: object = None) -> tuple[Snapshot, LogListing, CommitTimes]:
+        """The latest version, the whole log, and its commit times; of the readable part of the log where the end lies in it."""
+        latest, failure = self.latest_readable()
         listing = self._listing()
+        if failure is not None:
+            if not isinstance(end, int) or end > latest.version:
+                raise failure
+            listing = listing.up_to(latest.version)
         return latest, listing, self._commit_times(listing, latest)
 
     def _commit_times(self, listing: LogListing, latest: Snapshot) -> CommitTimes:

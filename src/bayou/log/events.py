@@ -10,18 +10,15 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
-import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias
 
+from bayou.errors import redact_text, redact_uri, shortened
 from bayou.protocol import arguments
-from bayou.storage.paths import redact_uri
 
 _logger: Final = logging.getLogger("bayou.log")
-
-_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://[^\s'\"<>]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +40,7 @@ class LogEvent:
         for each in dataclasses.fields(self):
             value = getattr(self, each.name)
             if isinstance(value, str):
-                clean = redact_uri(value) if each.name == "table" else _URI.sub(lambda found: redact_uri(found[0]), value)
+                clean = redact_uri(value) if each.name == "table" else shortened(redact_text(value))
                 object.__setattr__(self, each.name, clean)
 
     def __str__(self) -> str:
@@ -256,6 +253,22 @@ class HookFailedEvent(LogEvent):
     hook: str
     error: str
     duration_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryCutEvent(LogEvent):
+    """The latest version of a table cannot be read, and its history was asked for.
+
+    Attributes:
+        version: the version that the history begins at instead.
+        error: why the latest version cannot be read, as text.
+    """
+
+    name: ClassVar[str] = "history_cut"
+    level: ClassVar[int] = logging.WARNING
+
+    version: int
+    error: str
 
 
 Listener: TypeAlias = Callable[[LogEvent], object]

@@ -62,14 +62,16 @@ class CommitChanges:
     actions: list[dict[str, Any]]
 
 
-def read_history(store: LogStore, listing: LogListing, times: CommitTimes, table: str, *, limit: int | None) -> list[HistoryEntry]:
-    """The commits of a listing, newest first; one read of a first line each, where that is the provenance.
+def read_history(
+    store: LogStore, listing: LogListing, times: CommitTimes, table: str, *, last: int, limit: int | None
+) -> list[HistoryEntry]:
+    """The commits of a listing up to a version, newest first; one read of a first line each, where that is the provenance.
 
     Commits before the first version that can be recreated are left out: what is there of them is what a cleanup has not
     come to yet, or a late commit of a writer that missed it.
     """
-    first = earliest_version(listing) or 0
-    versions = sorted((version for version in listing.commits if version >= first), reverse=True)
+    first = earliest_version(listing, last) or 0
+    versions = sorted((version for version in listing.commits if first <= version <= last), reverse=True)
     chosen = versions if limit is None else versions[: max(limit, 0)]
     entries = []
     for version in chosen:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from bayou.log.listing import read_last_checkpoint
-from bayou.protocol.file_names import LAST_CHECKPOINT
+from bayou.log.listing import list_log, read_last_checkpoint, sort_listing
+from bayou.protocol.file_names import LAST_CHECKPOINT, version_prefix
 from bayou.storage.store import LogStore
 
 _CHECKSUM: Final = "checksum"
@@ -89,13 +89,13 @@ class LastCheckpoint:
 
 
 def write_last_checkpoint(store: LogStore, hint: LastCheckpoint) -> bool:
-    """Put the hint into the log, unless the one that is there names a later checkpoint.
+    """Put the hint into the log, unless the one that is there names a later checkpoint that exists.
 
     Returns:
         Whether it was written.
     """
     present = read_last_checkpoint(store)
-    if present is not None and present > hint.version:
+    if present is not None and present > hint.version and sort_listing(list_log(store, version_prefix(present))).checkpoints:
         return False
     store.put(LAST_CHECKPOINT, compact_json(hint.to_json()).encode("utf-8"))
     return True

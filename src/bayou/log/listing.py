@@ -56,6 +56,16 @@ class LogListing:
         versions = [*self.commits, *(found.version for found in self.checkpoints)]
         return max(versions, default=None)
 
+    def up_to(self, version: int) -> LogListing:
+        """What the listing was before any later version: without its commits, checkpoints and checksums."""
+        return LogListing(
+            {each: status for each, status in self.commits.items() if each <= version},
+            tuple(found for found in self.checkpoints if found.version <= version),
+            self.compacted,
+            {each: status for each, status in self.checksums.items() if each <= version},
+            tuple(each for each in self.incomplete if each <= version),
+        )
+
     @property
     def is_empty(self) -> bool:
         """Whether there is neither a commit nor a checkpoint, complete or not."""
@@ -91,7 +101,8 @@ def sort_listing(statuses: Iterable[FileStatus]) -> LogListing:
             case kind:
                 if status.size:
                     whole.append(CheckpointFiles(found.version, _RANK[kind], 1, (status,)))
-    complete = {key: files for key, files in parts.items() if set(files) == set(range(1, key[1] + 1))}
+    # Parts are numbered from one, so as many as their names say are all of them.
+    complete = {key: files for key, files in parts.items() if len(files) == key[1] and max(files) == key[1]}
     whole += [_multi_part(version, files) for (version, _), files in complete.items()]
     best_first = tuple(sorted(whole, key=lambda found: found.preference, reverse=True))
     incomplete = tuple(sorted(version for version, count in parts if (version, count) not in complete))

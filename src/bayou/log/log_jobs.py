@@ -172,7 +172,9 @@ class Shards:
         data = io.BytesIO()
         pq.write_table(pa.Table.from_batches(batches), data, compression="none", use_dictionary=False, store_schema=False)
         store.put(_SHARD_FILE, data.getvalue())
-        checkpoint = Checkpoint([FileStatus(_SHARD_FILE, 0, 0)], self.segment.version, store, self.table_uri)
+        checkpoint = Checkpoint(
+            [FileStatus(_SHARD_FILE, 0, 0)], self.segment.version, store, self.table_uri, metadata=self.metadata
+        )
         state = FileState.initial(checkpoint).without(self.touched, self.table_uri)
         header = Header(self.protocol, self.metadata)
         source = SnapshotSource(self.segment, store, self.table_uri, checkpoint=checkpoint, header=header, pending=(), base=state)

@@ -7,9 +7,10 @@ are asked for are read, and each is brought to the types of `columns`.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 
 from bayou.log.columns import ADD_SCHEMA, DELETION_VECTOR, JSON_NAMES, REMOVE_SCHEMA, TEXT_MAP, VECTOR_JSON_NAMES, to_objects
 from bayou.log.selection import Selection
+from bayou.protocol.deletion_vector import REQUIRED, incomplete_descriptor
 from bayou.storage.store import LogStore
 
 _BATCH_ROWS = 65_536
@@ -53,18 +55,16 @@ class ParquetActions:
         """The dotted names of the leaf columns under a column."""
         return [leaf for leaf in self._leaves if leaf == name or leaf.startswith(f"{name}.")]
 
-    def values(self, action: str, wanted: str) -> list[dict[str, Any]]:
-        """The actions of one kind as JSON-like objects; `wanted` is a field that each of them has."""
-        required = f"{action}.{wanted}"
-        if required not in self._leaves:
-            return []
-        groups = self._groups_with(required)
+    def values(self, action: str, *wanted: str) -> list[dict[str, Any]]:
+        """The actions of one kind as JSON-like objects; each of them has one of the `wanted` fields."""
+        fields = [name for name in wanted if f"{action}.{name}" in self._leaves]
+        groups = sorted({group for name in fields for group in self._groups_with(f"{action}.{name}")})
         found = self._read([action], groups)
         if found is None:
             return []
         column = found[action]
-        present = column.filter(pc.is_valid(pc.struct_field(column, wanted)))
-        return [_without_nulls(value) for value in to_objects(present)]
+        present = functools.reduce(pc.or_, (pc.is_valid(pc.struct_field(column, name)) for name in fields))
+        return [_without_nulls(value) for value in to_objects(column.filter(present))]
 
     def load(self, names: Iterable[str]) -> Mapping[str, pa.ChunkedArray]:
         """Columns of the live files, by the names of ADD_SCHEMA; null where the file does not have one."""
@@ -84,6 +84,11 @@ class ParquetActions:
         found = self._read(present, self._add_groups) if present else None
         return None if found is None else self._adds.apply(found["add"])
 
+    def parsed_stats(self) -> pa.ChunkedArray | None:
+        """The statistics of the live files as structs; None where the file does not hold them so."""
+        structs = self.structs(self.leaf_names(f"add.{STATS_PARSED}"))
+        return None if structs is None else pc.struct_field(structs, STATS_PARSED)
+
     def batches(self, rows: int) -> Iterator[pa.Table]:
         """The live files in tables of at most so many rows: ADD_SCHEMA, and `stats_parsed` where the file has it.
 
@@ -93,11 +98,10 @@ class ParquetActions:
             return
         columns = [column for name in ADD_SCHEMA.names if self.has(column := self._source(name))]
         extra = [f"add.{STATS_PARSED}"] if self.has(f"add.{STATS_PARSED}") else []
-        # In nanoseconds, as INT96 is read otherwise, years before 1678 and after 2261 would wrap around.
-        options = {"metadata": self._metadata, "coerce_int96_timestamp_unit": "us"}
-        with self._open() as source, pq.ParquetFile(source, **options) as file:
+        with self._opened() as file:
             batches = file.iter_batches(self._fitting(rows), row_groups=self._add_groups, columns=columns + extra)
             for batch in batches:
+                _check_texts(batch)
                 structs = pa.chunked_array([batch["add"]])
                 selection = Selection.of(pc.is_valid(pc.struct_field(structs, "path")))
                 arrays = [
@@ -125,11 +129,11 @@ class ParquetActions:
         ]
         return pa.Table.from_arrays(columns, schema=REMOVE_SCHEMA)
 
-    @cached_property
+    @functools.cached_property
     def _add_groups(self) -> list[int]:
         return self._groups_with("add.path") if "add.path" in self._leaves else []
 
-    @cached_property
+    @functools.cached_property
     def _adds(self) -> Selection:
         found = self._read(["add.path"], self._add_groups) if self._add_groups else None
         if found is None:
@@ -170,17 +174,35 @@ class ParquetActions:
     def _read(self, columns: list[str], groups: list[int]) -> pa.Table | None:
         if not groups:
             return None
-        with self._open() as source, pq.ParquetFile(source, metadata=self._metadata) as file:
+        with self._opened() as file:
             try:
-                return file.read_row_groups(groups, columns=columns)
+                found = file.read_row_groups(groups, columns=columns)
             except pa.ArrowNotImplementedError:
                 # More than 2 GB of text in one row group fits no single nested array; batches do.
                 batches = file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=columns)
-                return pa.Table.from_batches(list(batches))
+                found = pa.Table.from_batches(list(batches))
+        _check_texts(found)
+        return found
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[pq.ParquetFile]:
+        # In nanoseconds, as INT96 is read otherwise, years before 1678 and after 2261 would wrap around.
+        options = {"metadata": self._metadata, "coerce_int96_timestamp_unit": "us"}
+        with self._open() as source, pq.ParquetFile(source, **options) as file:
+            yield file
 
     def _open(self) -> Any:
         local = self._store.local_path(self.path)
         return pa.OSFile(local) if local is not None else pa.PythonFile(self._store.open(self.path), mode="r")
+
+
+def _check_texts(rows: pa.Table | pa.RecordBatch) -> None:
+    """Refuse bytes that are not UTF-8 in the place of text: Arrow reads them, and Python fails on them later.
+
+    Raises:
+        ArrowInvalid: a value is not valid for its type.
+    """
+    rows.validate(full=True)
 
 
 def _nulls(name: str, length: int) -> pa.ChunkedArray:
@@ -203,8 +225,16 @@ def _vector_chunk(chunk: pa.Array) -> pa.Array:
         else pa.nulls(len(chunk), each.type)
         for each in DELETION_VECTOR
     ]
-    mask = pc.is_null(fields[0])
-    return pa.StructArray.from_arrays(fields, fields=list(DELETION_VECTOR), mask=mask)
+    # Some writers have a struct of nulls for a file without a vector.
+    present = functools.reduce(pc.or_, map(pc.is_valid, fields))
+    lacking = [
+        VECTOR_JSON_NAMES[each.name]
+        for each, values in zip(DELETION_VECTOR, fields, strict=True)
+        if VECTOR_JSON_NAMES[each.name] in REQUIRED and pc.any(pc.and_not(present, pc.is_valid(values))).as_py()
+    ]
+    if lacking:
+        raise incomplete_descriptor(lacking)
+    return pa.StructArray.from_arrays(fields, fields=list(DELETION_VECTOR), mask=pc.invert(present))
 
 
 def _texts_of_typed(values: pa.ChunkedArray) -> pa.ChunkedArray:

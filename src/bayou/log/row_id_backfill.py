@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 
 from bayou.errors import ConcurrentModificationError, UnsupportedFeatureError
 from bayou.log.deleted_rows import live_files
-from bayou.log.missing_stats import with_stats
 from bayou.log.row_tracking import NO_ROW_ID, assigned_columns, tracks_rows
 from bayou.protocol.wide_stats import num_records, with_wide_bounds
 
@@ -80,7 +79,7 @@ def check_countable(snapshot: Snapshot) -> None:
     Raises:
         InvalidCommitError: there is one; it is named.
     """
-    files = with_stats(snapshot, _GIVES.candidates(snapshot)).select(list(_NEEDED))
+    files = _GIVES.candidates(snapshot).select(list(_NEEDED))
     assigned_columns(files, NO_ROW_ID, snapshot.version, snapshot.table_uri)
 
 
@@ -131,7 +130,7 @@ def _recommitted(log: DeltaLog, begin: Begin, recommit: _Recommit, files_per_com
         if tracks_rows(snapshot.protocol, snapshot.metadata) is not recommit.gives_ids:
             raise _changed_meanwhile(snapshot, recommit)
         try:
-            _commit(snapshot, begin, recommit, with_stats(snapshot, files.slice(0, files_per_commit)), made)
+            _commit(snapshot, begin, recommit, files.slice(0, files_per_commit), made)
         except ConcurrentModificationError:
             lost += 1
             if lost == _ATTEMPTS:

@@ -38,7 +38,7 @@ PRESERVED_TAG: Final = "delta.rowTracking.preserved"
 
 _MARK: Final = "rowIdHighWaterMark"
 # How the statistics begin of the writers that put the count first, which is most of them.
-_COUNT_FIRST: Final = re.compile(r'\{"numRecords":([0-9]+)[,}]')
+_COUNT_FIRST: Final = re.compile(r'\{"numRecords":([0-9]{1,19})[,}]')
 _COUNT_FIRST_ARROW: Final = r'^\{"numRecords":(?P<count>[0-9]{1,18})[,}]'
 _MATERIALISED: Final = (
     (properties.MATERIALIZED_ROW_ID.key, "_row-id-col-"),
@@ -73,7 +73,7 @@ def high_water_mark(domains: Mapping[str, DomainMetadata], before: int = NO_ROW_
         return NO_ROW_ID
     try:
         mark = json.loads(domain.configuration)[_MARK]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         mark = None
     if type(mark) is not int:
         raise CorruptLogError(f"the domain {DOMAIN} does not hold {_MARK}: {domain.configuration[:80]!r}")
@@ -189,7 +189,7 @@ def _counted(stats: str | None) -> int | None:
         return int(first[1])
     try:
         count: Any = json.loads(text)["numRecords"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
     return count if type(count) is int and count >= 0 else None
 

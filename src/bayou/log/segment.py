@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import chain, islice, pairwise
+from typing import Final
 
-from bayou.errors import CorruptLogError, TableNotFoundError, VersionGapError, VersionNotFoundError, redact_uri
+from bayou.errors import CorruptLogError, TableNotFoundError, VersionGapError, VersionNotFoundError, redact_uri, sample
 from bayou.log.listing import CheckpointFiles, LogListing, list_log, read_last_checkpoint, sort_listing
 from bayou.protocol.file_names import LOG_FOLDER, commit_path, version_prefix
 from bayou.storage.store import FileStatus, LogStore
+
+_MOST_MISSING: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,30 +97,49 @@ def extend_segment(segment: LogSegment, listing: LogListing) -> LogSegment | Non
         return None
     if latest == segment.version:
         return segment
-    deltas = list(_cover(listing, segment.version + 1, latest))
+    deltas = sorted(_commits_between(listing, segment.version + 1, latest))
     if len(deltas) != latest - segment.version:
         return None
     return LogSegment(
         latest,
         segment.checkpoint,
-        (*segment.deltas, *deltas),
+        (*segment.deltas, *((version, listing.commits[version]) for version in deltas)),
         listing.commits.get(latest),
         listing.checksums.get(latest),
     )
 
 
-def earliest_version(listing: LogListing) -> int | None:
-    """The first version that can be recreated: that of the oldest checkpoint with every later commit, or 0."""
-    latest = listing.latest
-    if latest is None:
+def earliest_version(listing: LogListing, last: int | None = None) -> int | None:
+    """The first version from which every version up to a last one can be recreated; None where that one cannot be.
+
+    Args:
+        listing: the whole log.
+        last: the last version; the latest of the listing where None.
+    """
+    end = listing.latest if last is None else last
+    if end is None:
         return None
-    first_kept = latest + 1
-    while first_kept - 1 in listing.commits:
-        first_kept -= 1
-    if first_kept == 0:
-        return 0
-    reachable = [found.version for found in listing.checkpoints if found.version >= first_kept - 1]
-    return min(reachable, default=None)
+    checkpoints = {found.version for found in listing.checkpoints if found.version <= end}
+    first = _start_of_run(listing.commits.keys() | checkpoints, end)
+    return 0 if first == 0 else min((version for version in checkpoints if version >= first), default=None)
+
+
+def newest_recreatable(listing: LogListing, *, before: int) -> int | None:
+    """The newest version before another one that can be recreated, by the names of the files; None where none can be."""
+    present = listing.commits.keys() | {found.version for found in listing.checkpoints}
+    while (found := max((version for version in present if version < before), default=None)) is not None:
+        if earliest_version(listing, found) is not None:
+            return found
+        before = _start_of_run(present, found)
+    return None
+
+
+def _start_of_run(present: AbstractSet[int], end: int) -> int:
+    """The first of the versions that follow one another up to the end."""
+    first = end + 1
+    while first - 1 in present:
+        first -= 1
+    return first
 
 
 def no_table(table: str) -> TableNotFoundError:
@@ -145,7 +169,7 @@ def _segment_of(listing: LogListing, version: int | None, unreadable: frozenset[
 
 def _from(listing: LogListing, checkpoint: CheckpointFiles | None, wanted: int, unreadable: frozenset[str]) -> LogSegment | None:
     first = checkpoint.version + 1 if checkpoint else 0
-    if any(version not in listing.commits for version in range(first, wanted + 1)):
+    if len(_commits_between(listing, first, wanted)) != wanted + 1 - first:
         return None
     if checkpoint is None and wanted not in listing.commits:
         return None
@@ -153,10 +177,9 @@ def _from(listing: LogListing, checkpoint: CheckpointFiles | None, wanted: int, 
     return LogSegment(wanted, checkpoint, deltas, listing.commits.get(wanted), listing.checksums.get(wanted))
 
 
-def _cover(listing: LogListing, first: int, last: int) -> Iterator[tuple[int, FileStatus]]:
-    for version in range(first, last + 1):
-        if version in listing.commits:
-            yield version, listing.commits[version]
+def _commits_between(listing: LogListing, first: int, last: int) -> list[int]:
+    """The versions of a range that have a commit. Costs what is listed, however wide the range is: names may state any number."""
+    return [version for version in listing.commits if first <= version <= last]
 
 
 def _shortest_cover(listing: LogListing, first: int, last: int, unreadable: frozenset[str]) -> Iterator[tuple[int, FileStatus]]:
@@ -183,16 +206,22 @@ def _why_not(
 
 
 def version_not_found(table: str, version: int, earliest: int | None, latest: int | None) -> VersionNotFoundError:
-    """The error for a version outside the range that can be read, which the text gives."""
-    if latest is not None and version > latest:
+    """The error for a version that cannot be read; its text gives the range that can be."""
+    if version < 0:
+        why = "versions count from 0"
+    elif latest is not None and version > latest:
         why = f"the latest version is {latest}"
+    elif earliest is not None and version >= earliest:
+        why = "its commit is not in the log"
     else:
-        why = "the log that led to it has been cleaned up" if version >= 0 else "versions count from 0"
+        why = "the log that led to it has been cleaned up"
+    is_known = earliest is not None and latest is not None
+    available = f"versions {earliest} to {latest} are available" if is_known else "the log holds no version that can be read"
     return VersionNotFoundError(
-        f"version {version} cannot be read: {why}; versions {earliest} to {latest} are available",
+        f"version {version} cannot be read: {why}; {available}",
         table=table,
         version=version,
-        next_step="Ask for a version in that range.",
+        next_step="Ask for a version in that range." if is_known else "Restore the missing files of the log from a backup.",
         earliest=earliest,
         latest=latest,
     )
@@ -202,17 +231,26 @@ def _gap(listing: LogListing, table: str, wanted: int | None, unreadable: frozen
     last = -1 if wanted is None else wanted
     usable = [found.version for found in listing.checkpoints if found.version <= last and found.files[0].path not in unreadable]
     first = max(usable, default=-1) + 1
-    missing = [version for version in range(first, last + 1) if version not in listing.commits]
+    num_missing = last + 1 - first - len(_commits_between(listing, first, last))
+    missing = tuple(islice(_missing(listing, first, last), _MOST_MISSING))
     notes = [f"the checkpoint of version {version} lacks a part" for version in listing.incomplete]
     notes += [f"{path} cannot be read" for path in sorted(unreadable)]
-    hint = f" ({'; '.join(notes)})" if notes else ""
-    shown = ", ".join(str(version) for version in missing[:5])
-    more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""  # noqa: PLR2004  (a sample of five)
+    hint = f" ({sample(notes, '; ')})" if notes else ""
+    what = "the log holds no commit and no complete checkpoint"
+    if missing:
+        shown = sample(missing, total=num_missing)
+        what = f"the log is not contiguous: no commit for version {shown}, and no checkpoint that makes up for it"
     return VersionGapError(
-        f"the log is not contiguous: no commit for version {shown}{more}, and no checkpoint that makes up for it{hint}",
+        f"{what}{hint}",
         table=table,
         version=wanted,
         file=commit_path(missing[0]) if missing else None,
         next_step="Restore the missing files of the log from a backup.",
-        missing=tuple(missing[:100]),
+        missing=missing,
     )
+
+
+def _missing(listing: LogListing, first: int, last: int) -> Iterator[int]:
+    """The versions of a range without a commit. Costs what is listed and what is taken, however wide the gaps are."""
+    edges = [first - 1, *sorted(_commits_between(listing, first, last)), last + 1]
+    return chain.from_iterable(range(before + 1, after) for before, after in pairwise(edges))

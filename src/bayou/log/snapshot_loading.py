@@ -10,13 +10,22 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from bayou.errors import PathNotFoundError, TableNotFoundError, redact_uri
+from bayou.errors import (
+    CorruptLogError,
+    DeltaError,
+    PathNotFoundError,
+    StorageError,
+    TableNotFoundError,
+    VersionGapError,
+    VersionNotFoundError,
+    redact_uri,
+)
 from bayou.log.derived_files import DerivedFileError
-from bayou.log.listing import list_log, sort_listing
-from bayou.log.segment import extend_segment, find_segment, no_table
+from bayou.log.listing import LogListing, list_log, sort_listing
+from bayou.log.segment import extend_segment, find_segment, newest_recreatable, no_table
 from bayou.log.snapshot import Snapshot
 from bayou.log.snapshot_source import SnapshotSource
-from bayou.protocol.file_names import version_prefix
+from bayou.protocol.file_names import parse_log_file_name, version_prefix
 
 if TYPE_CHECKING:
     from bayou.storage import LogStore
@@ -75,6 +84,37 @@ def advance(known: Snapshot) -> Snapshot:
         return Snapshot(known.source.extend(segment))
     except DerivedFileError:
         return load(store, table_uri)
+
+
+def newest_before(failure: DeltaError, store: LogStore, table_uri: str, listing: LogListing) -> Snapshot | None:
+    """The newest version that can be read where the latest cannot be; None where there is none.
+
+    Each attempt begins before the version that made the one before it fail, so that there are as many as there are broken
+    files.
+
+    Args:
+        failure: why the latest version cannot be read.
+        store: where the table is kept.
+        table_uri: the table.
+        listing: the whole log.
+    """
+    tried = listing.latest
+    while tried is not None:
+        tried = newest_recreatable(listing, before=min(tried, _broken_version(failure, tried)))
+        try:
+            return None if tried is None else load(store, table_uri, tried)
+        except (CorruptLogError, StorageError, VersionNotFoundError) as error:
+            failure = error
+    return None
+
+
+def _broken_version(failure: DeltaError, tried: int) -> int:
+    """The version that cannot be read, by the error of an attempt."""
+    if isinstance(failure, VersionGapError) and failure.facts.get("missing"):
+        return int(failure.facts["missing"][0])
+    name = parse_log_file_name((failure.file or "").rpartition("/")[2])
+    known = [failure.version, None if name is None else name.version]
+    return min((version for version in known if version is not None), default=tried)
 
 
 def find_version(store: LogStore, table_uri: str) -> int:

@@ -7,11 +7,12 @@ import threading
 from collections.abc import Sequence
 from functools import cached_property
 
-from bayou.errors import CorruptLogError
+from bayou.errors import CorruptLogError, StorageError, reason
 from bayou.log.checkpoint import Checkpoint
 from bayou.log.checksum import VersionChecksum, read_checksum
 from bayou.log.commit_info import read_commit_info
 from bayou.log.commits import ActionFile, Header, file_actions
+from bayou.log.derived_files import DerivedFileError
 from bayou.log.replay import FileState
 from bayou.log.segment import LogSegment, find_segment
 from bayou.log.timestamps import InCommitTimestamps, missing_in_commit_timestamp
@@ -208,17 +209,23 @@ class SnapshotSource:
 
 
 def _read(store: LogStore, version: int, status: FileStatus, table_uri: str) -> ActionFile:
+    derived = status.name.endswith(".compacted.json")
     try:
         data = store.read(status.path)
-    except FileNotFoundError as error:
+    except (OSError, StorageError) as error:
+        if derived:
+            text = f"a file of the log cannot be read: {reason(error)}"
+            raise DerivedFileError(text, table=table_uri, version=version, file=status.path) from error
+        if not isinstance(error, FileNotFoundError):
+            raise
         raise CorruptLogError(
-            "a commit was listed and is gone: the log was cleaned up, or the table was replaced, at the same time",
+            "a commit was listed and cannot be found: it is a link that leads nowhere, or the log was cleaned up or the table"
+            " replaced at the same time",
             table=table_uri,
             version=version,
             file=status.path,
-            next_step="Open the table again.",
+            next_step="Open the table again; if that fails too, restore the file from a backup.",
         ) from error
-    derived = status.name.endswith(".compacted.json")
     return ActionFile(data, table=table_uri, path=status.path, version=version, derived=derived)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from bayou.errors import InvalidCommitError
+from bayou.errors import InvalidCommitError, reason
 from bayou.log.conflict import TableState
 from bayou.log.keys import canonical_paths
 from bayou.log.removed_files import RemovedFiles
@@ -64,8 +64,9 @@ class StagedActions:
         Raises:
             InvalidCommitError: protocol or metadata are set twice, or a field of an action is not of its type.
         """
+        given = list(actions)
         kinds: dict[type, list[Any]] = {kind: [] for kind in _NAMES}
-        for action in actions:
+        for action in given:
             check_action(action, table)
             kinds[type(action)].append(action)
         for kind in (Protocol, Metadata):
@@ -194,7 +195,7 @@ def encode_line(action: Mapping[str, Any]) -> bytes:
         text = json.dumps(action, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidCommitError(
-            f"the action {next(iter(action))} holds a value that has no JSON: {error}",
+            f"the action {next(iter(action))} holds a value that has no JSON: {reason(error)}",
             next_step="Give strings, numbers, booleans, None, and lists and dictionaries of these.",
         ) from error
     try:
@@ -220,5 +221,5 @@ def _has_no_rows(add: AddFile) -> bool:
         return False
     try:
         return bool(json.loads(add.stats).get("numRecords") == 0)
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return False

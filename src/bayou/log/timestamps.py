@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -98,9 +98,8 @@ class CommitTimes:
         self._ict = ict
         self._table = table
         self._first = earliest_version(listing)
-        first = self._first or 0
-        self._adjusted = {version: status.modification_time for version, status in listing.commits.items() if version < first}
-        self._adjusted |= adjusted_times({version: each for version, each in listing.commits.items() if version >= first})
+        self._adjusted = {version: status.modification_time for version, status in listing.commits.items()}
+        self._adjusted |= adjusted_times(listing)
 
     def of(self, version: int) -> int:
         """The time of a commit that is in the listing."""
@@ -183,22 +182,16 @@ class CommitTimes:
         )
 
 
-def adjusted_times(commits: Mapping[int, FileStatus]) -> dict[int, int]:
-    """File times made strictly increasing, by version; of the commits that follow one another up to the latest."""
+def adjusted_times(listing: LogListing) -> dict[int, int]:
+    """File times made strictly increasing, by version; of the commits from the first version on that can be recreated."""
+    first = earliest_version(listing) or 0
     adjusted: dict[int, int] = {}
     previous: int | None = None
-    for version in _contiguous(commits):
-        time = commits[version].modification_time
+    for version in sorted(version for version in listing.commits if version >= first):
+        time = listing.commits[version].modification_time
         previous = time if previous is None or time > previous else previous + 1
         adjusted[version] = previous
     return adjusted
-
-
-def _contiguous(commits: Iterable[int]) -> list[int]:
-    """The versions from the last gap on."""
-    versions = sorted(commits)
-    gaps = [place for place, version in enumerate(versions) if place and versions[place - 1] != version - 1]
-    return versions[gaps[-1] :] if gaps else versions
 
 
 def in_commit_timestamp(store: LogStore, status: FileStatus, version: int, table: str) -> int:

@@ -101,7 +101,8 @@ class Transaction:
 
         Raises:
             UnsupportedFeatureError: the table asks its writers for what bayou does not do.
-            InvalidOptionError: the number of attempts is not positive, or `txn` is no id and number.
+            InvalidOptionError: the attempts are not positive, `txn` is not an id and a number, or the history cannot say so.
+            InvalidSchemaError: columns of the table differ in case only.
         """
         if snapshot is not None:
             arguments.instance(snapshot, Snapshot, "snapshot", "a Snapshot of the table, or None", table=log.table_uri)

@@ -238,7 +238,7 @@ def _resolve(name: str, schema: StructType) -> tuple[Path, StructField]:
         found = _walk(parts, schema)
         if found is not None:
             return found
-    raise _invalid(f"There is no column {name!r}; there are {', '.join(schema.names)}.")
+    raise _invalid(f"There is no column {name!r}; the columns are: {', '.join(schema.names) or 'none'}.")
 
 
 def _paths(name: str) -> Iterable[tuple[str, ...]]:

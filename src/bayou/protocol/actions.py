@@ -9,12 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from bayou.errors import CorruptLogError
 from bayou.protocol.deletion_vector import DeletionVectorDescriptor
 
 T = TypeVar("T")
+
+_LONG_LIMIT: Final = 1 << 63
+
+EMPTY_SCHEMA: Final = '{"type":"struct","fields":[]}'
+"""The schema of a table whose metadata names none: some writers leave it out of a first commit. Source: delta-spark, Metadata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +77,11 @@ class Metadata:
     def from_json(cls, document: Mapping[str, Any]) -> Metadata:
         """Read the value of a `metaData` action."""
         fields = _Fields("metaData", document)
+        schema = fields.optional("schemaString", str)
         file_format = _Fields("metaData.format", fields.optional("format", dict) or {})
         return cls(
             id=fields.optional("id", str) or "",
-            schema_string=fields.required("schemaString", str),
+            schema_string=EMPTY_SCHEMA if schema is None else schema,
             partition_columns=fields.texts("partitionColumns") or (),
             configuration=fields.text_map("configuration"),
             name=fields.optional("name", str),
@@ -356,7 +362,9 @@ class _Fields:
         value = self._document.get(name)
         if value is None:
             return None
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        # Python takes a boolean for a number, and the widest number of the log has 64 bits.
+        is_broken = kind is int and not (type(value) is int and -_LONG_LIMIT <= value < _LONG_LIMIT)
+        if is_broken or not isinstance(value, kind):
             raise self._wrong(name, value)
         return value
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DECLARED_TYPE: Final = "__CHAR_VARCHAR_TYPE_STRING"
 """The key of a field's metadata that holds the text of its declared type."""
 
-_BOUNDED: Final = re.compile(r"(char|varchar)\(\s*(\d+)\s*\)", re.IGNORECASE)
+_BOUNDED: Final = re.compile(r"(char|varchar)\(\s*(\d{1,10})\s*\)", re.IGNORECASE | re.ASCII)
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUOTED_NAME: Final = re.compile(r"`((?:[^`]|``)*)`")
 _PRIMITIVE: Final = re.compile(r"[^<>,():`]+(?:\([^()<>]*\))?[^<>,():`]*")
@@ -130,7 +130,10 @@ def parse_type_text(text: str) -> DataType:
     Raises:
         InvalidSchemaError: the text is no type.
     """
-    kind, position = _parse(text, 0)
+    try:
+        kind, position = _parse(text, 0)
+    except RecursionError:
+        raise _unreadable(text) from None
     if position != len(text):
         raise _unreadable(text)
     return kind

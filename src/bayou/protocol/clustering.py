@@ -67,7 +67,7 @@ def physical_columns(domains: Mapping[str, DomainMetadata]) -> ClusteringColumns
         return None
     try:
         return tuple(tuple(map(str, path)) for path in json.loads(domain.configuration)["clusteringColumns"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

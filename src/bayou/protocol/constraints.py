@@ -201,7 +201,7 @@ def _invariant(field: StructField, path: tuple[str, ...], *, is_in_struct: bool)
         raise _unenforceable(message, "DELTA_UNSUPPORTED_INVARIANT_NON_STRUCT", "0AKDC")
     try:
         expression = json.loads(field.metadata[INVARIANTS])["expression"]["expression"]
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         expression = None
     if not isinstance(expression, str):
         message = f"The invariant of column {column_sql(path)} is not understood: {field.metadata[INVARIANTS]!r:.200}"

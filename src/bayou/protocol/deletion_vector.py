@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from bayou.errors import DeletionVectorError
+from bayou.errors import CorruptLogError, DeletionVectorError
 from bayou.protocol import roaring, z85
 from bayou.protocol.roaring import Bitmap, Container
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "FRAME_BYTES",
@@ -34,6 +35,15 @@ __all__ = [
     "read_from_file",
 ]
 
+_TYPES: Final[Mapping[str, type]] = {
+    "storageType": str,
+    "pathOrInlineDv": str,
+    "offset": int,
+    "sizeInBytes": int,
+    "cardinality": int,
+}
+REQUIRED: Final = tuple(name for name in _TYPES if name != "offset")
+"""The fields, by their names in the log, that every descriptor has. Source: PROTOCOL.md, "Deletion Vector Descriptor Schema"."""
 _UUID_CHARACTERS = 20
 _FILE_VERSION = 1
 # A vector without an offset in its descriptor is the first of its file, after the version byte.
@@ -69,18 +79,16 @@ class DeletionVectorDescriptor:
         Raises:
             DeletionVectorError: a field is missing or has a wrong type.
         """
-        try:
-            offset = value.get("offset")
-            return cls(
-                storage_type=str(value["storageType"]),
-                path_or_inline_dv=str(value["pathOrInlineDv"]),
-                offset=None if offset is None else int(offset),
-                size_in_bytes=int(value["sizeInBytes"]),
-                cardinality=int(value["cardinality"]),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            message = f"A deletion vector descriptor is not valid: {type(error).__name__} {error}."
-            raise DeletionVectorError(message, descriptor=value) from error
+        if not isinstance(value, Mapping):
+            raise _not_valid("it is not an object")
+        missing = [name for name in REQUIRED if value.get(name) is None]
+        if missing:
+            raise incomplete_descriptor(missing)
+        wrong = [name for name, kind in _TYPES.items() if type(value.get(name)) not in {kind, type(None)}]
+        if wrong:
+            raise _not_valid(f"{', '.join(wrong)} has the wrong type")
+        fields: Any = [value.get(name) for name in _TYPES]
+        return cls(*fields)
 
     def to_json(self) -> dict[str, Any]:
         """The descriptor as an object of the log."""
@@ -155,6 +163,23 @@ class DeletionVectorDescriptor:
             next_step="Read the table with the engine that wrote the vector, or restore it to a version without this vector.",
             descriptor=self,
         )
+
+
+def incomplete_descriptor(missing: Iterable[str]) -> DeletionVectorError:
+    """The error for a descriptor that lacks required fields.
+
+    Args:
+        missing: their names in the log.
+    """
+    return _not_valid(f"it lacks {', '.join(sorted(missing))}")
+
+
+def _not_valid(why: str) -> DeletionVectorError:
+    return DeletionVectorError(
+        f"the descriptor of a deletion vector is not valid: {why}",
+        error_class=CorruptLogError.error_class,
+        next_step="Restore the file of the log that holds it from a backup, or the table to a version before it.",
+    )
 
 
 def decode(data: bytes, *, table: str | None = None, file: str | None = None) -> Bitmap:

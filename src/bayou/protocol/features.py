@@ -14,6 +14,7 @@ from typing import Final
 from bayou.errors import UnsupportedFeatureError, UnsupportedProtocolError
 from bayou.protocol import properties
 from bayou.protocol.actions import Metadata, Protocol
+from bayou.protocol.distinct_names import check_distinct
 from bayou.protocol.schema import ArrayType, DataType, MapType, StructType, UserDefinedType, all_fields, parse_schema
 from bayou.protocol.stats import collated_fields
 
@@ -294,6 +295,7 @@ def check_writable(protocol: Protocol, metadata: Metadata, table: str, version: 
     Raises:
         UnsupportedProtocolError: the writer version is above every known one.
         UnsupportedFeatureError: rules are asked for that are not enforced; `features` names them all.
+        InvalidSchemaError: columns differ in case only: readers for which case makes no difference refuse such a table.
     """
     check_readable(protocol, table, version)
     if protocol.min_writer_version > MAX_WRITER_VERSION:
@@ -316,6 +318,7 @@ def check_writable(protocol: Protocol, metadata: Metadata, table: str, version: 
             next_step="Write to it with an engine that supports all of these; reading works.",
             features=refused,
         )
+    check_distinct(parse_schema(metadata.schema_string), table, version)
 
 
 def check_takes_files(protocol: Protocol | None, metadata: Metadata, table: str, version: int | None = None) -> None:

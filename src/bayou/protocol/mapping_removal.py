@@ -41,8 +41,10 @@ def why_files_need_rewriting(metadata: Metadata) -> str:
     if other:
         more = f" and {len(other) - 3} more" if len(other) > 3 else ""  # noqa: PLR2004  (some names say enough)
         return f"its files have other names for {', '.join(map(repr, other[:3]))}{more}"
-    ids = {field.field_id for _, field in fields}
-    if ids != set(range(1, properties.MAX_COLUMN_ID.read(metadata.configuration) + 1)):
+    ids = {field.field_id or 0 for _, field in fields}
+    greatest = properties.MAX_COLUMN_ID.read(metadata.configuration)
+    # Ids count from one, so as many as the greatest id says are all of them.
+    if len(ids) != greatest or (ids and (min(ids), max(ids)) != (1, greatest)):
         # A column that is added later under the name of a dropped one would show the old values.
         return "columns were dropped, and its files may still hold them"
     return ""

@@ -30,13 +30,14 @@ INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _TRUE = frozenset({"t", "true", "y", "yes", "1"})
 _FALSE = frozenset({"f", "false", "n", "no", "0"})
 _INTEGER = re.compile(r"([+-]?)([0-9]*)(?:\.[0-9]*)?")
-_JAVA_FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_JAVA_FLOAT = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _JAVA_HEX_FLOAT = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
 _JAVA_NAN = re.compile(r"[+-]?NaN")
 _INFINITIES = {"inf": math.inf, "+inf": math.inf, "infinity": math.inf, "+infinity": math.inf}
 _INFINITIES |= {"-inf": -math.inf, "-infinity": -math.inf}
 _JAVA_DECIMAL = re.compile(r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?)(?=[0-9])0*([0-9]{0,10}))?")
-_DECIMAL_TYPE = re.compile(r"decimal\(\s*(\d+)\s*,\s*(-?\d+)\s*\)")
+# A precision that nobody can compute with is none.
+_DECIMAL_TYPE = re.compile(r"decimal\(\s*(\d{1,3})\s*,\s*(-?\d{1,3})\s*\)", re.ASCII)
 _STRING_TYPE = re.compile(r"string|(?:char|varchar)\(\s*\d+\s*\)|string collate .*", re.IGNORECASE)
 _MAX_PRECISION = 38
 _INT32_MAX = (1 << 31) - 1

@@ -9,7 +9,11 @@ from urllib.parse import quote, unquote_to_bytes
 
 # RFC 3986's unreserved characters and those that a path segment may hold; what delta-spark leaves unescaped as well.
 _SAFE = "/=-._~!$&'()*+,;@"
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+:/", re.ASCII)
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)", re.ASCII)
+# Source: RFC 8089: the host `localhost` and no host are the same.
+_FILE = re.compile(r"file:(?://localhost(?=/|$))?(?=/|$)", re.ASCII | re.IGNORECASE)
+# Elsewhere the authority is a host, for which case makes no difference.
+_BUCKETS = frozenset({"s3", "s3a", "s3n"})
 
 
 def decode(path: str) -> str:
@@ -30,6 +34,15 @@ def encode(path: str) -> str:
 def is_absolute(path: str) -> bool:
     """Whether an encoded path names its own root: a URI with a scheme, or a leading slash."""
     return path.startswith("/") or _SCHEME.match(path) is not None
+
+
+def local_path(uri: str) -> str | None:
+    """The absolute path of a `file:` URI that is not percent-encoded; None for any other text.
+
+    The spellings of the scheme, `localhost` and any number of slashes are the same place.
+    """
+    found = _FILE.match(uri)
+    return None if found is None else "/" + uri[found.end() :].lstrip("/")
 
 
 def canonical(path: str, table_uri: str) -> str:
@@ -64,17 +77,28 @@ def to_uri(path: str, table_uri: str) -> str:
         local = scheme == "file" or not separator
         authority = "" if local else table_uri[len(scheme) + 3 :].split("/", 1)[0]
         return f"{scheme}://{authority}{decoded}" if separator else decoded
-    return "file:///" + decoded[5:].lstrip("/") if decoded.startswith("file:/") else decoded
+    place = local_path(decoded)
+    return with_lower_scheme(decoded) if place is None else f"file://{place}"
+
+
+def with_lower_scheme(uri: str) -> str:
+    """A URI with its scheme in lower case, as file systems are registered; text without a scheme as it is."""
+    found = _SCHEME.match(uri)
+    return uri if found is None else found[0].lower() + uri[found.end() :]
 
 
 def _absolute(path: str) -> str:
     """An absolute path or URI without doubled slashes, dot segments or a trailing slash; `file:` becomes a path."""
-    if path.startswith("file:"):
-        return "/" + _normalise(path[5:]).lstrip("/")
-    scheme, separator, rest = path.partition(":/")
-    if not separator or path.startswith("/"):
-        return "/" + _normalise(path).lstrip("/")
-    return f"{scheme.lower()}://{_normalise(rest).lstrip('/')}"
+    inner = path if path.startswith("/") else local_path(path)
+    found = None if inner is not None else _SCHEME.match(path)
+    if found is None:
+        return "/" + _normalise(inner or path).lstrip("/")
+    scheme, rest = found[1].lower(), path[found.end() :]
+    if not rest.startswith("//"):
+        return f"{scheme}://{_normalise(rest).lstrip('/')}"
+    authority, slash, inside = rest[2:].partition("/")
+    host = authority if scheme in _BUCKETS else authority.lower()
+    return f"{scheme}://{host}{_normalise(slash + inside.lstrip('/')).rstrip('/')}"
 
 
 def _normalise(path: str) -> str:

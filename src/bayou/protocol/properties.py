@@ -7,6 +7,7 @@ because a reader may not refuse a table for it.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,7 +24,9 @@ _UNIT_MS: Final = {
     "millisecond": 1,
     "microsecond": 0.001,
 }
-_INTERVAL_PART = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([a-z]+?)s?(?=\s|$)")
+_INTERVAL_PART = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([a-z]+?)s?(?=\s|$)")
+# The longest name of a file or a folder on most file systems.
+_LONGEST_NAME: Final = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +67,11 @@ def interval_ms(text: str) -> int:
     """
     words = text.strip().lower().removeprefix("interval").strip()
     total, consumed = 0.0, 0
-    for part in _INTERVAL_PART.finditer(words):
-        if words[consumed : part.start()].strip() or part[2] not in _UNIT_MS:
-            break
+    # Each part is matched where the one before it ends: a search for it would take quadratic time.
+    while (part := _INTERVAL_PART.match(words, consumed)) is not None and part[2] in _UNIT_MS:
         total += float(part[1]) * _UNIT_MS[part[2]]
         consumed = part.end()
-    if not words or words[consumed:].strip():
+    if not words or words[consumed:].strip() or not math.isfinite(total):
         msg = f"{text!r} is no interval of weeks, days, hours, minutes or seconds"
         raise ValueError(msg)
     return int(total)
@@ -80,6 +82,13 @@ def _boolean(text: str) -> bool:
     if lowered not in {"true", "false"}:
         raise ValueError(text)
     return lowered == "true"
+
+
+def _name_length(text: str) -> int:
+    length = int(text)
+    if not 0 < length <= _LONGEST_NAME:
+        raise ValueError(text)
+    return length
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -136,7 +145,7 @@ OPTIMIZE_WRITE: TableProperty[bool | None] = TableProperty("delta.autoOptimize.o
 PARQUET_COMPRESSION_CODEC: TableProperty[str | None] = TableProperty("delta.parquet.compression.codec", None, str)
 PARQUET_FORMAT_VERSION = TableProperty("delta.parquet.format.version", "1.0.0", str)
 RANDOMIZE_FILE_PREFIXES = TableProperty("delta.randomizeFilePrefixes", default=False, parse=_boolean)
-RANDOM_PREFIX_LENGTH = TableProperty("delta.randomPrefixLength", 2, int)
+RANDOM_PREFIX_LENGTH = TableProperty("delta.randomPrefixLength", 2, _name_length)
 REDIRECT_READER_WRITER: TableProperty[str | None] = TableProperty("delta.redirectReaderWriter-preview", None, str)
 REDIRECT_WRITER_ONLY: TableProperty[str | None] = TableProperty("delta.redirectWriterOnly-preview", None, str)
 ROW_TRACKING_SUSPENDED = TableProperty("delta.rowTrackingSuspended", default=False, parse=_boolean)

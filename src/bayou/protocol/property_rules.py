@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
 from bayou.protocol import arguments, properties
@@ -185,10 +185,13 @@ class _Subject:
     table: str | None
     version: int | None
 
-    def once_each(self, given: Mapping[str, str]) -> dict[str, str]:
+    def once_each(self, given: Mapping[Any, Any]) -> dict[str, str]:
         """The properties by canonical key."""
         found: dict[str, str] = {}
         for key, value in given.items():
+            if not isinstance(key, str) or not isinstance(value, str):
+                needs = "the log holds both as strings"
+                self.refuse(f"the property {key!r:.60} is {value!r:.60}: {needs}", next_step="Give strings, such as 'true' or '5'.")
             known = canonical_key(key)
             if found.setdefault(known, value) != value:
                 self.refuse(f"{known} is set to {found[known]!r} and to {value!r}", next_step="Give each property once.")

@@ -119,9 +119,12 @@ def parse_schema(json_text: str) -> StructType:
     """
     try:
         document = json.loads(json_text)
-        parsed = _parse_type(document)
     except (ValueError, RecursionError, TypeError) as error:
         raise _invalid(f"the schema string is not readable: {error}") from error
+    try:
+        parsed = _parse_type(document)
+    except RecursionError as error:
+        raise _invalid("the schema string is not readable: its types are nested too deeply") from error
     if not isinstance(parsed, StructType):
         raise _invalid("the schema string is not a struct")
     return parsed

@@ -9,10 +9,10 @@ Sources: delta-spark's `SchemaUtils` (`checkSchemaFieldNames`, `findUnsupportedD
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidSchemaError
+from bayou.protocol.distinct_names import duplicates
 from bayou.protocol.partition_values import decimal_type
 from bayou.protocol.reserved_names import check_feed_names, check_internal_names
 from bayou.protocol.schema import VOID_TYPES, ArrayType, MapType, StructType
@@ -107,7 +107,7 @@ def check_names(
     Raises:
         InvalidSchemaError: there is such a name; `columns` has them all.
     """
-    twins = list(_duplicates(schema))
+    twins = duplicates(schema)
     if twins:
         message = f"column names are not case-sensitive, and these are found more than once: {', '.join(twins)}"
         error_class = f"DELTA_DUPLICATE_COLUMNS_FOUND.{duplicates_class}"
@@ -246,13 +246,6 @@ def _names(schema: StructType) -> Iterator[tuple[str, str]]:
     for path, kind in walk(schema):
         if isinstance(kind, StructType):
             yield from ((name, ".".join((*path, name))) for name in kind.names)
-
-
-def _duplicates(schema: StructType) -> Iterator[str]:
-    for path, kind in walk(schema):
-        if isinstance(kind, StructType):
-            counts = Counter(name.lower() for name in kind.names)
-            yield from (".".join((*path, name)) for name, count in counts.items() if count > 1)
 
 
 def _is_void(kind: DataType) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,9 @@ _TYPE_CHANGES = "delta.typeChanges"
 _ASCII_MAX = "\x7f"
 _UNICODE_MAX = "\U0010ffff"
 _MILLISECOND_DIGITS = 3
+# In backticks a doubled backtick stands for one.
+_QUOTED_NAME = re.compile(r"\s*`((?:[^`]|``)*)`\s*")
+_PLAIN_NAME = re.compile(r"(?!\s*`)[^.,]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,9 +274,12 @@ def _indexed_limit(configuration: Mapping[str, str]) -> int:
 
 def _names(text: str) -> Iterator[tuple[str, str]]:
     """Each name of a column list with the separator behind it: a dot, a comma or nothing at the end."""
-    position = 0
-    while position <= len(text) and text.strip():
-        name, position = _quoted_name(text, position) if _is_quoted(text, position) else _plain_name(text, position)
+    position = 0 if text.strip() else len(text) + 1
+    while position <= len(text):
+        quoted = _QUOTED_NAME.match(text, position)
+        found = quoted or _PLAIN_NAME.match(text, position)
+        name = "" if found is None else quoted[1].replace("``", "`") if quoted else found[0].strip()
+        position = len(text) if found is None else found.end()
         separator = text[position : position + 1]
         if not name or separator not in {".", ",", ""}:
             raise InvalidOptionError(
@@ -282,30 +289,6 @@ def _names(text: str) -> Iterator[tuple[str, str]]:
             )
         yield name, separator
         position += 1
-
-
-def _is_quoted(text: str, position: int) -> bool:
-    return text[position:].lstrip().startswith("`")
-
-
-def _plain_name(text: str, position: int) -> tuple[str, int]:
-    end = min((found for found in (text.find(".", position), text.find(",", position)) if found >= 0), default=len(text))
-    return text[position:end].strip(), end
-
-
-def _quoted_name(text: str, position: int) -> tuple[str, int]:
-    """A doubled backtick stands for one."""
-    position = text.index("`", position) + 1
-    name = ""
-    while True:
-        end = text.find("`", position)
-        if end < 0:
-            return "", len(text)
-        name += text[position:end]
-        if text[end + 1 : end + 2] != "`":
-            rest = len(text) - len(text[end + 1 :].lstrip())
-            return name, rest
-        name, position = name + "`", end + 2
 
 
 def _bound(value: Any, leaf: LeafStatistics, *, is_maximum: bool) -> str | None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 TYPE_CHANGES: Final = "delta.typeChanges"
 """The key of a field's metadata that lists the changes of its type."""
 
-_ONE_DIGIT_NUMBER: Final = re.compile(r"decimal\((\d+)\)")
+_ONE_DIGIT_NUMBER: Final = re.compile(r"decimal\((\d{1,3})\)", re.ASCII)
 _VERSION: Final = "tableVersion"
 _FEATURE: Final = "typeWidening"
 _PREVIEW: Final = "typeWidening-preview"

@@ -8,11 +8,14 @@ Statistics"; delta-spark's `StatisticsCollection.updateStatsToWideBounds`.
 from __future__ import annotations
 
 import json
+import re
 from json import JSONDecodeError, JSONDecoder
 from typing import Any, Final
 
 _DECODER: Final = JSONDecoder()
 _SPACE: Final = " \t\r\n"
+# More digits are no number of rows, and Python refuses to read very many.
+_COUNT: Final = re.compile(r"[0-9]{1,19}")
 
 
 def num_records(stats: str | None) -> int | None:
@@ -51,7 +54,7 @@ def _all_null(counts: Any, live: int, rows: int) -> Any:
 
 
 def _count(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() else None
+    return int(text) if text is not None and _COUNT.fullmatch(text) else None
 
 
 def _members(stats: str | None) -> dict[str, str]:
@@ -59,7 +62,7 @@ def _members(stats: str | None) -> dict[str, str]:
     text = stats or ""
     try:
         return _scan(text)
-    except (JSONDecodeError, RecursionError, IndexError, TypeError):
+    except (ValueError, RecursionError, IndexError, TypeError):
         return {}
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from bayou.errors import StorageError
-from bayou.protocol.file_names import LOG_FOLDER
+from bayou.protocol.file_names import LOG_FOLDER, LogFileKind, parse_log_file_name
 from bayou.storage.durable_files import publish, sync_file, sync_folder, sync_folders_above, temporary_file
 from bayou.storage.store import FileStatus
 
@@ -166,13 +166,32 @@ class LocalStore:
 
 def _status(prefix: str, entry: os.DirEntry[str]) -> FileStatus | None:
     try:
-        if not entry.is_file():
+        if _is_file(entry):
+            stat = entry.stat()
+        elif _hides_commit(entry):
+            stat = entry.stat(follow_symlinks=False)
+        else:
             return None
-        stat = entry.stat()
     except FileNotFoundError:  # deleted since the folder was read
         return None
     etag = f"{stat.st_ino:x}-{stat.st_mtime_ns:x}-{stat.st_size:x}"
     return FileStatus(prefix + entry.name, stat.st_size, stat.st_mtime_ns // 1_000_000, etag)
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link that leads to itself
+        return False
+
+
+def _hides_commit(entry: os.DirEntry[str]) -> bool:
+    """Whether a link that leads nowhere, or a folder, has the name of a commit.
+
+    A reader that does not see it would take the version before it for the latest. One that sees it fails when it reads it.
+    """
+    name = parse_log_file_name(entry.name)
+    return name is not None and name.kind is LogFileKind.COMMIT and (entry.is_symlink() or entry.is_dir())
 
 
 def _drop_hadoop_checksum(target: Path) -> None:

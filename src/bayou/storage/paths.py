@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bayou.errors import InvalidOptionError, redact_uri
 from bayou.protocol import arguments
+from bayou.protocol.paths import local_path, with_lower_scheme
 
 __all__ = ["QualifiedPath", "host_of", "path_text", "qualify", "redact_uri", "without_host"]
 
@@ -44,8 +45,8 @@ def qualify(path: str | os.PathLike[str]) -> QualifiedPath:
     """Make a table's path absolute.
 
     A path without a scheme is local, whatever `fs.defaultFS` says. `~/` at its beginning is the home folder; a folder may be
-    called `~` or `~x` all the same. A `file:` URI is taken as Hadoop takes it: a percent sign in it is a percent sign. Any other
-    scheme is kept.
+    called `~` or `~x` all the same. A `file:` URI is taken as Hadoop takes it: a percent sign in it is a percent sign. Its host
+    may be left out or `localhost`. Any other scheme is kept, in lower case.
 
     Raises:
         InvalidOptionError: it is not a path, it is empty, or no file can have this name.
@@ -54,9 +55,8 @@ def qualify(path: str | os.PathLike[str]) -> QualifiedPath:
     found = _SCHEME.match(text)
     if found is None:
         return _local(os.path.expanduser(text) if text.startswith("~/") else text)  # noqa: PTH111  (Path refuses a user it lacks)
-    if found[1].lower() == "file":
-        return _local("/" + text[found.end() :].lstrip("/"))
-    return QualifiedPath(text.rstrip("/"), None)
+    local = local_path(text)
+    return QualifiedPath(with_lower_scheme(text).rstrip("/"), None) if local is None else _local(local)
 
 
 def path_text(path: object) -> str:
@@ -87,6 +87,8 @@ def path_text(path: object) -> str:
 
 def _local(path: str) -> QualifiedPath:
     absolute = os.path.abspath(path)  # noqa: PTH100  (Path.absolute keeps `..`)
+    if absolute.startswith("//"):  # POSIX lets two slashes at the beginning mean something, and no file system here does
+        absolute = "/" + absolute.lstrip("/")
     return QualifiedPath("file://" + Path(absolute).as_posix(), absolute)
 
 

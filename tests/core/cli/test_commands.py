@@ -7,6 +7,9 @@ import pytest
 from tests.core.cli.conftest import add
 
 from bayou import __version__
+from bayou.protocol.file_names import commit_path
+from bayou.testing.table_builder import TableBuilder
+from bayou.testing.table_builder import add as builder_add
 
 
 def test_history_shows_the_newest_commit_first(bayou_command, table):
@@ -171,3 +174,43 @@ def test_without_arguments_there_is_help(bayou_command):
     result = bayou_command()
     assert result.code == 0
     assert "history" in result.out
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", '{"metaData":{'])
+def test_history_before_a_broken_last_commit_is_shown_with_a_warning(bayou_command, table, writer, text):
+    (writer.folder / "_delta_log" / f"{3:020d}.json").write_text(text)
+    (writer.folder / "_delta_log" / "_last_checkpoint").mkdir()
+    found = bayou_command("history", table, "--json")
+    assert (found.code, [row["version"] for row in found.json]) == (0, [2, 1, 0])
+    assert "warning: version 2 is the latest that can be read: " in found.err
+    assert f"{3:020d}.json" in found.err
+    assert found.err.count("\n") == 1
+    assert [row["version"] for row in bayou_command("history", table, "--json", "--limit", "1").json] == [2]
+    older = bayou_command("history", table, "--json", "--version", "1")
+    assert (older.code, older.err, [row["version"] for row in older.json]) == (0, "", [1, 0])
+    assert bayou_command("files", table).code == 1
+
+
+def test_history_of_a_version_goes_on_before_a_checkpoint_whose_commit_is_gone(bayou_command, tmp_path):
+    builder = TableBuilder(tmp_path / "t").create()
+    for number in range(10):
+        builder.commit(builder_add(f"f{number}"))
+    builder.checkpoint(version=5).delete(commit_path(5))
+    path = str(tmp_path / "t")
+    assert [row["version"] for row in bayou_command("history", path, "--json").json] == [10, 9, 8, 7, 6, 4, 3, 2, 1, 0]
+    for version in (3, 5, 7):
+        found = bayou_command("history", path, "--json", "--version", str(version), "--limit", "2")
+        assert [row["version"] for row in found.json] == [each for each in range(version, -1, -1) if each != 5][:2]
+
+
+@pytest.mark.parametrize("what", ["folder", "link"])
+def test_log_goes_on_where_the_hint_cannot_be_read(bayou_command, table, writer, what):
+    hint = writer.folder / "_delta_log" / "_last_checkpoint"
+    if what == "folder":
+        hint.mkdir()
+    else:
+        hint.symlink_to(hint)
+    for command in ("log", "detail", "history", "files", "schema"):
+        assert bayou_command(command, table).code == 0
+    assert "cannot be read: " in bayou_command("log", table).out
+    assert "cannot be read: " in bayou_command("log", table, "--json").json[0]["lastCheckpoint"]

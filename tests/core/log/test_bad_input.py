@@ -3,12 +3,28 @@
 
 from __future__ import annotations
 
+import io
+import itertools
 import json
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
-from bayou.errors import CorruptLogError, DeltaError, InvalidSchemaError, StorageError, TableNotFoundError
+from bayou.errors import (
+    CorruptLogError,
+    DeletionVectorError,
+    DeltaError,
+    InvalidSchemaError,
+    StorageError,
+    TableNotFoundError,
+    VersionGapError,
+    VersionNotFoundError,
+)
 from bayou.protocol import file_names
+from bayou.protocol.deletion_vector import DeletionVectorDescriptor
+from bayou.protocol.schema import parse_schema
 from bayou.storage import LocalStore, MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove
 
@@ -61,7 +77,6 @@ def refused(builder, version=2, file=LAST):
         b'{"protocol":{}}',
         b'{"protocol":{"minReaderVersion":"1","minWriterVersion":2}}',
         b'{"protocol":[]}',
-        b'{"metaData":{"id":"x"}}',
         b'{"metaData":{"id":"x","schemaString":3}}',
         b'{"metaData":{"id":"x","schemaString":"{}","partitionColumns":"p"}}',
         b'{"txn":{"appId":"x"}}',
@@ -199,3 +214,161 @@ def test_a_table_path_that_is_a_file_is_no_table(tmp_path):
             call()
         assert caught.value.table == f"file://{tmp_path}/t"
         assert "_delta_log" in caught.value.next_step
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"add":{"path":"c"}}{"add":{"path":"d"}}',
+        b'{"commitInfo":{}} {"add":{"path":"d"}}',
+        b'{"protocol":{}}',
+        b'{"metaData":{"schemaString":3}}',
+        b'{"commitInfo":3}',
+        b'{"add":{"path":"c","deletionVector":{}}}',
+        b"nonsense",
+    ],
+)
+def test_an_error_says_each_thing_once(text):
+    log = table().write(LAST, text).log()
+    found = [error_of(read) for read in (lambda: log.snapshot().files(), lambda: log.changes(2)[0], log.history)]
+    assert any(found)
+    for error in filter(None, found):
+        assert str(error).count("Next:") == str(error).count("cannot be read: ") == str(error).count("DELTA_") == 1
+
+
+def error_of(read):
+    try:
+        read()
+    except CorruptLogError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize(
+    "schema", ['{"type":"struct"}', '{"type":"struct","fields":[3]}', '{"type":"array","elementType":""}', "["]
+)
+def test_an_error_about_a_schema_says_each_thing_once(schema):
+    with pytest.raises(InvalidSchemaError) as caught:
+        parse_schema(schema)
+    assert str(caught.value).count("Next:") == str(caught.value).count("DELTA_") == 1
+
+
+@pytest.mark.parametrize("kind", ["classic", "multipart", "v2-json", "v2-parquet"])
+def test_an_error_about_a_checkpoint_says_each_thing_once(kind):
+    builder = table().checkpoint(kind).delete(file_names.commit_path(0))
+    for status in list(builder.store.list_from("_delta_log/")):
+        if ".checkpoint." in status.name:
+            builder.write(status.path, b'{"protocol":{}}{}')
+    with pytest.raises(CorruptLogError) as caught:
+        builder.log().snapshot()
+    assert str(caught.value).count("Next:") == str(caught.value).count("DELTA_") == 1
+
+
+@pytest.mark.parametrize("version", [None, 0, 3, 7])
+@pytest.mark.parametrize("parts", [1, 2, 9])
+def test_parts_of_checkpoints_and_nothing_else_are_a_sentence(version, parts):
+    builder = TableBuilder(store=MemoryStore())
+    for part in range(1, parts + 1):
+        builder.write(file_names.checkpoint_part_path(3 + part, part, parts + 1), b"x")
+    with pytest.raises(VersionGapError) as caught:
+        builder.log().snapshot(version)
+    text = str(caught.value)
+    assert "lacks a part" in text
+    assert caught.value.file or not caught.value.missing
+    assert all(odd not in text for odd in ("version ,", "None", "()", " ,", "  "))
+
+
+@pytest.mark.parametrize("version", [4, 9])
+def test_a_version_of_a_log_that_holds_no_whole_version_is_refused_with_a_sentence(version):
+    builder = table().commit(add("d")).commit(add("e")).delete(file_names.commit_path(0)).delete(file_names.commit_path(3))
+    with pytest.raises(CorruptLogError if version == 4 else VersionNotFoundError) as caught:
+        builder.log().snapshot(version)
+    assert "None" not in str(caught.value)
+
+
+@pytest.mark.parametrize("what", ["link", "folder"])
+@pytest.mark.parametrize("known", [False, True])
+def test_a_last_commit_that_cannot_be_followed_is_an_error_that_names_it(what, known, tmp_path):
+    builder = TableBuilder(tmp_path).create(actions=[add("a")]).commit(add("b"))
+    log = builder.log()
+    if known:
+        log.snapshot()
+    place = tmp_path / LAST
+    if what == "link":
+        place.symlink_to(tmp_path / "nowhere")
+    else:
+        place.mkdir()
+    with pytest.raises(DeltaError) as caught:
+        log.snapshot()
+    assert caught.value.file == LAST
+    assert log.snapshot(1).num_files == 2
+    assert [entry.version for entry in log.history()] == [1, 0]
+
+
+DESCRIPTOR = {"storageType": "u", "pathOrInlineDv": "vBn[lx{q8@P<9BNH/isA", "offset": 1, "sizeInBytes": 40, "cardinality": 2}
+
+
+@pytest.mark.parametrize("kind", ["add", "remove"])
+@pytest.mark.parametrize(
+    "missing", [*itertools.combinations(sorted(DESCRIPTOR), 1), *itertools.combinations(sorted(DESCRIPTOR), 2)]
+)
+@pytest.mark.parametrize("null", [False, True])
+def test_a_deletion_vector_without_a_required_field_is_refused(kind, missing, null):
+    present = {name: value for name, value in DESCRIPTOR.items() if name not in missing}
+    vector = present | dict.fromkeys(missing) if null else present
+    lacking = sorted(set(missing) - {"offset"})
+    action = {kind: {"path": "c", "size": 1, "deletionVector": vector, "deletionTimestamp": 10**15}}
+    snapshot = table().write(LAST, json.dumps(action)).log().snapshot()
+    if not lacking:
+        assert snapshot.files(["path"]).num_rows == 2 + (kind == "add")
+        return
+    for read in (lambda: DeletionVectorDescriptor.from_json(vector), snapshot.files):
+        with pytest.raises(DeletionVectorError, match=", ".join(lacking)) as caught:
+            read()
+        assert caught.value.getErrorClass() == "DELTA_STATE_RECOVER_ERROR"
+    assert (caught.value.table, caught.value.version, caught.value.file) == (snapshot.table_uri, 2, LAST)
+
+
+@pytest.mark.parametrize("field", sorted(DESCRIPTOR))
+@pytest.mark.parametrize("value", [True, 1.5, [], {}, "x", 7])
+def test_a_deletion_vector_with_a_field_of_a_wrong_type_is_refused(field, value):
+    if type(value) is type(DESCRIPTOR[field]):
+        return
+    vector = DESCRIPTOR | {field: value}
+    with pytest.raises(DeletionVectorError, match=field):
+        DeletionVectorDescriptor.from_json(vector)
+    refused(table().write(LAST, json.dumps({"add": {"path": "c", "deletionVector": vector}})))
+
+
+@pytest.mark.parametrize("missing", [name for name in DESCRIPTOR if name != "offset"])
+@pytest.mark.parametrize("kind", ["classic", "v2-parquet"])
+def test_a_checkpoint_whose_vectors_lack_a_field_is_passed_over_or_refused(kind, missing):
+    builder = table().commit(add("v", deletionVector=DESCRIPTOR))
+    wrong = DESCRIPTOR | {missing: None}
+    builder.checkpoint(kind)
+    paths = [each.path for folder in ("_delta_log/", "_delta_log/_sidecars/") for each in listed(builder, folder)]
+    for path in paths:
+        if path.endswith(".parquet"):
+            rows = pq.read_table(io.BytesIO(builder.store.read(path)))
+            builder.write(path, rewritten(rows, wrong))
+    assert sorted(builder.log().snapshot().files(["path"])["path"].to_pylist()) == ["a", "b", "c", "v"]
+    assert pc.struct_field(builder.log().snapshot().files()["deletion_vector"], "cardinality").to_pylist().count(2) == 1
+    for version in range(4):
+        builder.delete(file_names.commit_path(version))
+    with pytest.raises(CorruptLogError, match=missing):
+        builder.log().snapshot().files()
+
+
+def listed(builder, folder):
+    return list(builder.store.list_from(folder))
+
+
+def rewritten(rows, vector):
+    """The same Parquet file with another descriptor in the place of each."""
+    values = rows.to_pylist()
+    for value in values:
+        if value.get("add") and value["add"].get("deletionVector"):
+            value["add"]["deletionVector"] = vector
+    out = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(values, rows.schema), out)
+    return out.getvalue()

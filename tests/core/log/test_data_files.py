@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.core.log import parquet_files
 from tests.core.log.parquet_files import schema, write
@@ -119,3 +120,21 @@ def test_files_need_a_table(tmp_path):
     with pytest.raises(InvalidCommitError) as caught:
         bayou.open(tmp_path).append([write(tmp_path, "f.parquet", id=[1])])
     assert caught.value.getErrorClass() == "DELTA_METADATA_ABSENT"
+
+
+@pytest.mark.parametrize("mark", ["name", "value"])
+def test_bytes_of_a_file_that_are_not_text_are_a_typed_error_or_no_statistics(tmp_path, mark):
+    log = bayou.open(tmp_path)
+    log.create(StructType((StructField("id", "long"), StructField("MARK_name", "string"))))
+    columns = pa.table({"id": [1, 2], "MARK_name": ["MARK_value", "MARK_value"]})
+    pq.write_table(columns, tmp_path / "f.parquet", compression="none", use_dictionary=False, store_schema=False)
+    data = (tmp_path / "f.parquet").read_bytes()
+    (tmp_path / "f.parquet").write_bytes(data.replace(f"MARK_{mark}".encode(), b"\xff\xfe\xfd_" + mark.encode() + b"\xff"))
+    if mark == "name":
+        with pytest.raises(InvalidCommitError, match="utf-8") as caught:
+            log.append(["f.parquet"])
+        assert (caught.value.file, caught.value.table) == ("f.parquet", log.table_uri)
+    else:
+        log.append(["f.parquet"])
+        stats = json.loads(log.snapshot().files(["stats"])["stats"][0].as_py())
+        assert stats["minValues"] == {"id": 1}

@@ -174,7 +174,7 @@ def test_statistics_that_a_checkpoint_holds_as_a_struct_are_kept(partitioned):
     builder.commit(add("a", stats=stats(10), **values), add("c", stats=stats(5), **values))
     builder.log().checkpoint()
     builder.commit(add("b", stats=stats(4), **values))
-    assert builder.log().snapshot().files(["stats"])["stats"].null_count == 2
+    assert builder.log().snapshot().files(["stats"])["stats"].null_count == 0
     found = deleted(builder, {"a": [1], "b": [1]})
     kept = {each.path: json.loads(each.stats) for each in found.adds()}
     assert kept["b"] == stats(4, tightBounds=False)

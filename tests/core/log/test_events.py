@@ -14,6 +14,7 @@ from bayou.log.events import (
     ChecksumEvent,
     CommitEvent,
     ConflictEvent,
+    HistoryCutEvent,
     HookFailedEvent,
     LogCleanupEvent,
     LostRaceEvent,
@@ -37,6 +38,7 @@ EVENTS = [
     ChecksumEvent(table=TABLE, version=10, size_bytes=100),
     LogCleanupEvent(table=TABLE, version=3, num_deleted=12),
     HookFailedEvent(table=TABLE, version=10, hook="checkpoint", error="disk full"),
+    HistoryCutEvent(table=TABLE, version=9, error="the file is empty"),
 ]
 each_event = pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.name)
 
@@ -70,7 +72,7 @@ def test_an_event_is_one_record_of_one_line(event, records):
     assert text.startswith(f"{event.name} on {TABLE}: version=") or event.version is None
     assert "\n" not in text
     assert "None" not in text
-    warns = isinstance(event, (HookFailedEvent, UnknownOutcomeEvent))
+    warns = isinstance(event, (HistoryCutEvent, HookFailedEvent, UnknownOutcomeEvent))
     assert record.levelno == (logging.WARNING if warns else logging.INFO)
 
 
@@ -93,7 +95,7 @@ def test_an_event_is_json(event):
 
 def test_every_event_has_a_name_of_its_own():
     kinds = {type(event) for event in EVENTS}
-    assert len({kind.name for kind in kinds}) == len(kinds) == 9
+    assert len({kind.name for kind in kinds}) == len(kinds) == 10
 
 
 def test_an_event_does_not_change():

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from bayou.log.last_checkpoint import LastCheckpoint, V2Hint, json_checksum, write_last_checkpoint
-from bayou.protocol.file_names import LAST_CHECKPOINT
+from bayou.protocol.file_names import LAST_CHECKPOINT, checkpoint_path
 from bayou.storage import LocalStore, MemoryStore
 
 SAMPLE = """{"k0":"'v 0'", "checksum": "adsaskfljadfkjadfkj",
@@ -72,8 +72,18 @@ def test_a_hint_that_is_older_or_broken_is_replaced(present):
 def test_a_later_hint_stays():
     store = MemoryStore()
     store.put(LAST_CHECKPOINT, b'{"version":4,"size":1}')
+    store.put(checkpoint_path(4), b"x")
     assert not write_last_checkpoint(store, hint(3))
     assert store.read(LAST_CHECKPOINT) == b'{"version":4,"size":1}'
+
+
+@pytest.mark.parametrize("version", [4, 10**18, 10**30])
+def test_a_hint_at_a_checkpoint_that_does_not_exist_is_replaced(version):
+    store = MemoryStore()
+    store.put(LAST_CHECKPOINT, f'{{"version":{version},"size":1}}'.encode())
+    store.put(checkpoint_path(3), b"x")
+    assert write_last_checkpoint(store, hint(3))
+    assert json.loads(store.read(LAST_CHECKPOINT))["version"] == 3
 
 
 def test_hadoop_s_checksum_of_an_older_hint_is_gone(tmp_path):

@@ -86,7 +86,7 @@ def test_another_parser_reads_it():
     assert pj.read_json(pa.BufferReader(text)).to_pylist() == [{"a": "NaN", "b": "\\udc80", "c": "\\xff"}]
 
 
-@pytest.mark.parametrize("value", [{1, 2}, object(), {1: 2}, Decimal(1)], ids=repr)
+@pytest.mark.parametrize("value", [{1, 2}, object(), {1: 2}, Decimal(1)])
 def test_what_has_no_json_is_refused(value):
     with pytest.raises(TypeError, match="no JSON"):
         dumps(value)

@@ -40,7 +40,7 @@ def test_the_store_of_a_local_path_is_the_local_one(tmp_path):
 def test_a_registered_store_serves_its_scheme_in_any_case():
     register("Mem", in_memory)
     store = open_store(qualify("MEM://bucket/t/"), {"token": "x"})
-    assert (store.place.uri, store.options) == ("MEM://bucket/t", {"token": "x"})
+    assert (store.place.uri, store.options) == ("mem://bucket/t", {"token": "x"})
     assert open_store(qualify("mem://bucket/t")).options == {}
     assert registered_schemes() == ("file", "mem")
 
