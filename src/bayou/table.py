@@ -227,8 +227,8 @@ class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
         Raises:
             ArgumentTypeError: `sparkSession` is not a session.
         """
-        session = session_of(sparkSession)
         place = qualify(identifier)
+        session = session_of(sparkSession)
         if place.local is None:
             enable(session)
         parts = place.uri

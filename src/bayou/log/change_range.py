@@ -79,7 +79,7 @@ def resolve_range(bounds: ChangeBounds, listing: LogListing, times: CommitTimes,
         TimestampOutOfRangeError: a timestamp is after the latest commit, or the end is before the first one.
         InvalidTimestampError: a text is no timestamp.
     """
-    _check_given(bounds, table)
+    check_bounds(bounds, table)
     resolver = _Resolver(bounds, times, latest)
     start, end = resolver.start(), resolver.end()
     if start > latest:
@@ -153,7 +153,12 @@ def _milliseconds(timestamp: Timestamp | None, bounds: ChangeBounds) -> int | No
     return None if timestamp is None else to_milliseconds(timestamp, bounds.time_zone)
 
 
-def _check_given(bounds: ChangeBounds, table: str) -> None:
+def check_bounds(bounds: ChangeBounds, table: str) -> None:
+    """Refuse bounds that are not a range.
+
+    Raises:
+        InvalidOptionError: there is no start, a side is given twice, or a value has the wrong type.
+    """
     arguments.instance(bounds, ChangeBounds, "bounds", "a ChangeBounds", table=table)
     sides = {
         "starting": (bounds.starting_version, bounds.starting_timestamp),

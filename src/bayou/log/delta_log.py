@@ -253,7 +253,9 @@ class DeltaLog:
             CorruptLogError: a commit cannot be read.
         """
         from bayou.log.change_feed import read_change_feed  # noqa: PLC0415  (most users of a log do not need it)
+        from bayou.log.change_range import check_bounds  # noqa: PLC0415
 
+        check_bounds(bounds, self._table_uri)
         latest, listing, times = self._commits(bounds.ending_version)
         return read_change_feed(self, latest, listing, times, bounds, schema_mode=schema_mode, check_schemas=check_schemas)
 
@@ -266,8 +268,9 @@ class DeltaLog:
         Raises:
             InvalidOptionError, TimeTravelError: as `change_feed`.
         """
-        from bayou.log.change_range import resolve_range  # noqa: PLC0415  (most users of a log do not need it)
+        from bayou.log.change_range import check_bounds, resolve_range  # noqa: PLC0415  (most users of a log do not need it)
 
+        check_bounds(bounds, self._table_uri)
         latest, listing, times = self._commits(bounds.ending_version)
         return resolve_range(bounds, listing, times, latest.version, self._table_uri)
 

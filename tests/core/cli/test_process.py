@@ -88,7 +88,7 @@ sys.exit(main())
     assert (result.returncode, result.stdout, result.stderr) == (130, "", "")
 
 
-@pytest.mark.parametrize("place", ["bayou.log.delta_log.DeltaLog.snapshot", "bayou.cli.output.escape"])
+@pytest.mark.parametrize("place", ["bayou.log.delta_log.DeltaLog.update", "bayou.cli.output.escape"])
 def test_an_interrupt_during_the_work_is_an_exit_code_and_silence(table, place):
     module, _, name = place.rpartition(".")
     head, _, kind = module.rpartition(".")
@@ -124,7 +124,7 @@ def test_a_caller_in_the_same_process_keeps_its_handler_and_its_streams(table, m
         raise KeyboardInterrupt
 
     before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(DeltaLog, "snapshot", interrupted)
+    monkeypatch.setattr(DeltaLog, "update", interrupted)
     assert main(["files", table]) == 130
     assert signal.getsignal(signal.SIGINT) is before
     assert capsys.readouterr() == ("", "")

@@ -136,7 +136,7 @@ def test_half_of_a_surrogate_pair_is_no_text(text):
         lambda log: log.create(SCHEMA, properties={"x": text}),
     ):
         builder = new()
-        with pytest.raises(InvalidCommitError):
+        with pytest.raises(InvalidOptionError, match="Unicode"):
             call(builder.log())
         assert not files(builder)
 

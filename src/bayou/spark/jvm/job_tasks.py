@@ -6,9 +6,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
-
-from bayou.spark.jvm.bridge import Jvm
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,7 +36,6 @@ class JobTasks:
     """
 
     def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
         self._context = spark.sparkContext
         self._tag = ""
         self._finished: dict[int, Tasks] = {}
@@ -70,9 +67,13 @@ class JobTasks:
     def _java(self) -> JavaObject:
         return self._context._jsc.sc()  # noqa: SLF001  (the bridge)
 
+    @cached_property
+    def _view(self) -> Any:
+        return self._context._jvm  # noqa: SLF001  (the bridge would load PySpark, which who shows nothing does not need)
+
     def _jobs(self) -> list[int]:
         ids = self._java.statusTracker().getJobIdsForTag(self._tag)
-        text: str = Jvm.of(self._spark).static("java.util.Arrays").toString(ids)  # one call for all of them
+        text: str = self._view.java.util.Arrays.toString(ids)  # one call for all of them
         return [int(each) for each in text.strip("[]").split(",") if each]
 
     def _of_job(self, job: int) -> Tasks:
