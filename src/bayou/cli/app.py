@@ -249,7 +249,7 @@ def _latest_readable(delta_log: DeltaLog) -> Snapshot:
 
 
 def _open(
-    table: str, version: int | None, timestamp: str | None, *, latest: Callable[[DeltaLog], Snapshot] = DeltaLog.update
+    table: str, version: int | None, timestamp: str | None, *, latest: Callable[[DeltaLog], Snapshot] = lambda log: log.update()
 ) -> tuple[DeltaLog, Snapshot]:
     """The table's log and the snapshot asked for; where nothing is called `path@v12` literally, that is version 12."""
     delta_log = open_log(table)
