@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyspark.errors import PySparkException
 from tests.spark.counting import py4j_calls
+from tests.spark.processes import ask
 from tests.spark.tables import ids, numbers_table
 
 import bayou
@@ -12,6 +15,8 @@ from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.session import enable
 from bayou.spark.session_transaction import LAST_VERSION
 
+CALLS = 110
+"""What enabling a session for the first time may ask of the JVM, the adapters compiled or not; Spark 4.3 takes 93 calls."""
 AGAIN = 4
 """What enabling a session that is enabled may ask of the JVM: whether the rule is there, and which catalog."""
 VERBS = {
@@ -173,3 +178,10 @@ def test_a_session_that_is_made_of_an_enabled_one_is_enabled(spark, table_path):
 def test_enabling_a_new_session_makes_it_work(session_without_rule, table_path):
     numbers_table(table_path, [1, 2])
     assert ids(enable(session_without_rule).read.format("delta").load(table_path)) == [1, 2]
+
+
+@pytest.mark.smoke
+def test_enabling_asks_the_jvm_little_and_loads_nothing_that_only_tables_need(tmp_path):
+    found = ask(str(Path(__file__).with_name("enabling_costs.py")), str(tmp_path))
+    assert found["calls"] <= CALLS
+    assert found["loaded"] == []

@@ -7,7 +7,9 @@ import pytest
 from tests.spark.tables import file_of, ids, numbers_table, without_rows
 
 import bayou
+from bayou.errors import SessionError
 from bayou.spark.application import Application
+from bayou.spark.jvm.adapters import Adapters
 from bayou.testing.table_builder import TableBuilder
 
 
@@ -21,7 +23,11 @@ def bare(spark, monkeypatch):
 
 
 @pytest.mark.smoke
-def test_enable_warns_and_says_what_does_not_work(bare):
+def test_enable_warns_and_says_what_does_not_work(bare, monkeypatch):
+    def without_compiler(_):
+        raise SessionError("The Java adapters cannot be compiled on this session.")
+
+    monkeypatch.setattr(Adapters, "of", without_compiler)
     with pytest.warns(UserWarning, match="cannot be compiled"):
         assert bayou.enable(bare) is bare
 

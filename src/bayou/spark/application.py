@@ -121,10 +121,10 @@ class Application:
         native: whether the Java adapters are there; without them the source `delta` and SQL by path do not work.
         why_not_native: what is missing, where `native` is False.
         authenticated: whether the callback port asks for a token.
-        provided: whether the data source `delta` has its Python body.
     """
 
     _instances: WeakKeyDictionary[Jvm, Application] = WeakKeyDictionary()
+    _making = threading.Lock()
 
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
@@ -140,7 +140,6 @@ class Application:
             self.native = False
             self.why_not_native = str(error)
         extend_conversion(self._missing_data_file)
-        self.provided = False
         self._workbenches: dict[str, JavaObject] = {}
         self._groups: WeakKeyDictionary[Snapshot, dict[int, FileGroups]] = WeakKeyDictionary()
         self._lock = threading.Lock()
@@ -149,10 +148,15 @@ class Application:
     @classmethod
     def of(cls, spark: SparkSession) -> Application:
         """The application of a session; made at its first use."""
-        jvm = Jvm.of(spark)
-        if jvm not in cls._instances:
-            cls._instances[jvm] = cls(jvm)
-        return cls._instances[jvm]
+        return cls.of_jvm(Jvm.of(spark))
+
+    @classmethod
+    def of_jvm(cls, jvm: Jvm) -> Application:
+        """The application that runs in a JVM; made at its first use, once, whichever threads ask."""
+        with cls._making:
+            if jvm not in cls._instances:
+                cls._instances[jvm] = cls(jvm)
+            return cls._instances[jvm]
 
     def snapshot(
         self, path: str, storage_options: Mapping[str, str], version: int | None = None, transactions: str = ""

@@ -4,22 +4,31 @@
 from __future__ import annotations
 
 import logging
+import threading
 import warnings
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
 
-from bayou.spark.application import Application
+from bayou.errors import SessionError
 from bayou.spark.errors import raised_as_pyspark
 from bayou.spark.given_arguments import session_of
+from bayou.spark.jvm import callbacks
 from bayou.spark.jvm.adapters import Adapters, has_delta_spark
+from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.callbacks import BiConsumer, BiFunction
 from bayou.spark.jvm.session import install_catalog, install_rule, java_session
-from bayou.spark.parsed_statements import ParsedStatements
-from bayou.spark.provider import Provider
-from bayou.spark.rule import RuleBody
-from bayou.spark.session_catalog import SessionCatalog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bayou.spark.application import Application
 
 _logger = logging.getLogger("bayou")
+_answered: WeakSet[Jvm] = WeakSet()
+"""The JVMs whose adapters have Python objects that answer them."""
 
 
 @raised_as_pyspark
@@ -29,7 +38,8 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
     Afterwards `spark.read.format("delta")`, `df.write.format("delta")`, SQL by path and catalog tables that use `delta` work on
     it, from any language. Tables with names come to bayou by one setting, `spark.sql.catalog.spark_catalog`, unless it names a
     catalog already. DELETE, UPDATE, MERGE and, before Spark 4.1, statements about constraints do by a parser behind
-    Spark's own. Nothing of PySpark is replaced. The first call in an application takes one to a few seconds.
+    Spark's own. Nothing of PySpark is replaced. The first call in an application takes about 0.4 s, most of which Spark would
+    otherwise spend at its first query. The first call on a machine also compiles the adapters, which takes some seconds.
 
     Where delta-spark's JAR is on the session, `format("delta")` stays delta-spark's; bayou's own functions work beside it.
 
@@ -44,26 +54,88 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
         ArgumentTypeError: it is neither a session nor a builder.
     """
     session = session_of(spark)
-    application = Application.of(session)
-    if not application.native:
-        warnings.warn(application.why_not_native, stacklevel=2)
+    jvm = Jvm.of(session)
+    callbacks.start(jvm)
+    try:
+        adapters = Adapters.of(jvm)
+    except SessionError as error:
+        warnings.warn(str(error), stacklevel=3)
         return session
-    adapters = Adapters.of(application.jvm)
-    if not application.provided:
-        provider = Provider(application)
-        adapters.set_static("delta.DefaultSource", "body", BiFunction(application.jvm, provider))
-        adapters.set_static("bayou.WritableTable", "body", BiFunction(application.jvm, SessionCatalog(application)))
-        if adapters.has("bayou.Parser"):
-            adapters.set_static("bayou.Parser", "body", BiFunction(application.jvm, ParsedStatements(application)))
-        adapters.set_static("bayou.DeltaTable", "inserter", BiConsumer(application.jvm, provider.insert))
-        application.provided = True
-        if adapters.missing:
-            warnings.warn(adapters.what_is_missing(), stacklevel=2)
-        if has_delta_spark(application.jvm):
-            _logger.warning(
-                "delta-spark is on this session: format('delta') stays delta-spark's. bayou.read, bayou.write and "
-                "bayou.DeltaTable work beside it."
-            )
-    install_rule(application.jvm, java_session(session), lambda: RuleBody(application))
+    if jvm not in _answered:
+        _answer(jvm, adapters)
+        _answered.add(jvm)
+    install_rule(jvm, java_session(session), lambda: _Late(lambda: _rule(jvm)))
     install_catalog(session, adapters)
     return session
+
+
+def _answer(jvm: Jvm, adapters: Adapters) -> None:
+    """Gives the adapters the Python objects that answer them."""
+    adapters.set_static("delta.DefaultSource", "body", BiFunction(jvm, _Late(lambda: _provider(jvm))))
+    adapters.set_static("bayou.WritableTable", "body", BiFunction(jvm, _Late(lambda: _catalog(jvm))))
+    if adapters.has("bayou.Parser"):
+        adapters.set_static("bayou.Parser", "body", BiFunction(jvm, _Late(lambda: _statements(jvm))))
+    adapters.set_static("bayou.DeltaTable", "inserter", BiConsumer(jvm, _Late(lambda: _inserter(jvm))))
+    if adapters.missing:
+        warnings.warn(adapters.what_is_missing(), stacklevel=4)
+    if has_delta_spark(jvm):
+        _logger.warning(
+            "delta-spark is on this session: format('delta') stays delta-spark's. bayou.read, bayou.write and "
+            "bayou.DeltaTable work beside it."
+        )
+
+
+class _Late:
+    """Answers calls of the JVM with what is made at the first one.
+
+    Most of bayou, and PyArrow, is imported then: a session that never meets a Delta table pays for none of it.
+    """
+
+    def __init__(self, make: Callable[[], Callable[[Any, Any], Any]]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+
+    def __call__(self, first: Any, second: Any) -> Any:
+        with self._lock:  # Spark's threads call at the same time
+            answer = self._answer
+        return answer(first, second)
+
+    @cached_property
+    def _answer(self) -> Callable[[Any, Any], Any]:
+        return self._make()
+
+
+def _application(jvm: Jvm) -> Application:
+    from bayou.spark.application import Application  # noqa: PLC0415  (see _Late)
+
+    return Application.of_jvm(jvm)
+
+
+def _provider(jvm: Jvm) -> Callable[[Any, Any], Any]:
+    from bayou.spark.provider import Provider  # noqa: PLC0415  (see _Late)
+
+    return Provider(_application(jvm))
+
+
+def _inserter(jvm: Jvm) -> Callable[[Any, Any], Any]:
+    from bayou.spark.provider import Provider  # noqa: PLC0415  (see _Late)
+
+    return Provider(_application(jvm)).insert
+
+
+def _catalog(jvm: Jvm) -> Callable[[Any, Any], Any]:
+    from bayou.spark.session_catalog import SessionCatalog  # noqa: PLC0415  (see _Late)
+
+    return SessionCatalog(_application(jvm))
+
+
+def _statements(jvm: Jvm) -> Callable[[Any, Any], Any]:
+    from bayou.spark.parsed_statements import ParsedStatements  # noqa: PLC0415  (see _Late)
+
+    return ParsedStatements(_application(jvm))
+
+
+def _rule(jvm: Jvm) -> Callable[[Any, Any], Any]:
+    from bayou.spark.rule import RuleBody  # noqa: PLC0415  (see _Late)
+
+    return RuleBody(_application(jvm))
