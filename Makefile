@@ -6,7 +6,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SHARED ?= ../shared
 # Which environments `make matrix` runs; scripts/matrix.py knows more.
-SPARK ?= 3.5 4.0-shortest oracle
+LEGS := oracle
+SPARK ?= $(LEGS)
+# Where `make smoke` runs.
+MASTER ?= local[2]
 # How many rows the table of `make bench-changes` has.
 ROWS ?= 6000000
 # How many processes share the tests, each with a Spark session of its own.
@@ -24,7 +27,7 @@ SHARED_OUT := -n $(JOBS) --dist worksteal
 export PYSPARK_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-core test-spark soak soak-oracle matrix oracle clients lint format bench bench-changes clean
+.PHONY: help setup demo test test-core test-spark smoke smoke-all soak soak-oracle matrix oracle clients lint format bench bench-changes clean
 
 help: ## List the targets
 	@echo "make TARGET, with TARGET one of:"
@@ -41,6 +44,12 @@ test-core: setup ## The tests that need no JVM
 
 test-spark: setup ## The tests on a Spark session
 	@$(WITH_JAVA) $(WITH_HDFS) $(PYTEST) $(SHARED_OUT) tests/spark tests/hadoop $(ARGS)
+
+smoke: setup ## 77 operations on one PySpark: make smoke SPARK=4.1 (or 3.5.0, pre; MASTER=standalone, "local-cluster[1,1,1024]")
+	@$(WITH_JAVA) $(BIN)/python scripts/smoke.py --master "$(MASTER)" $(if $(filter-out $(LEGS),$(SPARK)),$(SPARK),)
+
+smoke-all: setup ## The same on the newest and the oldest patch of each minor, a pre-release, and each Java
+	@$(WITH_JAVA) $(BIN)/python scripts/smoke.py --all --master "$(MASTER)"
 
 soak: setup ## Thousands of random sequences, hundreds of kills: takes long
 	@$(WITH_JAVA) $(WITH_HDFS) $(PYTEST) -m soak --hypothesis-profile=soak $(ARGS)

@@ -34,6 +34,13 @@ def dependencies() -> tuple[str, ...]:
     return (*project["dependencies"], *project["optional-dependencies"]["cli"], *group(content["dependency-groups"], "test"))
 
 
+def runtime_dependencies() -> tuple[str, ...]:
+    """What bayou needs to run with any PySpark, except PySpark itself."""
+    content = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    # PySpark 3.5 imports distutils, which Python 3.12 dropped and setuptools brings back.
+    return (*content["project"]["dependencies"], "numpy", "setuptools; python_version >= '3.12'")
+
+
 def group(groups: Mapping[str, Sequence[str | Mapping[str, str]]], name: str) -> tuple[str, ...]:
     """The requirements of a dependency group, with those of the groups that it includes.
 

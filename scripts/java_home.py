@@ -60,6 +60,11 @@ def main() -> int:
     return 0
 
 
+def find(version: int) -> Path | None:
+    """The home of a Java of one major version; None if this machine has none."""
+    return next((home for home in _candidates() if _major_version(home) == version), None)
+
+
 def _find() -> Path | None:
     return next((home for home in _candidates() if _major_version(home) in SUPPORTED), None)
 

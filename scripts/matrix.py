@@ -41,20 +41,10 @@ class Leg:
 # As many processes share a suite as `make` says, each with a session of its own.
 SHARED_OUT = ("-n", os.environ.get("JOBS", "2"), "--dist", "worksteal")
 SMOKE = ("-m", "smoke", "tests/spark")
-# Of the short suite what goes each way into Spark once: for a version between two that are tested with more.
-WAYS_IN = (
-    *("enable", "ways_in", "time_travel", "history_and_detail"),
-    *("names", "named_writes", "named_creations", "paths_in_statements", "descriptions"),
-    *("alter_statements", "constraint_statements", "location_statements", "script_statements"),
-    *("writes", "write_requirements", "write_conflicts", "written_commits"),
-    *("delete", "delete_statements", "update", "merge", "merge_values", "change_feed", "stream_source", "stream_stops"),
-)
-SHORTEST = ("-m", "smoke", *(f"tests/spark/test_{each}.py" for each in WAYS_IN))
 
 LEGS = {
     "3.5": Leg(("pyspark==3.5.*",), (SMOKE,)),
     "4.0": Leg(("pyspark==4.0.*",), (SMOKE,)),
-    "4.0-shortest": Leg(("pyspark==4.0.*",), (SHORTEST,)),
     "4.1": Leg(("pyspark==4.1.*",), (SMOKE,)),
     "4.2": Leg(("pyspark==4.2.*",), (SMOKE,)),
     # Beside the PySpark that delta-spark is made for.
@@ -73,7 +63,7 @@ ORACLE_WITHOUT_DEPENDENCIES = ("delta-spark==4.4.0",)
 
 
 def main() -> int:
-    names = sys.argv[1:] or ["3.5", "4.0-shortest", "oracle"]
+    names = sys.argv[1:] or ["oracle"]
     unknown = [name for name in names if name not in LEGS]
     if unknown:
         print(f"no such leg: {', '.join(unknown)}; there are {', '.join(LEGS)}", file=sys.stderr)

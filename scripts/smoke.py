@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import java_home
-from environments import dependencies, environment
+from environments import environment, runtime_dependencies
 
 ROOT = Path(__file__).resolve().parent.parent
 MINORS = ("3.5", "4.0", "4.1", "4.2", "4.3")
@@ -59,7 +59,7 @@ def main() -> int:
     legs = _every_leg() if given.all else [_leg(version) for version in given.versions or MINORS]
     started = time.monotonic()
     # Environments first and one by one: pip's cache then serves the next one, and what is printed stays in order.
-    pythons = {leg.requirement: environment((*dependencies(tests=False), leg.requirement)) for leg in legs if leg.requirement}
+    pythons = {leg.requirement: environment((*runtime_dependencies(), leg.requirement)) for leg in legs}
     with ThreadPoolExecutor(max(1, int(os.environ.get("JOBS", "2")))) as pool:
         results = list(pool.map(lambda leg: _run(leg, pythons[leg.requirement], given.master), legs))
     failed = [leg.name for leg, passed in zip(legs, results, strict=True) if not passed]
