@@ -17,12 +17,15 @@ from bayou.errors import (
     InvalidOptionError,
     PathNotFoundError,
     SchemaMismatchError,
+    SessionError,
     TableNotFoundError,
     UnsupportedFeatureError,
     VersionGapError,
     VersionNotFoundError,
 )
 from bayou.protocol.actions import Protocol
+from bayou.spark.errors import raised_as_pyspark
+from bayou.spark.jvm.bridge import Jvm
 from bayou.testing.table_builder import TableBuilder
 
 
@@ -237,3 +240,25 @@ def test_py4js_error_comes_through_a_callback_as_itself(spark, table_path):
     )
     with pytest.raises(PySparkException, match="CHECK constraint positive"):
         query.awaitTermination()
+
+
+@pytest.mark.smoke
+def test_a_call_that_this_spark_lacks_says_which_and_what_to_do(spark):
+    jvm = Jvm.of(spark)
+
+    @raised_as_pyspark
+    def call(make):
+        return make()
+
+    for make in (
+        lambda: jvm.static("java.lang.Integer").parseInt("1", "2", "3", "4"),
+        lambda: jvm.static("java.util.ArrayList")("a", "b", "c"),
+        lambda: jvm.java_class("org.apache.spark.Gone", "org.apache.spark.OtherGone"),
+        lambda: jvm.module("org.apache.spark.Gone"),
+        lambda: jvm.call(jvm.static("java.util.ArrayList")(), "add", 1, 2, 3),
+        lambda: jvm.construct(jvm.java_class("java.lang.Object"), 1),
+    ):
+        with pytest.raises(SessionError, match=spark.version) as caught:
+            call(make)
+        assert isinstance(caught.value, PySparkException)
+        assert "README" in caught.value.next_step

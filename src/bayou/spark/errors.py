@@ -12,7 +12,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkException, PySparkTypeError
 from pyspark.errors.exceptions import captured
 
@@ -21,6 +21,7 @@ from bayou.spark.error_parameters import parameters_of
 from bayou.spark.error_partners import PYSPARK_EXCEPTIONS
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.callbacks import ERRORS, java_error
+from bayou.spark.jvm.signatures import missing_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -189,8 +190,18 @@ def raised_as_pyspark(function: Callable[P, R]) -> Callable[P, R]:
             if isinstance(error, PySparkException):
                 raise
             raise as_pyspark(error) from error.__cause__
+        except Py4JError as error:
+            missing = None if isinstance(error, Py4JJavaError) else _missing_call(error)
+            if missing is None:
+                raise
+            raise as_pyspark(missing) from error
 
     return call
+
+
+def _missing_call(error: Py4JError) -> errors.SessionError | None:
+    jvm = Jvm.running()
+    return None if jvm is None else missing_call(jvm.spark_version_text, error)
 
 
 def extend_conversion(data_file_missing: Callable[[str], errors.DeltaError | None]) -> None:

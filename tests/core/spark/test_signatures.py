@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import SessionError
-from bayou.spark.jvm.signatures import by_name, fitting, parse_members, unknown_signature
+from bayou.spark.jvm.signatures import by_name, fitting, missing_call, missing_class, parse_members, unknown_signature
 
 METHODS = (
     "Array(public scala.collection.Seq a.b.Resolver$.resolve(java.lang.String,boolean,scala.Enumeration$Value), "
@@ -45,3 +45,32 @@ def test_an_unknown_signature_names_the_version_the_method_and_its_parameters():
     for part in ("9.9.9", "a.Writer.write", "(int, long)", "3 arguments", "README"):
         assert part in str(error)
     assert "it is not there" in str(unknown_signature("9.9.9", "a.Writer", "write", [], "3 arguments"))
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        (
+            "An error occurred.\npy4j.Py4JException: Method f([class java.lang.String]) does not exist\n\tat x",
+            "f([class java.lang.String])",
+        ),
+        ("py4j.Py4JException: Constructor a.B([int, class C]) does not exist", "a.B([int, class C])"),
+        ("org.apache.spark.sql.Gone does not exist in the JVM", "org.apache.spark.sql.Gone"),
+    ],
+)
+def test_a_call_that_this_spark_lacks_is_named_with_the_version(text, part):
+    error = missing_call("9.9.9", RuntimeError(text))
+    assert isinstance(error, SessionError)
+    assert "9.9.9" in str(error)
+    assert part in str(error)
+    assert "README" in error.next_step
+
+
+def test_another_error_of_py4j_is_not_a_missing_call():
+    assert missing_call("9.9.9", RuntimeError("Error while sending or receiving: Answer from Java side is empty")) is None
+
+
+def test_a_missing_class_is_a_lookup_error_too():
+    error = missing_class("9.9.9", ("a.New", "a.Old"))
+    assert isinstance(error, LookupError)
+    assert "a.New or a.Old" in str(error)

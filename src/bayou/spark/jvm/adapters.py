@@ -21,6 +21,7 @@ from py4j.protocol import Py4JJavaError
 
 from bayou.errors import SessionError
 from bayou.spark.jvm.adapter_cache import AdapterCache
+from bayou.spark.jvm.signatures import NEXT_STEP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +54,6 @@ _LOST_WITH = {
 }
 """What does not work on a session without an adapter. For the others bayou has another way."""
 _MISSING = "missing.json"
-_KNOWN_SPARK = "use a Spark release that the README lists, or report this message to bayou."
 
 
 class Adapters:
@@ -111,7 +111,7 @@ class Adapters:
         if name not in self._classes:
             if name.rpartition(".")[2] in self.missing:
                 message = f"bayou's adapter {name} does not compile on this Spark: {self.missing[name.rpartition('.')[2]]}"
-                raise SessionError(message, next_step=_KNOWN_SPARK)
+                raise SessionError(message, next_step=NEXT_STEP)
             self._classes[name] = self._jvm.loader.loadClass(name)
         return self._classes[name]
 
@@ -127,9 +127,7 @@ class Adapters:
             lost = [_LOST_WITH[name] for name in names if name in _LOST_WITH]
             effect = f"These do not work: {'; '.join(lost)}" if lost else "Nothing is lost but speed"
             who = f"bayou's Java adapters {', '.join(sorted(names))}"
-            sentences.append(
-                f"{who} do not compile on Spark {self._jvm.spark_version_text}: {reason}. {effect}. Next: {_KNOWN_SPARK}"
-            )
+            sentences.append(f"{who} do not compile on Spark {self._jvm.spark_version_text}: {reason}. {effect}. Next: {NEXT_STEP}")
         return " ".join(sentences)
 
     def new(self, name: str, *arguments: object) -> JavaObject:

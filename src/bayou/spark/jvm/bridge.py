@@ -16,7 +16,7 @@ from py4j.java_gateway import JavaClass
 from pyspark import SparkContext
 
 from bayou.errors import SessionError
-from bayou.spark.jvm.signatures import by_name, fitting, parse_members, unknown_signature
+from bayou.spark.jvm.signatures import by_name, fitting, missing_class, parse_members, unknown_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -98,7 +98,7 @@ class Jvm:
         """The `java.lang.Class` of the first of these names that this Spark has.
 
         Raises:
-            LookupError: it has none of them.
+            MissingClassError: it has none of them. It is a LookupError, too.
         """
         if names not in self._classes:
             self._classes[names] = self.loader.loadClass(self._first(names))
@@ -115,7 +115,7 @@ class Jvm:
         """The singleton of the first of these Scala `object`s that this Spark has.
 
         Raises:
-            LookupError: it has none of them.
+            MissingClassError: it has none of them. It is a LookupError, too.
         """
         if names not in self._modules:
             name = self._first(tuple(f"{name}$" for name in names))
@@ -127,7 +127,7 @@ class Jvm:
     def _first(self, names: tuple[str, ...]) -> str:
         found = next(filter(self.has_class, names), None)
         if found is None:
-            raise LookupError(names)
+            raise missing_class(self.spark_version_text, names)
         return found
 
     def construct(self, java_class: JavaObject, *arguments: Any) -> JavaObject:
@@ -254,7 +254,7 @@ class Jvm:
     @cached_property
     def spark_version_text(self) -> str:
         """Spark's version, as it says it."""
-        text: str = self.module("org.apache.spark.package").SPARK_VERSION()
+        text: str = self.loader.loadClass("org.apache.spark.package$").getField("MODULE$").get(None).SPARK_VERSION()
         return text
 
     @cached_property

@@ -12,11 +12,12 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from py4j.java_gateway import JavaObject as Py4JObject
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import ensure_callback_server_started
 
 from bayou.errors import DeltaError
+from bayou.spark.jvm.signatures import missing_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +78,9 @@ class _Callback:
             origin = getattr(error, "_origin", None)  # what the JVM threw, where the JVM threw it
             raise Py4JJavaError("", origin if origin is not None else java_error(self._jvm, error)) from error
         except Exception as error:
+            missing = missing_call(self._jvm.spark_version_text, error) if isinstance(error, Py4JError) else None
+            if missing is not None:
+                raise Py4JJavaError("", java_error(self._jvm, missing)) from error
             interruption = _interruption(error)
             raise Py4JJavaError("", interruption or java_error(self._jvm, error)) from error
 

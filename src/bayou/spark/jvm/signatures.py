@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 Parameters: TypeAlias = "tuple[str, ...]"
 """The types of one method's parameters, as Java names them, for example `("int", "java.lang.String")`."""
 
+NEXT_STEP = "use a Spark release that the README lists, or report this message to bayou."
+_MISSING = re.compile(r"(?:Method|Constructor) (.+?\(\[.*?\]\)) does not exist|([\w.$]+) does not exist in the JVM")
+"""What py4j says of a call that fits nothing (py4j 0.10.9)."""
 _MEMBER = re.compile(r"([\w$.]+)\(([^)]*)\)")
 
 
@@ -65,4 +68,28 @@ def unknown_signature(spark_version: str, owner: str, method: str, overloads: Se
     """
     takes = " or ".join(f"({', '.join(each)})" for each in overloads) or "nothing: it is not there"
     message = f"Spark {spark_version} has another {owner}.{method} than bayou knows. It takes {takes}; bayou has {wanted}."
-    return SessionError(message, next_step="use a Spark release that the README lists, or report this message to bayou.")
+    return SessionError(message, next_step=NEXT_STEP)
+
+
+class MissingClassError(SessionError, LookupError):
+    """This Spark has none of the classes by which bayou knows something of Spark's."""
+
+
+def missing_class(spark_version: str, names: Sequence[str]) -> MissingClassError:
+    """The error for a class that this Spark does not have."""
+    message = f"Spark {spark_version} has no class {' or '.join(names)}, which bayou needs for this."
+    return MissingClassError(message, next_step=NEXT_STEP)
+
+
+def missing_call(spark_version: str, error: BaseException) -> SessionError | None:
+    """The error for a call that py4j could not make, because this Spark has no such method or class; None for another error.
+
+    Args:
+        spark_version: the version of the Spark that runs.
+        error: what py4j raised.
+    """
+    found = _MISSING.search(str(error))
+    if found is None:
+        return None
+    message = f"Spark {spark_version} has no {found[1] or found[2]}, which bayou calls for this."
+    return SessionError(message, next_step=NEXT_STEP)
