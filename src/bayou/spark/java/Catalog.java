@@ -157,7 +157,7 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   private static boolean isInsertInto(Origin origin) { return INSERT.matcher(StatementText.of(origin)).lookingAt() || Callers.include("DataFrameWriter", "insertInto"); }
 
   // DataFrame.mergeInto has no text.
-  private static boolean isMerger() { return Callers.include("MergeIntoWriter", "") || Callers.include("MergeIntoWriterImpl", ""); }
+  private static boolean isMerger() { return Callers.include("MergeIntoWriter", ""); }
 
   // Spark's catalog asks whether there is a table by loading it, and takes one error for a no.
   private static boolean isQuestion() { return Callers.include("Catalog", "tableExists") || Callers.include("CatalogImpl", "tableExists"); }

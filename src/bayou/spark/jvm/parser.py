@@ -31,7 +31,7 @@ _HARMLESS = frozenset(
         GreaterThanOrEqual ILike In IntegralDivide IsNotNull IsNotUnknown IsNull IsUnknown LambdaFunction LessThan
         LessThanOrEqual Like LikeAll LikeAny Literal Multiply NamedArgumentExpression Not NotLikeAll NotLikeAny Or RLike
         Remainder SemiStructuredExtract ShiftLeft ShiftRight ShiftRightUnsigned StringLocate StringTrim StringTrimLeft
-        StringTrimRight Subtract TimestampAdd TimestampDiff TryCast UnaryMinus UnaryPositive UnresolvedAttribute
+        StringTrimRight Subtract TimestampAdd TimestampDiff UnaryMinus UnaryPositive UnresolvedAttribute
         UnresolvedCollation UnresolvedExtractValue UnresolvedFunction UnresolvedNamedLambdaVariable
         """,
     )
@@ -49,7 +49,6 @@ _FORBIDDEN = {
     "UnresolvedTableValuedFunction": "a function that makes a table",
     "NamedParameter": "a parameter",
     "PosParameter": "a parameter",
-    "NameParameterizedExpression": "a parameter",
     "VariableReference": "a variable",
     "ExpressionWithUnresolvedIdentifier": "a name that is computed (IDENTIFIER)",
 }
