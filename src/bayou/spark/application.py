@@ -22,7 +22,9 @@ from bayou.spark.hadoop_store import check_log_store_settings, register_hadoop_s
 from bayou.spark.jvm import callbacks
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.own_sessions import default_session
 from bayou.spark.log_jobs import SparkLogJobs
+from bayou.spark.pinned_settings import SQL_PREFIX, Job, values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -184,16 +186,15 @@ class Application:
     def workbench(self, session: JavaObject) -> JavaObject:
         """A session of bayou's own, in the time zone of `session`, whose casts give NULL for what they cannot cast.
 
-        Partition values are cast in it. Made once for each time zone, so that threads never wait for another's settings.
+        Partition values are cast in it. It has none of the other SQL settings of `session`: it is kept for the application, and a
+        session's settings must not decide what another session reads. Made once for each time zone.
         """
         zone = session.conf().get("spark.sql.session.timeZone")
         with self._lock:
             known = self._workbenches.get(zone)
             if known is None or known.sparkContext().isStopped():
-                made = Adapters.clone_of(self.jvm, session)
-                made.conf().set("spark.sql.ansi.enabled", "false")
-                made.conf().set("spark.sql.session.timeZone", zone)
-                self._workbenches[zone] = made
+                settings = {**values(Job.PLANNING), "spark.sql.session.timeZone": zone}
+                self._workbenches[zone] = default_session(self.jvm, session, settings, SQL_PREFIX)
             return self._workbenches[zone]
 
     def partition_groups(
