@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from py4j.protocol import Py4JError
 
 from bayou import __version__
-from bayou.errors import DataFileNotFoundError, DeltaError, SessionError
+from bayou.errors import DataFileNotFoundError, DeltaError, SessionError, UnreadableDataFileError
 from bayou.log.active import active_transaction, watch
 from bayou.log.delta_log import open_log
 from bayou.log.log_jobs import register_log_jobs
@@ -141,7 +141,7 @@ class Application:
         except SessionError as error:
             self.native = False
             self.why_not_native = str(error)
-        extend_conversion(self._missing_data_file)
+        extend_conversion(self._missing_data_file, self._unreadable_data_file)
         self.provided = False
         self._workbenches: dict[str, JavaObject] = {}
         self._groups: WeakKeyDictionary[Snapshot, dict[int, FileGroups]] = WeakKeyDictionary()
@@ -213,18 +213,34 @@ class Application:
         return kept[id(session)]
 
     def _missing_data_file(self, text: str) -> DeltaError | None:
+        found = self._data_file_in(text)
+        if found is None:
+            return None
+        return DataFileNotFoundError(
+            "A data file that the table's log names is not there.",
+            table=found[0],
+            file=found[1],
+            next_step="the file was deleted by VACUUM or by hand: restore it, or read a version that does not need it.",
+        )
+
+    def _unreadable_data_file(self, text: str, reason: str) -> DeltaError | None:
+        found = self._data_file_in(text)
+        if found is None:
+            return None
+        return UnreadableDataFileError(
+            f"A data file of the table cannot be read: {reason}",
+            table=found[0],
+            file=found[1],
+            next_step="restore the file from a copy, or overwrite its partition; rows that no version has elsewhere are lost.",
+        )
+
+    def _data_file_in(self, text: str) -> tuple[str, str] | None:
+        """The table that is open, and the path in it, that a message of Spark's names first."""
         plain = text.replace("file:///", "file:/")
         for uri in self.logs.tables():
             root = uri.replace("file:///", "file:/")
             if root + "/" in plain:
-                file = plain.split(root + "/", 1)[1].split(" ")[0].split("\n")[0].strip("`'\".,")
-                message = "A data file that the table's log names is not there."
-                return DataFileNotFoundError(
-                    message,
-                    table=uri,
-                    file=file,
-                    next_step="the file was deleted by VACUUM or by hand: restore it, or read a version that does not need it.",
-                )
+                return uri, plain.split(root + "/", 1)[1].split(" ")[0].split("\n")[0].strip("`'\".,")
         return None
 
 
