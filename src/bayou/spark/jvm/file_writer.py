@@ -152,11 +152,19 @@ def _configuration(jvm: Jvm, session: JavaObject, job: WriteJob) -> JavaObject:
             configuration = Adapters.of(jvm).static("bayou.LocalSettings").of(configuration)
     for name, value in for_writer(job.hadoop).items():
         configuration.set(name, value)
-    prefix = "parquet."
-    for name in _KEY.findall(configuration.getPropsWithPrefix(prefix).toString()):
-        if is_unset_in_hadoop(prefix + name):
-            configuration.unset(prefix + name)
+    pinned = pinned_values(Job.WRITE)
+    for name in _names_in(configuration, "parquet."):
+        if is_unset_in_hadoop(name):
+            configuration.unset(name)
+    for name in _names_in(configuration, "spark.sql."):  # Spark's writer believes these sooner than the session
+        if name in pinned:
+            configuration.set(name, pinned[name])
     return configuration
+
+
+def _names_in(configuration: JavaObject, prefix: str) -> list[str]:
+    """The keys of Hadoop's configuration that begin with a prefix; two calls, however many there are."""
+    return [prefix + name for name in _KEY.findall(configuration.getPropsWithPrefix(prefix).toString())]
 
 
 def _commit_protocol(jvm: Jvm, root: str, log: JavaObject) -> JavaObject:
