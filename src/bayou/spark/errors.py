@@ -30,7 +30,9 @@ R = TypeVar("R")
 
 _UNDECLARED = "java.lang.reflect.UndeclaredThrowableException"
 _FAILED_READS = ("[FAILED_READ_FILE", "Encountered error while reading file")
-"""How Spark's message begins for a file that a task could not read, from Spark 4.0 on and before."""
+"""What Spark says of a file that a task could not read."""
+_SCAN = "FileScanRDD"
+"""What is in the trace of such an error where Spark 3.5 says nothing itself, and Parquet's own message names the file."""
 _REASON = 300
 """How many characters of the reason an error shows."""
 _CAUSES = 12
@@ -246,10 +248,11 @@ def _unreadable(java_exception: Any, data_file_unreadable: Callable[[str, str], 
     """The error for a file that a task could not read; a file that is not there is told before."""
     texts = [cause.getMessage() or "" for cause in causes(java_exception)]
     for place, text in enumerate(texts):
-        if any(mark in text for mark in _FAILED_READS):
+        head = text.partition("\n\tat ")[0]
+        if any(mark in head for mark in _FAILED_READS) or (_SCAN in text and ".parquet" in head):
             reasons = [each.split("\n", 1)[0].strip() for each in texts[place + 1 :]]
             reason = next((each for each in reversed(reasons) if each), text.split("\n", 1)[0])
-            error = data_file_unreadable(text, reason[:_REASON])
+            error = data_file_unreadable(head, reason[:_REASON])
             return None if error is None else as_pyspark(error)
     return None
 

@@ -150,7 +150,8 @@ def read(application: Application, spark: SparkSession, request: TableRequest) -
     transaction = active_transaction(snapshot.table_uri)
     if transaction is not None and request.version is None:
         transaction.read_whole_table()
-    return scan_frame(Scan(application, session, snapshot, readable_schema(snapshot.schema).fields), spark)
+    fields = readable_schema(snapshot.schema).fields
+    return scan_frame(Scan(application, session, snapshot, fields, rewrites=request.reads_every_file), spark)
 
 
 def scan_frame(scan: Scan, spark: SparkSession) -> DataFrame:
