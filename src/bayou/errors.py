@@ -148,6 +148,13 @@ class DataFileNotFoundError(DeltaError, FileNotFoundError):
     sql_state = "42K03"
 
 
+class UnreadableDataFileError(DeltaError, OSError):
+    """A data file that the log names is there, and cannot be read: it is damaged, or the store does not give it."""
+
+    error_class = "FAILED_READ_FILE"
+    sql_state = "KD001"
+
+
 class UnsupportedFeatureError(DeltaError, NotImplementedError):
     """The table asks for something that bayou does not do; the features are in `features`."""
 

@@ -6,12 +6,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
-
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, as_nullable
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.columns import select
+from bayou.spark.jvm.own_sql import own_column
 from bayou.spark.types import contains_user_defined, spark_data_type, sql_type
 
 if TYPE_CHECKING:
@@ -70,7 +69,9 @@ def selected(frame: DataFrame, columns: Iterable[AlignedColumn]) -> DataFrame:
     made: list[str | Column] = []
     for text, name, kind in columns:
         if kind is not None and contains_user_defined(kind):
-            made.append(F.expr(text).cast(spark_data_type(StructField(name, as_nullable(kind)))).alias(name))
+            made.append(
+                own_column(frame.sparkSession, text).cast(spark_data_type(StructField(name, as_nullable(kind)))).alias(name)
+            )
         else:
             made.append(f"{text} as {quoted_name(name)}")
     return select(Jvm.of(frame.sparkSession), frame, made)

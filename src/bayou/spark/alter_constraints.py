@@ -19,6 +19,7 @@ from bayou.protocol.schema import parse_schema
 from bayou.protocol.sql_text import parenthesised, quoted_name
 from bayou.spark.alter_target import AlterTarget, altered
 from bayou.spark.constraint_checks import checked_condition
+from bayou.spark.jvm.own_sql import own_column
 from bayou.spark.progress import operation, phase
 from bayou.spark.row_checks import violations
 from bayou.spark.types import contains_void
@@ -57,7 +58,7 @@ def add_constraint(target: AlterTarget, name: str, condition: str) -> None:
         transaction.read_whole_table()
         phase("checking rows")
         rows = target.rows()
-        kind = parse_schema(rows.selectExpr(f"{parenthesised(condition)} as condition").schema.json()).fields[0].type
+        kind = parse_schema(rows.select(own_column(target.spark, parenthesised(condition))).schema.json()).fields[0].type
         check_is_boolean(name, condition, kind, table=target.uri)
         _refuse_violations(rows, Constraint(name, ConstraintKind.CHECK, (), condition), columns, snapshot)
         phase("committing")
@@ -99,11 +100,12 @@ def _refuse_violations(rows: DataFrame, constraint: Constraint, columns: Sequenc
     """Counts the rows that break a constraint, and shows some, whatever their number."""
     members = ", ".join(map(quoted_name, columns))
     shown = f"to_json(struct({members}), map('ignoreNullFields', 'false'))" if columns else "'{}'"
-    broken = rows.where(f"not coalesce({parenthesised(constraint.expression)}, false)")
+    spark = rows.sparkSession
+    broken = rows.where(own_column(spark, f"not coalesce({parenthesised(constraint.expression)}, false)"))
     # In the form that the checks of a write have: the number of the rule, and the row.
     text = f"concat('0:', substr({shown}, 1, {_MOST_CHARACTERS}))"
     samples = ("first(row, true)", "last(row, true)", "min(row)", "max(row)", "max_by(row, xxhash64(row))")
-    found = broken.select(F.expr(text).alias("row")).agg(F.expr("count(*)"), *map(F.expr, samples)).collect()[0]
+    found = broken.select(own_column(spark, text).alias("row")).agg(F.expr("count(*)"), *map(F.expr, samples)).collect()[0]
     broke = violations(found[0], list(found[1:]))
     if broke.count:
         raise new_constraint_violation(

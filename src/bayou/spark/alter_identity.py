@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
 from bayou.protocol.identity_columns import synced_high_water_mark, with_high_water_mark
 from bayou.protocol.identity_rules import column_to_sync
 from bayou.protocol.schema import StructType
@@ -47,8 +49,8 @@ def sync_identity(target: AlterTarget, name: str) -> None:
 
 
 def _mark(target: AlterTarget, column: IdentityColumn) -> int | None:
-    furthest = "max" if column.step > 0 else "min"
-    extreme = target.rows().selectExpr(f"{furthest}({quoted_name(column.name)})").collect()[0][0]
+    furthest = F.max if column.step > 0 else F.min
+    extreme = target.rows().agg(furthest(F.col(quoted_name(column.name)))).collect()[0][0]
     allow_lower = target.settings.get(_ALLOW_LOWER, "false").lower() == "true"
     return synced_high_water_mark(column, extreme, allow_lower=allow_lower)
 

@@ -138,8 +138,12 @@ class AlterTarget:
             transaction.commit(actions, metrics={})
 
     def rows(self) -> DataFrame:
-        """The table's rows; inside of a transaction those that it reads."""
-        return read_request(self.application, self.spark, TableRequest(self.uri, None, None, dict(self.options)))
+        """The table's rows; inside of a transaction those that it reads.
+
+        What an alteration does depends on all of them: a file that cannot be read is an error, whatever the session says.
+        """
+        request = TableRequest(self.uri, None, None, dict(self.options), reads_every_file=True)
+        return read_request(self.application, self.spark, request)
 
 
 def check_argument(target: AlterTarget, name: str, value: object, kind: type, needs: str) -> None:

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from py4j.protocol import Py4JError
 
 from bayou import __version__
-from bayou.errors import DataFileNotFoundError, DeltaError, SessionError
+from bayou.errors import DataFileNotFoundError, DeltaError, SessionError, UnreadableDataFileError
 from bayou.log.active import active_transaction, watch
 from bayou.log.delta_log import open_log
 from bayou.log.log_jobs import register_log_jobs
@@ -22,7 +22,9 @@ from bayou.spark.hadoop_store import check_log_store_settings, register_hadoop_s
 from bayou.spark.jvm import callbacks
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.own_sessions import default_session
 from bayou.spark.log_jobs import SparkLogJobs
+from bayou.spark.pinned_settings import SQL_PREFIX, Job, values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -139,7 +141,7 @@ class Application:
         except SessionError as error:
             self.native = False
             self.why_not_native = str(error)
-        extend_conversion(self._missing_data_file)
+        extend_conversion(self._missing_data_file, self._unreadable_data_file)
         self._workbenches: dict[str, JavaObject] = {}
         self._groups: WeakKeyDictionary[Snapshot, dict[int, FileGroups]] = WeakKeyDictionary()
         self._lock = threading.Lock()
@@ -188,16 +190,15 @@ class Application:
     def workbench(self, session: JavaObject) -> JavaObject:
         """A session of bayou's own, in the time zone of `session`, whose casts give NULL for what they cannot cast.
 
-        Partition values are cast in it. Made once for each time zone, so that threads never wait for another's settings.
+        Partition values are cast in it. It has none of the other SQL settings of `session`: it is kept for the application, and a
+        session's settings must not decide what another session reads. Made once for each time zone.
         """
         zone = session.conf().get("spark.sql.session.timeZone")
         with self._lock:
             known = self._workbenches.get(zone)
             if known is None or known.sparkContext().isStopped():
-                made = Adapters.clone_of(self.jvm, session)
-                made.conf().set("spark.sql.ansi.enabled", "false")
-                made.conf().set("spark.sql.session.timeZone", zone)
-                self._workbenches[zone] = made
+                settings = {**values(Job.PLANNING), "spark.sql.session.timeZone": zone}
+                self._workbenches[zone] = default_session(self.jvm, session, settings, SQL_PREFIX)
             return self._workbenches[zone]
 
     def partition_groups(
@@ -216,18 +217,34 @@ class Application:
         return kept[id(session)]
 
     def _missing_data_file(self, text: str) -> DeltaError | None:
+        found = self._data_file_in(text)
+        if found is None:
+            return None
+        return DataFileNotFoundError(
+            "A data file that the table's log names is not there.",
+            table=found[0],
+            file=found[1],
+            next_step="the file was deleted by VACUUM or by hand: restore it, or read a version that does not need it.",
+        )
+
+    def _unreadable_data_file(self, text: str, reason: str) -> DeltaError | None:
+        found = self._data_file_in(text)
+        if found is None:
+            return None
+        return UnreadableDataFileError(
+            f"A data file of the table cannot be read: {reason}",
+            table=found[0],
+            file=found[1],
+            next_step="restore the file from a copy, or overwrite its partition; rows that no version has elsewhere are lost.",
+        )
+
+    def _data_file_in(self, text: str) -> tuple[str, str] | None:
+        """The table that is open, and the path in it, that a message of Spark's names first."""
         plain = text.replace("file:///", "file:/")
         for uri in self.logs.tables():
             root = uri.replace("file:///", "file:/")
             if root + "/" in plain:
-                file = plain.split(root + "/", 1)[1].split(" ")[0].split("\n")[0].strip("`'\".,")
-                message = "A data file that the table's log names is not there."
-                return DataFileNotFoundError(
-                    message,
-                    table=uri,
-                    file=file,
-                    next_step="the file was deleted by VACUUM or by hand: restore it, or read a version that does not need it.",
-                )
+                return uri, plain.split(root + "/", 1)[1].split(" ")[0].split("\n")[0].strip("`'\".,")
         return None
 
 

@@ -6,15 +6,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
 from bayou.protocol.char_varchar import DECLARED_TYPE
 from bayou.protocol.column_defaults import CURRENT_DEFAULT, DEFAULT_KEYS
 from bayou.protocol.generated_columns import GENERATION_EXPRESSION, generation_expression
 from bayou.protocol.identity_columns import identity_metadata, is_identity
 from bayou.protocol.schema import StructType, required_and_absent
-from bayou.protocol.sql_text import quoted_name
-from bayou.spark.alignment import cast_sql
 from bayou.spark.jvm.relation import columns_of_nulls
-from bayou.spark.types import as_nullable, readable_schema
+from bayou.spark.types import as_nullable, readable_schema, spark_data_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -105,7 +105,7 @@ def with_absent_columns(
     if is_append:
         absent += [each for each in open_ones if _has_required_fields(schema, each)]
     absent += [each for each in open_ones if each not in absent][:1] if given <= partitions else []
-    return rows.selectExpr("*", *(f"{cast_sql('null', f.type)} as {quoted_name(f.name)}" for f in absent)) if absent else rows
+    return rows.select("*", *(F.lit(None).cast(spark_data_type(f)).alias(f.name) for f in absent)) if absent else rows
 
 
 def _has_required_fields(schema: StructType, column: StructField) -> bool:

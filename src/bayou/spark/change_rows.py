@@ -112,7 +112,7 @@ def with_changes(jvm: Jvm, rows: DataFrame, columns: Iterable[str], beside: Besi
         of the table, and `IS_CHANGE`; rows for the feed with `columns` and `CHANGE_TYPE`.
     """
     images = {f"{_IMAGE}{n}": each for n, each in enumerate(_IMAGES[1:] if beside.is_for_feed else _IMAGES)}
-    marked = rows.selectExpr("*", *(f"{_chosen(FATE, each)} as {name}" for name, each in images.items()))
+    marked = select(jvm, rows, ["*", *(f"{_chosen(FATE, each)} as {name}" for name, each in images.items())])
     found = marked.unpivot("*", [*images], _IMAGE_NAME, _IMAGE).where(f"{_IMAGE} is not null")
     old = {name.lower(): column for name, column in beside.before.items()}
     of_table = f"{_IMAGE} = {int(_Image.DATA)}"

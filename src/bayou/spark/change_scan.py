@@ -26,8 +26,9 @@ from bayou.protocol.schema import StructField, StructType
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark import deletion_vectors
 from bayou.spark.change_request import ChangeSettings, PinnedChanges
-from bayou.spark.jvm.bulk import Bulk
-from bayou.spark.jvm.relation import dataset
+from bayou.spark.jvm.columns import projected
+from bayou.spark.jvm.relation import java_frame
+from bayou.spark.jvm.session import session_of
 from bayou.spark.scan import PlannedScan, Scan
 from bayou.spark.vectors import encoded
 
@@ -154,8 +155,8 @@ class Changes:
         if len(scans) == 1:
             return replace(scans[0], columns=names)
         jvm = application.jvm
-        columns = Bulk.of(jvm).strings(pa.array(map(quoted_name, names), pa.string()))
-        first, *others = (dataset(jvm, session, scan.plan).selectExpr(columns) for scan in scans)
+        spark, columns = session_of(session), [*map(quoted_name, names)]
+        first, *others = (java_frame(projected(jvm, spark, scan.plan, columns)) for scan in scans)
         for other in others:
             first = first.union(other)
         return PlannedScan(first.queryExecution().analyzed(), names, is_union=True)

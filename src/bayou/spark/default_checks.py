@@ -19,6 +19,7 @@ from bayou.protocol.schema import StructType
 from bayou.protocol.schema_paths import TableRules
 from bayou.protocol.sql_text import parenthesised, quoted_name
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
+from bayou.spark.jvm.columns import select
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.relation import may_upcast
 from bayou.spark.jvm.session import java_session
@@ -100,8 +101,8 @@ def _check_default(jvm: Jvm, spark: SparkSession, field: StructField, expression
     # One row that is known before the query runs, so that no job runs for it.
     row = spark.sql("select 1 as one")
     try:
-        both = row.selectExpr(f"{parenthesised(expression)} as given", f"cast(null as {wanted}) as wanted")
-        if may_upcast(jvm, both) or _keeps_its_value(row, both, expression, wanted):
+        both = select(jvm, row, [f"{parenthesised(expression)} as given", f"cast(null as {wanted}) as wanted"])
+        if may_upcast(jvm, both) or _keeps_its_value(jvm, row, both, expression, wanted):
             return
     except FAILED_CALL as error:
         why = f"it cannot be resolved: {reason_of(error)}"
@@ -110,7 +111,7 @@ def _check_default(jvm: Jvm, spark: SparkSession, field: StructField, expression
     raise _refusal(why, "DATA_TYPE", field, expression, rules)
 
 
-def _keeps_its_value(row: DataFrame, both: DataFrame, expression: str, wanted: str) -> bool:
+def _keeps_its_value(jvm: Jvm, row: DataFrame, both: DataFrame, expression: str, wanted: str) -> bool:
     """Whether a number of a wider type is one of the column's, such as 3 in a column of bytes."""
     kinds = [field.dataType.jsonValue() for field in both.schema.fields]
     if not all(isinstance(kind, str) and (kind in INTEGER_BITS or decimal_type(kind)) for kind in kinds):
@@ -118,7 +119,7 @@ def _keeps_its_value(row: DataFrame, both: DataFrame, expression: str, wanted: s
     value = parenthesised(expression)
     # NULL where it is too large, whatever the session says of overflows.
     narrow = f"try_cast({value} as {wanted})"
-    return row.selectExpr(f"{narrow} <=> {value} as same").collect()[0].same is True
+    return select(jvm, row, [f"{narrow} <=> {value} as same"]).collect()[0].same is True
 
 
 def _refusal(why: str, kind: str, field: StructField, expression: str, rules: TableRules) -> InvalidSchemaError:

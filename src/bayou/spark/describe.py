@@ -156,7 +156,8 @@ def detail_of_folder(application: Application, spark: SparkSession, path: str) -
 def _frame(application: Application, spark: SparkSession, table: pa.Table) -> DataFrame:
     fields = [{"name": f.name, "type": _spark(f.type), "nullable": True, "metadata": {}} for f in table.schema]
     schema = json.dumps({"type": "struct", "fields": fields})
-    dataset = Bulk.of(application.jvm).dataset(java_session(spark), table, schema)
+    session = java_session(spark)
+    dataset = Bulk.of(application.jvm).dataset(session, application.workbench(session), table, schema)
     return DataFrame(dataset, spark)
 
 

@@ -30,6 +30,12 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _UNDECLARED = "java.lang.reflect.UndeclaredThrowableException"
+_FAILED_READS = ("[FAILED_READ_FILE", "Encountered error while reading file")
+"""What Spark says of a file that a task could not read."""
+_SCAN = "FileScanRDD"
+"""What is in the trace of such an error where Spark 3.5 says nothing itself, and Parquet's own message names the file."""
+_REASON = 300
+"""How many characters of the reason an error shows."""
 _CAUSES = 12
 """How many causes deep an error of bayou's is looked for."""
 
@@ -43,6 +49,7 @@ _PARTNERS: dict[type[errors.DeltaError], type[PySparkException]] = {
     errors.SqlSyntaxError: captured.ParseException,
     errors.SessionError: PySparkException,
     errors.StorageError: PySparkException,
+    errors.UnreadableDataFileError: PySparkException,
     errors.UnsupportedFeatureError: captured.UnsupportedOperationException,
     errors.MultipleMatchesError: captured.UnsupportedOperationException,
     errors.CorruptLogError: PySparkException,
@@ -98,7 +105,7 @@ def _is_unknown_to_pyspark(error: errors.DeltaError) -> bool:
     """Whether delta-spark's error of this class arrives in Python as py4j's."""
     error_class = error.error_class or ""
     converted = isinstance(error, errors.ConcurrentModificationError) or error_class in PYSPARK_EXCEPTIONS
-    return error_class.startswith("DELTA_") and not converted
+    return error_class.startswith(("DELTA_", "FAILED_READ_FILE")) and not converted
 
 
 def _partner(cls: type[errors.DeltaError]) -> type[PySparkException]:
@@ -204,11 +211,15 @@ def _missing_call(error: Py4JError) -> errors.SessionError | None:
     return None if jvm is None else missing_call(jvm.spark_version_text, error)
 
 
-def extend_conversion(data_file_missing: Callable[[str], errors.DeltaError | None]) -> None:
+def extend_conversion(
+    data_file_missing: Callable[[str], errors.DeltaError | None],
+    data_file_unreadable: Callable[[str, str], errors.DeltaError | None],
+) -> None:
     """Teaches PySpark's conversion of Java exceptions the errors of bayou; idempotent.
 
     Args:
         data_file_missing: gives the error for a file that Spark did not find, or None where the file is no table's.
+        data_file_unreadable: gives the error for a file that Spark could not read, from Spark's text and from the reason.
     """
     original = captured.convert_exception
     if getattr(original, "knows_bayou", False):
@@ -216,7 +227,7 @@ def extend_conversion(data_file_missing: Callable[[str], errors.DeltaError | Non
 
     @functools.wraps(original)
     def convert(java_exception: Any) -> Any:
-        ours = _carried(java_exception, data_file_missing)
+        ours = _carried(java_exception, data_file_missing) or _unreadable(java_exception, data_file_unreadable)
         # Java cannot say that a callback throws what Spark declares, such as AnalysisException.
         while java_exception.getClass().getName() == _UNDECLARED and java_exception.getCause() is not None:
             java_exception = java_exception.getCause()
@@ -242,6 +253,19 @@ def _carried(java_exception: Any, data_file_missing: Callable[[str], errors.Delt
             missing = data_file_missing(text)
             if missing is not None:
                 return as_pyspark(missing)
+    return None
+
+
+def _unreadable(java_exception: Any, data_file_unreadable: Callable[[str, str], errors.DeltaError | None]) -> BaseException | None:
+    """The error for a file that a task could not read; a file that is not there is told before."""
+    texts = [cause.getMessage() or "" for cause in causes(java_exception)]
+    for place, text in enumerate(texts):
+        head = text.partition("\n\tat ")[0]
+        if any(mark in head for mark in _FAILED_READS) or (_SCAN in text and ".parquet" in head):
+            reasons = [each.split("\n", 1)[0].strip() for each in texts[place + 1 :]]
+            reason = next((each for each in reversed(reasons) if each), text.split("\n", 1)[0])
+            error = data_file_unreadable(head, reason[:_REASON])
+            return None if error is None else as_pyspark(error)
     return None
 
 

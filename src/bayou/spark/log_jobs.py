@@ -18,7 +18,10 @@ from pyspark.sql.types import StructType
 from bayou.log.checkpoint_columns import spark_schema
 from bayou.log.footers import columns_of
 from bayou.log.log_jobs import MIN_FILES, LogJobError
-from bayou.spark.jvm.session import copy_of
+from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.own_sessions import default_session
+from bayou.spark.jvm.session import java_session, session_of
+from bayou.spark.pinned_settings import SQL_PREFIX, Job, values, with_options
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -27,14 +30,6 @@ if TYPE_CHECKING:
     from bayou.log.log_jobs import Work
     from bayou.log.snapshot_source import SnapshotSource
 
-_SETTINGS = {
-    "spark.sql.session.timeZone": "UTC",  # the zone of the timestamps among the statistics
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
-    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
-    "spark.sql.caseSensitive": "true",
-}
 _FILE_ACTIONS = ("add", "remove")
 # A path of a log is one file, whatever characters of a pattern are in it. The name is Spark's own.
 _NO_PATTERNS = {"__globPaths__": "false"}
@@ -91,7 +86,9 @@ def _columns(source: SnapshotSource, file: str) -> StructType:
 
 
 def _frame(active: SparkSession, uris: list[str], columns: StructType) -> DataFrame:
-    return copy_of(active, _SETTINGS).read.options(**_NO_PATTERNS).schema(columns).parquet(*uris)
+    jvm = Jvm.of(active)
+    own = session_of(default_session(jvm, java_session(active), values(Job.LOG), SQL_PREFIX))
+    return own.read.options(**with_options(_NO_PATTERNS, Job.REWRITE)).schema(columns).parquet(*uris)
 
 
 def _collected(frame: DataFrame, schema: pa.Schema) -> pa.Table:

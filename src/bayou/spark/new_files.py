@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import SessionError
+from bayou.log.footer_types import differences
 from bayou.log.footers import facts_of
 from bayou.protocol import paths, properties
 from bayou.protocol.actions import AddCDCFile, AddFile, Metadata
@@ -23,6 +24,7 @@ from bayou.spark.progress import phase
 from bayou.spark.projection import NOTHING_BESIDE, Projection
 from bayou.spark.proven_rules import check_observed, check_rules
 from bayou.spark.row_checks import OBSERVATION
+from bayou.spark.types import stored_fields
 from bayou.spark.write_jobs import Placement, delete_paths, footers_of, relative_path, write_into
 from bayou.storage import qualify
 
@@ -72,6 +74,8 @@ class NewFiles:
         return [paths.decode(file.path) for file in self.actions]
 
 
+_SHOWN: Final = 5
+"""How many columns an error names."""
 NO_FILES: Final = NewFiles([], 0, 0)
 """What was written where nothing was."""
 
@@ -128,12 +132,38 @@ def write_new_files(
         for file, place in zip(written.files, places, strict=True):
             (changes if place.startswith(f"{CHANGES_FOLDER}/") else data).append((file, place))
         footers = footers_of(application, request, data)
+        _check_columns(target, [place for _, place in data], footers)
         found_files = _described(request, target, rows, [(*each, footer) for each, footer in zip(data, footers, strict=True)])
         kept = 0 if replaced is None else replaced.num_kept
         _refuse_unseen(target, rows, of_rules, found_files.num_rows - kept)
         check_rules(frame.sparkSession, request, target, rows, found_files.files, of_rules)
         told = [change_file(target, *each) for each in changes]
         return replace(found_files, changes=told, observed=written.observed)
+
+
+def _check_columns(target: WriteTarget, places: Sequence[str], footers: Sequence[pq.FileMetaData]) -> None:
+    """Refuses files whose columns are not the table's, before they are committed. The footers are read anyway.
+
+    Raises:
+        SessionError: a column is missing, is stored as another type, or has not the field id that the table gives it.
+    """
+    in_folders = set() if target.materializes_partitions else {name.lower() for name in target.partition_by}
+    fields = [each for each in stored_fields(target.schema.fields) if each.name.lower() not in in_folders]
+    seen: list[pq.FileMetaData] = []
+    for place, footer in zip(places, footers, strict=True):
+        if any(footer.schema.equals(other.schema) for other in seen):  # mostly there is one kind
+            continue
+        seen.append(footer)
+        found = list(differences(footer, fields, with_ids=target.maps_columns))
+        if found:
+            shown = "; ".join(found[:_SHOWN]) + (f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
+            raise SessionError(
+                f"Spark wrote a file that does not hold the table's columns: {shown}. Nothing was committed.",
+                table=target.log.table_uri,
+                version=target.version,
+                file=place,
+                next_step="look for settings or extensions that change how Spark writes Parquet, and report this with their names.",
+            )
 
 
 def _refuse_unseen(target: WriteTarget, rows: ProjectedRows, observed: Sequence[Any], count: int) -> None:

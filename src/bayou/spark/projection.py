@@ -19,6 +19,7 @@ from bayou.spark.alignment import AlignedColumn, aligned, cast_sql, same_names_a
 from bayou.spark.change_rows import FATE, BesideColumns, Fate, with_changes
 from bayou.spark.char_columns import declared_chars, with_chars
 from bayou.spark.jvm.columns import select
+from bayou.spark.jvm.own_sql import own_column
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.relation import evaluated
 from bayou.spark.jvm.session import java_session
@@ -173,7 +174,7 @@ class Projection:
             return self._with_chars(frame, kept)
         if identities:
             frame, partitions = evaluated(frame)
-            frame = frame.selectExpr("*", f"{row_number_sql(partitions)} as __bayou_row_number")
+            frame = select(self._bridge, frame, ["*", f"{row_number_sql(partitions)} as __bayou_row_number"])
         given = [field for field in kept if field.name not in computed]
         base = [(identities.get(field.name) or self._value(field), field.name, field.type) for field in given]
         frame = self._with_chars(selected(frame, [*base, *self._aligned_beside()]), given)
@@ -182,7 +183,7 @@ class Projection:
         for each in computed.values():
             self._checked(each.expression, ExpressionKind.GENERATED_COLUMN, f"the generated column {each.name!r}")
         columns = (_generated(field) if field.name in computed else quoted_name(field.name) for field in kept)
-        frame = frame.selectExpr(*columns, *map(quoted_name, self._beside.given))
+        frame = select(self._bridge, frame, [*columns, *map(quoted_name, self._beside.given)])
         return self._with_chars(frame, [field for field in kept if field.name in computed])
 
     def _with_chars(self, frame: DataFrame, fields: Iterable[StructField]) -> DataFrame:
@@ -244,7 +245,7 @@ def _mapped(frame: DataFrame, fields: Sequence[StructField], partitioned: set[st
     columns: list[Any] = []
     for field in fields:
         if field.name.lower() in partitioned:
-            columns.append(F.expr(_partition_text(field)))
+            columns.append(own_column(frame.sparkSession, _partition_text(field)))
             continue
         physical = physical_field(field, field, by_id=True)
         metadata = dict(physical.metadata)
@@ -252,7 +253,7 @@ def _mapped(frame: DataFrame, fields: Sequence[StructField], partitioned: set[st
         if not isinstance(field.type, str):  # what may be NULL in the rows is looked at by the table's rules, not by the cast
             column = column.cast(spark_data_type(replace(physical, type=as_nullable(physical.type))))
         columns.append(column.alias(physical.name, metadata=metadata) if metadata else column.alias(physical.name))
-    return frame.select(*columns, *map(F.expr, others))
+    return frame.select(*columns, *(own_column(frame.sparkSession, each) for each in others))
 
 
 def _unless_empty(name: str) -> str:

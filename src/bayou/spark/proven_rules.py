@@ -26,8 +26,8 @@ from bayou.protocol.sql_text import quoted_name
 from bayou.protocol.stats import indexed_leaves
 from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm.relation import conditions_in_json
+from bayou.spark.pinned_settings import Job, with_options
 from bayou.spark.row_checks import error_of, observed_violations, violations_in
-from bayou.spark.scan import EVERY_FILE
 from bayou.spark.types import as_nullable, contains_void, physical_field, readable_schema, spark_data_type, spark_schema
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _rows_in(
     names = _names(rules)
     fields = [field for field in as_nullable(readable_schema(schema)).fields if field.name.lower() in names]
     stored = [physical_field(field, known, by_id=False) for field in fields if (known := schema.field(field.name)) is not None]
-    reader = spark.read.options(**request.storage_options, **EVERY_FILE, **_PLAIN_PATHS).schema(spark_schema(stored))
+    reader = spark.read.options(**with_options(request.storage_options, Job.REWRITE), **_PLAIN_PATHS).schema(spark_schema(stored))
     rows = reader.parquet(*(f"{request.path}/{paths.decode(file.path)}" for file in new))
     pairs = zip(fields, stored, strict=True)
     return rows.select(*(F.col(quoted_name(there.name)).cast(spark_data_type(field)).alias(field.name) for field, there in pairs))

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidSchemaError
 from bayou.log.active import active_transaction
@@ -75,11 +76,12 @@ def relation(application: Application, session: JavaObject, request: TableReques
         filled = schema_to_json(catalog_schema(harmless_defaults(application.jvm, session, snapshot)))
     partitions = [schema.field(name) for name in snapshot.partition_columns]
     part = {"partition": request.partition} if request.partition else {}
+    every = {"every_file": True} if request.reads_every_file else {}
     # Caches know a relation by this key: a DataFrame made after the table moved on must not hit an older one's cache.
     pinned = "latest" if request.version is None else "pinned"
     bare = BareTable(
         key=f"{snapshot.table_uri}@{snapshot.version} ({pinned}) {snapshot.metadata.id}{_mark(request)}",
-        table=json.dumps({"path": request.path, "version": request.version, "options": request.storage_options, **part}),
+        table=json.dumps({"path": request.path, "version": request.version, "options": request.storage_options, **part, **every}),
         root=snapshot.table_uri,
         partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
         columns=columns,
@@ -128,6 +130,7 @@ def _size(snapshot: Snapshot) -> int:
 def _mark(request: TableRequest) -> str:
     """What tells apart parts of a table, and two requests with other storage options. EXPLAIN shows it, and none of these."""
     part = f" {request.partition}" if request.partition else ""
+    part += " (every file)" if request.reads_every_file else ""
     if not request.storage_options:
         return part
     return f"{part} {hashlib.sha256(repr(sorted(request.storage_options.items())).encode()).hexdigest()[:12]}"
@@ -147,7 +150,8 @@ def read(application: Application, spark: SparkSession, request: TableRequest) -
     transaction = active_transaction(snapshot.table_uri)
     if transaction is not None and request.version is None:
         transaction.read_whole_table()
-    return scan_frame(Scan(application, session, snapshot, readable_schema(snapshot.schema).fields), spark)
+    fields = readable_schema(snapshot.schema).fields
+    return scan_frame(Scan(application, session, snapshot, fields, rewrites=request.reads_every_file), spark)
 
 
 def scan_frame(scan: Scan, spark: SparkSession) -> DataFrame:
@@ -167,7 +171,7 @@ def named_frame(
     frame = DataFrame(dataset(application.jvm, java_session(spark), planned.plan), spark)
     return frame.select(
         *(
-            frame[quoted_name(physical)].cast(spark_data_type(f)).alias(f.name)
+            F.col(quoted_name(physical)).cast(spark_data_type(f)).alias(f.name)
             for f, physical in zip(wanted, planned.columns, strict=False)
         ),
         *more,

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.spark.committing import commit_new_files, taking_back
+from bayou.spark.moved_rows import check_moved_rows
 from bayou.spark.new_files import write_new_files
 from bayou.spark.progress import operation
 from bayou.spark.stored_rows import beside_stored_rows, stored_rows
@@ -132,6 +133,7 @@ def rewrite_files(target: AlterTarget, snapshot: Snapshot, positions: pa.Array, 
         added = write_new_files(target.application, frame, request, after, beside=beside)
         old, take_back = snapshot.files().take(positions), partial(delete_files, request, added.actions)
         with taking_back(take_back):
+            check_moved_rows(target.application.jvm, snapshot, old["path"].combine_chunks(), added.num_rows, target.options)
             transaction.remove_files(old, data_change=False)
             metrics = rewriting.metrics(Rewritten.of(old, added))
         head = () if rewriting.into is None else rewriting.into.head

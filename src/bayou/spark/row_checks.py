@@ -20,12 +20,13 @@ from bayou.errors import ConstraintViolationError
 from bayou.protocol.constraint_violations import MAX_ROWS, violation
 from bayou.protocol.sql_text import column_sql, parenthesised
 from bayou.spark.char_columns import declared_as_chars
+from bayou.spark.jvm.own_sql import own_column
 from bayou.spark.types import contains_void
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from bayou.errors import DeltaError
     from bayou.protocol.constraints import Constraint
@@ -45,10 +46,12 @@ class RowRule:
     Attributes:
         constraint: the rule, with its SQL condition over the table's logical columns.
         columns: the top-level columns whose values an error shows.
+        is_stored: whether the table has it; else it is a user's SQL, which the session's parser reads.
     """
 
     constraint: Constraint
     columns: tuple[str, ...]
+    is_stored: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ def observing(frame: DataFrame, rules: Sequence[RowRule], schema: StructType, *,
         schema: the table's schema.
         unless: a SQL condition on the rows to which the rules do not apply; it is never NULL.
     """
-    return frame.observe(OBSERVATION, *_aggregates(rules, schema, unless)) if rules else frame
+    return frame.observe(OBSERVATION, *_aggregates(frame.sparkSession, rules, schema, unless)) if rules else frame
 
 
 def violations_in(frame: DataFrame, rules: Sequence[RowRule], schema: StructType) -> Violations:
@@ -85,19 +88,20 @@ def violations_in(frame: DataFrame, rules: Sequence[RowRule], schema: StructType
         schema: the table's schema.
     """
     frame = declared_as_chars(frame, schema)
-    return observed_violations(list(frame.agg(*_aggregates(rules, schema)).collect()[0]))
+    return observed_violations(list(frame.agg(*_aggregates(frame.sparkSession, rules, schema)).collect()[0]))
 
 
-def _aggregates(rules: Sequence[RowRule], schema: StructType, unless: str | None = None) -> list[Column]:
+def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructType, unless: str | None = None) -> list[Column]:
     # Spark evaluates what always is evaluated, and stands in several aggregates, once for a row: so it is one condition that
     # every row pays for, and the rest is for rows that break it. Each rule is parsed by itself: behind the word `array` or
     # `struct` of another one Spark reads `>>` as the end of a type.
-    holds = [F.coalesce(F.expr(parenthesised(rule.constraint.expression)), F.lit(False)) for rule in rules]
+    holds = [F.coalesce(_condition(spark, rule), F.lit(False)) for rule in rules]
     held = reduce(Column.__and__, holds)
     if unless is not None:
-        held = F.expr(unless) | held
+        held = own_column(spark, unless) | held
     broken = [
-        F.when(~each, F.concat(F.lit(f"{number}:"), F.expr(_shown(rules[number], schema)))) for number, each in enumerate(holds)
+        F.when(~each, F.concat(F.lit(f"{number}:"), own_column(spark, _shown(rules[number], schema))))
+        for number, each in enumerate(holds)
     ]
     text = F.substring(F.coalesce(*broken), 1, _MOST_CHARACTERS)
 
@@ -113,6 +117,11 @@ def _aggregates(rules: Sequence[RowRule], schema: StructType, unless: str | None
         "by_chance": F.substring(by_chance, 17, _MOST_CHARACTERS),
     }
     return [each.alias(name) for name, each in aggregates.items()]
+
+
+def _condition(spark: SparkSession, rule: RowRule) -> Column:
+    text = parenthesised(rule.constraint.expression)
+    return own_column(spark, text) if rule.is_stored else F.expr(text)
 
 
 def observed_violations(observed: Sequence[Any]) -> Violations:

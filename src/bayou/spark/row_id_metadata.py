@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from bayou.errors import SchemaChangedError
 from bayou.protocol.sql_text import quoted_name
-from bayou.spark.jvm.bulk import Bulk
-from bayou.spark.jvm.relation import dataset
+from bayou.spark.jvm.columns import projected
+from bayou.spark.jvm.relation import java_frame
+from bayou.spark.jvm.session import session_of
 from bayou.spark.row_ids import BASE, BASE_VERSION, RowIdColumns
 from bayou.spark.scan import OUR_METADATA, PlannedScan
 
@@ -68,6 +69,5 @@ def with_row_ids(scan: Scan, metadata: Sequence[str]) -> PlannedScan:
     columns = found.columns[: len(scan.fields)]
     members = ", ".join(f"{expressions[name]} as {quoted_name(name)}" for name in metadata)
     projection = [*map(quoted_name, [*columns, *scan.hidden]), f"struct({members}) as {OUR_METADATA}"]
-    jvm = scan.application.jvm
-    frame = dataset(jvm, scan.session, found.plan).selectExpr(Bulk.of(jvm).strings(pa.array(projection, pa.string())))
-    return PlannedScan(frame.queryExecution().analyzed(), [*columns, *scan.hidden, OUR_METADATA], is_union=True)
+    frame = projected(scan.application.jvm, session_of(scan.session), found.plan, projection)
+    return PlannedScan(java_frame(frame).queryExecution().analyzed(), [*columns, *scan.hidden, OUR_METADATA], is_union=True)

@@ -129,7 +129,15 @@ class RuleBody:
                 return plans.answer(*answered, "", str(snapshot.version), False)
         asked = [f.name for f in metadata.fields] if isinstance(metadata, StructType) else None
         positions = self._positions(snapshot, predicate, kinds, objects)
-        scan = Scan(self._application, session, snapshot, wanted, positions=positions, options=table["options"])
+        scan = Scan(
+            self._application,
+            session,
+            snapshot,
+            wanted,
+            positions=positions,
+            options=table["options"],
+            rewrites="every_file" in table,
+        )
         planned = with_row_ids(scan, asked) if asked and asks_for_row_ids(asked) else replace(scan, metadata=asked).planned()
         given = iter(planned.columns)
         names = "\0".join(planned.columns[-1] if is_file_metadata(f) else next(given) for f in fields)

@@ -30,8 +30,11 @@ from bayou.spark.footers import read_footers
 from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.callbacks import FAILED_CALL
-from bayou.spark.jvm.relation import FileRelation, dataset, logical_relation
+from bayou.spark.jvm.columns import projected
+from bayou.spark.jvm.relation import FileRelation, dataset, java_frame, logical_relation
 from bayou.spark.jvm.row_reading import reads_batches, row_condition
+from bayou.spark.jvm.session import session_of
+from bayou.spark.pinned_settings import Job, values, with_options
 from bayou.spark.types import contains_void, physical_field, sql_type, stored_fields, stored_type
 
 if TYPE_CHECKING:
@@ -53,15 +56,6 @@ _HIDDEN_TYPES = {
     pa.string(): "string",
     pa.binary(): "binary",
     pa.timestamp("us", "UTC"): "timestamp",
-}
-# Files without Spark's own footer key hold dates as they are meant, whatever year they lie in.
-_READ_OPTIONS = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
-EVERY_FILE = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
-"""Options under which a file that cannot be read is an error, whatever the session says: where rows are written again, those of a
-file that was passed over would be lost."""
-_BY_FIELD_ID = {
-    "spark.sql.parquet.fieldId.read.enabled": "true",
-    "spark.sql.parquet.fieldId.read.ignoreMissing": "true",
 }
 
 
@@ -101,6 +95,8 @@ class Scan:
         stored: the columns as the chosen files hold them, by physical name; None where they hold the table's types.
         source: where the files are from; the snapshot's own where None.
         streaming: whether the files are a batch of a stream.
+        rewrites: whether the rows are written again, or decide what is written: then every file has to be read as it is, whatever
+            the session says.
     """
 
     application: Application
@@ -114,6 +110,7 @@ class Scan:
     stored: Mapping[str, StructField] | None = None
     source: FileSource | None = None
     streaming: bool = False
+    rewrites: bool = False
 
     def planned(self) -> PlannedScan:
         """The scan as a logical plan, deletion vectors applied.
@@ -154,7 +151,7 @@ class Scan:
         if self.metadata is not None:
             inner = ", ".join(f"{facts}.{quoted_name(name)}" for name in self.metadata)
             projection.append(f"struct({inner}) as {OUR_METADATA}")
-        return frame.selectExpr(Bulk.of(jvm).strings(pa.array(projection, pa.string())))
+        return java_frame(projected(jvm, session_of(self.session), frame.queryExecution().analyzed(), projection))
 
     def _name_of_facts(self, relation: JavaObject) -> str:
         """What Spark calls its facts about a row's file: it makes way for a column of this name."""
@@ -250,6 +247,7 @@ class Scan:
 
     def _relation(self) -> JavaObject:
         partitions, hidden = self._partition_fields(), self._hidden_fields(self._vectors)
+        by_id, rewriting = [Job.FIELD_IDS] * self._by_id, [Job.REWRITE] * self.rewrites
         self._check_constants(*self._physical_fields(), *partitions)
         relation = FileRelation(
             key=self._key(),
@@ -257,7 +255,8 @@ class Scan:
             columns=schema_to_json(StructType(tuple(self._stored_fields()))),
             partitions=schema_to_json(StructType((*partitions, *hidden))),
             size=int(pc.sum(self._files(["size"])["size"]).as_py() or 0),
-            options={**self.options, **_READ_OPTIONS, **(_BY_FIELD_ID if self._by_id else {})},
+            options=with_options(self.options, Job.READ, *by_id, *rewriting),
+            pinned=values(Job.REWRITE if self.rewrites else Job.READ),
             files=_Listing(self, schema_to_json(StructType((*partitions, *hidden)))),
             streaming=self.streaming,
         )
@@ -299,8 +298,8 @@ class Scan:
         chosen = hashlib.sha256()
         if self.positions is not None:
             chosen.update(memoryview(self.positions.cast(pa.int64()).to_numpy()))
-        for name, values in self.hidden.items():
-            chosen.update(f"{name}:{id(values)}".encode())
+        for name, constants in self.hidden.items():
+            chosen.update(f"{name}:{id(constants)}".encode())
         every = self.positions is None and not self.hidden and self.source is None
         what = "all" if every else chosen.hexdigest()[:24] + self._source.key
         return f"{self.snapshot.table_uri}@{self.snapshot.version}#{self.snapshot.metadata.id}#{what}"

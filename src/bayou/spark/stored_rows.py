@@ -14,7 +14,7 @@ from bayou.spark.change_rows import BesideColumns
 from bayou.spark.jvm.session import java_session
 from bayou.spark.reader import scan_frame
 from bayou.spark.row_ids import RowIdColumns
-from bayou.spark.scan import EVERY_FILE, OUR_METADATA, Scan
+from bayou.spark.scan import OUR_METADATA, Scan
 from bayou.spark.types import readable_schema
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def stored_rows(
         metadata=None if ids is None else ["row_index"],
         positions=positions.cast(pa.int64()),
         hidden={} if ids is None else ids.constants(snapshot, positions),
-        options={**(options or {}), **EVERY_FILE},
+        options=options or {},
+        rewrites=True,
     )
     rows = scan_frame(scan, spark)
     if ids is None:

@@ -39,6 +39,7 @@ class TableRequest:
         storage_options: options for the file system, by their Hadoop names.
         changes: the range of the change data feed that is asked for; None where the table itself is.
         partition: the folders below the table whose rows alone are read, as a path; empty for all rows.
+        reads_every_file: whether a file that cannot be read is an error, whatever the session says.
     """
 
     path: str
@@ -47,6 +48,7 @@ class TableRequest:
     storage_options: dict[str, str] = field(repr=False)
     changes: ChangeBounds | None = None
     partition: str = ""
+    reads_every_file: bool = False
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> TableRequest:

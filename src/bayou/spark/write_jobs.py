@@ -19,6 +19,7 @@ from bayou.spark.jvm.file_writer import WriteJob, write_files
 from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles
 from bayou.spark.jvm.relation import rebalanced
 from bayou.spark.jvm.session import java_session
+from bayou.spark.pinned_settings import SHREDS_VARIANTS
 from bayou.storage import qualify, without_host
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from bayou.spark.write_request import WriteRequest
     from bayou.spark.write_target import WriteTarget
 
-_SHREDS_VARIANTS: Final = "spark.sql.variant.inferShreddingSchema"
-"""On by itself from Spark 4.2 on; readers of a table without the feature `variantShredding` need not know such files."""
 _MORE_THAN_TWO_FILES: Final = 3
 """Spark's writer sorts what is left of the rows as soon as it has as many files open as it may have."""
 
@@ -125,13 +124,13 @@ def _gathered(jvm: Jvm, frame: DataFrame, request: WriteRequest, target: WriteTa
 def _writer_options(request: WriteRequest, target: WriteTarget) -> Mapping[str, str]:
     """The options of Spark's Parquet writer: the writer's own, then what the table's properties say."""
     given = {name.lower() for name in request.writer_options}
-    found = dict(request.writer_options)
+    found = {name: value for name, value in request.writer_options.items() if name.lower() != SHREDS_VARIANTS.lower()}
     codec = properties.PARQUET_COMPRESSION_CODEC.read(target.properties)
     if codec and not given & {"compression", "parquet.compression"}:
         found["compression"] = codec.lower()
     if properties.PARQUET_FORMAT_VERSION.read(target.properties).startswith("2") and "parquet.writer.version" not in given:
         found["parquet.writer.version"] = "v2"
-    found[_SHREDS_VARIANTS] = str(properties.ENABLE_VARIANT_SHREDDING.read(target.properties)).lower()
+    found[SHREDS_VARIANTS] = str(properties.ENABLE_VARIANT_SHREDDING.read(target.properties)).lower()
     return found
 
 

@@ -24,8 +24,10 @@ from bayou.spark.committing import commit_new_files, taking_back
 from bayou.spark.constraint_checks import check_constraints
 from bayou.spark.dml.replace_on import evaluated_once, rows_replaced_on
 from bayou.spark.dml.replace_where import rows_of_condition
+from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.lost_creation import lost_creation, target_of_new_table
+from bayou.spark.moved_rows import check_moved_rows
 from bayou.spark.new_files import NO_FILES, write_new_files
 from bayou.spark.overwrite import replaced_partitions
 from bayou.spark.progress import operation
@@ -39,6 +41,7 @@ from bayou.spark.write_transaction import begin_write, how_written
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from bayou.log.delta_log import DeltaLog
@@ -286,13 +289,24 @@ def _removed(
     if request.mode != "overwrite" or target.snapshot is None:
         return _Removed()
     if replaced is not None:
+        if not request.data_change:
+            paths = replaced.change.snapshot.files(["path"])["path"].take(replaced.files)
+            _check_moved(request, target.snapshot, paths, added)
         return _Removed(*replaced.take(transaction, data_change=request.data_change))
     if request.dynamic_partitions and target.partition_by and not request.replaces_table:
         gone = replaced_partitions(transaction, added.files, request.time_zone, keeps_null=request.keeps_null_partitions)
     else:
         gone = transaction.files()
+    if not request.data_change:
+        _check_moved(request, target.snapshot, gone["path"], added)
     removed = transaction.remove_files(gone, data_change=request.data_change)
     return _Removed(len(removed), removed.size_bytes)
+
+
+def _check_moved(request: WriteRequest, snapshot: Snapshot, gone: pa.ChunkedArray, added: NewFiles) -> None:
+    jvm = Jvm.running()
+    if jvm is not None:
+        check_moved_rows(jvm, snapshot, gone.combine_chunks(), added.num_rows, request.storage_options)
 
 
 _ZONE = "spark.sql.session.timeZone"

@@ -11,9 +11,13 @@ from bayou.spark.directories import uris
 from bayou.spark.footers import read_footers
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pyarrow as pa
 
+    from bayou.log.snapshot import Snapshot
     from bayou.spark.dml.change import Change
+    from bayou.spark.jvm.bridge import Jvm
 
 _AT_ONCE: Final = 1000
 """So many footers are held at a time: each takes a kilobyte for each column."""
@@ -21,11 +25,13 @@ _AT_ONCE: Final = 1000
 
 def uncounted_rows(change: Change, positions: pa.Array) -> dict[str, int]:
     """The rows of the files whose statistics do not say how many they have, from their footers."""
-    counts = change.snapshot.statistics({}).num_records.take(positions)
+    return _uncounted(change.target.application.jvm, change.snapshot, positions, change.target.storage_options)
+
+
+def _uncounted(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mapping[str, str]) -> dict[str, int]:
+    counts = snapshot.statistics({}).num_records.take(positions)
     unknown = positions.filter(counts.is_null())
-    if not len(unknown):
-        return {}
-    return rows_in_footers(change, unknown, strict=True)
+    return _in_footers(jvm, snapshot, unknown, options, strict=True) if len(unknown) else {}
 
 
 def rows_in_footers(change: Change, positions: pa.Array, *, strict: bool = False) -> dict[str, int]:
@@ -39,12 +45,16 @@ def rows_in_footers(change: Change, positions: pa.Array, *, strict: bool = False
     Raises:
         OSError: it is one.
     """
-    files = change.snapshot.files(["path", "size"]).take(positions)
+    return _in_footers(change.target.application.jvm, change.snapshot, positions, change.target.storage_options, strict=strict)
+
+
+def _in_footers(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mapping[str, str], *, strict: bool) -> dict[str, int]:
+    files = snapshot.files(["path", "size"]).take(positions)
     paths = files["path"].combine_chunks()
-    places = list(zip(uris(paths, change.snapshot.table_uri).to_pylist(), files["size"].to_pylist(), strict=True))
+    places = list(zip(uris(paths, snapshot.table_uri).to_pylist(), files["size"].to_pylist(), strict=True))
     found = {}
     for first in range(0, len(places), _AT_ONCE):
-        footers = read_footers(change.target.application.jvm, places[first : first + _AT_ONCE], change.target.storage_options)
+        footers = read_footers(jvm, places[first : first + _AT_ONCE], options)
         for path, footer in zip(paths[first : first + _AT_ONCE].to_pylist(), footers, strict=True):
             if not isinstance(footer, OSError):
                 found[path] = footer.num_rows
@@ -61,11 +71,23 @@ def known_live(change: Change, positions: pa.Array) -> int | None:
 
 def count_live(change: Change, positions: pa.Array) -> int:
     """How many rows some files have that are not deleted; files that the log does not tell it of are opened."""
-    known = change.snapshot.live_rows(positions)
+    return count_rows(change.target.application.jvm, change.snapshot, positions, change.target.storage_options)
+
+
+def count_rows(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mapping[str, str]) -> int:
+    """The same without an operation.
+
+    Args:
+        jvm: the bridge.
+        snapshot: the table's state.
+        positions: the files.
+        options: options for the file system.
+    """
+    known = snapshot.live_rows(positions)
     unknown = positions.filter(known.is_null())
     total: int = pc.sum(known).as_py() or 0
     if not len(unknown):
         return total
-    vectors = change.snapshot.files(["deletion_vector"])["deletion_vector"].take(unknown).to_pylist()
+    vectors = snapshot.files(["deletion_vector"])["deletion_vector"].take(unknown).to_pylist()
     gone: int = sum(each["cardinality"] for each in vectors if each is not None)
-    return total + sum(uncounted_rows(change, unknown).values()) - gone
+    return total + sum(_uncounted(jvm, snapshot, unknown, options).values()) - gone

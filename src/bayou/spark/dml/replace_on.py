@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
+from operator import and_
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -165,5 +166,6 @@ def _equal(names: Sequence[str], given: Sequence[str], known: Sequence[str], sna
     for name in names:
         if name.lower() not in there:
             raise _unresolved(name, snapshot)
-    equal = (f"{_TABLE}.{quoted_name(name)} = {_ROWS}.{quoted_name(name)}" for name in names)
-    return F.expr(" and ".join(equal))
+    equal = (F.col(f"{_TABLE}.{quoted_name(name)}") == F.col(f"{_ROWS}.{quoted_name(name)}") for name in names)
+    both: Column = reduce(and_, equal)
+    return both

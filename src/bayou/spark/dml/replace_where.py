@@ -58,7 +58,7 @@ def rows_of_condition(
             table=snapshot.table_uri,
             version=snapshot.version,
         )
-    rule = RowRule(Constraint(REPLACE_WHERE, ConstraintKind.CHECK, (), text), tuple(sorted(used)))
+    rule = RowRule(Constraint(REPLACE_WHERE, ConstraintKind.CHECK, (), text), tuple(sorted(used)), is_stored=False)
     return ReplacedRows.of(change, rule, data_change=request.data_change)
 
 

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from bayou.plan.row_changes import RowChangePlan, aligned_text
 from bayou.spark.cast_overflow import naming_overflow
 from bayou.spark.errors import raised_as_pyspark
+from bayou.spark.jvm.own_sql import own_column
 from bayou.spark.write_settings import REPLAYED
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def row_of_counts(spark: SparkSession, counts: str) -> DataFrame:
         counts: the counts by their names, as JSON.
     """
     kinds = ", ".join(f"{name} bigint" for name in json.loads(counts))
-    return spark.range(1).selectExpr(f"from_json('{counts}', '{kinds}') as counts").select("counts.*")
+    return spark.range(1).select(own_column(spark, f"from_json('{counts}', '{kinds}')").alias("counts")).select("counts.*")
 
 
 @dataclass(frozen=True, slots=True)

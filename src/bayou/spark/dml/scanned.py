@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from bayou.spark.char_columns import declared_chars, padded
 from bayou.spark.jvm.session import java_session
-from bayou.spark.scan import EVERY_FILE, Scan
+from bayou.spark.scan import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -85,7 +85,8 @@ def scanned(
         metadata=["row_index"] if with_numbers else None,
         positions=positions.cast(pa.int64()),
         hidden=hidden,
-        options={**target.storage_options, **EVERY_FILE},
+        options=target.storage_options,
+        rewrites=True,
     ).planned()
     beside = [*(field.name for field in others), *hidden, *([METADATA] if with_numbers else [])]
     names = scan.columns[: len(fields)]

@@ -216,7 +216,7 @@ class _Update:
             return columns.selected(rows, beside)
         rows = columns.selected(rows, [*beside, (F.lit(True) if matches is None else matches).alias(_CHANGED)])
         rows = with_chars(jvm, rows, declared_chars((f, f.name) for f in self._change.snapshot.schema.fields))
-        made = (F.expr(_recomputed(f, computed[f.name])) if f.name in computed else (f.name,) for f in schema.fields)
+        made = (_recomputed(f, computed[f.name]) if f.name in computed else (f.name,) for f in schema.fields)
         return select(jvm, rows, [*made, *((name,) for name in rows.columns[len(schema.fields) : -1])])
 
     def _generated(self, field: StructField) -> str | None:

@@ -37,9 +37,11 @@ public class Columns {
     return found;
   }
 
-  // Expressions that are not resolved. An item is an array of the parts of a name, {"name": a name}, {"sql": a text}, or null for
-  // the next one of `others`.
-  public static ArrayList made(String items, List others, ParserInterface parser) throws Exception {
+  // Expressions that are not resolved. An item is an array of the parts of a name, {"name": a name}, {"sql": a text of the user's},
+  // {"own": a text of ours}, or null for the next one of `others`.
+  public static ArrayList made(String items, List others, SESSION session, String defaults) throws Exception {
+    ParserInterface parser = session.sessionState().sqlParser();
+    OwnSql own = new OwnSql(session, defaults);
     JsonNode wanted = new ObjectMapper().readTree(items);
     java.util.Iterator other = others.iterator();
     ArrayList found = new ArrayList();
@@ -48,6 +50,7 @@ public class Columns {
       if (item.isNull()) found.add(other.next());
       else if (item.isArray()) found.add(UnresolvedAttribute$.MODULE$.apply(seq(texts(item))));
       else if (item.has("name")) found.add(UnresolvedAttribute$.MODULE$.quotedString(((JsonNode) item.get("name")).asText()));
+      else if (item.has("own")) found.add(own.parsed(((JsonNode) item.get("own")).asText()));
       else found.add(parser.parseExpression(((JsonNode) item.get("sql")).asText()));
     }
     return found;

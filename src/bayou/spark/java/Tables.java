@@ -37,19 +37,10 @@ public class Tables {
     return new DeltaTable(key, inserts, refusing, schema(partitions), schema(inserts ? filled : columns), format, given instanceof Map ? (Map) given : options((String) given), session);
   }
 
-  // Delta's column names do not depend on case, so neither does reading the files, whatever the session says.
-  private static SESSION reading(SESSION session) throws Exception {
-    if (!session.sessionState().conf().caseSensitiveAnalysis()) return session;
-    SESSION copy = (SESSION) session.getClass().getMethod("cloneSession", new Class[0]).invoke(session, new Object[0]);  // not public in Scala
-    copy.sessionState().conf().setConfString("spark.sql.caseSensitive", "false");
-    SessionSettings.keep();
-    return copy;
-  }
-
-  public static LogicalRelation files(String key, String root, String partitions, String columns, String size, String options, BiFunction list, SESSION session, boolean streaming) throws Exception {
+  public static LogicalRelation files(String key, String root, String partitions, String columns, String size, String options, BiFunction list, SESSION session, boolean streaming, String pinned) throws Exception {
     FileIndex index = new DeltaLogFiles(key, paths(root, 1), schema(partitions), size, list);
     HadoopFsRelation relation = new HadoopFsRelation(index, schema(partitions), schema(columns), scala.Option.empty(),
-        new ParquetFileFormat(), options(options), reading(session));
+        new ParquetFileFormat(), options(options), PinnedSettings.of(session, pinned));
     return LogicalRelation$.MODULE$.apply(relation, streaming);
   }
 }

@@ -16,6 +16,8 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bayou.spark.jvm.relation import dataset
+
 if TYPE_CHECKING:
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
@@ -111,7 +113,8 @@ class Bulk:
         """The rows of an Arrow table as an array of Spark's `InternalRow`s, computed by Spark without a job.
 
         Args:
-            session: the JVM session whose settings the expressions are evaluated under.
+            session: the JVM session whose settings the expressions are evaluated under. They have to be known ones: some change
+                how Spark reads Arrow.
             table: the columns that the expressions name.
             projection: SQL expressions, one for each column of the result.
         """
@@ -135,16 +138,18 @@ class Bulk:
         expressions = self.strings(pa.array(projection, pa.string()))
         return frame.selectExpr(expressions).queryExecution().executedPlan().executeCollect()
 
-    def dataset(self, session: JavaObject, table: pa.Table, schema: str) -> JavaObject:
+    def dataset(self, session: JavaObject, own: JavaObject, table: pa.Table, schema: str) -> JavaObject:
         """A small Arrow table as a Dataset that needs no job to be collected.
 
         Args:
             session: the JVM session that it belongs to.
+            own: a JVM session with known settings, in which the rows are made: some settings change how Spark reads Arrow.
             table: the rows.
             schema: JSON of Spark's schema for them.
         """
         batches = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], schema=table.schema)]
-        return self._dataset(session, bytearray(batches[0].serialize().to_pybytes()), schema)
+        made = self._dataset(own, bytearray(batches[0].serialize().to_pybytes()), schema)
+        return dataset(self._jvm, session, made.queryExecution().analyzed())
 
     def _dataset(self, session: JavaObject, batch: bytearray, schema: str) -> JavaObject:
         one = self._jvm.static("java.util.Collections").singletonList(batch).iterator()

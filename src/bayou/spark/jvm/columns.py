@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.spark.jvm import nodes
 from bayou.spark.jvm.adapters import Adapters
-from bayou.spark.jvm.expression_list import ADAPTER, ExpressionList
+from bayou.spark.jvm.expression_list import ADAPTER, ExpressionList, Own
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -101,10 +101,24 @@ def select(jvm: Jvm, frame: DataFrame, items: Sequence[Any]) -> DataFrame:
     Args:
         jvm: the bridge.
         frame: the rows.
-        items: the columns: SQL, names in tuples of one, or PySpark's columns; each of them has a name.
+        items: the columns: SQL of bayou's own, or of a table (see `own_column`), names in tuples of one, or PySpark's columns; each
+            of them has a name.
     """
     plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
-    return ExpressionList.made(jvm, frame.sparkSession, items).selected(frame.sparkSession, plan)
+    return projected(jvm, frame.sparkSession, plan, items)
+
+
+def projected(jvm: Jvm, spark: SparkSession, plan: JavaObject, items: Sequence[Any]) -> DataFrame:
+    """The same of a plan.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        plan: the plan.
+        items: the columns, as `select` takes them.
+    """
+    found = [Own(each) if isinstance(each, str) else each for each in items]
+    return ExpressionList.made(jvm, spark, found).selected(spark, plan)
 
 
 def aliased_values(jvm: Jvm, columns: JavaObject) -> ExpressionList:

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 
 from bayou.spark.jvm import casts, nodes
 from bayou.spark.jvm.adapters import Adapters
+from bayou.spark.jvm.own_sql import DEFAULTS, parsed_plainly
 from bayou.spark.jvm.relation import dataset
 from bayou.spark.jvm.session import java_session
 
@@ -29,6 +30,17 @@ ADAPTER: Final = "bayou.Columns"
 _LOGICAL: Final = "org.apache.spark.sql.catalyst.plans.logical"
 _EXPRESSIONS: Final = "org.apache.spark.sql.catalyst.expressions"
 _UNRESOLVED: Final = "org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute"
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """An expression of bayou's own, or of a table.
+
+    Attributes:
+        text: its SQL.
+    """
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +78,16 @@ class ExpressionList(Sequence[Any]):
         Args:
             jvm: the bridge.
             spark: the session.
-            items: SQL, columns by their `Named` or by the parts of their names in a tuple, PySpark's columns, or expressions.
+            items: SQL of a user's, `Own` SQL, columns by their `Named` or by the parts of their names in a tuple, PySpark's
+                columns, or expressions.
         """
         if Adapters.known(jvm) is None:
             return cls.of(jvm, (_expression(jvm, spark, each) for each in items))
-        others = jvm.java_list(nodes.expression(jvm, spark, each) for each in items if not isinstance(each, (str, tuple, Named)))
-        parser = java_session(spark).sessionState().sqlParser()
-        return cls(jvm, jvm.static(ADAPTER).made(json.dumps([_described(each) for each in items]), others, parser))
+        others = jvm.java_list(
+            nodes.expression(jvm, spark, each) for each in items if not isinstance(each, (str, tuple, Named, Own))
+        )
+        described = json.dumps([_described(each) for each in items])
+        return cls(jvm, jvm.static(ADAPTER).made(described, others, java_session(spark), DEFAULTS))
 
     @classmethod
     def output(cls, jvm: Jvm, columns: JavaObject) -> ExpressionList:
@@ -238,6 +253,8 @@ def ids_of_output(jvm: Jvm, columns: JavaObject) -> frozenset[int]:
 def _described(item: Any) -> Any:
     if isinstance(item, str):
         return {"sql": item}
+    if isinstance(item, Own):
+        return {"own": item.text}
     if isinstance(item, Named):
         return {"name": item.name}
     return list(item) if isinstance(item, tuple) else None
@@ -246,6 +263,8 @@ def _described(item: Any) -> Any:
 def _expression(jvm: Jvm, spark: SparkSession, item: Any) -> JavaObject:
     if isinstance(item, Named):
         return jvm.module(_UNRESOLVED).quotedString(item.name)
+    if isinstance(item, Own):
+        return parsed_plainly(jvm, java_session(spark), item.text)
     if isinstance(item, tuple):
         return jvm.module(_UNRESOLVED).apply(jvm.seq(item))
     return nodes.expression(jvm, spark, item)

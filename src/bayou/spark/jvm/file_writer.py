@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import tempfile
 import uuid
 from dataclasses import dataclass, field
@@ -19,7 +20,10 @@ from bayou.errors import SessionError
 from bayou.spark.jvm.adapters import SINK_LOG, Adapters
 from bayou.spark.jvm.callbacks import Block
 from bayou.spark.jvm.expression_list import names_of_output
+from bayou.spark.jvm.own_sessions import pinned_session
 from bayou.spark.jvm.relation import observed, plan_of
+from bayou.spark.pinned_settings import Job, for_writer, is_unset_in_hadoop
+from bayou.spark.pinned_settings import values as pinned_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,12 +34,9 @@ if TYPE_CHECKING:
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 _DATASOURCES = "org.apache.spark.sql.execution.datasources"
-# Spark's default, INT96, has no statistics in the footer.
-_SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 _OPEN_FILES = "spark.sql.maxConcurrentOutputFileWriters"
-# Spark 3.5 refuses dates before 1582 unless told that they are meant as they are, as every reader of a Delta table takes them.
-# Tasks read this one from the properties of the job's thread.
-_REBASE = ("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
+# A key of Hadoop's configuration, as Java shows a map.
+_KEY = re.compile(r"(?:^\{|, )([^=]+)=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,30 +100,26 @@ def write_files(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
 
 
 def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
-    session = _with_settings(jvm, frame.sparkSession._jsparkSession, job.open_files)  # noqa: SLF001  (the bridge)
-    context = session.sparkContext()
-    given = context.getLocalProperty(_REBASE[0])
-    context.setLocalProperty(*_REBASE)
+    open_files = {} if job.open_files is None else {_OPEN_FILES: str(job.open_files)}
+    pinned = pinned_values(Job.WRITE)
+    session = pinned_session(jvm, frame.sparkSession._jsparkSession, {**pinned, **open_files})  # noqa: SLF001  (the bridge)
+    with _pinned_in_tasks(jvm, session.sparkContext(), pinned), _sink_log(jvm, session) as (log, written):
+        _call_writer(jvm, session, frame, job, log)
+        values = observed(jvm, plan_of(frame), job.observations) if job.observations else {}
+        return WrittenRows(_facts(written()), values)
+
+
+@contextlib.contextmanager
+def _pinned_in_tasks(jvm: Jvm, context: JavaObject, pinned: Mapping[str, str]) -> Iterator[None]:
+    """Tasks read some settings from the properties of the job's thread, and not from the session that writes."""
+    given = context.getLocalProperties()
+    own = given.clone()
+    own.load(jvm.static("java.io.StringReader")("".join(f"{name}={value}\n" for name, value in pinned.items())))
+    context.setLocalProperties(own)
     try:
-        with _sink_log(jvm, session) as (log, written):
-            _call_writer(jvm, session, frame, job, log)
-            values = observed(jvm, plan_of(frame), job.observations) if job.observations else {}
-            return WrittenRows(_facts(written()), values)
+        yield
     finally:
-        context.setLocalProperty(_REBASE[0], given)
-
-
-def _with_settings(jvm: Jvm, session: JavaObject, open_files: int | None) -> JavaObject:
-    """The session, or a copy of it where its own settings are others than the writer's."""
-    settings = session.conf()
-    wanted = _SETTINGS if open_files is None else {**_SETTINGS, _OPEN_FILES: str(open_files)}
-    wrong = {name: value for name, value in wanted.items() if settings.get(name, None) != value}
-    if not wrong:
-        return session
-    copy = Adapters.clone_of(jvm, session)
-    for name, value in wrong.items():
-        copy.conf().set(name, value)
-    return copy
+        context.setLocalProperties(given)
 
 
 def _call_writer(jvm: Jvm, session: JavaObject, frame: DataFrame, job: WriteJob, log: JavaObject) -> None:
@@ -143,7 +140,7 @@ def _call_writer(jvm: Jvm, session: JavaObject, frame: DataFrame, job: WriteJob,
         jvm.seq(output.apply(places[name]) for name in job.partition_by),
         jvm.none,
         jvm.seq([]),
-        jvm.scala_map(dict(job.options)),
+        jvm.scala_map(for_writer(job.options)),
         0,
     )
 
@@ -153,9 +150,21 @@ def _configuration(jvm: Jvm, session: JavaObject, job: WriteJob) -> JavaObject:
     if job.root.startswith("file:"):
         with contextlib.suppress(SessionError):  # without the adapters, the same files take longer
             configuration = Adapters.of(jvm).static("bayou.LocalSettings").of(configuration)
-    for name, value in job.hadoop.items():
+    for name, value in for_writer(job.hadoop).items():
         configuration.set(name, value)
+    pinned = pinned_values(Job.WRITE)
+    for name in _names_in(configuration, "parquet."):
+        if is_unset_in_hadoop(name):
+            configuration.unset(name)
+    for name in _names_in(configuration, "spark.sql."):  # Spark's writer believes these sooner than the session
+        if name in pinned:
+            configuration.set(name, pinned[name])
     return configuration
+
+
+def _names_in(configuration: JavaObject, prefix: str) -> list[str]:
+    """The keys of Hadoop's configuration that begin with a prefix; two calls, however many there are."""
+    return [prefix + name for name in _KEY.findall(configuration.getPropsWithPrefix(prefix).toString())]
 
 
 def _commit_protocol(jvm: Jvm, root: str, log: JavaObject) -> JavaObject:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SQL of bayou's own, with Spark's functions whatever functions a session has.
+"""SQL of bayou's own and of tables: it means the same whatever a session's parser is told, and whatever functions a session has.
+
+Settings of a session give names in backquotes, texts and types another meaning, and its parser puts the values of settings in
+the place of `${...}`. What a user gives as SQL is parsed by the session; what bayou makes, and what a table stores, here.
 
 In a query a name may mean what the session's user registered under it, even if Spark has a function of that name: 3.5 and 4.0
 look there first, 4.2 last. bayou looks each function up in Spark's own registry, so that the order does not matter.
@@ -8,12 +11,66 @@ look there first, 4.2 last. bayou looks each function up in Spark's own registry
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from bayou.spark.jvm.adapters import Adapters
+from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.nodes import column
+from bayou.spark.jvm.session import java_session
+from bayou.spark.pinned_settings import Job, defaults
 
 if TYPE_CHECKING:
-    from bayou.spark.jvm.bridge import JavaObject, Jvm
+    from pyspark.sql import Column, SparkSession
 
-_CATALYST = "org.apache.spark.sql.catalyst"
+    from bayou.spark.jvm.bridge import JavaObject
+
+_CATALYST: Final = "org.apache.spark.sql.catalyst"
+_SQL_CONF: Final = "org.apache.spark.sql.internal.SQLConf"
+_PARSER: Final = f"{_CATALYST}.parser.CatalystSqlParser"
+DEFAULTS: Final = "".join(f"{name}\0" for name in defaults(Job.OWN_SQL))
+"""The settings that have Spark's defaults while SQL of bayou, or of a table, is parsed, as `bayou.OwnSql` takes them."""
+
+
+def own_column(spark: SparkSession, text: str) -> Column:
+    """SQL that bayou made, or that a table stores, as a column; the parser's settings of the session do not matter.
+
+    Args:
+        spark: the session, whose settings decide how the expression computes.
+        text: the SQL; a name for it is not part of it.
+    """
+    jvm = Jvm.of(spark)
+    return column(jvm, parsed_plainly(jvm, java_session(spark), text))
+
+
+def parsed_plainly(jvm: Jvm, session: JavaObject, text: str) -> JavaObject:
+    """The same as an expression of Catalyst that is not resolved.
+
+    Args:
+        jvm: the bridge.
+        session: the JVM session.
+        text: the SQL.
+    """
+    if Adapters.known(jvm) is not None:
+        return jvm.static("bayou.OwnSql").parsed(session, DEFAULTS, text)
+    known = session.sessionState().conf().clone()
+    for name in defaults(Job.OWN_SQL):
+        known.unsetConf(name)
+    return _parsed_under(jvm, known, text)
+
+
+def _parsed_under(jvm: Jvm, settings: JavaObject, text: str) -> JavaObject:
+    """An expression, parsed under some settings, which are a property of the JVM's thread as long as the parser runs.
+
+    The call into the parser is a method handle: a function of Python's would run on another thread.
+    """
+    parser, handles = jvm.module(_PARSER), jvm.static("java.lang.invoke.MethodHandles")
+    kind = jvm.static("java.lang.invoke.MethodType").methodType(
+        jvm.java_class(f"{_CATALYST}.expressions.Expression"), jvm.java_class("java.lang.String")
+    )
+    parse = handles.publicLookup().findVirtual(parser.getClass(), "parseExpression", kind).bindTo(parser)
+    call = handles.insertArguments(parse, 0, jvm.objects([text]))
+    function = jvm.static("java.lang.invoke.MethodHandleProxies").asInterfaceInstance(jvm.java_class("scala.Function0"), call)
+    return jvm.module(_SQL_CONF).withExistingConf(settings, function)
 
 
 @lru_cache(maxsize=256)
@@ -26,7 +83,8 @@ def own_expression(jvm: Jvm, text: str) -> JavaObject:
         jvm: the bridge.
         text: the SQL, in which every function is one of Spark's.
     """
-    parsed = jvm.module(f"{_CATALYST}.parser.CatalystSqlParser").parseExpression(text)
+    # It is kept for all sessions, so it has the settings of none.
+    parsed = _parsed_under(jvm, jvm.static(_SQL_CONF)(), text)
     return _with_functions(jvm, jvm.module(f"{_CATALYST}.analysis.FunctionRegistry").builtin(), parsed)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bayou.errors import InvalidSchemaError
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
+from bayou.spark.jvm.own_sql import parsed_plainly
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -163,7 +164,7 @@ def stated_parts(jvm: Jvm, parsed: JavaObject) -> list[str] | None:
 
 
 def parsed(jvm: Jvm, session: JavaObject, text: str) -> ParsedExpression:
-    """An expression taken apart by the session's parser.
+    """An expression that a table stores, or is about to store, taken apart.
 
     Args:
         jvm: the bridge.
@@ -174,7 +175,7 @@ def parsed(jvm: Jvm, session: JavaObject, text: str) -> ParsedExpression:
         InvalidSchemaError: it is no SQL expression.
     """
     try:
-        root = session.sessionState().sqlParser().parseExpression(text)
+        root = parsed_plainly(jvm, session, text)
     except FAILED_CALL as error:
         reason = reason_of(error)
         message = f"The expression {text!r} in the table's metadata is no SQL expression: {reason}"

@@ -12,11 +12,13 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import InvalidSchemaError
 from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.callbacks import FAILED_CALL, BiFunction, reason_of
+from bayou.spark.jvm.own_sessions import pairs_of, pinned_session
+from bayou.spark.jvm.own_sql import own_column
 from bayou.spark.jvm.signatures import unknown_signature
 from bayou.spark.jvm.user_defined import for_spark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -102,6 +104,7 @@ class FileRelation:
         size: what the optimizer shall believe the size to be, in bytes.
         options: the relation's options.
         files: called with the partition filters and the data filters, returns directories; with None, the input files.
+        pinned: settings that reading the files has, whatever the session says.
         streaming: whether it is a batch of a stream.
     """
 
@@ -112,6 +115,7 @@ class FileRelation:
     size: int
     options: dict[str, str] = field(repr=False)
     files: Callable[[Any, Any], JavaObject]
+    pinned: Mapping[str, str] = field(default_factory=dict)
     streaming: bool = False
 
 
@@ -130,7 +134,7 @@ def logical_relation(jvm: Jvm, session: JavaObject, relation: FileRelation, *, n
         tables = jvm.static("bayou.Tables")
         schemas = (for_spark(relation.partitions), for_spark(relation.columns))
         texts = (relation.key, relation.root, *schemas, str(relation.size), options)
-        return tables.files(*texts, files, session, relation.streaming)
+        return tables.files(*texts, files, session, relation.streaming, pairs_of(relation.pinned))
     partitions = struct_type(jvm, relation.partitions)
     roots = jvm.seq([jvm.static("org.apache.hadoop.fs.Path")(relation.root)])
     made = jvm.static(f"{_DATASOURCES}.HadoopFsRelation")(
@@ -140,7 +144,7 @@ def logical_relation(jvm: Jvm, session: JavaObject, relation: FileRelation, *, n
         jvm.none,
         jvm.static(f"{_DATASOURCES}.parquet.ParquetFileFormat")(),
         jvm.scala_map(relation.options),
-        session,
+        pinned_session(jvm, session, relation.pinned),
     )
     return jvm.module(f"{_DATASOURCES}.LogicalRelation").apply(made, relation.streaming)
 
@@ -309,7 +313,7 @@ def conditions_in_json(jvm: Jvm, spark: SparkSession, schema_json: str, texts: S
     nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge; a relation without rows would be optimised away)
     rows = DataFrame(spark._jsparkSession.createDataFrame(nothing, struct_type(jvm, schema_json)), spark)  # noqa: SLF001
     # Under names of their own: columns that are selected as they are would be no projection.
-    named = [F.expr(text).alias(f"__bayou_condition_{number}") for number, text in enumerate(texts)]
+    named = [own_column(spark, text).alias(f"__bayou_condition_{number}") for number, text in enumerate(texts)]
     plan = rows.select(*named)._jdf.queryExecution().optimizedPlan()  # noqa: SLF001  (the bridge)
     return [described(jvm, each.child()) for each in jvm.list_of(plan.projectList())]
 
@@ -334,7 +338,7 @@ def expression_type(jvm: Jvm, spark: SparkSession, schema_json: str, text: str) 
     nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge)
     rows = DataFrame(spark._jsparkSession.createDataFrame(nothing, struct_type(jvm, schema_json)), spark)  # noqa: SLF001
     try:
-        return rows.selectExpr(f"({text}\n) as value").schema.json()
+        return rows.select(own_column(spark, f"({text}\n)").alias("value")).schema.json()
     except FAILED_CALL as error:
         message = f"The expression {text!r} cannot be resolved: {reason_of(error)}"
         raise InvalidSchemaError(message, next_step="use the table's columns and built-in functions.") from None

@@ -57,14 +57,6 @@ def memory_bytes(spark: SparkSession) -> int:
     return driver if context.isLocal() else min(driver, int(context.executorMemory()) << 20)
 
 
-def copy_of(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
-    """A session with everything that this one has, and some settings of its own."""
-    copy = SparkSession(spark.sparkContext, Adapters.clone_of(Jvm.of(spark), java_session(spark)))
-    for name, value in settings.items():
-        copy.conf.set(name, value)
-    return copy
-
-
 def install_rule(jvm: Jvm, session: JavaObject, body: Callable[[], Callable[..., Any]]) -> None:
     """Puts bayou's optimizer rule on a session, behind the rules that are there, and on those that will be made of it; once.
 

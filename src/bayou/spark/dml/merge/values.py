@@ -22,6 +22,7 @@ from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes
 from bayou.spark.jvm.columns import ChosenColumns, select
 from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
+from bayou.spark.jvm.own_sql import own_column
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
 from bayou.spark.stored_expressions import check_stored
@@ -162,10 +163,7 @@ class WrittenColumns:
             return columns.selected(joined, beside)
         rows = columns.selected(joined, [*beside, F.col(ACTION)])
         rows = with_chars(self._bridge, rows, declared_chars((self._table[f.name], f.name) for f in self._fields))
-        new = (
-            F.expr(self._recomputed(field, computed[field.name])) if field.name in computed else (field.name,)
-            for field in self._fields
-        )
+        new = (self._recomputed(field, computed[field.name]) if field.name in computed else (field.name,) for field in self._fields)
         return select(self._bridge, rows, [*new, *((name,) for name in rows.columns[len(self._fields) : -1])])
 
     def changed_by(self, clauses: Iterable[int]) -> dict[str, Column]:
@@ -201,7 +199,7 @@ class WrittenColumns:
         if not isinstance(default, str):
             return F.lit(None).cast(spark_data_type(field))
         self._check(default, ExpressionKind.COLUMN_DEFAULT, f"the default of column {field.name!r}")
-        return F.expr(parenthesised(default)).cast(spark_data_type(field))
+        return own_column(self._merge.change.target.spark, parenthesised(default)).cast(spark_data_type(field))
 
     def _computing(self, field: StructField) -> list[int]:
         """The clauses after which a generated column is computed: those that do not set it."""

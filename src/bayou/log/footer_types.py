@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The columns of a new data file against the table's, as its Parquet footer states them.
+
+A reader takes a file for what the table's schema says. A column of another Parquet type, or without the field id that the table
+gives it, reads as other values or as NULL, and no later commit can repair that.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from bayou.protocol.partition_values import is_string_type
+from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, UserDefinedType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from bayou.protocol.schema import DataType
+
+_FIELD_ID: Final = b"PARQUET:field_id"
+_DECIMAL: Final = re.compile(r"decimal\((\d+),\s*(-?\d+)\)")
+_INT32_DIGITS: Final = 9
+_INT64_DIGITS: Final = 18
+_PLAIN: Final[Mapping[str, tuple[str, str]]] = {
+    "byte": ("INT32", "Int(bitWidth=8, isSigned=true)"),
+    "short": ("INT32", "Int(bitWidth=16, isSigned=true)"),
+    "integer": ("INT32", "None"),
+    "long": ("INT64", "None"),
+    "float": ("FLOAT", "None"),
+    "double": ("DOUBLE", "None"),
+    "boolean": ("BOOLEAN", "None"),
+    "binary": ("BYTE_ARRAY", "None"),
+    "date": ("INT32", "Date"),
+    "timestamp": ("INT64", "Timestamp(isAdjustedToUTC=true, timeUnit=microseconds)"),
+    "timestamp_ntz": ("INT64", "Timestamp(isAdjustedToUTC=false, timeUnit=microseconds)"),
+}
+"""The physical and the logical type of the columns that hold a type, as Arrow names them. Types that are not here, such as those of
+newer Sparks, have to be in the file, and may be stored in any way."""
+
+
+def differences(footer: pq.FileMetaData, fields: Sequence[StructField], *, with_ids: bool) -> Iterator[str]:
+    """How a file's columns differ from the table's: one sentence part for each column.
+
+    Args:
+        footer: the file's footer.
+        fields: the columns that the file has to have, as files store them.
+        with_ids: whether each has to have its field id.
+    """
+    columns = {(each := footer.schema.column(number)).path: each for number in range(footer.num_columns)}
+    for name, path, kind in _leaves(fields, (), ()):
+        if kind == "variant":
+            absent = [part for part in ("metadata", "value") if f"{path}.{part}" not in columns]
+            yield from (f"column {name} has no {part}" for part in absent)
+        elif path not in columns:
+            yield f"column {name} is missing, or has another layout"
+        elif (wanted := _stored(kind)) is not None and (found := _found(columns[path])) != wanted:
+            yield f"column {name} is {_shown(found)}, and {kind} is stored as {_shown(wanted)}"
+    if with_ids:
+        yield from _wrong_ids(footer.schema.to_arrow_schema(), fields, ())
+
+
+def _leaves(fields: Iterable[StructField], name: tuple[str, ...], path: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+    """The columns of Parquet below some fields: the logical name, the dotted path, and the type."""
+    for each in fields:
+        yield from _leaves_of(each.type, (*name, each.name), (*path, each.physical_name))
+
+
+def _leaves_of(kind: DataType, name: tuple[str, ...], path: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+    match kind:
+        case StructType(fields):
+            yield from _leaves(fields, name, path)
+        case ArrayType(element, _):
+            yield from _leaves_of(element, (*name, "element"), (*path, "list", "element"))
+        case MapType(key, value, _):
+            yield from _leaves_of(key, (*name, "key"), (*path, "key_value", "key"))
+            yield from _leaves_of(value, (*name, "value"), (*path, "key_value", "value"))
+        case UserDefinedType():
+            yield from _leaves_of(kind.stored, name, path)
+        case _:
+            yield ".".join(name), ".".join(path), kind
+
+
+def _stored(kind: str) -> tuple[str, str] | None:
+    """The physical and the logical type that hold a type; None where any may."""
+    if is_string_type(kind):
+        return "BYTE_ARRAY", "String"
+    found = _DECIMAL.fullmatch(kind)
+    if found is None:
+        return _PLAIN.get(kind)
+    precision, scale = int(found[1]), int(found[2])
+    physical = "INT32" if precision <= _INT32_DIGITS else "INT64" if precision <= _INT64_DIGITS else "FIXED_LEN_BYTE_ARRAY"
+    return physical, f"Decimal(precision={precision}, scale={scale})"
+
+
+def _found(column: Any) -> tuple[str, str]:
+    logical = str(column.logical_type)
+    if logical.startswith("Timestamp("):  # what follows says how the footer spells it
+        logical = f"{logical.partition(', is_from_converted_type')[0].rstrip(')')})"
+    return str(column.physical_type), logical
+
+
+def _shown(stored: tuple[str, str]) -> str:
+    physical, logical = stored
+    return physical if logical == "None" else f"{physical} {logical}"
+
+
+def _wrong_ids(file: pa.Schema | pa.StructType, fields: Iterable[StructField], name: tuple[str, ...]) -> Iterator[str]:
+    there = {file.field(place).name: file.field(place) for place in range(_width(file))}
+    for each in fields:
+        found, shown = there.get(each.physical_name), (*name, each.name)
+        if found is None or each.field_id is None:
+            continue
+        number = (found.metadata or {}).get(_FIELD_ID)
+        if number is None:
+            yield f"column {'.'.join(shown)} has no field id, and the table gives it {each.field_id}"
+        elif int(number) != each.field_id:
+            yield f"column {'.'.join(shown)} has the field id {int(number)}, and the table gives it {each.field_id}"
+        yield from _wrong_ids_in(found.type, each.type, shown)
+
+
+def _wrong_ids_in(file: pa.DataType, kind: DataType, name: tuple[str, ...]) -> Iterator[str]:
+    match kind:
+        case StructType(fields):
+            yield from _wrong_ids(file, fields, name)
+        case ArrayType(element, _):
+            yield from _wrong_ids_in(file.value_type, element, (*name, "element"))
+        case MapType(key, value, _):
+            yield from _wrong_ids_in(file.key_type, key, (*name, "key"))
+            yield from _wrong_ids_in(file.item_type, value, (*name, "value"))
+        case _:
+            return
+
+
+def _width(file: pa.Schema | pa.StructType) -> int:
+    count = getattr(file, "num_fields", None)
+    return len(file) if count is None else int(count)
