@@ -9,6 +9,7 @@ from bayou.spark.constraint_statements import ConstraintStatements
 from bayou.spark.dml.merge.statement import command_of_parsed_merge
 from bayou.spark.dml.statements import command_of_parsed_delete, command_of_parsed_update
 from bayou.spark.jvm.parser import knows_constraints
+from bayou.spark.lacking_statements import LackingStatements
 
 if TYPE_CHECKING:
     from bayou.spark.application import Application
@@ -21,6 +22,7 @@ class ParsedStatements:
     def __init__(self, application: Application) -> None:
         self._application = application
         self._constraints = ConstraintStatements(application)
+        self._lacking = LackingStatements(application)
         self._is_known = knows_constraints(application.jvm)
 
     def __call__(self, text: str | None, parsed: JavaObject | None) -> JavaObject | None:
@@ -29,12 +31,26 @@ class ParsedStatements:
         Args:
             text: the statement; None for one of a script's.
             parsed: the node of Spark's that it is, one of those below; None where Spark's parser refused it.
+
+        Raises:
+            UnsupportedFeatureError: it is a statement of Delta Lake that bayou does not have.
         """
         if parsed is None:
-            return None if self._is_known or text is None else self._constraints.of_text(text)
+            return None if text is None else self._of_refused(text)
+        if parsed.nodeName() == "DescribeColumn":
+            self._lacking.refuse_description(parsed)
+            return None
         if parsed.nodeName() == "AddCheckConstraint":
             return self._constraints.of_parsed(parsed, in_script=text is None)
         return _MAKERS[parsed.nodeName()](self._application, parsed, in_script=text is None)
+
+    def _of_refused(self, text: str) -> JavaObject | None:
+        found = None
+        if not self._is_known and "constraint" in text.lower():
+            found = self._constraints.of_text(text)
+        if found is None:
+            self._lacking.refuse_text(text)
+        return found
 
 
 _MAKERS = {

@@ -5,10 +5,8 @@ import java.lang.reflect.Field;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
-import java.util.Locale;
 import java.util.Set;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.SparkSessionExtensions;
@@ -19,9 +17,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 
-// The session's own parser, and behind it Python, which is asked for a statement about a constraint, which an older parser refuses,
-// and for each DELETE, UPDATE and MERGE: what Spark's analyzer makes of them gives no row of counts, and it refuses columns that a
-// table is to get, and casts values by rules of its own.
+// The session's own parser, and behind it Python. Python is asked for each text that the parser refuses: it may be a statement of
+// Delta's own. It is also asked for each DELETE, UPDATE and MERGE: what Spark's analyzer makes of them gives no row of counts, and it
+// refuses columns that a table is to get, and casts values by rules of its own.
 public class Parser implements InvocationHandler {
   public static BiFunction body;
   private final ParserInterface session;
@@ -38,8 +36,7 @@ public class Parser implements InvocationHandler {
       return found == null ? plan : found;
     } catch (InvocationTargetException failed) {
       Throwable unknown = failed.getCause();
-      boolean isOurs = isPlan && unknown instanceof ParseException && ((String) arguments[0]).toLowerCase(Locale.ROOT).contains("constraint");
-      Object found = isOurs ? asked((String) arguments[0], unknown) : null;
+      Object found = isPlan && unknown instanceof ParseException ? asked((String) arguments[0], unknown) : null;
       if (found == null) throw unknown;
       return found;
     }
@@ -47,7 +44,8 @@ public class Parser implements InvocationHandler {
 
   private static boolean isOurs(Object plan) {
     if (plan instanceof DeleteFromTable || plan instanceof MergeIntoTable || plan instanceof UpdateTable) return true;
-    return ((LogicalPlan) plan).nodeName().equals("AddCheckConstraint");  // from Spark 4.1 on
+    String name = ((LogicalPlan) plan).nodeName();
+    return name.equals("DescribeColumn") || name.equals("AddCheckConstraint");  // the latter from Spark 4.1 on
   }
 
   // The statements of a script, from Spark 4.0 on, in their places: Spark does not put a script's nodes together again as they were.
@@ -83,6 +81,9 @@ public class Parser implements InvocationHandler {
   private static Object asked(String text, Throwable unknown) {
     try {
       return Python.ask(body, text, null);
+    } catch (DeltaError refused) {
+      refused.addSuppressed(unknown);
+      throw refused;
     } catch (RuntimeException failed) {
       unknown.addSuppressed(failed);
       return null;
@@ -95,16 +96,16 @@ public class Parser implements InvocationHandler {
     Set interfaces = new LinkedHashSet();
     for (Class each = there.getClass(); each != null; each = each.getSuperclass()) interfaces.addAll(Arrays.asList(each.getInterfaces()));
     Class[] all = (Class[]) interfaces.toArray(new Class[0]);
-    return (ParserInterface) Proxy.newProxyInstance(there.getClass().getClassLoader(), all, new Parser(there));
+    return (ParserInterface) Delegates.of(all, there.getClass().getClassLoader(), new Parser(there));
   }
 
   // The parser that a session's stands before: what a statement's text is to Spark.
   public static ParserInterface behind(ParserInterface there) {
-    return isOn(there) ? ((Parser) Proxy.getInvocationHandler(there)).session : there;
+    return isOn(there) ? ((Parser) Delegates.handler(there)).session : there;
   }
 
   private static boolean isOn(ParserInterface there) {
-    return Proxy.isProxyClass(there.getClass()) && Proxy.getInvocationHandler(there) instanceof Parser;
+    return Delegates.handler(there) instanceof Parser;
   }
 
   // A session that runs keeps its parser for good; those that will be made of it ask their extensions for one.

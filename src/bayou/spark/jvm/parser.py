@@ -132,6 +132,15 @@ def _in_session_catalog(session: JavaObject, given: Iterable[object]) -> tuple[s
     return None if is_catalog else parts
 
 
+def described_column(jvm: Jvm, parsed: JavaObject) -> tuple[list[str], list[str]] | None:
+    """The parts of the table's and of the column's name in a parsed DescribeColumn; None if one of them is computed."""
+    relation, column = parsed.relation(), parsed.column()
+    if not relation.nodeName().startswith("Unresolved") or column.nodeName() != "UnresolvedAttribute":
+        return None
+    names = jvm.list_of(relation.multipartIdentifier()), jvm.list_of(column.nameParts())
+    return list(map(str, names[0])), list(map(str, names[1]))
+
+
 def stated_table(node: JavaObject) -> str | None:
     """The name, as SQL has it, of the table of ours that an AddCheckConstraint or a DropConstraint is about; None for another.
 
