@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bayou.spark.column_comments import as_alteration
 from bayou.spark.constraint_statements import ConstraintStatements
+from bayou.spark.declared_constraints import refuse_added_key, with_checks_as_properties
 from bayou.spark.dml.merge.statement import command_of_parsed_merge
 from bayou.spark.dml.statements import command_of_parsed_delete, command_of_parsed_update
 from bayou.spark.jvm.parser import knows_constraints
 from bayou.spark.lacking_statements import LackingStatements
+from bayou.spark.replacing_inserts import as_write
 
 if TYPE_CHECKING:
     from bayou.spark.application import Application
@@ -37,12 +40,19 @@ class ParsedStatements:
         """
         if parsed is None:
             return None if text is None else self._of_refused(text)
-        if parsed.nodeName() == "DescribeColumn":
-            self._lacking.refuse_description(parsed)
-            return None
-        if parsed.nodeName() == "AddCheckConstraint":
-            return self._constraints.of_parsed(parsed, in_script=text is None)
-        return _MAKERS[parsed.nodeName()](self._application, parsed, in_script=text is None)
+        in_script = text is None
+        match parsed.nodeName():
+            case "DescribeColumn":
+                self._lacking.refuse_description(parsed)
+                return None
+            case "AddConstraint":
+                refuse_added_key(self._application, parsed)
+                return None
+            case "AddCheckConstraint":
+                return self._constraints.of_parsed(parsed, in_script=in_script)
+            case "CreateTable" | "ReplaceTable":
+                return with_checks_as_properties(self._application, parsed)
+        return _MAKERS[parsed.nodeName()](self._application, parsed, in_script=in_script)
 
     def _of_refused(self, text: str) -> JavaObject | None:
         found = None
@@ -57,4 +67,6 @@ _MAKERS = {
     "DeleteFromTable": command_of_parsed_delete,
     "UpdateTable": command_of_parsed_update,
     "MergeIntoTable": command_of_parsed_merge,
+    "AlterColumns": as_alteration,
+    "InsertIntoStatement": as_write,
 }

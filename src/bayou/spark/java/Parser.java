@@ -32,8 +32,7 @@ public class Parser implements InvocationHandler {
     try {
       Object plan = method.invoke(session, arguments);
       if (isPlan && isScripts(plan)) take(plan);
-      Object found = isPlan && isOurs(plan) ? Python.ask(body, arguments[0], plan) : null;
-      return found == null ? plan : found;
+      return isPlan ? taken((String) arguments[0], plan) : plan;
     } catch (InvocationTargetException failed) {
       Throwable unknown = failed.getCause();
       Object found = isPlan && unknown instanceof ParseException ? asked((String) arguments[0], unknown) : null;
@@ -42,10 +41,41 @@ public class Parser implements InvocationHandler {
     }
   }
 
-  private static boolean isOurs(Object plan) {
-    if (plan instanceof DeleteFromTable || plan instanceof MergeIntoTable || plan instanceof UpdateTable) return true;
+  // What Python makes of a statement, also of one that is explained, and of an INSERT whose query begins before it.
+  private static Object taken(String text, Object plan) throws ReflectiveOperationException {
     String name = ((LogicalPlan) plan).nodeName();
-    return name.equals("DescribeColumn") || name.equals("AddCheckConstraint");  // the latter from Spark 4.1 on
+    if (name.equals("ExplainCommand")) {
+      Object explained = Nodes.part(plan, "logicalPlan");
+      Object found = changesRows(explained) ? explained : taken(text, explained);  // the rule shows how rows change
+      return found == explained ? plan : Nodes.replaced(plan, "logicalPlan", found);
+    }
+    if (name.equals("UnresolvedWith") && isReplacing(Nodes.part(Nodes.part(plan, "child"), "replaceCriteriaOpt"))) {
+      Object insert = Nodes.part(plan, "child");
+      return taken(text, Nodes.replaced(insert, "query", Nodes.replaced(plan, "child", Nodes.part(insert, "query"))));
+    }
+    Object found = isOurs(plan) ? Python.ask(body, text, plan) : null;
+    return found == null ? plan : found;
+  }
+
+  private static boolean changesRows(Object plan) { return plan instanceof DeleteFromTable || plan instanceof MergeIntoTable || plan instanceof UpdateTable; }
+
+  private static boolean isOurs(Object plan) {
+    if (changesRows(plan)) return true;
+    String name = ((LogicalPlan) plan).nodeName();
+    if (name.equals("CreateTable") || name.equals("ReplaceTable")) return hasConstraints(Nodes.part(plan, "tableSpec"));
+    if (name.equals("AlterColumns")) return "COMMENT ON COLUMN".equals(Nodes.part(Nodes.part(plan, "table"), "commandName"));
+    if (name.equals("InsertIntoStatement")) return isReplacing(Nodes.part(plan, "replaceCriteriaOpt"));
+    return name.equals("DescribeColumn") || name.equals("AddCheckConstraint") || name.equals("AddConstraint");
+  }
+
+  private static boolean hasConstraints(Object table) {
+    Object found = Nodes.part(table, "constraints");  // from Spark 4.1 on
+    return found != null && !((scala.collection.Iterable) found).isEmpty();
+  }
+
+  // REPLACE USING and REPLACE ON, from Spark 4.2 on. Spark itself makes an overwrite of REPLACE WHERE.
+  private static boolean isReplacing(Object criteria) {
+    return criteria != null && !criteria.getClass().getSimpleName().equals("InsertReplaceWhere");
   }
 
   // The statements of a script, from Spark 4.0 on, in their places: Spark does not put a script's nodes together again as they were.
@@ -60,8 +90,8 @@ public class Parser implements InvocationHandler {
         Field field = node.getClass().getDeclaredField("parsedPlan");
         field.setAccessible(true);
         Object plan = field.get(node);
-        Object found = isOurs(plan) ? Python.ask(body, null, plan) : null;
-        if (found != null) field.set(node, found);
+        Object found = taken(null, plan);
+        if (found != plan) field.set(node, found);
       } catch (ReflectiveOperationException other) {
         return;  // a Spark that keeps it otherwise: it is Spark that resolves the statement
       }

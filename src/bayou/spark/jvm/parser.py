@@ -124,12 +124,17 @@ def _in_session_catalog(session: JavaObject, given: Iterable[object]) -> tuple[s
     catalogs = session.sessionState().catalogManager()
     if len(parts) >= _MOST_PARTS or catalogs.currentCatalog().name() != _SESSION_CATALOG:
         return None
-    # Spark takes the first of two parts for a catalog before it takes it for a database. It looks for one in the settings of the
-    # session that is active on the thread, which may be another.
-    is_catalog = len(parts) > 1 and (
-        session.conf().contains(f"spark.sql.catalog.{parts[0]}") or catalogs.isCatalogRegistered(parts[0])
-    )
-    return None if is_catalog else parts
+    # Spark takes the first of two parts for a catalog before it takes it for a database.
+    return None if len(parts) > 1 and is_catalog(session, parts[0]) else parts
+
+
+def is_catalog(session: JavaObject, name: str) -> bool:
+    """Whether a session knows a catalog of that name beside its own.
+
+    Spark looks for one in the settings of the session that is active on the thread, which may be another.
+    """
+    catalogs = session.sessionState().catalogManager()
+    return bool(session.conf().contains(f"spark.sql.catalog.{name}") or catalogs.isCatalogRegistered(name))
 
 
 def described_column(jvm: Jvm, parsed: JavaObject) -> tuple[list[str], list[str]] | None:
