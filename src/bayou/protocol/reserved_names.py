@@ -88,8 +88,8 @@ def check_feed_names(
             "delta.enableChangeDataFeed = false until it is done."
         )
     raise InvalidSchemaError(
-        f"This schema is not valid for a Delta table: the reserved columns [{', '.join(map(_shown, reserved))}] are those that the table's change "
-        "data feed adds.",
+        f"This schema is not valid for a Delta table: the reserved columns [{', '.join(map(_shown, reserved))}] are those that the "
+        "table's change data feed adds.",
         next_step=step,
         table=table,
         version=version,

@@ -115,12 +115,12 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
 
   private void refusePath(String what, Identifier name) { if (isPath(name) && tableExists(name)) ask(what, name); }
 
-  // With spark.sql.legacy.v1IdentifierNoCatalog Spark has no name of a catalog, which it asks for here. It keeps no relation then.
+  // With spark.sql.legacy.v1IdentifierNoCatalog Spark asks a name for a catalog that it does not have.
   public void invalidateTable(Identifier name) {
     try {
       super.invalidateTable(name);
     } catch (java.util.NoSuchElementException noCatalog) {
-      return;
+      ((SESSION) org.apache.spark.sql.SparkSession.active()).sessionState().catalog().invalidateAllCachedTables();
     }
   }
 

@@ -234,12 +234,13 @@ class Catalog:
         catalog.alterTable(found.withNewStorage(self._jvm.some(uri), *tail))
 
     def refresh(self, name: TableName) -> None:
-        """Forgets what Spark keeps of a table. Without the names of catalogs (`v1IdentifierNoCatalog`) it keeps nothing."""
+        """Forgets what Spark keeps of a table; with `spark.sql.legacy.v1IdentifierNoCatalog`, it can only forget all tables."""
         try:
             self._state.catalog().refreshTable(name.identifier)
         except Py4JJavaError as error:
             if error.java_exception.getClass().getName() != "java.util.NoSuchElementException":
                 raise
+            self._state.catalog().invalidateAllCachedTables()
 
     def _parameters(self, target: JavaObject, method: str) -> int:
         found: int = next(each.getParameterCount() for each in target.getClass().getMethods() if each.getName() == method)
