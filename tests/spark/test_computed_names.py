@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 
 COUNTS = {
@@ -49,7 +50,7 @@ def test_a_computed_name_gives_the_row_of_counts(spark, three, table_path, text,
 
 @pytest.mark.parametrize("computed", ["1", "NULL", "'a b c'", "'{t}' || rand()", "nobody", "(SELECT '{t}')"])
 def test_what_is_no_constant_name_is_sparks_error(spark, three, computed):
-    with pytest.raises(AnalysisException):
+    with pytest.raises((AnalysisException, Py4JJavaError)):  # Spark 3.5 has no class for some
         spark.sql(f"UPDATE IDENTIFIER({computed.format(t=three)}) SET id = 1")
 
 

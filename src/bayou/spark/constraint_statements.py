@@ -108,9 +108,12 @@ class ConstraintStatements:
         statement = ConstraintStatement.read(words(jvm, text))
         if statement is None:
             return None
-        session = java_session(active_session(jvm))
+        spark = active_session(jvm)
+        session, catalog = java_session(spark), Catalog(jvm, spark)
         table, name = table_name(jvm, session, statement.table), table_name(jvm, session, statement.name)
         if table is None or name is None or len(name) > 1:
+            return None
+        if catalog.name(column_sql(table)).path is not None and not catalog.has_paths():
             return None
         return self._command(replace(statement, table=column_sql(table), name=name[0]))
 

@@ -155,10 +155,14 @@ class Catalog:
     def is_delta(self, text: str) -> bool:
         """Whether a name, as SQL has it, is that of a Delta table in the catalog, or of a path, if the session's SQL has paths."""
         name = self.name(text)
-        if name.path is not None and self._state.conf().runSQLonFile():
+        if name.path is not None and self.has_paths():
             return True
         entry = self.entry(name)
         return entry is not None and not entry.is_view and entry.provider == "delta"
+
+    def has_paths(self) -> bool:
+        """Whether the session's SQL may name tables by their paths (`spark.sql.runSQLOnFiles`)."""
+        return bool(self._state.conf().runSQLonFile())
 
     def columns(self, name: TableName) -> tuple[str, list[str], dict[str, str], str | None]:
         """What an entry or a temporary view says of itself: JSON of its columns, partition columns, properties and comment.
