@@ -8,7 +8,6 @@ from pyspark.errors import AnalysisException, ParseException
 
 import bayou
 from bayou.errors import UnsupportedFeatureError
-from bayou.spark.lacking_statements import LackingStatement
 
 STATEMENTS = {
     "VACUUM {t} RETAIN 3 HOURS DRY RUN": "VACUUM",
@@ -117,12 +116,3 @@ def test_a_description_of_a_table_of_another_kind_is_sparks_error(spark, name):
     with pytest.raises(AnalysisException) as caught:
         spark.sql(f"DESCRIBE HISTORY {name}")
     assert not isinstance(caught.value, UnsupportedFeatureError)
-
-
-def test_only_the_beginning_of_a_statement_says_what_it_is():
-    read = LackingStatement.read
-    assert read("CREATE TABLE t (id INT) USING delta CLUSTER BY (id)") == LackingStatement("CREATE TABLE ... CLUSTER BY")
-    assert read("CREATE TABLE t (a STRING COMMENT 'using delta cluster by (') USING parquet") is None
-    assert read("BEGIN SELECT ';VACUUM t' FROM; END") is None
-    assert read("SELECT 1; VACUUM t") is None
-    assert read("BEGIN SELECT 1;;VACUUM `a;b`; END") == LackingStatement("VACUUM", "`a;b`")

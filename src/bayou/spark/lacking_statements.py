@@ -32,6 +32,7 @@ _COMMENTS: Final = re.compile(rf"(?P<quoted>{_QUOTED})|--[^\n]*|/\*.*?\*/", re.D
 NAME: Final = r"(?:[\w-]+|`(?:``|[^`])+`)(?:\s*\.\s*(?:[\w-]+|`(?:``|[^`])+`))*"
 """A table's name, as SQL has it."""
 _TABLE: Final = rf"""(?:(?P<table>{NAME})|(?P<quote>['"])(?P<path>.+?)(?P=quote))"""
+_DESCRIBED: Final = rf"(?:identifier\s*\([^;]*\)|{_TABLE})"
 _COLUMN: Final = rf"alter\s+table\s+{_TABLE}\s+(?:alter|change)\s+(?:column\s+)?{NAME}"
 _MADE: Final = rf"(?:create|(?:create\s+or\s+)?replace)\s+table\s+(?:if\s+not\s+exists\s+)?{NAME}"
 _REST: Final = r"(?:[^;'\"`]|" + _QUOTED + ")*?"
@@ -45,8 +46,8 @@ _STATEMENTS: Final = {
         "GENERATE": rf"generate\b(?:\s+\w+\s+for\s+table\b)?\s*{_TABLE}?",
         "CONVERT TO DELTA": r"convert\s+to\s+delta\b",
         "CLONE": rf"{_MADE}\s+(?:(?:shallow|deep)\s+)?clone\b\s*{_TABLE}?",
-        "DESCRIBE HISTORY": rf"desc(?:ribe)?\s+history\b\s*{_TABLE}?",
-        "DESCRIBE DETAIL": rf"desc(?:ribe)?\s+detail\b\s*{_TABLE}?",
+        "DESCRIBE HISTORY": rf"desc(?:ribe)?\s+history\s+{_DESCRIBED}(?:\s+limit\s+\S+)?\s*(?:;|$)",
+        "DESCRIBE DETAIL": rf"desc(?:ribe)?\s+detail\s+{_DESCRIBED}\s*(?:;|$)",
         "ALTER TABLE ... DROP FEATURE": rf"alter\s+table\s+{_TABLE}\s+drop\s+feature\b",
         "ALTER TABLE ... SYNC IDENTITY": rf"{_COLUMN}\s+sync\s+identity\b",
         "ALTER TABLE ... CLUSTER BY": rf"alter\s+table\s+{_TABLE}\s+cluster\s+by\b",
