@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The classes of Spark that bayou knows by their simple names: each is in the JARs of the Spark that runs, or it is known to be not.
+"""The classes of Spark that bayou knows by their simple names: each is in the JARs of the Spark that runs, or known to be missing.
 
 A renamed class would not fail: a check for its name would answer no, and bayou would take another branch.
 """

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyspark
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.conf import RuntimeConfig
 from pyspark.sql.sql_formatter import SQLStringFormatter
@@ -198,7 +198,7 @@ def _as_deltas_statements(original: Callable[..., Any]) -> Callable[..., Any]:
             return _rows_of(self, description)
         try:
             frame = original(self, sqlQuery, *arguments, **options)
-        except (AnalysisException, ParseException) as error:
+        except AnalysisException as error:
             missing = refusal(sqlQuery, error)
             if missing is None:
                 raise

@@ -7,12 +7,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from pyspark.errors import ParseException
-
 from bayou.errors import DeltaError, InvalidOptionError, PathNotFoundError, TableNotFoundError
 from bayou.spark.application import Application
 from bayou.spark.describe import detail_of_folder, detail_of_other
 from bayou.spark.jvm.catalog import Catalog
+from bayou.spark.lacking_statements import NAME, without_comments
 from bayou.spark.not_yet import not_yet
 from bayou.table import DeltaTable
 
@@ -22,46 +21,15 @@ if TYPE_CHECKING:
 
     from bayou.errors import UnsupportedFeatureError
 
-_COMMENTS: Final = re.compile(r"""(?P<quoted>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:``|[^`])*`)|--[^\n]*|/\*.*?\*/""", re.DOTALL)
-"""Comments, and what is quoted, in which there are none."""
-_NAME: Final = r"(?:[\w-]+|`(?:``|[^`])+`)(?:\s*\.\s*(?:[\w-]+|`(?:``|[^`])+`))*"
-_COLUMN: Final = rf"alter\s+table\s+{_NAME}\s+(?:alter|change)\s+(?:column\s+)?{_NAME}"
-_TABLE: Final = rf"(?:create|(?:create\s+or\s+)?replace)\s+table\s+(?:if\s+not\s+exists\s+)?{_NAME}"
-_STATEMENTS: Final = {
-    command: re.compile(pattern, re.IGNORECASE)
-    for command, pattern in {
-        "VACUUM": r"vacuum\b",
-        "OPTIMIZE": r"optimize\b",
-        "REORG TABLE": r"reorg\s+table\b",
-        "RESTORE": r"restore\b",
-        "GENERATE": r"generate\b",
-        "CONVERT TO DELTA": r"convert\s+to\s+delta\b",
-        "CLONE": rf"{_TABLE}\s+(?:(?:shallow|deep)\s+)?clone\b",
-        "ALTER TABLE ... DROP FEATURE": rf"alter\s+table\s+{_NAME}\s+drop\s+feature\b",
-        "ALTER TABLE ... SYNC IDENTITY": rf"{_COLUMN}\s+sync\s+identity\b",
-        "ALTER TABLE ... CLUSTER BY": rf"alter\s+table\s+{_NAME}\s+cluster\s+by\b",
-    }.items()
-}
-"""The statements by how they begin, up to the word that Spark's own do not have there."""
 _DESCRIPTION: Final = re.compile(
     r"""desc(?:ribe)?\s+(?:(?P<history>history)|detail)\s+"""
-    rf"""(?:(?P<quote>['"])(?P<path>.+?)(?P=quote)|(?P<name>{_NAME}))"""
+    rf"""(?:(?P<quote>['"])(?P<path>.+?)(?P=quote)|(?P<name>{NAME}))"""
     r"(?(history)(?:\s+limit\s+(?P<limit>\d+))?)[\s;]*",
     re.IGNORECASE | re.DOTALL,
 )
 _DESCRIBES: Final = re.compile(r"desc(?:ribe)?\s+(?:history|detail)\b", re.IGNORECASE)
 _ROW_CHANGES: Final = re.compile(r"\b(delete|update|merge)\b", re.IGNORECASE)
 _CHANGES: Final = re.compile(r"\btable_changes(_by_path)?\s*\(", re.IGNORECASE)
-_METHODS: Final = {
-    "table_changes": "read the same rows with the option readChangeFeed, or with DeltaTable.changes.",
-    "ALTER TABLE": "DeltaTable has methods for changes of features and identity columns.",
-}
-
-
-def statement_of_delta(text: str) -> str | None:
-    """The command that a statement is, where only delta-spark knows it; else None."""
-    plain = _without_comments(text)
-    return next((command for command, pattern in _STATEMENTS.items() if pattern.match(plain)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +51,7 @@ class Description:
     @classmethod
     def read(cls, text: str) -> Description | None:
         """A statement's description; None where it is another statement."""
-        found = _DESCRIPTION.fullmatch(_without_comments(text))
+        found = _DESCRIPTION.fullmatch(without_comments(text))
         if found is None:
             return None
         limit = None if found["limit"] is None else int(found["limit"])
@@ -152,11 +120,7 @@ class Description:
 
 def describes(text: str) -> bool:
     """Whether a statement may be a DESCRIBE HISTORY or a DESCRIBE DETAIL, whatever it describes."""
-    return _DESCRIBES.match(_without_comments(text)) is not None
-
-
-def _without_comments(text: str) -> str:
-    return _COMMENTS.sub(lambda found: found["quoted"] or " ", text).strip()
+    return _DESCRIBES.match(without_comments(text)) is not None
 
 
 def may_change_rows(text: str) -> bool:
@@ -169,13 +133,10 @@ def refusal(text: str, error: PySparkException) -> UnsupportedFeatureError | Non
 
     Args:
         text: the statement.
-        error: what Spark said of it. What it parsed is a statement of its own, but for functions that it does not know.
+        error: what Spark said of it.
     """
-    if isinstance(error, DeltaError):
+    if isinstance(error, DeltaError) or not (
+        "[UNRESOLVABLE_TABLE_VALUED_FUNCTION]" in str(error) and _CHANGES.search(without_comments(text))
+    ):
         return None
-    command = statement_of_delta(text) if isinstance(error, ParseException) else None
-    if "[UNRESOLVABLE_TABLE_VALUED_FUNCTION]" in str(error) and _CHANGES.search(_without_comments(text)):
-        command = "table_changes"
-    if command is None:
-        return None
-    return not_yet(command, next_step=_METHODS.get(" ".join(command.split()[:2]), ""))
+    return not_yet("table_changes", next_step="read the same rows with the option readChangeFeed, or with DeltaTable.changes.")

@@ -48,7 +48,7 @@ def check_internal_names(
     if internal:
         prefix = next(each for each in INTERNAL_PREFIXES if internal[0].lower().startswith(each))
         raise InvalidSchemaError(
-            f"The schema is no table's: names that begin with {prefix} are reserved, such as {internal[0]!r}.",
+            f"This schema is not valid for a Delta table: names that begin with {prefix} are reserved, such as {internal[0]!r}.",
             next_step="give the column another name.",
             table=table,
             version=version,
@@ -88,8 +88,8 @@ def check_feed_names(
             "delta.enableChangeDataFeed = false until it is done."
         )
     raise InvalidSchemaError(
-        f"The schema is no table's: the reserved columns [{', '.join(map(_shown, reserved))}] are those that the table's change "
-        "data feed adds.",
+        f"This schema is not valid for a Delta table: the reserved columns [{', '.join(map(_shown, reserved))}] are those that the "
+        "table's change data feed adds.",
         next_step=step,
         table=table,
         version=version,

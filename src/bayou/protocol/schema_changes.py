@@ -35,6 +35,8 @@ from bayou.protocol.stats import parse_column_list
 
 COMMENT: Final = "comment"
 """The key of a field's metadata that holds its comment."""
+NO_COMMENT: Final = "\0"
+"""Instead of a comment: the field's comment is removed."""
 
 IDENTITY: Final = "delta.identity."
 """How the metadata keys of an identity column begin."""
@@ -140,7 +142,7 @@ def change_column(
         path: the column.
         rules: the table.
         data_type: its new type.
-        comment: its new comment.
+        comment: its new comment, or NO_COMMENT.
         nullable: True for DROP NOT NULL, False for SET NOT NULL.
         position: its new place in its struct.
 
@@ -157,6 +159,8 @@ def change_column(
         field = _field(parent, path, rules)
         _refuse_change(field, changed_type, path, rules, nullable=nullable)
         metadata = field.metadata if comment is None else {**field.metadata, COMMENT: comment}
+        if comment == NO_COMMENT:
+            metadata = {key: value for key, value in field.metadata.items() if key != COMMENT}
         changed = replace(field, type=changed_type, metadata=metadata, nullable=field.nullable or bool(nullable))
         fields = tuple(changed if each is field else each for each in parent.fields)
         fields = fields if position is None else _moved(fields, changed, position, path, rules)

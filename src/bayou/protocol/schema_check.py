@@ -263,7 +263,7 @@ def _invalid(
     next_step: str = "",
 ) -> InvalidSchemaError:
     return InvalidSchemaError(
-        f"The schema is no table's: {message}.",
+        f"This schema is not valid for a Delta table: {message}.",
         next_step=next_step,
         table=table,
         version=version,

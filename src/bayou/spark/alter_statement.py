@@ -12,7 +12,7 @@ from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.property_rules import shown_key
 from bayou.protocol.schema import StructType
-from bayou.protocol.schema_changes import AddedColumn
+from bayou.protocol.schema_changes import NO_COMMENT, AddedColumn
 from bayou.spark import alter, alter_clustering, alter_columns
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _change(target: AlterTarget, changes: Sequence[Change]) -> None:
                     column = {"name": "", "type": json.loads(each.facts["newDataType"]), "nullable": True, "metadata": {}}
                     given["data_type"] = SparkStruct.fromJson({"type": "struct", "fields": [column]}).fields[0].dataType
                 case "UpdateColumnComment":
-                    given["comment"] = each.facts.get("newComment")
+                    given["comment"] = each.facts.get("newComment", NO_COMMENT)  # COMMENT ON COLUMN ... IS NULL
                 case "UpdateColumnNullability":
                     given["nullable"] = each.facts["nullable"] == "true"
                 case "UpdateColumnPosition":

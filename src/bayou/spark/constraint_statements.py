@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import UnsupportedFeatureError, redact_text
+from bayou.errors import redact_text
 from bayou.protocol.sql_text import column_sql, quoted_name
 from bayou.spark import alter_constraints
 from bayou.spark.alter_target import AlterTarget
+from bayou.spark.declared_constraints import rely_refused
 from bayou.spark.jvm import commands
 from bayou.spark.jvm.callbacks import BiFunction
 from bayou.spark.jvm.catalog import Catalog
@@ -107,9 +108,12 @@ class ConstraintStatements:
         statement = ConstraintStatement.read(words(jvm, text))
         if statement is None:
             return None
-        session = java_session(active_session(jvm))
+        spark = active_session(jvm)
+        session, catalog = java_session(spark), Catalog(jvm, spark)
         table, name = table_name(jvm, session, statement.table), table_name(jvm, session, statement.name)
         if table is None or name is None or len(name) > 1:
+            return None
+        if catalog.name(column_sql(table)).path is not None and not catalog.has_paths():
             return None
         return self._command(replace(statement, table=column_sql(table), name=name[0]))
 
@@ -163,14 +167,7 @@ class ConstraintStatements:
     def _add(self, node: JavaObject, statement: ConstraintStatement, session: JavaObject) -> None:
         check = node.checkConstraint()
         if check.userProvidedCharacteristic().rely().isDefined():  # that it is not enforced, Spark refuses by itself
-            raise UnsupportedFeatureError(
-                "A CHECK constraint of a Delta table has no RELY and no NORELY: it is enforced.",
-                table=statement.table,
-                error_class="DELTA_OPERATION_NOT_ALLOWED",
-                sql_state="0AKDC",
-                features=["checkConstraints"],
-                next_step="leave the words behind the condition out.",
-            )
+            raise rely_refused(statement.table)
         self._run(statement, session)
 
     def _written(self, node: JavaObject) -> str | None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bayou.spark.column_comments import as_alteration
 from bayou.spark.constraint_statements import ConstraintStatements
+from bayou.spark.declared_constraints import refuse_added_key, with_checks_as_properties
 from bayou.spark.dml.merge.statement import command_of_parsed_merge
 from bayou.spark.dml.statements import command_of_parsed_delete, command_of_parsed_update
 from bayou.spark.jvm.parser import knows_constraints
+from bayou.spark.lacking_statements import LackingStatements
+from bayou.spark.replacing_inserts import as_write
 
 if TYPE_CHECKING:
     from bayou.spark.application import Application
@@ -21,6 +25,7 @@ class ParsedStatements:
     def __init__(self, application: Application) -> None:
         self._application = application
         self._constraints = ConstraintStatements(application)
+        self._lacking = LackingStatements(application)
         self._is_known = knows_constraints(application.jvm)
 
     def __call__(self, text: str | None, parsed: JavaObject | None) -> JavaObject | None:
@@ -29,16 +34,39 @@ class ParsedStatements:
         Args:
             text: the statement; None for one of a script's.
             parsed: the node of Spark's that it is, one of those below; None where Spark's parser refused it.
+
+        Raises:
+            UnsupportedFeatureError: it is a statement of Delta Lake that bayou does not have.
         """
         if parsed is None:
-            return None if self._is_known or text is None else self._constraints.of_text(text)
-        if parsed.nodeName() == "AddCheckConstraint":
-            return self._constraints.of_parsed(parsed, in_script=text is None)
-        return _MAKERS[parsed.nodeName()](self._application, parsed, in_script=text is None)
+            return None if text is None else self._of_refused(text)
+        in_script = text is None
+        match parsed.nodeName():
+            case "DescribeColumn":
+                self._lacking.refuse_description(parsed)
+                return None
+            case "AddConstraint":
+                refuse_added_key(self._application, parsed)
+                return None
+            case "AddCheckConstraint":
+                return self._constraints.of_parsed(parsed, in_script=in_script)
+            case "CreateTable" | "ReplaceTable":
+                return with_checks_as_properties(self._application, parsed)
+        return _MAKERS[parsed.nodeName()](self._application, parsed, in_script=in_script)
+
+    def _of_refused(self, text: str) -> JavaObject | None:
+        found = None
+        if not self._is_known and "constraint" in text.lower():
+            found = self._constraints.of_text(text)
+        if found is None:
+            self._lacking.refuse_text(text)
+        return found
 
 
 _MAKERS = {
     "DeleteFromTable": command_of_parsed_delete,
     "UpdateTable": command_of_parsed_update,
     "MergeIntoTable": command_of_parsed_merge,
+    "AlterColumns": as_alteration,
+    "InsertIntoStatement": as_write,
 }

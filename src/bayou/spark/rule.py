@@ -24,7 +24,8 @@ from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.create_like import NAME as LIKE
-from bayou.spark.jvm.session import is_about_delta
+from bayou.spark.jvm.session import is_about_delta, path_in
+from bayou.spark.path_statements import refused_on_path, refuses
 from bayou.spark.reader import check_has_columns
 from bayou.spark.row_id_metadata import asks_for_row_ids, with_row_ids
 from bayou.spark.scan import Scan, is_file_metadata
@@ -33,7 +34,7 @@ from bayou.spark.show_columns import columns_of
 from bayou.spark.show_partitions import NAME as SHOW_PARTITIONS
 from bayou.spark.show_partitions import partitions_of
 from bayou.spark.skipped_files import choose
-from bayou.spark.table_request import files_of
+from bayou.spark.table_request import files_of, is_table
 from bayou.spark.types import incompatible
 
 if TYPE_CHECKING:
@@ -185,7 +186,12 @@ class RuleBody:
             command = like_command(self._application, plan)
             if command is not None:
                 return command
-        if is_about_delta(self._application.jvm, plan):
+        path = path_in(plan)
+        if path is not None and is_table(path):
+            kind = str(plan.getClass().getSimpleName())
+            if refuses(kind):
+                raise refused_on_path(kind, path)
+        if (path is not None and is_table(path)) or is_about_delta(self._application.jvm, plan):
             name = plan.getClass().getSimpleName().removesuffix("Command")
             shown, error_class, advice = _REFUSED.get(name, (name, "DELTA_OPERATION_NOT_ALLOWED", _ADVICE))
             raise UnsupportedFeatureError(

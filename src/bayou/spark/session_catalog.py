@@ -22,6 +22,7 @@ from bayou.spark.insert_columns import evolved_columns, goes_by_name, short_stru
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.relation import aligned_rows
 from bayou.spark.jvm.session import java_session, session_of, settings_of
+from bayou.spark.path_statements import refused_on_path, refuses
 from bayou.spark.readable_types import check_types
 from bayou.spark.reader import relation
 from bayou.spark.set_location import set_location
@@ -113,6 +114,8 @@ class SessionCatalog:
         catalog = Catalog(self._application.jvm, spark)
         name = catalog.name(text)
         path = name.path or ""
+        if refuses(what):
+            raise refused_on_path(what, path)
         return is_table(path) if what == "exists" else catalog.new_entry(name, qualify(path).uri, managed=False)
 
     def _travelled(self, spark: SparkSession, text: str, what: str, when: str) -> Any:

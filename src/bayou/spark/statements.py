@@ -49,9 +49,10 @@ class InsertStatement:
         """The options of the write that this is, to the table at a location."""
         by_match = not {"replaceon", "replaceusing"}.isdisjoint(name.lower() for name in self.options)
         match self.how:
+            case "overwrite" | "dynamic" if by_match:  # the session's mode for partitions says nothing of matching rows
+                return {**self.options, "path": location}
             case "overwrite":
-                static = {} if by_match else {"partitionOverwriteMode": "static"}
-                return {**static, **self.options, "path": location}
+                return {"partitionOverwriteMode": "static", **self.options, "path": location}
             case "replace":
                 more = {"replaceWhere": self.condition, "path": location}
                 return {"partitionOverwriteMode": "static", **self.options, **more}

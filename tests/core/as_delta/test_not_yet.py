@@ -5,7 +5,7 @@ import pytest
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 from bayou.as_delta import sessions
-from bayou.as_delta.statements import Description, refusal, statement_of_delta
+from bayou.as_delta.statements import Description, refusal
 from bayou.errors import InvalidOptionError, TableNotFoundError, UnsupportedFeatureError
 from bayou.spark.errors import as_pyspark
 from bayou.spark.not_yet import DeltaOptimizeBuilder
@@ -73,35 +73,9 @@ def test_arguments_are_checked_first_as_delta_spark_checks_them(table, call, err
 
 
 @pytest.mark.parametrize(
-    ("text", "command"),
-    [
-        ("VACUUM t RETAIN 0 HOURS", "VACUUM"),
-        ("  -- a comment\n optimize delta.`/t` zorder by (a)", "OPTIMIZE"),
-        ("CREATE OR REPLACE TABLE a SHALLOW CLONE b", "CLONE"),
-        ("/* x */ restore table t to version as of 1", "RESTORE"),
-        ("create table if not exists a.`b c` /* x */ clone d", "CLONE"),
-        ("ALTER TABLE t ALTER COLUMN c\nSYNC IDENTITY", "ALTER TABLE ... SYNC IDENTITY"),
-        ("alter table delta.`/a b` drop feature `x` truncate history", "ALTER TABLE ... DROP FEATURE"),
-        ("create table t (a int) using delta comment 'a clone of x'", None),
-        ("create table t using delta as select clone from nope", None),
-        ("create table t (clone int) using delta as clone b", None),
-        ("alter table t add columns (a int comment 'x drop feature y')", None),
-        ("alter table t set tblproperties ('x' = 'sync identity')", None),
-        ("alter table `cluster by` add columns (a int)", None),
-        ("ALTER TABLE t ADD CONSTRAINT c CHECK (a > 0)", None),
-        ("select 'vacuum t'", None),
-        ("describe t", None),
-        ("create table t (vacuum int)", None),
-    ],
-)
-def test_statements_of_delta_are_told_by_their_first_words(text, command):
-    assert statement_of_delta(text) == command
-
-
-@pytest.mark.parametrize(
     ("text", "error", "features"),
     [
-        ("vacuum t", ParseException("x"), ["VACUUM"]),
+        ("vacuum t", ParseException("x"), None),
         ("select x", ParseException("x"), None),
         ("vacuum t", PySparkException("x"), None),
         ("create table t clone (a int)", AnalysisException("[TABLE_OR_VIEW_ALREADY_EXISTS] x"), None),
@@ -110,7 +84,7 @@ def test_statements_of_delta_are_told_by_their_first_words(text, command):
         ("select * from table_changes('t', 1)", AnalysisException("[PARSE] x"), None),
     ],
 )
-def test_only_a_statement_of_delta_that_spark_does_not_know_is_refused(text, error, features):
+def test_a_table_of_changes_that_spark_does_not_know_is_refused(text, error, features):
     found = refusal(text, error)
     assert (found and found.features) == features
 

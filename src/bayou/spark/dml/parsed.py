@@ -22,6 +22,7 @@ from bayou.spark.jvm import commands, nodes
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.callbacks import BiFunction, error_class_of
 from bayou.spark.jvm.catalog import Catalog
+from bayou.spark.jvm.parsed_nodes import has_computed_table, with_named_table
 from bayou.spark.jvm.parser import table_name
 from bayou.spark.jvm.session import active_session, java_session, session_of
 from bayou.storage import qualify
@@ -59,10 +60,18 @@ def command_of_parsed(
         in_script: whether it is one of a script's, which may make the table, or use another database, before it.
     """
     jvm = application.jvm
+    is_computed = has_computed_table(table)
     parts = catalyst.table_name_of(jvm, table)
-    if parts is None or catalyst.has_parameters(jvm, parsed):
+    if (parts is None and not is_computed) or catalyst.has_parameters(jvm, parsed):
         return None
-    named = column_sql(parts) if in_script else _name_of_ours(application, active_session(jvm), parts)
+    if is_computed and not in_script:
+        found = with_named_table(jvm, active_session(jvm), parsed)
+        parts = None if found is None else catalyst.table_name_of(jvm, found.children().head())
+        if found is None or parts is None:
+            return None
+        parsed = found
+    shown = "a computed name" if parts is None else column_sql(parts)
+    named = shown if in_script else _name_of_ours(application, active_session(jvm), parts or ())
     if named is None:
         return None
     verb, joint = _VERBS[parsed.nodeName()]
@@ -71,7 +80,10 @@ def command_of_parsed(
     def run(statement: JavaObject, session: JavaObject) -> str:
         spark = session_of(session)
         # In a script, what the name stands for is known only here.
-        name = None if planned is None else _name_of_ours(application, spark, parts)
+        if is_computed and in_script:
+            statement = with_named_table(jvm, spark, statement) or statement
+        parts = catalyst.table_name_of(jvm, statement.children().head())
+        name = None if planned is None or parts is None else _name_of_ours(application, spark, parts)
         if planned is None or name is None:
             return commands.run_resolved(jvm, spark, statement)
         return _run(application, name, statement, spark, planned)

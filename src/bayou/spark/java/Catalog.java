@@ -105,6 +105,33 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
     return load(name, false);
   }
 
+  // No entry of the catalog names the table at a path, so Spark would report a statement as done that has done nothing.
+  public boolean dropTable(Identifier name) {
+    refusePath("drop", name);
+    return super.dropTable(name);
+  }
+
+  public boolean purgeTable(Identifier name) {
+    refusePath("drop", name);
+    return super.purgeTable(name);
+  }
+
+  public void renameTable(Identifier from, Identifier to) throws Exception {
+    refusePath("rename", from);
+    super.renameTable(from, to);
+  }
+
+  private void refusePath(String what, Identifier name) { if (isPath(name) && tableExists(name)) ask(what, name); }
+
+  // With spark.sql.legacy.v1IdentifierNoCatalog Spark asks a name for a catalog that it does not have.
+  public void invalidateTable(Identifier name) {
+    try {
+      super.invalidateTable(name);
+    } catch (java.util.NoSuchElementException noCatalog) {
+      ((SESSION) org.apache.spark.sql.SparkSession.active()).sessionState().catalog().invalidateAllCachedTables();
+    }
+  }
+
   public Table createTable(Identifier name, Column[] columns, Transform[] partitions, Map properties) throws Exception {
     if (!isOfDelta(properties)) return super.createTable(name, columns, partitions, properties);
     new NewTable("create", text(name), schema(columns), partitions(partitions), properties).commitStagedChanges();

@@ -5,10 +5,8 @@ import java.lang.reflect.Field;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
-import java.util.Locale;
 import java.util.Set;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.SparkSessionExtensions;
@@ -19,9 +17,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 
-// The session's own parser, and behind it Python, which is asked for a statement about a constraint, which an older parser refuses,
-// and for each DELETE, UPDATE and MERGE: what Spark's analyzer makes of them gives no row of counts, and it refuses columns that a
-// table is to get, and casts values by rules of its own.
+// The session's own parser, and behind it Python. Python is asked for each text that the parser refuses: it may be a statement of
+// Delta's own. It is also asked for each DELETE, UPDATE and MERGE: what Spark's analyzer makes of them gives no row of counts, and it
+// refuses columns that a table is to get, and casts values by rules of its own.
 public class Parser implements InvocationHandler {
   public static BiFunction body;
   private final ParserInterface session;
@@ -34,20 +32,50 @@ public class Parser implements InvocationHandler {
     try {
       Object plan = method.invoke(session, arguments);
       if (isPlan && isScripts(plan)) take(plan);
-      Object found = isPlan && isOurs(plan) ? Python.ask(body, arguments[0], plan) : null;
-      return found == null ? plan : found;
+      return isPlan ? taken((String) arguments[0], plan) : plan;
     } catch (InvocationTargetException failed) {
       Throwable unknown = failed.getCause();
-      boolean isOurs = isPlan && unknown instanceof ParseException && ((String) arguments[0]).toLowerCase(Locale.ROOT).contains("constraint");
-      Object found = isOurs ? asked((String) arguments[0], unknown) : null;
+      Object found = isPlan && unknown instanceof ParseException ? asked((String) arguments[0], unknown) : null;
       if (found == null) throw unknown;
       return found;
     }
   }
 
+  // What Python makes of a statement, also of one that is explained, and of an INSERT whose query begins before it.
+  private static Object taken(String text, Object plan) throws ReflectiveOperationException {
+    String name = ((LogicalPlan) plan).nodeName();
+    if (name.equals("ExplainCommand")) {
+      Object explained = Nodes.part(plan, "logicalPlan");
+      Object found = changesRows(explained) ? explained : taken(text, explained);  // the rule shows how rows change
+      return found == explained ? plan : Nodes.replaced(plan, "logicalPlan", found);
+    }
+    if (name.equals("UnresolvedWith") && isReplacing(Nodes.part(Nodes.part(plan, "child"), "replaceCriteriaOpt"))) {
+      Object insert = Nodes.part(plan, "child");
+      return taken(text, Nodes.replaced(insert, "query", Nodes.replaced(plan, "child", Nodes.part(insert, "query"))));
+    }
+    Object found = isOurs(plan) ? Python.ask(body, text, plan) : null;
+    return found == null ? plan : found;
+  }
+
+  private static boolean changesRows(Object plan) { return plan instanceof DeleteFromTable || plan instanceof MergeIntoTable || plan instanceof UpdateTable; }
+
   private static boolean isOurs(Object plan) {
-    if (plan instanceof DeleteFromTable || plan instanceof MergeIntoTable || plan instanceof UpdateTable) return true;
-    return ((LogicalPlan) plan).nodeName().equals("AddCheckConstraint");  // from Spark 4.1 on
+    if (changesRows(plan)) return true;
+    String name = ((LogicalPlan) plan).nodeName();
+    if (name.equals("CreateTable") || name.equals("ReplaceTable")) return hasConstraints(Nodes.part(plan, "tableSpec"));
+    if (name.equals("AlterColumns")) return "COMMENT ON COLUMN".equals(Nodes.part(Nodes.part(plan, "table"), "commandName"));
+    if (name.equals("InsertIntoStatement")) return isReplacing(Nodes.part(plan, "replaceCriteriaOpt"));
+    return name.equals("DescribeColumn") || name.equals("AddCheckConstraint") || name.equals("AddConstraint");
+  }
+
+  private static boolean hasConstraints(Object table) {
+    Object found = Nodes.part(table, "constraints");  // from Spark 4.1 on
+    return found != null && !((scala.collection.Iterable) found).isEmpty();
+  }
+
+  // REPLACE USING and REPLACE ON, from Spark 4.2 on. Spark itself makes an overwrite of REPLACE WHERE.
+  private static boolean isReplacing(Object criteria) {
+    return criteria != null && !criteria.getClass().getSimpleName().equals("InsertReplaceWhere");
   }
 
   // The statements of a script, from Spark 4.0 on, in their places: Spark does not put a script's nodes together again as they were.
@@ -62,8 +90,8 @@ public class Parser implements InvocationHandler {
         Field field = node.getClass().getDeclaredField("parsedPlan");
         field.setAccessible(true);
         Object plan = field.get(node);
-        Object found = isOurs(plan) ? Python.ask(body, null, plan) : null;
-        if (found != null) field.set(node, found);
+        Object found = taken(null, plan);
+        if (found != plan) field.set(node, found);
       } catch (ReflectiveOperationException other) {
         return;  // a Spark that keeps it otherwise: it is Spark that resolves the statement
       }
@@ -83,6 +111,9 @@ public class Parser implements InvocationHandler {
   private static Object asked(String text, Throwable unknown) {
     try {
       return Python.ask(body, text, null);
+    } catch (DeltaError refused) {
+      refused.addSuppressed(unknown);
+      throw refused;
     } catch (RuntimeException failed) {
       unknown.addSuppressed(failed);
       return null;
@@ -95,16 +126,16 @@ public class Parser implements InvocationHandler {
     Set interfaces = new LinkedHashSet();
     for (Class each = there.getClass(); each != null; each = each.getSuperclass()) interfaces.addAll(Arrays.asList(each.getInterfaces()));
     Class[] all = (Class[]) interfaces.toArray(new Class[0]);
-    return (ParserInterface) Proxy.newProxyInstance(there.getClass().getClassLoader(), all, new Parser(there));
+    return (ParserInterface) Delegates.of(all, there.getClass().getClassLoader(), new Parser(there));
   }
 
   // The parser that a session's stands before: what a statement's text is to Spark.
   public static ParserInterface behind(ParserInterface there) {
-    return isOn(there) ? ((Parser) Proxy.getInvocationHandler(there)).session : there;
+    return isOn(there) ? ((Parser) Delegates.handler(there)).session : there;
   }
 
   private static boolean isOn(ParserInterface there) {
-    return Proxy.isProxyClass(there.getClass()) && Proxy.getInvocationHandler(there) instanceof Parser;
+    return Delegates.handler(there) instanceof Parser;
   }
 
   // A session that runs keeps its parser for good; those that will be made of it ask their extensions for one.

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.WeakHashMap;
 import java.util.function.BiFunction;
+import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
@@ -132,8 +133,19 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     String name = plan.getClass().getSimpleName();
     if (!name.equals("CreateTableLikeCommand") && !name.equals("ShowColumnsCommand") && !name.equals("ShowPartitionsCommand") && !name.equals("TruncateTableCommand") && !name.equals("LoadDataCommand")
         && !name.equals("InsertIntoDataSourceDirCommand") && !name.equals("RepairTableCommand")
-        && !(name.startsWith("AlterTable") && !name.equals("AlterTableRenameCommand"))) return plan;
+        && !(name.startsWith("AlterTable") && !name.equals("AlterTableRenameCommand"))
+        && !(name.matches("AnalyzeTableCommand|AnalyzeColumnCommand|AnalyzePartitionCommand|AlterTableRenameCommand|DropTableCommand") && namesPath(plan))) return plan;
     return (TreeNode) Python.ask(body, kind, new Object[] {plan});
+  }
+
+  // These are Spark's own for tables with names; of a path its catalog knows nothing.
+  private static boolean namesPath(TreeNode plan) {
+    if (Boolean.TRUE.equals(Nodes.part(plan, "isView"))) return false;  // DROP VIEW: there is none
+    for (scala.collection.Iterator each = ((scala.Product) plan).productIterator(); each.hasNext();) {
+      Object part = each.next();
+      if (part instanceof TableIdentifier && ((TableIdentifier) part).table().indexOf('/') >= 0) return true;
+    }
+    return false;
   }
 
   static boolean ours(TreeNode plan) {

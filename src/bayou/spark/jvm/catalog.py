@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JJavaError
+
 from bayou.errors import InvalidOptionError, TableNotFoundError
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
@@ -156,10 +158,16 @@ class Catalog:
         return entry
 
     def is_delta(self, text: str) -> bool:
-        """Whether a name, as SQL has it, is that of a Delta table in the catalog, or of a path."""
+        """Whether a name, as SQL has it, is that of a Delta table in the catalog, or of a path, if the session's SQL has paths."""
         name = self.name(text)
-        entry = self.entry(name) if name.path is None else None
-        return name.path is not None or (entry is not None and not entry.is_view and entry.provider == "delta")
+        if name.path is not None and self.has_paths():
+            return True
+        entry = self.entry(name)
+        return entry is not None and not entry.is_view and entry.provider == "delta"
+
+    def has_paths(self) -> bool:
+        """Whether the session's SQL may name tables by their paths (`spark.sql.runSQLOnFiles`)."""
+        return bool(self._state.conf().runSQLonFile())
 
     def columns(self, name: TableName) -> tuple[str, list[str], dict[str, str], str | None]:
         """What an entry or a temporary view says of itself: JSON of its columns, partition columns, properties and comment.
@@ -234,5 +242,10 @@ class Catalog:
         catalog.alterTable(self._jvm.call(found, "withNewStorage", self._jvm.some(uri)))
 
     def refresh(self, name: TableName) -> None:
-        """Forgets what Spark keeps of a table."""
-        self._state.catalog().refreshTable(name.identifier)
+        """Forgets what Spark keeps of a table; with `spark.sql.legacy.v1IdentifierNoCatalog`, it can only forget all tables."""
+        try:
+            self._state.catalog().refreshTable(name.identifier)
+        except Py4JJavaError as error:
+            if error.java_exception.getClass().getName() != "java.util.NoSuchElementException":
+                raise
+            self._state.catalog().invalidateAllCachedTables()

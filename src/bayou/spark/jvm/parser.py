@@ -120,12 +120,26 @@ def _in_session_catalog(session: JavaObject, given: Iterable[object]) -> tuple[s
     catalogs = session.sessionState().catalogManager()
     if len(parts) >= _MOST_PARTS or catalogs.currentCatalog().name() != _SESSION_CATALOG:
         return None
-    # Spark takes the first of two parts for a catalog before it takes it for a database. It looks for one in the settings of the
-    # session that is active on the thread, which may be another.
-    is_catalog = len(parts) > 1 and (
-        session.conf().contains(f"spark.sql.catalog.{parts[0]}") or catalogs.isCatalogRegistered(parts[0])
-    )
-    return None if is_catalog else parts
+    # Spark takes the first of two parts for a catalog before it takes it for a database.
+    return None if len(parts) > 1 and is_catalog(session, parts[0]) else parts
+
+
+def is_catalog(session: JavaObject, name: str) -> bool:
+    """Whether a session knows a catalog of that name beside its own.
+
+    Spark looks for one in the settings of the session that is active on the thread, which may be another.
+    """
+    catalogs = session.sessionState().catalogManager()
+    return bool(session.conf().contains(f"spark.sql.catalog.{name}") or catalogs.isCatalogRegistered(name))
+
+
+def described_column(jvm: Jvm, parsed: JavaObject) -> tuple[list[str], list[str]] | None:
+    """The parts of the table's and of the column's name in a parsed DescribeColumn; None if one of them is computed."""
+    relation, column = parsed.relation(), parsed.column()
+    if not relation.nodeName().startswith("Unresolved") or column.nodeName() != "UnresolvedAttribute":
+        return None
+    names = jvm.list_of(relation.multipartIdentifier()), jvm.list_of(column.nameParts())
+    return list(map(str, names[0])), list(map(str, names[1]))
 
 
 def stated_table(node: JavaObject) -> str | None:

@@ -132,6 +132,18 @@ def is_about_delta(jvm: Jvm, command: JavaObject) -> bool:
     return False
 
 
+def path_in(command: JavaObject) -> str | None:
+    """The path of the Delta table that a command of Spark's names; None if it names none."""
+    for position in range(command.productArity()):
+        part = command.productElement(position)
+        if getattr(part, "getClass", None) is None or part.getClass().getSimpleName() != "TableIdentifier":
+            continue
+        database, table = part.database(), str(part.table())
+        if database.isDefined() and str(database.get()).lower() == "delta" and "/" in table:
+            return table
+    return None
+
+
 def table_in(command: JavaObject) -> str:
     """The name of the table that a command of Spark's is about, as SQL has it.
 

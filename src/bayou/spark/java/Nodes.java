@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+package bayou;
+
+import java.lang.reflect.Constructor;
+import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
+import org.apache.spark.sql.catalyst.trees.Origin;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import scala.Product;
+
+// Nodes that the parser made, whose parts differ from Spark to Spark.
+public final class Nodes {
+  private Nodes() {}
+
+  // The part of that name; null if this Spark's node has none, or an Option that is empty.
+  public static Object part(Object node, String name) {
+    if (node == null) return null;
+    Object found;
+    try {
+      found = node.getClass().getMethod(name, new Class[0]).invoke(node, new Object[0]);
+    } catch (ReflectiveOperationException older) {
+      return null;
+    }
+    if (!(found instanceof scala.Option)) return found;
+    return ((scala.Option) found).isDefined() ? ((scala.Option) found).get() : null;
+  }
+
+  // A copy of a node, at the same place of the text, with a value in the place of the part of that name.
+  public static Object replaced(Object node, String name, Object value) throws ReflectiveOperationException {
+    Product given = (Product) node;
+    Object[] parts = new Object[given.productArity()];
+    for (int i = 0; i < parts.length; i++) parts[i] = name(given, i).equals(name) ? value : given.productElement(i);
+    Constructor constructor = node.getClass().getConstructors()[0];
+    Origin before = CurrentOrigin.get();
+    if (node instanceof TreeNode) CurrentOrigin.set(((TreeNode) node).origin());
+    try {
+      return constructor.newInstance(parts);
+    } finally {
+      CurrentOrigin.set(before);
+    }
+  }
+
+  // The plan for a name that an expression gives. Before Spark 4 only names of tables without a query were such.
+  public static Object named(Object computed, SEQ parts) {
+    Object builder = part(computed, "planBuilder");
+    return builder instanceof scala.Function1 ? ((scala.Function1) builder).apply(parts) : ((scala.Function2) builder).apply(parts, part(computed, "children"));
+  }
+
+  // By name, because Scala 2.12 has no names of parts: there the fields of a class are in the order of its parts.
+  private static String name(Product node, int place) throws ReflectiveOperationException {
+    try {
+      return (String) node.getClass().getMethod("productElementName", new Class[] {int.class}).invoke(node, new Object[] {Integer.valueOf(place)});
+    } catch (NoSuchMethodException older) {
+      return node.getClass().getDeclaredFields()[place].getName();
+    }
+  }
+}
