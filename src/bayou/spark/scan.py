@@ -101,6 +101,7 @@ class Scan:
         stored: the columns as the chosen files hold them, by physical name; None where they hold the table's types.
         source: where the files are from; the snapshot's own where None.
         streaming: whether the files are a batch of a stream.
+        exact: whether no row may be left out by a filter that Parquet evaluates otherwise than Spark, as where rows are changed.
     """
 
     application: Application
@@ -114,6 +115,7 @@ class Scan:
     stored: Mapping[str, StructField] | None = None
     source: FileSource | None = None
     streaming: bool = False
+    exact: bool = False
 
     def planned(self) -> PlannedScan:
         """The scan as a logical plan, deletion vectors applied.
@@ -260,6 +262,7 @@ class Scan:
             options={**self.options, **_READ_OPTIONS, **(_BY_FIELD_ID if self._by_id else {})},
             files=_Listing(self, schema_to_json(StructType((*partitions, *hidden)))),
             streaming=self.streaming,
+            exact=self.exact,
         )
         return logical_relation(self.application.jvm, self.session, relation, native=self.application.native)
 
@@ -303,7 +306,8 @@ class Scan:
             chosen.update(f"{name}:{id(values)}".encode())
         every = self.positions is None and not self.hidden and self.source is None
         what = "all" if every else chosen.hexdigest()[:24] + self._source.key
-        return f"{self.snapshot.table_uri}@{self.snapshot.version}#{self.snapshot.metadata.id}#{what}"
+        how = "#exact" if self.exact else ""
+        return f"{self.snapshot.table_uri}@{self.snapshot.version}#{self.snapshot.metadata.id}#{what}{how}"
 
 
 class _Listing:

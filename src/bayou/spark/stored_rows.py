@@ -57,6 +57,7 @@ def stored_rows(
         positions=positions.cast(pa.int64()),
         hidden={} if ids is None else ids.constants(snapshot, positions),
         options={**(options or {}), **EVERY_FILE},
+        exact=True,
     )
     rows = scan_frame(scan, spark)
     if ids is None:

@@ -86,6 +86,7 @@ def scanned(
         positions=positions.cast(pa.int64()),
         hidden=hidden,
         options={**target.storage_options, **EVERY_FILE},
+        exact=True,
     ).planned()
     beside = [*(field.name for field in others), *hidden, *([METADATA] if with_numbers else [])]
     names = scan.columns[: len(fields)]

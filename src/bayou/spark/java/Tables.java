@@ -46,10 +46,10 @@ public class Tables {
     return copy;
   }
 
-  public static LogicalRelation files(String key, String root, String partitions, String columns, String size, String options, BiFunction list, SESSION session, boolean streaming) throws Exception {
+  public static LogicalRelation files(String key, String root, String partitions, String columns, String size, String options, BiFunction list, SESSION session, boolean streaming, boolean exact) throws Exception {
     FileIndex index = new DeltaLogFiles(key, paths(root, 1), schema(partitions), size, list);
     HadoopFsRelation relation = new HadoopFsRelation(index, schema(partitions), schema(columns), scala.Option.empty(),
-        new ParquetFileFormat(), options(options), reading(session));
+        exact ? new ExactFormat() : new ParquetFileFormat(), options(options), reading(session));
     return LogicalRelation$.MODULE$.apply(relation, streaming);
   }
 }
