@@ -56,8 +56,9 @@ def read(
 ) -> DataFrame:
     """A table as a DataFrame, or its change data feed.
 
-    Without a version or timestamp, each execution of the DataFrame reads the version that is the latest then, one version for
-    each table in a query. An explicit version or timestamp pins.
+    Without a version or timestamp, each query that Spark plans of the DataFrame reads the version that is the latest then, one
+    version for each table in a query. `collect()` on the same object again runs the plan that it has. An explicit version or
+    timestamp pins.
 
     Args:
         spark: a classic session; the data source `delta` need not be on it.

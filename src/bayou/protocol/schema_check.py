@@ -16,7 +16,7 @@ from bayou.protocol.distinct_names import duplicates
 from bayou.protocol.partition_values import decimal_type
 from bayou.protocol.reserved_names import check_feed_names, check_internal_names
 from bayou.protocol.schema import VOID_TYPES, ArrayType, MapType, StructType
-from bayou.protocol.stats import collated_fields
+from bayou.protocol.stats import COLLATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -130,7 +130,7 @@ def check_types(schema: StructType, table: str | None, *, version: int | None = 
     """
     primitives = ((".".join(path), kind) for path, kind in walk(schema) if isinstance(kind, str))
     unsupported = {path: kind for path, kind in primitives if not is_supported(kind)}
-    unsupported |= {field.name: "text with a collation" for field in collated_fields(schema) if field.name not in unsupported}
+    unsupported |= {path: "text with a collation" for path in collated_paths(schema) if path not in unsupported}
     if unsupported:
         listed = ", ".join(f"{path!r} is {kind}" for path, kind in unsupported.items())
         message = f"Found columns using unsupported data types: {listed}"
@@ -213,6 +213,47 @@ def check_partition_columns(
         raise _invalid(message, table, version, error_class, "428FT", partition_columns)
 
 
+def check_has_data(rows: StructType, table: str | None, *, version: int | None = None, of_statement: bool = False) -> None:
+    """Refuses rows that bring no value: rows without columns, or with nothing but NULL that has no type.
+
+    Written, each of them would be a row of NULL.
+
+    Args:
+        rows: the columns of the rows.
+        table: as for `check_schema`.
+        version: as for `check_schema`.
+        of_statement: whether NULL without a type is a value, as in `INSERT INTO t VALUES (NULL)`.
+
+    Raises:
+        InvalidSchemaError: the rows are so.
+    """
+    if any(of_statement or _holds_data(field.type) for field in rows.fields):
+        return
+    what = "have nothing but NULL values without a type" if rows.fields else "have no columns"
+    raise InvalidSchemaError(
+        f"Data used in creating or writing the Delta table doesn't have any columns with values: the rows {what}.",
+        next_step="select the columns that the table has; cast NULL to the type of its column.",
+        table=table,
+        version=version,
+        error_class="DELTA_EMPTY_DATA",
+        sql_state="428GU",
+        columns=rows.names,
+    )
+
+
+def _holds_data(kind: DataType) -> bool:
+    """Whether a type has a value other than NULL, or than collections and structs of NULL."""
+    match kind:
+        case StructType(fields):
+            return any(_holds_data(field.type) for field in fields)
+        case ArrayType(element, _):
+            return _holds_data(element)
+        case MapType(key, value, _):
+            return _holds_data(key) or _holds_data(value)
+        case _:
+            return not _is_void(kind)
+
+
 def is_supported(kind: str) -> bool:
     """Whether a table can have columns of a primitive type."""
     decimal = decimal_type(kind)
@@ -220,6 +261,19 @@ def is_supported(kind: str) -> bool:
         precision, scale = decimal
         return 0 < precision <= _MAX_PRECISION and 0 <= scale <= precision
     return kind in _PLAIN_TYPES or _CHAR_TYPE.fullmatch(kind) is not None
+
+
+def collated_paths(schema: StructType) -> Iterator[str]:
+    """The logical paths of the strings that are compared by a collation, at every depth; see `walk`."""
+    for path, kind in walk(schema):
+        if isinstance(kind, str) and "collate" in kind.lower():
+            yield ".".join(path)
+        elif isinstance(kind, StructType):
+            for field in kind.fields:
+                named = field.metadata.get(COLLATIONS)
+                # A field's metadata names what is in its arrays and maps, too: `v`, `v.element`, `v.key.element`.
+                found = named if isinstance(named, dict) else [field.name] if named else []
+                yield from (".".join((*path, name)) for name in found)
 
 
 def walk(kind: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], DataType]]:

@@ -15,10 +15,10 @@ from bayou.protocol import constraints
 from bayou.protocol.constraint_violations import new_constraint_violation
 from bayou.protocol.constraints import Constraint, ConstraintKind
 from bayou.protocol.expression_checks import check_is_boolean
-from bayou.protocol.schema import parse_schema
 from bayou.protocol.sql_text import parenthesised, quoted_name
 from bayou.spark.alter_target import AlterTarget, altered
 from bayou.spark.constraint_checks import checked_condition
+from bayou.spark.jvm.frames import columns_of
 from bayou.spark.jvm.own_sql import own_column
 from bayou.spark.progress import operation, phase
 from bayou.spark.row_checks import violations
@@ -58,7 +58,7 @@ def add_constraint(target: AlterTarget, name: str, condition: str) -> None:
         transaction.read_whole_table()
         phase("checking rows")
         rows = target.rows()
-        kind = parse_schema(rows.select(own_column(target.spark, parenthesised(condition))).schema.json()).fields[0].type
+        kind = columns_of(rows.select(own_column(target.spark, parenthesised(condition)))).fields[0].type
         check_is_boolean(name, condition, kind, table=target.uri)
         _refuse_violations(rows, Constraint(name, ConstraintKind.CHECK, (), condition), columns, snapshot)
         phase("committing")

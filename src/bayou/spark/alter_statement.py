@@ -6,14 +6,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql.types import StructType as SparkStruct
-
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.property_rules import shown_key
-from bayou.protocol.schema import StructType
+from bayou.protocol.schema import StructType, parse_schema
 from bayou.protocol.schema_changes import NO_COMMENT, AddedColumn
 from bayou.spark import alter, alter_clustering, alter_columns
+from bayou.spark.types import sql_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -115,8 +114,8 @@ def _add(target: AlterTarget, changes: Sequence[Change]) -> None:
     alter_columns.add_each(target, added)
 
 
-def _columns(changes: Sequence[Change]) -> SparkStruct:
-    return SparkStruct.fromJson({"type": "struct", "fields": [each.field() for each in changes]})
+def _columns(changes: Sequence[Change]) -> StructType:
+    return parse_schema(json.dumps({"type": "struct", "fields": [each.field() for each in changes]}))
 
 
 def _is_there(target: AlterTarget, change: Change) -> bool:
@@ -160,8 +159,8 @@ def _change(target: AlterTarget, changes: Sequence[Change]) -> None:
                 continue
             match each.kind:
                 case "UpdateColumnType":
-                    column = {"name": "", "type": json.loads(each.facts["newDataType"]), "nullable": True, "metadata": {}}
-                    given["data_type"] = SparkStruct.fromJson({"type": "struct", "fields": [column]}).fields[0].dataType
+                    column = {"name": "", "type": json.loads(each.facts["newDataType"])}
+                    given["data_type"] = sql_type(parse_schema(json.dumps({"type": "struct", "fields": [column]})).fields[0].type)
                 case "UpdateColumnComment":
                     given["comment"] = each.facts.get("newComment", NO_COMMENT)  # COMMENT ON COLUMN ... IS NULL
                 case "UpdateColumnNullability":

@@ -13,6 +13,7 @@ from bayou.protocol.column_defaults import CURRENT_DEFAULT, DEFAULT_KEYS
 from bayou.protocol.generated_columns import GENERATION_EXPRESSION, generation_expression
 from bayou.protocol.identity_columns import identity_metadata, is_identity
 from bayou.protocol.schema import StructType, required_and_absent
+from bayou.spark.jvm.frames import names_of
 from bayou.spark.jvm.relation import columns_of_nulls
 from bayou.spark.types import as_nullable, readable_schema, spark_data_type
 
@@ -99,7 +100,7 @@ def with_absent_columns(
         partition_columns: the names of its partition columns.
         is_append: whether the rows are added to those that are there.
     """
-    given, partitions = {name.lower() for name in rows.columns}, {name.lower() for name in partition_columns}
+    given, partitions = {name.lower() for name in names_of(rows)}, {name.lower() for name in partition_columns}
     open_ones = [each for each in readable_schema(schema).fields if each.name.lower() not in given and _may_be_null(schema, each)]
     absent = [each for each in open_ones if each.name.lower() in partitions]
     if is_append:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol.char_varchar import DECLARED_TYPE, type_with_chars
-from bayou.protocol.schema import parse_schema
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.casts import padded_chars
 from bayou.spark.jvm.columns import select
+from bayou.spark.jvm.frames import columns_of, names_of
 from bayou.spark.jvm.relation import alias_of
 from bayou.spark.jvm.session import settings_of
 from bayou.spark.types import readable_schema
@@ -85,7 +85,7 @@ def as_chars_of(jvm: Jvm, frame: DataFrame, schema: StructType) -> DataFrame:
         frame: the rows; their alias stays.
         schema: the table's schema.
     """
-    known = [(field, schema.field(field.name)) for field in readable_schema(parse_schema(frame.schema.json())).fields]
+    known = [(field, schema.field(field.name)) for field in readable_schema(columns_of(frame)).fields]
     typed = ((replace(mine, type=given.type), given.name) for given, mine in known if mine is not None)
     made, alias = with_chars(jvm, frame, declared_chars(typed)), alias_of(frame)
     return made if made is frame or alias is None else made.alias(alias)
@@ -98,11 +98,11 @@ def declared_as_chars(frame: DataFrame, schema: StructType) -> DataFrame:
         frame: the rows, padded, under logical names.
         schema: the table's schema.
     """
-    names = {name.lower(): name for name in frame.columns}
+    names = {name.lower(): name for name in names_of(frame)}
     declared = declared_chars((field, names[field.name.lower()]) for field in schema.fields if field.name.lower() in names)
     if not declared:
         return frame
-    columns = [_known(F.col(quoted_name(name)), name, declared) if name in declared else (name,) for name in frame.columns]
+    columns = [_known(F.col(quoted_name(name)), name, declared) if name in declared else (name,) for name in names_of(frame)]
     return select(Jvm.of(frame.sparkSession), frame, columns)
 
 
@@ -114,7 +114,7 @@ def _selected(jvm: Jvm, frame: DataFrame, declared: Mapping[str, str], *, keeps_
     plan, types = catalyst.plan_of(frame), declared if keeps_types else {}
     columns = [
         _known(padded_chars(jvm, plan, number, declared[name]), name, types) if name in declared else (name,)
-        for number, name in enumerate(frame.columns)
+        for number, name in enumerate(names_of(frame))
     ]
     return select(jvm, frame, columns)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bayou.errors import InvalidOptionError, InvalidSchemaError, TableExistsError, TableNotFoundError
+from bayou.errors import InvalidOptionError, InvalidSchemaError, ProtocolChangedException, TableExistsError, TableNotFoundError
 from bayou.log.clustering import logical_clustering, replaced_clustering
 from bayou.log.create import creation_parameters, first_actions
 from bayou.log.create_like import like_actions
@@ -28,7 +28,7 @@ from bayou.spark.jvm.relation import expression_type
 from bayou.spark.jvm.session import java_session, refresh_caches, settings_of
 from bayou.spark.session_transaction import session_transaction
 from bayou.spark.stored_expressions import called_by_name, check_stored
-from bayou.spark.table_place import place_of, refuse_other_files, refuse_other_place
+from bayou.spark.table_place import creation_at, place_of, refuse_other_files, refuse_other_place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -132,15 +132,29 @@ def create(application: Application, spark: SparkSession, definition: TableDefin
         InvalidOptionError: neither a name nor a location is given, or the two contradict each other.
         UnsupportedFeatureError: the table would need what bayou does not do yet.
     """
+    place, lost = place_of(Catalog(application.jvm, spark), definition), False
+    with creation_at(place.uri):
+        while not _created(application, spark, definition, mode, lost=lost):
+            lost = True
+    return place.uri
+
+
+def _created(application: Application, spark: SparkSession, definition: TableDefinition, mode: str, *, lost: bool) -> bool:
+    """One attempt to make or replace a table. Gives whether it is done: another process may create the table at the same time.
+
+    Args:
+        application: the application.
+        spark: the session.
+        definition: the table.
+        mode: one of MODES.
+        lost: whether another writer made the table during the attempt before this one.
+    """
     catalog = Catalog(application.jvm, spark)
     place = place_of(catalog, definition)
     if mode in ("replace", "createOrReplace"):
         refuse_other_place(place, definition)
     log = application.logs.get(place.uri, {})
-    try:
-        snapshot = log.update()
-    except TableNotFoundError:
-        snapshot = None
+    snapshot = _snapshot(log)
     if mode == "create" and (place.is_registered or (snapshot is not None and place.name is None)):
         raise _exists(definition, place, snapshot)
     if mode == "replace" and (snapshot is None or (place.name is not None and not place.is_registered)):
@@ -152,17 +166,43 @@ def create(application: Application, spark: SparkSession, definition: TableDefin
             next_step="use createOrReplace.",
         )
     if snapshot is None:
-        refuse_other_files(log, is_expected=definition.is_expected)
-        _commit(application, spark, definition, (mode, place.managed), log, None)
+        if not _created_first(application, spark, definition, (mode, place.managed), log):
+            return False
     elif mode in ("replace", "createOrReplace"):
         _commit(application, spark, definition, (mode, place.managed), log, snapshot)
-    elif not place.is_registered and place.name is not None:
+    elif not place.is_registered and place.name is not None and not (lost and mode == "createIfNotExists"):
         _check_same(definition, snapshot)
-    if place.name is not None and not place.is_registered:
-        catalog.create(place.name, place.uri, managed=place.managed)
-    if place.name is not None:
-        catalog.refresh(place.name)
-    return place.uri
+    _register(catalog, place, if_absent=mode != "create")
+    return True
+
+
+def _register(catalog: Catalog, place: Place, *, if_absent: bool) -> None:
+    if place.name is None:
+        return
+    if not place.is_registered:
+        catalog.create(place.name, place.uri, managed=place.managed, if_absent=if_absent)
+    catalog.refresh(place.name)
+
+
+def _created_first(
+    application: Application, spark: SparkSession, definition: TableDefinition, how: tuple[str, bool], log: DeltaLog
+) -> bool:
+    """Whether this writer is the one that creates the table; another writer may do it at the same time."""
+    try:
+        refuse_other_files(log, is_expected=definition.is_expected)
+        _commit(application, spark, definition, how, log, None)
+    except (TableExistsError, ProtocolChangedException):
+        if _snapshot(log) is None:
+            raise
+        return False
+    return True
+
+
+def _snapshot(log: DeltaLog) -> Snapshot | None:
+    try:
+        return log.update()
+    except TableNotFoundError:
+        return None
 
 
 def _commit(

@@ -20,6 +20,7 @@ from bayou.protocol.schema_paths import TableRules
 from bayou.protocol.sql_text import parenthesised, quoted_name
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 from bayou.spark.jvm.columns import select
+from bayou.spark.jvm.frames import columns_of
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.relation import may_upcast
 from bayou.spark.jvm.session import java_session
@@ -107,13 +108,13 @@ def _check_default(jvm: Jvm, spark: SparkSession, field: StructField, expression
     except FAILED_CALL as error:
         why = f"it cannot be resolved: {reason_of(error)}"
         raise _refusal(why, "UNRESOLVED_EXPRESSION", field, expression, rules) from None
-    why = f"it is {both.schema['given'].dataType.simpleString()}, and the column is {type_text(field.type)}"
+    why = f"it is {type_text(columns_of(both).fields[0].type)}, and the column is {type_text(field.type)}"
     raise _refusal(why, "DATA_TYPE", field, expression, rules)
 
 
 def _keeps_its_value(jvm: Jvm, row: DataFrame, both: DataFrame, expression: str, wanted: str) -> bool:
     """Whether a number of a wider type is one of the column's, such as 3 in a column of bytes."""
-    kinds = [field.dataType.jsonValue() for field in both.schema.fields]
+    kinds = [field.type for field in columns_of(both).fields]
     if not all(isinstance(kind, str) and (kind in INTEGER_BITS or decimal_type(kind)) for kind in kinds):
         return False
     value = parenthesised(expression)

@@ -29,13 +29,16 @@ def given_schema(spark: SparkSession, columns: Any, *, table: str | None = None)
 
     Args:
         spark: the session, whose parser reads SQL.
-        columns: PySpark's `StructType` or a list of its `StructField`, or the columns as SQL, such as `a int, b string`.
+        columns: PySpark's `StructType` or a list of its `StructField`, the columns as SQL, such as `a int, b string`, or columns as
+            the log spells them, which a statement has.
         table: the table's URI, for errors.
 
     Raises:
         InvalidOptionError: they are something else.
         InvalidSchemaError: the SQL cannot be read.
     """
+    if isinstance(columns, StructType):
+        return columns
     if isinstance(columns, str):
         return parse_schema(_parsed(spark, columns, "parseTableSchema", table))
     fields = columns.fields if isinstance(columns, spark_types.StructType) else columns

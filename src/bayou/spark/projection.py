@@ -19,6 +19,7 @@ from bayou.spark.alignment import AlignedColumn, aligned, cast_sql, same_names_a
 from bayou.spark.change_rows import FATE, BesideColumns, Fate, with_changes
 from bayou.spark.char_columns import declared_chars, with_chars
 from bayou.spark.jvm.columns import select
+from bayou.spark.jvm.frames import names_of
 from bayou.spark.jvm.own_sql import own_column
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.relation import evaluated
@@ -121,7 +122,7 @@ class Projection:
         texts = {name.lower() for name in self._target.text_partitions} & {name.lower() for name in told}
         if not texts:
             return frame
-        columns = ((_unless_empty(name) if name.lower() in texts else (name,)) for name in frame.columns)
+        columns = ((_unless_empty(name) if name.lower() in texts else (name,)) for name in names_of(frame))
         return select(self._bridge, frame, list(columns))
 
     def _with_replaced(self, frame: DataFrame) -> tuple[DataFrame, BesideColumns]:
@@ -133,7 +134,7 @@ class Projection:
         more = [F.lit(None).cast("bigint").alias(name) for name in beside.hidden]
         more += [F.lit(int(Fate.INSERTED)).alias(FATE)] if beside.feeds else []
         frame = replaced.beside_new(frame.select("*", *more) if more else frame)
-        return frame.union(selected(replaced.rows, map(self._as_after, frame.columns))), beside
+        return frame.union(selected(replaced.rows, map(self._as_after, names_of(frame)))), beside
 
     def _as_after(self, name: str) -> AlignedColumn:
         """A column of rows that the table has, as it is after the write."""
@@ -263,7 +264,7 @@ def _unless_empty(name: str) -> str:
 
 def _partition_text(field: StructField, name: str | None = None) -> str:
     kind = field.type if isinstance(field.type, str) else "string"
-    return f"{folder_text(quoted_name(field.name), kind)} as {quoted_name(name or field.physical_name)}"
+    return f"{folder_text(quoted_name(field.name), kind, field.name)} as {quoted_name(name or field.physical_name)}"
 
 
 def _generated(field: StructField) -> str:

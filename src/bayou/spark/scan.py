@@ -95,8 +95,8 @@ class Scan:
         stored: the columns as the chosen files hold them, by physical name; None where they hold the table's types.
         source: where the files are from; the snapshot's own where None.
         streaming: whether the files are a batch of a stream.
-        rewrites: whether the rows are written again, or decide what is written: then every file has to be read as it is, whatever
-            the session says.
+        rewrites: whether the rows are written again, or decide what is written. Then every file has to be read as it is, whatever
+            the session says, and no row may be left out by a filter that Parquet evaluates differently from Spark.
     """
 
     application: Application
@@ -259,6 +259,7 @@ class Scan:
             pinned=values(Job.REWRITE if self.rewrites else Job.READ),
             files=_Listing(self, schema_to_json(StructType((*partitions, *hidden)))),
             streaming=self.streaming,
+            exact=self.rewrites,
         )
         return logical_relation(self.application.jvm, self.session, relation, native=self.application.native)
 
@@ -302,7 +303,8 @@ class Scan:
             chosen.update(f"{name}:{id(constants)}".encode())
         every = self.positions is None and not self.hidden and self.source is None
         what = "all" if every else chosen.hexdigest()[:24] + self._source.key
-        return f"{self.snapshot.table_uri}@{self.snapshot.version}#{self.snapshot.metadata.id}#{what}"
+        how = "#rewrites" if self.rewrites else ""
+        return f"{self.snapshot.table_uri}@{self.snapshot.version}#{self.snapshot.metadata.id}#{what}{how}"
 
 
 class _Listing:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 
 from bayou.errors import InvalidOptionError, SchemaMismatchError, SessionError, TableNotFoundError, UnsupportedFeatureError
-from bayou.protocol.schema import parse_schema, schema_to_json
+from bayou.protocol.schema import schema_to_json
+from bayou.protocol.schema_check import check_has_data
 from bayou.protocol.type_widening import Widening
 from bayou.spark import alter_statement
 from bayou.spark.alter_target import AlterTarget
@@ -20,6 +21,7 @@ from bayou.spark.default_checks import harmless_defaults
 from bayou.spark.dml.replace_on import check_using_places
 from bayou.spark.insert_columns import evolved_columns, goes_by_name, short_structs
 from bayou.spark.jvm.catalog import Catalog
+from bayou.spark.jvm.frames import columns_of, names_of
 from bayou.spark.jvm.relation import aligned_rows
 from bayou.spark.jvm.session import java_session, session_of, settings_of
 from bayou.spark.path_statements import refused_on_path, refuses
@@ -27,10 +29,10 @@ from bayou.spark.readable_types import check_types
 from bayou.spark.reader import relation
 from bayou.spark.set_location import set_location
 from bayou.spark.statements import InsertStatement, TableStatement
-from bayou.spark.table_place import place_of, refuse_other_files, refuse_other_place
+from bayou.spark.table_place import creation_at, place_of, refuse_other_files, refuse_other_place
 from bayou.spark.table_properties import shown_properties
 from bayou.spark.table_request import PINNED_VERSION, TableRequest, is_table
-from bayou.spark.table_types import with_bold_casts, with_table_types
+from bayou.spark.table_types import with_bold_casts, with_types_of
 from bayou.spark.truncate import truncate
 from bayou.spark.types import readable_schema
 from bayou.spark.write_request import Statement, WriteRequest
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
     from bayou.protocol.schema import StructType
     from bayou.spark.application import Application
+    from bayou.spark.table_place import Place
 
 
 class SessionCatalog:
@@ -169,11 +172,11 @@ class SessionCatalog:
             if snapshot is None or request.overwrite_schema:
                 return given
             if statement.columns == "position":
-                check_using_places(request, given.columns, snapshot)
+                check_using_places(request, names_of(given), snapshot)
             if statement.columns != "frame":
                 return self._aligned(given, statement, snapshot, evolves=evolves)
-            widening = merge_widening(snapshot) if evolves else Widening.NEVER
-            given = with_table_types(self._application.jvm, given, snapshot.schema, statement.name, widening=widening)
+            check_has_data(columns_of(given), snapshot.table_uri, version=snapshot.version)
+            given = with_types_of(self._application.jvm, given, request, snapshot, statement.name)
             # What replaces a part of the table says by these columns which part it is.
             replaces_all = statement.how in ("append", "overwrite") and not request.replaces_a_part
             if not replaces_all:
@@ -191,9 +194,10 @@ class SessionCatalog:
         stays: the write adds it to the schema, or refuses it.
         """
         by_name, schema = statement.columns == "name", snapshot.schema
-        if not by_name and len(rows.columns) < len(schema.fields):
+        names = names_of(rows)
+        if not by_name and len(names) < len(schema.fields):
             raise SchemaMismatchError(
-                f"Cannot write to '{statement.name}': there are {len(rows.columns)} data columns ({', '.join(rows.columns)}) and "
+                f"Cannot write to '{statement.name}': there are {len(names)} data columns ({', '.join(names)}) and "
                 f"{len(schema.fields)} table columns ({', '.join(schema.names)}).",
                 table=statement.name,
                 error_class="DELTA_INSERT_COLUMN_ARITY_MISMATCH",
@@ -201,13 +205,13 @@ class SessionCatalog:
                 next_step="name the columns that the rows have: INSERT INTO table (column, ...).",
             )
         if by_name:
-            _refuse_left_out(rows.columns, statement.name, snapshot)
+            _refuse_left_out(names, statement.name, snapshot)
         widening = merge_widening(snapshot) if evolves else Widening.NEVER
-        jvm, given = self._application.jvm, parse_schema(rows.schema.json())
+        jvm, given = self._application.jvm, columns_of(rows)
         by_name = by_name or goes_by_name(readable_schema(schema), readable_schema(given), widening=widening)
         _refuse_short_structs(schema, given, statement.name, by_name=by_name)
         rows = with_bold_casts(jvm, rows, schema, by_name=by_name, widening=widening)
-        given = parse_schema(rows.schema.json())
+        given = columns_of(rows)
         shown = insert_schema(harmless_defaults(jvm, java_session(rows.sparkSession), snapshot))
         wanted = evolved_columns(shown, given, by_name=by_name, widening=widening)
         rows = aligned_rows(jvm, rows, statement.name, schema_to_json(wanted), by_name=by_name)
@@ -225,26 +229,33 @@ class SessionCatalog:
         catalog = Catalog(self._application.jvm, rows.sparkSession)
         place = place_of(catalog, definition)
         refuse_other_place(place, definition)
-        if statement.kind == "create" and not is_table(place.uri):
+        with creation_at(place.uri):
+            self._write_table(statement, rows, catalog, place_of(catalog, definition))
+
+    def _write_table(self, statement: TableStatement, rows: DataFrame, catalog: Catalog, place: Place) -> None:
+        definition = statement.definition
+        if statement.creates and not is_table(place.uri):
             refuse_other_files(self._application.logs.get(place.uri, {}))
         given = {name: value for name, value in statement.options.items() if name.lower() != "path"}
         if definition.cluster_by:
             given["clusterBy"] = ",".join(definition.cluster_by)
-        mode = "error" if statement.kind == "create" else "overwrite"
+        # Spark has looked whether the table is there; another writer may have created it since.
+        if_absent = statement.kind == "createIfNotExists"
+        mode = "ignore" if if_absent else "error" if statement.creates else "overwrite"
         request = WriteRequest.from_options({**given, "path": place.uri}, mode, list(definition.partition_by))
         properties = {name: value for name, value in definition.properties.items() if name not in given}
         request = replace(request, properties={**request.properties, **properties})
         # An overwrite by saveAsTable keeps the table: replaceWhere, dynamic partitions and overwriteSchema are as for a path.
         overwrites = statement.writer == "saveAsTable" and statement.kind == "createOrReplace"
         if not (overwrites and request.replaces_a_part):
-            replaces = statement.kind != "create" and not (overwrites and place.is_registered)
+            replaces = not statement.creates and not (overwrites and place.is_registered)
             made = Statement(statement.operation, definition.comment, place.managed, replaces, overwrites)
             request = replace(request, statement=made)
             if replaces and not overwrites:
                 request = _whole(request, given)
         write(self._application, rows, request)
         if place.name is not None and not place.is_registered:
-            catalog.create(place.name, place.uri, managed=place.managed)
+            catalog.create(place.name, place.uri, managed=place.managed, if_absent=if_absent or not statement.creates)
 
     def _refresh(self, spark: SparkSession, text: str) -> None:
         catalog = Catalog(self._application.jvm, spark)

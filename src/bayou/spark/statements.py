@@ -68,7 +68,7 @@ class TableStatement:
 
     Attributes:
         definition: the table.
-        kind: create, replace or createOrReplace.
+        kind: create, createIfNotExists, replace or createOrReplace.
         writer: the writer that asks: saveAsTable, writeTo; empty for SQL.
         options: the writer's options.
     """
@@ -106,9 +106,15 @@ class TableStatement:
         return cls(definition, kind, writer, _pairs(pairs, "o"))
 
     @property
+    def creates(self) -> bool:
+        """Whether it leaves a table as it is that is there."""
+        return self.kind in ("create", "createIfNotExists")
+
+    @property
     def operation(self) -> str:
         """The name in the history of a statement with rows."""
-        return {"create": "CREATE TABLE", "replace": "REPLACE TABLE"}.get(self.kind, "CREATE OR REPLACE TABLE") + " AS SELECT"
+        names = {"create": "CREATE TABLE", "createIfNotExists": "CREATE TABLE", "replace": "REPLACE TABLE"}
+        return names.get(self.kind, "CREATE OR REPLACE TABLE") + " AS SELECT"
 
 
 def _is_delta(name: str) -> bool:

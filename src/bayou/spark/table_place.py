@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+from weakref import WeakValueDictionary
 
 from bayou.errors import InvalidOptionError, TableExistsError, TableNotFoundError
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bayou.log.delta_log import DeltaLog
     from bayou.spark.create import TableDefinition
     from bayou.spark.jvm.catalog import Catalog, TableName
@@ -19,6 +24,13 @@ _TWO_PLACES: Final = {
     True: ("DELTA_AMBIGUOUS_PATHS_IN_CREATE_TABLE", "42613"),
 }
 """The error class and the state for a path as the name and another one as the location: given to a builder, or in SQL."""
+
+
+@dataclass(eq=False)
+class _Creation:
+    """The threads that create a table in one folder: one of them at a time."""
+
+    lock: threading.RLock = field(default_factory=threading.RLock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +105,28 @@ def refuse_other_place(place: Place, definition: TableDefinition) -> None:
             option="location",
             next_step="leave the location out, or drop the table first.",
         )
+
+
+_creations: WeakValueDictionary[str, _Creation] = WeakValueDictionary()
+_lock: Final = threading.Lock()
+
+
+@contextmanager
+def creation_at(uri: str) -> Iterator[None]:
+    """Within it, no other thread of this process creates or replaces a table in the same folder.
+
+    The rows of a new table are in its folder before its log is, and the log before the catalog's entry. Another process may still
+    come in between.
+
+    Args:
+        uri: the folder.
+    """
+    with _lock:
+        creation = _creations.get(uri)
+        if creation is None:
+            creation = _creations[uri] = _Creation()
+    with creation.lock:
+        yield
 
 
 def refuse_other_files(log: DeltaLog, *, is_expected: bool = False) -> None:

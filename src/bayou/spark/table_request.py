@@ -59,7 +59,7 @@ class TableRequest:
             TimeTravelError: the change data feed is asked for, and a version of the table as well.
         """
         given = {name.lower(): value for name, value in options.items() if value is not None}
-        if "path" not in given:
+        if not str(given.get("path", "")).strip():
             raise InvalidOptionError("A Delta table is read by its path, and none is given.", option="path")
         if PINNED_VERSION in given:
             given |= {"versionasof": given[PINNED_VERSION], "timestampasof": None}
@@ -82,7 +82,7 @@ class TableRequest:
             )
         if by_option[0] is not None:
             version = _version(by_option[0], path)
-        timestamp = by_option[1] or timestamp
+        timestamp = timestamp if by_option[1] is None else by_option[1]
         changes = bounds_of(given, path, travels=version is not None or timestamp is not None)
         return cls(qualify(path).uri, version, timestamp, storage_options_of(options), changes)
 

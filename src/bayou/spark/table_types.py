@@ -9,21 +9,26 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol.partition_values import INTEGER_BITS, decimal_type
-from bayou.protocol.schema import VOID_TYPES, ArrayType, MapType, StructField, StructType, parse_schema, schema_to_json
+from bayou.protocol.schema import VOID_TYPES, ArrayType, MapType, StructField, StructType, schema_to_json
 from bayou.protocol.sql_text import quoted_name
 from bayou.protocol.type_widening import Widening, is_widening
 from bayou.spark.jvm.casts import ansi_cast
+from bayou.spark.jvm.frames import columns_of
 from bayou.spark.jvm.relation import aligned_rows
 from bayou.spark.jvm.session import settings_of
 from bayou.spark.types import as_nullable, readable_schema
+from bayou.spark.write_settings import with_settings
+from bayou.spark.write_target import merge_widening
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame
 
+    from bayou.log.snapshot import Snapshot
     from bayou.protocol.schema import DataType
     from bayou.spark.jvm.bridge import Jvm
+    from bayou.spark.write_request import WriteRequest
 
 _POLICY: Final = "spark.sql.storeAssignmentPolicy"
 
@@ -41,7 +46,7 @@ def with_table_types(jvm: Jvm, rows: DataFrame, table: StructType, name: str, *,
     Raises:
         pyspark.errors.AnalysisException: a type cannot be cast to the table's.
     """
-    given, known = readable_schema(parse_schema(rows.schema.json())), readable_schema(table)
+    given, known = readable_schema(columns_of(rows)), readable_schema(table)
 
     def leaf(one: DataType, other: DataType) -> DataType:
         return one if _widens(one, other, widening) else other
@@ -52,6 +57,28 @@ def with_table_types(jvm: Jvm, rows: DataFrame, table: StructType, name: str, *,
         return rows
     rows = with_bold_casts(jvm, rows, table, by_name=True, widening=widening, renames=False)
     return aligned_rows(jvm, rows, name, schema_to_json(wanted), by_name=True)
+
+
+def with_types_of(jvm: Jvm, rows: DataFrame, request: WriteRequest, snapshot: Snapshot | None, name: str) -> DataFrame:
+    """The rows of a write by name with the table's types, and with wider ones where the write may widen the table's.
+
+    Every way to write by name casts its rows here, whether they come at once or in the batches of a stream.
+
+    Args:
+        jvm: the bridge.
+        rows: the rows.
+        request: the write.
+        snapshot: the table's state; None where there is no table.
+        name: how errors call the table.
+
+    Raises:
+        pyspark.errors.AnalysisException: a type cannot be cast to the table's.
+    """
+    if snapshot is None or request.overwrite_schema:
+        return rows
+    evolves = with_settings(request, settings_of(rows.sparkSession)).merge_schema
+    widening = merge_widening(snapshot) if evolves else Widening.NEVER
+    return with_table_types(jvm, rows, snapshot.schema, name, widening=widening)
 
 
 def with_bold_casts(
@@ -84,7 +111,7 @@ def with_bold_casts(
         is_left = policy != "ANSI" or is_shown or (_is_number(given) and _is_number(known))
         return given if is_left or _widens(given, known, widening) else known
 
-    given = as_nullable(readable_schema(parse_schema(rows.schema.json())))
+    given = as_nullable(readable_schema(columns_of(rows)))
     casts = _Casts(leaf, by_name=by_name, renames=renames, keeps_keys=True)
     wanted = as_nullable(casts.struct(given, readable_schema(table)))
     changed = [number for number, pair in enumerate(zip(given.fields, wanted.fields, strict=True)) if pair[0].type != pair[1].type]

@@ -16,10 +16,12 @@ from bayou.spark.footers import read_footers
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.encryption import FACTORY, writes_encrypted
 from bayou.spark.jvm.file_writer import WriteJob, write_files
+from bayou.spark.jvm.frames import names_of
 from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles
 from bayou.spark.jvm.relation import rebalanced
 from bayou.spark.jvm.session import java_session
 from bayou.spark.pinned_settings import SHREDS_VARIANTS
+from bayou.spark.write_failures import naming_failure
 from bayou.storage import qualify, without_host
 
 if TYPE_CHECKING:
@@ -66,6 +68,8 @@ def write_into(
 
     Raises:
         UnsupportedFeatureError: Spark would encrypt the files.
+        StorageError: a file or a folder cannot be created.
+        SchemaMismatchError: a partition value has no text.
     """
     by, options, hadoop = placement.split_by, _writer_options(request, target), request.storage_options
     _refuse_encryption(frame, target, options)
@@ -76,11 +80,13 @@ def write_into(
         frame = _with_folder_names(frame, target)
     uri = qualify(request.path).uri
     root = f"{uri}/{placement.folder}" if placement.folder else uri
-    if by is None:
-        return write_files(jvm, frame, WriteJob(root, partitions, options, hadoop, observations))
-    # Rows that are not sorted for the table's partitions are not sorted for this one either.
-    open_files = None if partitions else _MORE_THAN_TWO_FILES
-    return write_files(jvm, frame, WriteJob(root, (by, *partitions), options, hadoop, observations, open_files))
+    job = WriteJob(root, partitions, options, hadoop, observations)
+    if by is not None:
+        # Rows that are not sorted for the table's partitions are not sorted for this one either.
+        open_files = None if partitions else _MORE_THAN_TWO_FILES
+        job = WriteJob(root, (by, *partitions), options, hadoop, observations, open_files)
+    with naming_failure(target.log.table_uri, target.version):
+        return write_files(jvm, frame, job)
 
 
 def _refuse_encryption(frame: DataFrame, target: WriteTarget, options: Mapping[str, str]) -> None:
@@ -104,7 +110,7 @@ def _with_folder_names(frame: DataFrame, target: WriteTarget) -> DataFrame:
     Spark's writer tells the two apart, and takes the last column of a name for the folders.
     """
     names = dict(zip(target.folder_columns, target.physical_partitions, strict=True))
-    return frame.toDF(*(names.get(name, name) for name in frame.columns))
+    return frame.toDF(*(names.get(name, name) for name in names_of(frame)))
 
 
 def is_gathered(request: WriteRequest, target: WriteTarget) -> bool:

@@ -189,9 +189,9 @@ class WriteRequest:
             read.boolean("datachange") is not False,
             read.boolean("optimizewrite"),
             cluster_by=_cluster_by(options),
-            replace_on=read.text("replaceon") if overwrites else None,
-            replace_using=_names(read.text("replaceusing")) if overwrites else None,
-            target_alias=read.text("targetalias"),
+            replace_on=read.filled("replaceOn", "a condition") if overwrites else None,
+            replace_using=_names(read.filled("replaceUsing", "the names of columns")) if overwrites else None,
+            target_alias=read.filled("targetAlias", "a name"),
             keeps_null_partitions=bool(read.boolean("usenullintolerantequalitywithdpo")),
         )
 
@@ -216,12 +216,19 @@ class _Options:
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._options = options
-        if "path" not in options:
+        if not options.get("path", "").strip():
             raise InvalidOptionError("A Delta table is written to its path, and none is given.", option="path")
         self.path = options["path"]
 
     def text(self, name: str) -> str | None:
         return self._options.get(name)
+
+    def filled(self, name: str, what: str) -> str | None:
+        """The text of an option that must not be empty."""
+        text = self._options.get(name.lower())
+        if text is not None and not text.strip(" ,"):
+            raise self._illegal(name, text, f"must be {what}")
+        return text
 
     def boolean(self, name: str) -> bool | None:
         text = self._options.get(name)

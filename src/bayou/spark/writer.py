@@ -18,13 +18,14 @@ from bayou.errors import (
 from bayou.log.create import creation_parameters
 from bayou.log.transaction import Transaction, Unchanged
 from bayou.protocol.identity_rules import EXPLICIT_INSERT
-from bayou.protocol.schema import parse_schema
+from bayou.protocol.schema_check import check_has_data
 from bayou.spark.column_references import refuse_other_types, refuse_widened
 from bayou.spark.committing import commit_new_files, taking_back
 from bayou.spark.constraint_checks import check_constraints
 from bayou.spark.dml.replace_on import evaluated_once, rows_replaced_on
 from bayou.spark.dml.replace_where import rows_of_condition
 from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.frames import columns_of
 from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.lost_creation import lost_creation, target_of_new_table
 from bayou.spark.moved_rows import check_moved_rows
@@ -117,6 +118,8 @@ def write(
             raise _table_exists(log, snapshot)
         if snapshot is not None and request.mode == "ignore":
             return WriteResult(snapshot.version, committed=False, reason="exists")
+        version = None if snapshot is None else snapshot.version
+        check_has_data(columns_of(frame), log.table_uri, version=version, of_statement=prepare is not None)
         frame = frame if prepare is None else prepare(frame, snapshot)
         if request.replaces_by_match:
             frame = evaluated_once(application, frame)
@@ -129,9 +132,9 @@ def write(
         try:
             result = _commit(transaction, request, target, added, replaced)
         except ProtocolChangedException as error:
-            if not lost_creation(request, target, error):
+            if target.snapshot is not None:
                 raise
-            result = _append_to_new_table(begin, request, log, target, added, settings)
+            result = _beside_new_table(begin, request, target, added, settings, error)
     if result.committed:
         refresh_caches(frame.sparkSession, log.table_uri, application.jvm, request.storage_options)
     spend_batch(frame.sparkSession, settings, given, result)
@@ -175,7 +178,7 @@ def _target(
     application: Application, frame: DataFrame, request: WriteRequest, snapshot: Snapshot | None, settings: Mapping[str, str]
 ) -> WriteTarget:
     log = application.logs.get(request.path, request.storage_options)
-    given = readable_schema(parse_schema(frame.schema.json()))
+    given = readable_schema(columns_of(frame))
     if snapshot is not None:
         has_new_columns = request.overwrite_schema or request.replaces_table
         check_types(application, snapshot, is_read=not has_new_columns)
@@ -227,15 +230,22 @@ def _take_back(request: WriteRequest, added: NewFiles, replaced: ReplacedRows | 
         replaced.discard()
 
 
-def _append_to_new_table(
+def _beside_new_table(
     begin: Callable[[Snapshot], Transaction],
     request: WriteRequest,
-    log: DeltaLog,
     lost: WriteTarget,
     added: NewFiles,
     settings: Mapping[str, str],
+    error: ProtocolChangedException,
 ) -> WriteResult:
-    """Commits the files of a table that another writer made first as an append to that table."""
+    """What the mode says of a table that another writer made first; an append commits its files to that table."""
+    log = lost.log
+    if request.mode == "error":
+        raise _table_exists(log, log.update()) from error
+    if request.mode == "ignore":
+        return WriteResult(log.update().version, committed=False, reason="exists")
+    if not lost_creation(request, lost, error):
+        raise error
     snapshot, target = target_of_new_table(request, log, lost, added, settings)
     with begin(snapshot) as transaction:
         return _commit(transaction, request, target, added, None)

@@ -5,7 +5,7 @@ import pytest
 
 from bayou.errors import InvalidSchemaError
 from bayou.protocol.schema import PHYSICAL_NAME, ArrayType, MapType, StructField, StructType
-from bayou.protocol.schema_check import check_schema, is_supported, walk
+from bayou.protocol.schema_check import check_has_data, check_schema, is_supported, walk
 
 
 def struct(**columns):
@@ -59,7 +59,11 @@ def test_a_schema_of_every_supported_type_is_taken():
         (struct(a="long", t="interval day to second"), "DELTA_UNSUPPORTED_DATA_TYPES", ("t",)),
         (struct(a="decimal(39,0)", b=ArrayType("time(6)")), "DELTA_UNSUPPORTED_DATA_TYPES", ("a", "b.element")),
         (StructType((StructField("c", "string", metadata=COLLATED),)), UNSUPPORTED, ("c",)),
-        (struct(m=MapType("long", StructType((StructField("c", ArrayType("string"), metadata=COLLATED),)))), UNSUPPORTED, ("c",)),
+        (
+            struct(m=MapType("long", StructType((StructField("c", ArrayType("string"), metadata=COLLATED),)))),
+            UNSUPPORTED,
+            ("m.value.c",),
+        ),
         (struct(a="long", l=ArrayType("void")), "DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_TYPE", ("l",)),
         (struct(a="long", m=MapType("long", "null")), "DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_TYPE", ("m",)),
         (struct(l=ArrayType(struct(a="long", v="void"))), "DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_TYPE", ("l",)),
@@ -169,6 +173,62 @@ def test_supported_types(kind):
 @pytest.mark.parametrize("kind", ["decimal(39,2)", "decimal(2,3)", "decimal(5,-1)", "decimal(0,0)", "char", "interval", "uuid", ""])
 def test_unsupported_types(kind):
     assert not is_supported(kind)
+
+
+COLLATED_AT = {
+    "v": StructField("v", "string", metadata={"__COLLATIONS": {"v": "spark.UTF8_LCASE"}}),
+    "v.v": StructField("v", StructType((StructField("v", "string", metadata={"__COLLATIONS": {"v": "spark.UTF8_LCASE"}}),))),
+    "v.element": StructField("v", ArrayType("string"), metadata={"__COLLATIONS": {"v.element": "icu.DE"}}),
+    "v.value": StructField("v", MapType("string", "string"), metadata={"__COLLATIONS": {"v.value": "icu.DE"}}),
+    "v.key": StructField("v", MapType("string", "string"), metadata={"__COLLATIONS": {"v.key": "icu.DE"}}),
+    "v.element.key": StructField("v", ArrayType(MapType("string", "long")), metadata={"__COLLATIONS": {"v.element.key": "icu.DE"}}),
+    "v.element.x": StructField(
+        "v", ArrayType(StructType((StructField("x", "string", metadata={"__COLLATIONS": {"x": "icu.DE"}}),)))
+    ),
+    "v.element.x.value": StructField(
+        "v",
+        ArrayType(
+            StructType((StructField("x", MapType("long", "string"), metadata={"__COLLATIONS": {"x.value": "icu.DE"}}),)),
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("path", COLLATED_AT)
+def test_a_collated_string_is_named_by_its_path(path):
+    error = refusal(StructType((StructField("id", "long"), COLLATED_AT[path])))
+    assert error.error_class == "DELTA_UNSUPPORTED_DATA_TYPES"
+    assert error.columns == (path,)
+    assert f"{path!r} is text with a collation" in str(error)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {},
+        {"a": "void"},
+        {"a": "null", "b": StructType((StructField("x", "void"),))},
+        {"a": ArrayType("void")},
+        {"a": MapType("void", "void")},
+        {"a": StructType(())},
+    ],
+)
+def test_rows_without_a_value_are_refused(columns):
+    with pytest.raises(InvalidSchemaError) as caught:
+        check_has_data(struct(**columns), "/t", version=3)
+    assert (caught.value.error_class, caught.value.version) == ("DELTA_EMPTY_DATA", 3)
+    assert caught.value.columns == tuple(columns)
+
+
+@pytest.mark.parametrize("columns", [{"a": "void", "b": "long"}, {"a": MapType("string", "void")}, {"a": ArrayType("long")}])
+def test_rows_with_a_value_are_taken(columns):
+    check_has_data(struct(**columns), "/t")
+
+
+def test_null_without_a_type_is_a_value_of_a_statement():
+    check_has_data(struct(a="void"), "/t", of_statement=True)
+    with pytest.raises(InvalidSchemaError):
+        check_has_data(StructType(()), "/t", of_statement=True)
 
 
 def test_a_walk_visits_outer_types_first_and_names_the_path():

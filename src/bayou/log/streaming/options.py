@@ -111,7 +111,7 @@ class StreamOptions:
             fail_on_data_loss=given.flag("failOnDataLoss", default=True),
             exclude_regex=given.regex("excludeRegex"),
             read_change_feed=any([given.flag("readChangeFeed"), given.flag("readChangeData")]),
-            schema_location=given.text("schemaTrackingLocation") or given.text("schemaLocation"),
+            schema_location=given.location("schemaTrackingLocation", "schemaLocation"),
             tracking_id=given.text("streamingSourceTrackingId"),
             allow_rename=given.permission("allowSourceColumnRename"),
             allow_drop=given.permission("allowSourceColumnDrop"),
@@ -143,6 +143,14 @@ class _Given:
         self.asked.append(name)
         value = self._options.get(name.lower())
         return None if value is None else str(value)
+
+    def location(self, *names: str) -> str | None:
+        """The first of some options that is given: the path of a folder."""
+        found = [(name, text) for name in names if (text := self.text(name)) is not None]
+        for name, text in found:
+            if not text.strip():
+                raise self._illegal(name, text, "must be the path of a folder")
+        return found[0][1] if found else None
 
     def flag(self, name: str, *, default: bool = False) -> bool:
         text = self.text(name)

@@ -20,6 +20,7 @@ from bayou.spark.dml.replaced_rows import ReplacedRows
 from bayou.spark.dml.target import Target, table_columns
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.callbacks import error_class_of
+from bayou.spark.jvm.frames import names_of
 from bayou.spark.jvm.relation import alias_of
 from bayou.spark.jvm.settled import settled
 
@@ -81,7 +82,7 @@ def rows_replaced_on(
 def _matching(frame: DataFrame, request: WriteRequest, snapshot: Snapshot, rows: DataFrame, how: str) -> DataFrame:
     """Rows of the table joined with the new ones."""
     if request.replace_using is not None:
-        named = _equal(request.replace_using, frame.columns, rows.columns, snapshot)
+        named = _equal(request.replace_using, names_of(frame), names_of(rows), snapshot)
         return rows.alias(_TABLE).join(frame.alias(_ROWS), named, how)
     declared = declared_as_chars(rows, snapshot.schema)
     aliased = declared if request.target_alias is None else declared.alias(request.target_alias)

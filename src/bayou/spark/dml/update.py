@@ -27,6 +27,7 @@ from bayou.spark.dml.touched_rows import count_touched, find_touched
 from bayou.spark.dml.vectors import mark_rows
 from bayou.spark.jvm.columns import ChosenColumns, select
 from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
+from bayou.spark.jvm.frames import names_of
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
 from bayou.spark.jvm.settled import gives_the_same
@@ -217,7 +218,7 @@ class _Update:
         rows = columns.selected(rows, [*beside, (F.lit(True) if matches is None else matches).alias(_CHANGED)])
         rows = with_chars(jvm, rows, declared_chars((f, f.name) for f in self._change.snapshot.schema.fields))
         made = (_recomputed(f, computed[f.name]) if f.name in computed else (f.name,) for f in schema.fields)
-        return select(jvm, rows, [*made, *((name,) for name in rows.columns[len(schema.fields) : -1])])
+        return select(jvm, rows, [*made, *((name,) for name in names_of(rows)[len(schema.fields) : -1])])
 
     def _generated(self, field: StructField) -> str | None:
         """The expression of a generated column that the UPDATE does not set; it is computed anew from the new values."""

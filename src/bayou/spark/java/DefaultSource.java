@@ -38,6 +38,8 @@ public class DefaultSource extends org.apache.spark.sql.execution.datasources.bi
     StringBuilder text = new StringBuilder(what).append('\0');
     for (scala.collection.Iterator i = options.iterator(); i.hasNext();) {
       scala.Tuple2 option = (scala.Tuple2) i.next();
+      if ((option._1() + "" + option._2()).indexOf('\0') >= 0)
+        throw new IllegalArgumentException("The option '" + option._1() + "' contains NUL, which neither a path nor a value may contain.");
       text.append(option._1()).append('\0').append(option._2()).append('\0');
     }
     return bayou.Python.ask(body, text.toString(), objects);

@@ -3,12 +3,14 @@ package bayou;
 
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.connector.catalog.StagedTable;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.types.StructType;
 
 // A table that a statement makes or replaces, with its rows where it has some. Python makes it in one commit, at the end.
 public class NewTable extends WritableTable implements StagedTable {
+  private static final ThreadLocal IF_ABSENT = new ThreadLocal();
   private final String what;
   private final String schema;
   private final String partitions;
@@ -18,10 +20,21 @@ public class NewTable extends WritableTable implements StagedTable {
 
   public NewTable(String what, String name, String schema, String partitions, Map properties) {
     super(name, true);
-    this.what = what;
+    this.what = what.equals("create") && Boolean.TRUE.equals(IF_ABSENT.get()) ? "createIfNotExists" : what;
+    IF_ABSENT.remove();
     this.schema = schema;
     this.partitions = partitions;
     this.properties = pairs(properties, 'p');
+  }
+
+  // A statement that creates a table, before it runs on this thread. Spark does not pass IF NOT EXISTS on to a catalog.
+  static void note(TreeNode plan) {
+    if (!plan.nodeName().equals("CreateTable") && !plan.nodeName().equals("CreateTableAsSelect")) return;
+    try {
+      IF_ABSENT.set(plan.getClass().getMethod("ignoreIfExists", new Class[0]).invoke(plan, new Object[0]));
+    } catch (ReflectiveOperationException unknown) {
+      IF_ABSENT.remove();
+    }
   }
 
   public StructType schema() { return (StructType) org.apache.spark.sql.types.DataType.fromJson(schema); }

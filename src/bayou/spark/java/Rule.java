@@ -44,6 +44,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
 
   public TreeNode apply(TreeNode plan) {
     SessionSettings.keep();
+    NewTable.note(plan);
     if (plan instanceof org.apache.spark.sql.execution.command.RunnableCommand) return statement(plan, "command");
     if (plan.nodeName().equals("AddCheckConstraint") || plan.nodeName().equals("DropConstraint"))
       return (TreeNode) Python.ask(body, "constraint\0", new Object[] {plan});

@@ -37,10 +37,10 @@ public class Tables {
     return new DeltaTable(key, inserts, refusing, schema(partitions), schema(inserts ? filled : columns), format, given instanceof Map ? (Map) given : options((String) given), session);
   }
 
-  public static LogicalRelation files(String key, String root, String partitions, String columns, String size, String options, BiFunction list, SESSION session, boolean streaming, String pinned) throws Exception {
+  public static LogicalRelation files(String key, String root, String partitions, String columns, String size, String options, BiFunction list, SESSION session, boolean streaming, String pinned, boolean exact) throws Exception {
     FileIndex index = new DeltaLogFiles(key, paths(root, 1), schema(partitions), size, list);
     HadoopFsRelation relation = new HadoopFsRelation(index, schema(partitions), schema(columns), scala.Option.empty(),
-        new ParquetFileFormat(), options(options), PinnedSettings.of(session, pinned));
+        exact ? new ExactFormat() : new ParquetFileFormat(), options(options), PinnedSettings.of(session, pinned));
     return LogicalRelation$.MODULE$.apply(relation, streaming);
   }
 }

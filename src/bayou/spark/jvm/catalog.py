@@ -187,15 +187,16 @@ class Catalog:
         text: str = self._jvm.static("org.apache.hadoop.fs.Path")(uri).toString()
         return text
 
-    def create(self, name: TableName, location: str, *, managed: bool) -> None:
+    def create(self, name: TableName, location: str, *, managed: bool, if_absent: bool = False) -> None:
         """Puts a Delta table into the catalog.
 
         Args:
             name: its name.
             location: its URI, not percent-encoded.
             managed: whether its files belong to the catalog, and go with the entry.
+            if_absent: whether it is no error that the catalog has an entry of that name.
         """
-        self._state.catalog().createTable(self.new_entry(name, location, managed=managed), False, False)
+        self._state.catalog().createTable(self.new_entry(name, location, managed=managed), if_absent, False)
 
     def new_entry(self, name: TableName, location: str, *, managed: bool, options: Mapping[str, str] | None = None) -> JavaObject:
         """An entry as delta-spark makes it: provider `delta`, no columns, no properties. The truth is the log.

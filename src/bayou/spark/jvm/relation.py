@@ -106,6 +106,7 @@ class FileRelation:
         files: called with the partition filters and the data filters, returns directories; with None, the input files.
         pinned: settings that reading the files has, whatever the session says.
         streaming: whether it is a batch of a stream.
+        exact: whether the reader gets no filter that Parquet evaluates otherwise than Spark.
     """
 
     key: str
@@ -117,6 +118,13 @@ class FileRelation:
     files: Callable[[Any, Any], JavaObject]
     pinned: Mapping[str, str] = field(default_factory=dict)
     streaming: bool = False
+    exact: bool = False
+
+
+_NO_FILTERS = {
+    f"parquet.filter.{name}.enabled": "false" for name in ("stats", "dictionary", "columnindex", "bloom", "record-level")
+}
+"""Options under which Parquet's reader leaves no row out."""
 
 
 def logical_relation(jvm: Jvm, session: JavaObject, relation: FileRelation, *, native: bool) -> JavaObject:
@@ -134,7 +142,7 @@ def logical_relation(jvm: Jvm, session: JavaObject, relation: FileRelation, *, n
         tables = jvm.static("bayou.Tables")
         schemas = (for_spark(relation.partitions), for_spark(relation.columns))
         texts = (relation.key, relation.root, *schemas, str(relation.size), options)
-        return tables.files(*texts, files, session, relation.streaming, pairs_of(relation.pinned))
+        return tables.files(*texts, files, session, relation.streaming, pairs_of(relation.pinned), relation.exact)
     partitions = struct_type(jvm, relation.partitions)
     roots = jvm.seq([jvm.static("org.apache.hadoop.fs.Path")(relation.root)])
     made = jvm.static(f"{_DATASOURCES}.HadoopFsRelation")(
@@ -143,7 +151,7 @@ def logical_relation(jvm: Jvm, session: JavaObject, relation: FileRelation, *, n
         struct_type(jvm, relation.columns),
         jvm.none,
         jvm.static(f"{_DATASOURCES}.parquet.ParquetFileFormat")(),
-        jvm.scala_map(relation.options),
+        jvm.scala_map({**relation.options, **(_NO_FILTERS if relation.exact else {})}),
         pinned_session(jvm, session, relation.pinned),
     )
     return jvm.module(f"{_DATASOURCES}.LogicalRelation").apply(made, relation.streaming)
@@ -338,10 +346,11 @@ def expression_type(jvm: Jvm, spark: SparkSession, schema_json: str, text: str) 
     nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge)
     rows = DataFrame(spark._jsparkSession.createDataFrame(nothing, struct_type(jvm, schema_json)), spark)  # noqa: SLF001
     try:
-        return rows.select(own_column(spark, f"({text}\n)").alias("value")).schema.json()
+        found: str = rows.select(own_column(spark, f"({text}\n)").alias("value"))._jdf.schema().json()  # noqa: SLF001  (the bridge)
     except FAILED_CALL as error:
         message = f"The expression {text!r} cannot be resolved: {reason_of(error)}"
         raise InvalidSchemaError(message, next_step="use the table's columns and built-in functions.") from None
+    return found
 
 
 def may_upcast(jvm: Jvm, frame: DataFrame) -> bool:

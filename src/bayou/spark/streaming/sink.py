@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError, redact_uri
-from bayou.protocol.schema import parse_schema
+from bayou.spark.jvm.frames import columns_of
 from bayou.spark.jvm.streaming import PlannedBatch, roots_read, stream_sink
-from bayou.spark.table_types import with_table_types
+from bayou.spark.table_types import with_types_of
 from bayou.spark.types import contains_void, readable_schema
 from bayou.spark.write_request import StreamBatch, WriteRequest
 from bayou.spark.writer import write
@@ -109,8 +109,8 @@ class _Sink:
             _logger.info("batch %s of query %s is in the table already and is passed over (table: %s)", number, query_id, table)
 
     def _cast(self, rows: DataFrame, snapshot: Snapshot | None) -> DataFrame:
-        """The rows with the table's types, by the session's store assignment; columns that are new to the table as they are."""
-        given = readable_schema(parse_schema(rows.schema.json()))
+        """The rows as every write by name has them: see `with_types_of`."""
+        given = readable_schema(columns_of(rows))
         void = [each.name for each in given.fields if contains_void(each.type)]
         if void:
             raise InvalidSchemaError(
@@ -121,7 +121,5 @@ class _Sink:
                 sql_state="42P18",
                 next_step="cast them to a type.",
             )
-        if snapshot is None or self.request.overwrite_schema:
-            return rows
         name = f"delta.`{redact_uri(self.request.path)}`"
-        return with_table_types(self.application.jvm, rows, snapshot.schema, name)
+        return with_types_of(self.application.jvm, rows, self.request, snapshot, name)

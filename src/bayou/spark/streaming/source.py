@@ -85,7 +85,7 @@ def _opened(
     application: Application, options: Mapping[str, str], session: JavaObject, checkpoint: str | None = None
 ) -> tuple[StreamingSource, StreamOptions, dict[str, str]]:
     given = {name.lower(): value for name, value in options.items()}
-    if "path" not in given:
+    if not given.get("path", "").strip():
         raise InvalidOptionError("A Delta table is read by its path, and none is given.", option="path")
     _refuse_time_travel(given["path"])
     path, storage_options = qualify(given["path"]).uri, storage_options_of(options)

@@ -146,3 +146,15 @@ def test_schema_tracking_cannot_tolerate_missing_commits():
 
 def test_a_permission_is_a_version_or_always():
     assert "must be a version or 'always'" in str(refused(allowSourceColumnDrop="true"))
+
+
+@pytest.mark.parametrize("text", ["", " "])
+@pytest.mark.parametrize("option", ["schemaTrackingLocation", "schemaLocation"])
+def test_an_empty_location_is_refused(option, text):
+    assert refused(**{option: text}).option == option
+    assert refused(**{"schemaTrackingLocation": "/a", option: text}).option == option
+
+
+def test_the_alias_of_the_location_counts_where_the_location_is_not_given():
+    assert options(schemaLocation="/b").schema_location == "/b"
+    assert options(schemaTrackingLocation="/a", schemaLocation="/b").schema_location == "/a"

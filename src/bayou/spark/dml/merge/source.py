@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import UnsupportedFeatureError
+from bayou.protocol.partition_values import is_string_type
 from bayou.protocol.reserved_names import INTERNAL_PREFIXES
 from bayou.spark.dml.merge.constants import without_constants
 from bayou.spark.dml.merge.keys import condition_of
@@ -18,6 +19,7 @@ from bayou.spark.dml.merge.source_keys import keys_of, values_of
 from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
+from bayou.spark.jvm.frames import columns_of
 from bayou.spark.jvm.session import memory_bytes
 from bayou.spark.jvm.settled import settled as settled_rows
 
@@ -219,15 +221,15 @@ def _are_few(frame: DataFrame, rows: int, limit: int, *, is_known: bool) -> bool
 def _size_of(frame: DataFrame, rows: int, enough: int) -> int:
     """What rows take in memory, in bytes: texts are measured, where there are any; more than enough where that says too little."""
     size, texts = rows * catalyst.row_width_of(frame), []
-    for number, field in enumerate(frame.schema.fields):  # a source may have a name twice
-        kind = field.dataType.typeName()
-        if kind in ("string", "binary"):
+    kinds = [field.type if isinstance(field.type, str) else "" for field in columns_of(frame).fields]
+    for number, kind in enumerate(kinds):  # a source may have a name twice
+        if kind == "binary" or is_string_type(kind):
             texts.append(f"sum(octet_length(c{number}))")
         elif kind not in _FIXED and not kind.startswith("decimal"):
             return enough + 1
     if size > enough or not texts:
         return size
-    sums = frame.toDF(*(f"c{number}" for number in range(len(frame.columns)))).selectExpr(*texts).collect()[0]
+    sums = frame.toDF(*(f"c{number}" for number in range(len(kinds)))).selectExpr(*texts).collect()[0]
     return size + sum(each or 0 for each in sums)
 
 

@@ -22,6 +22,7 @@ from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes
 from bayou.spark.jvm.columns import ChosenColumns, select
 from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
+from bayou.spark.jvm.frames import names_of
 from bayou.spark.jvm.own_sql import own_column
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
@@ -164,7 +165,7 @@ class WrittenColumns:
         rows = columns.selected(joined, [*beside, F.col(ACTION)])
         rows = with_chars(self._bridge, rows, declared_chars((self._table[f.name], f.name) for f in self._fields))
         new = (self._recomputed(field, computed[field.name]) if field.name in computed else (field.name,) for field in self._fields)
-        return select(self._bridge, rows, [*new, *((name,) for name in rows.columns[len(self._fields) : -1])])
+        return select(self._bridge, rows, [*new, *((name,) for name in names_of(rows)[len(self._fields) : -1])])
 
     def changed_by(self, clauses: Iterable[int]) -> dict[str, Column]:
         """The columns that get new values by some clauses, as the table has them before."""
