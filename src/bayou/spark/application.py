@@ -190,7 +190,7 @@ class Application:
         with self._lock:
             known = self._workbenches.get(zone)
             if known is None or known.sparkContext().isStopped():
-                made = Adapters.clone_of(self.jvm, session)
+                made = session.cloneSession()
                 made.conf().set("spark.sql.ansi.enabled", "false")
                 made.conf().set("spark.sql.session.timeZone", zone)
                 self._workbenches[zone] = made

@@ -26,9 +26,9 @@ def enable(spark: SparkSession) -> SparkSession:
     """The session with the data source `delta` on it; calling it again does nothing.
 
     Afterwards `spark.read.format("delta")`, `df.write.format("delta")`, SQL by path and catalog tables that use `delta` work on
-    it, from any language. Tables with names come to bayou by one setting, `spark.sql.catalog.spark_catalog`, unless it names a
-    catalog already. DELETE, UPDATE, MERGE and, before Spark 4.1, statements about constraints do by a parser behind
-    Spark's own. Nothing of PySpark is replaced. Costs below a second, once.
+    it, from any language. Tables with names come to bayou by one setting, `spark.sql.catalog.spark_catalog`. If it names a
+    catalog already, bayou's goes on top of that one. DELETE, UPDATE, MERGE and, before Spark 4.1, statements about constraints do
+    by a parser behind Spark's own. Nothing of PySpark is replaced. Costs below a second, once.
 
     Where delta-spark's JAR is on the session, `format("delta")` stays delta-spark's; bayou's own functions work beside it.
 
@@ -62,5 +62,13 @@ def enable(spark: SparkSession) -> SparkSession:
                 "bayou.DeltaTable work beside it."
             )
     install_rule(application.jvm, java_session(spark), lambda: RuleBody(application))
-    install_catalog(spark, adapters)
+    why = install_catalog(spark, adapters)
+    if why:
+        warnings.warn(
+            f"bayou cannot put its catalog on top of the session's, {why}. Reading and writing Delta tables by path works. "
+            "CREATE TABLE, INSERT, ALTER TABLE and DataFrame writers by name do not, and partitioned tables by name are refused. "
+            "Next: use bayou.write, bayou.DeltaTable and paths, or give that catalog a name of its own and leave "
+            "spark.sql.catalog.spark_catalog unset.",
+            stacklevel=2,
+        )
     return spark

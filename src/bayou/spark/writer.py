@@ -130,7 +130,7 @@ def write(
                 raise
             result = _append_to_new_table(begin, request, log, target, added, settings)
     if result.committed:
-        refresh_caches(frame.sparkSession, log.table_uri, application.jvm, request.storage_options)
+        refresh_caches(frame.sparkSession, log, application.jvm, request.storage_options)
     spend_batch(frame.sparkSession, settings, given, result)
     return result
 

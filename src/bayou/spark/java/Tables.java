@@ -34,7 +34,7 @@ public class Tables {
     boolean inserts = StatementText.isInsert(CurrentOrigin.get());
     FileIndex refusing = new Refusing(message, table, paths(root, 2), schema(partitions), size);
     ParquetFileFormat format = tracksRows ? new RowTrackingFormat() : new ParquetFileFormat();
-    return new DeltaTable(key, inserts, refusing, schema(partitions), schema(inserts ? filled : columns), format, given instanceof Map ? (Map) given : options((String) given), session);
+    return new DeltaTable(new TableKey(key), inserts, refusing, schema(partitions), schema(inserts ? filled : columns), format, given instanceof Map ? (Map) given : options((String) given), session);
   }
 
   // Delta's column names do not depend on case, so neither does reading the files, whatever the session says.
@@ -42,7 +42,6 @@ public class Tables {
     if (!session.sessionState().conf().caseSensitiveAnalysis()) return session;
     SESSION copy = (SESSION) session.getClass().getMethod("cloneSession", new Class[0]).invoke(session, new Object[0]);  // not public in Scala
     copy.sessionState().conf().setConfString("spark.sql.caseSensitive", "false");
-    SessionSettings.keep();
     return copy;
   }
 

@@ -99,7 +99,7 @@ def write_files(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
 
 
 def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
-    session = _with_settings(jvm, frame.sparkSession._jsparkSession, job.open_files)  # noqa: SLF001  (the bridge)
+    session = _with_settings(frame.sparkSession._jsparkSession, job.open_files)  # noqa: SLF001  (the bridge)
     context = session.sparkContext()
     given = context.getLocalProperty(_REBASE[0])
     context.setLocalProperty(*_REBASE)
@@ -112,14 +112,14 @@ def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
         context.setLocalProperty(_REBASE[0], given)
 
 
-def _with_settings(jvm: Jvm, session: JavaObject, open_files: int | None) -> JavaObject:
+def _with_settings(session: JavaObject, open_files: int | None) -> JavaObject:
     """The session, or a copy of it where its own settings are others than the writer's."""
     settings = session.conf()
     wanted = _SETTINGS if open_files is None else {**_SETTINGS, _OPEN_FILES: str(open_files)}
     wrong = {name: value for name, value in wanted.items() if settings.get(name, None) != value}
     if not wrong:
         return session
-    copy = Adapters.clone_of(jvm, session)
+    copy = session.cloneSession()
     for name, value in wrong.items():
         copy.conf().set(name, value)
     return copy
