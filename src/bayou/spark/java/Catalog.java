@@ -46,6 +46,9 @@ public class Catalog extends PARENT implements StagingTableCatalog {
   // as the tables of its query: Spark resolves them once more with the command.
   private static final boolean STATES_PURPOSE = statesPurpose();
 
+  // Whether DataFrameWriterV2 states it, too. In Spark 3.5, where its class is no abstract one, only the stack tells.
+  private static final boolean WRITERS_STATE_PURPOSE = java.lang.reflect.Modifier.isAbstract(org.apache.spark.sql.DataFrameWriterV2.class.getModifiers());
+
   private static boolean statesPurpose() {
     try {
       TableCatalog.class.getMethod("loadTable", new Class[] {Identifier.class, Set.class});
@@ -57,7 +60,7 @@ public class Catalog extends PARENT implements StagingTableCatalog {
 
   // Reads take Spark's way over an entry and the data source. Rows that are written, ALTER TABLE and TRUNCATE TABLE come to a table of ours.
   public Table loadTable(Identifier name) throws Exception {
-    Table found = load(name, isAlter(CurrentOrigin.get()) || !STATES_PURPOSE && (isWriter() || isInsertInto(CurrentOrigin.get())));
+    Table found = load(name, isAlter(CurrentOrigin.get()) || (!STATES_PURPOSE || !WRITERS_STATE_PURPOSE) && isWriter() || !STATES_PURPOSE && isInsertInto(CurrentOrigin.get()));
     // Where saveAsTable is to replace a table by one of another source Spark looks at the old one, drops it, and then reads the rows.
     if (isOurs(found) && Callers.include("DataFrameWriter", "saveAsTable") && Callers.include("SparkSession", "table")) ask("replaced", name);
     return found instanceof NamedTable && isDescribe(CurrentOrigin.get()) ? new DescribedTable((NamedTable) found) : found;
