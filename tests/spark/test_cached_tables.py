@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from tests.spark.counting import plan_of
 from tests.spark.files_of_hundreds import wide_table
+from tests.spark.named_tables import log_of
 from tests.spark.tables import file_of, ids
 
 import bayou
@@ -98,3 +99,101 @@ def test_a_cached_count_changes_after_our_own_write(spark, table_path, way):
     finally:
         cached.unpersist()
         filtered.unpersist()
+
+
+CHANGES = {
+    "INSERT": "insert into {name} values (3, 30)",
+    "DELETE": "delete from {name} where a = 1",
+    "UPDATE": "update {name} set b = 0 where a = 1",
+    "MERGE": "merge into {name} t using (select 1 a, 7 b) s on s.a = t.a when matched then update set *",
+    "INSERT OVERWRITE": "insert overwrite {name} values (5, 50)",
+    "TRUNCATE": "truncate table {name}",
+    "properties": "alter table {name} set tblproperties ('a.b' = 'c')",
+    "constraint": "alter table {name} add constraint positive check (a > 0)",
+}
+
+
+def uncached(spark, log):
+    """The latest rows, read as those of a version: no cache of the table itself is asked."""
+    return bayou.read(spark, log.table_uri, version=log.version())
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("way", ["cacheTable", "CACHE TABLE", "cache"])
+def test_a_cached_table_stays_cached_and_is_fresh_after_each_change_of_the_session(spark, name, way):
+    spark.sql(f"create table {name} (a int, b int) using delta")
+    spark.sql(f"insert into {name} values (1, 10), (2, 20)")
+    log = log_of(spark, name)
+    {
+        "cacheTable": lambda: spark.catalog.cacheTable(name),
+        "CACHE TABLE": lambda: spark.sql(f"cache table {name}"),
+        "cache": lambda: spark.table(name).cache(),
+    }[way]()
+    try:
+        for what, text in CHANGES.items():
+            spark.sql(text.format(name=name))
+            table = spark.table(name)
+            assert spark.catalog.isCached(name), what
+            assert "InMemoryRelation" in plan_of(table), what
+            assert sorted(table.collect()) == sorted(uncached(spark, log).collect()), what
+    finally:
+        spark.catalog.uncacheTable(name)
+    assert not spark.catalog.isCached(name)
+    assert "InMemoryRelation" not in plan_of(spark.table(name))
+
+
+def test_the_commit_of_another_program_is_read_past_the_cache_until_the_session_writes(spark, table_path):
+    builder = wide_table(table_path, 1)
+    cached = bayou.read(spark, table_path).cache()
+    try:
+        assert cached.count() == 100
+        builder.commit(file_of(table_path, "more.parquet", {"id": [1000], "name": ["x"]}))
+        assert bayou.read(spark, table_path).where("id is not null").count() == 101
+        bayou.DeltaTable.forPath(spark, table_path).delete("id = 1000")
+        again = bayou.read(spark, table_path)
+        assert "InMemoryRelation" in plan_of(again)
+        assert again.count() == cached.count() == 100
+    finally:
+        cached.unpersist()
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["alter table {name} alter column b first"],
+        [
+            "alter table {name} rename column a to c",
+            "alter table {name} rename column b to a",
+            "alter table {name} rename column c to b",
+        ],
+    ],
+    ids=["moved", "renamed"],
+)
+def test_a_cached_table_whose_columns_change_their_places_shows_each_value_under_its_name(spark, name, statements):
+    spark.sql(f"create table {name} (a int, b int) using delta tblproperties ('delta.columnMapping.mode' = 'name')")
+    spark.sql(f"insert into {name} values (1, 10)")
+    log = log_of(spark, name)
+    spark.catalog.cacheTable(name)
+    try:
+        assert spark.table(name).collect() == [(1, 10)]
+        for text in statements:
+            spark.sql(text.format(name=name))
+        assert [row.asDict() for row in spark.table(name).collect()] == [row.asDict() for row in uncached(spark, log).collect()]
+    finally:
+        spark.catalog.clearCache()
+
+
+def test_a_cached_change_feed_without_an_end_is_fresh_after_a_write(spark, table_path):
+    bayou.write(spark.range(2), table_path, **{"delta.enableChangeDataFeed": "true"})
+
+    def feed():
+        return spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", 0).load(table_path)
+
+    cached = feed().cache()
+    try:
+        assert cached.count() == 2
+        bayou.write(spark.range(3), table_path, mode="append")
+        assert "InMemoryRelation" in plan_of(feed())
+        assert feed().count() == cached.count() == 5
+    finally:
+        cached.unpersist()

@@ -81,10 +81,11 @@ def test_tables_of_other_sources_are_sparks(spark, name):
     assert spark.sql(f"SHOW TBLPROPERTIES {name}").count() == 0
 
 
-def test_a_catalog_of_somebody_else_stays_and_delta_is_a_source_of_the_older_kind(spark):
+def test_a_catalog_that_cannot_be_loaded_stays_and_delta_is_a_source_of_the_older_kind(spark):
     session = spark.newSession()
     session.conf.set("spark.sql.catalog.spark_catalog", "org.example.Catalog")
-    bayou.enable(session)
+    with pytest.warns(UserWarning, match=r"org\.example\.Catalog"):
+        bayou.enable(session)
     assert session.conf.get("spark.sql.catalog.spark_catalog") == "org.example.Catalog"
     assert "delta" in session.conf.get("spark.sql.sources.useV1SourceList").split(",")
 

@@ -63,6 +63,7 @@ def add_constraint(target: AlterTarget, name: str, condition: str) -> None:
         _refuse_violations(rows, Constraint(name, ConstraintKind.CHECK, (), condition), columns, snapshot)
         phase("committing")
         transaction.commit(actions, metrics={})
+    target.refresh_caches()
 
 
 def drop_constraint(target: AlterTarget, name: str, *, if_exists: bool = False) -> None:

@@ -46,6 +46,7 @@ def sync_identity(target: AlterTarget, name: str) -> None:
         mark = _mark(target, column)
         if mark != column.high_water_mark:
             transaction.commit(altered(snapshot, snapshot.metadata, _marked(snapshot, column, mark)), metrics={})
+    target.refresh_caches()
 
 
 def _mark(target: AlterTarget, column: IdentityColumn) -> int | None:

@@ -21,7 +21,7 @@ from bayou.protocol.reserved_names import check_leftover_names
 from bayou.protocol.schema import StructType, schema_to_json
 from bayou.protocol.schema_check import check_names, check_partition_columns, check_types, check_void
 from bayou.protocol.schema_paths import TableRules
-from bayou.spark.jvm.session import settings_of
+from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.reader import read as read_request
 from bayou.spark.row_ids import tells_row_ids
 from bayou.spark.session_transaction import session_transaction
@@ -136,6 +136,11 @@ class AlterTarget:
             if reads_table:
                 transaction.read_whole_table()
             transaction.commit(actions, metrics={})
+        self.refresh_caches()
+
+    def refresh_caches(self) -> None:
+        """Lets cached DataFrames of the table be those of its new version."""
+        refresh_caches(self.spark, self.log, self.application.jvm, self.options)
 
     def rows(self) -> DataFrame:
         """The table's rows; inside of a transaction those that it reads.

@@ -239,7 +239,7 @@ def _commit(
             transaction.stage(protocol)
         transaction.commit([metadata, *domains], metrics={})
     if snapshot is not None:
-        refresh_caches(spark, log.table_uri, application.jvm, {})
+        refresh_caches(spark, log, application.jvm, {})
 
 
 def _check_generated(application: Application, spark: SparkSession, schema: StructType, table: str) -> None:

@@ -77,10 +77,8 @@ def relation(application: Application, session: JavaObject, request: TableReques
     partitions = [schema.field(name) for name in snapshot.partition_columns]
     part = {"partition": request.partition} if request.partition else {}
     every = {"every_file": True} if request.reads_every_file else {}
-    # Caches know a relation by this key: a DataFrame made after the table moved on must not hit an older one's cache.
-    pinned = "latest" if request.version is None else "pinned"
     bare = BareTable(
-        key=f"{snapshot.table_uri}@{snapshot.version} ({pinned}) {snapshot.metadata.id}{_mark(request)}",
+        key=_key(snapshot, request, "latest" if request.version is None else "pinned", follows=request.version is None),
         table=json.dumps({"path": request.path, "version": request.version, "options": request.storage_options, **part, **every}),
         root=snapshot.table_uri,
         partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
@@ -104,7 +102,7 @@ def _change_relation(
     columns = schema_to_json(schema)
     partitions = [schema.field(name) for name in feed.snapshot.partition_columns]
     bare = BareTable(
-        key=f"{latest.table_uri}@{latest.version} ({pinned}) {latest.metadata.id}{_mark(request)}",
+        key=_key(latest, request, str(pinned), follows=pinned.end is None),
         table=json.dumps({"path": request.path, "version": None, "options": request.storage_options, "changes": asdict(pinned)}),
         root=latest.table_uri,
         partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
@@ -113,6 +111,21 @@ def _change_relation(
         size=feed.size_bytes,
     )
     return bare_relation(application.jvm, session, bare, request.path if options is None else options)
+
+
+def _key(snapshot: Snapshot, request: TableRequest, rows: str, *, follows: bool) -> str:
+    """What caches know a relation by, as `bayou.TableKey` takes it.
+
+    A DataFrame made after another program wrote must not hit an older one's cache.
+
+    Args:
+        snapshot: the table.
+        request: what is asked for.
+        rows: which rows of the table.
+        follows: whether they are always the latest ones.
+    """
+    parts = (snapshot.table_uri, str(snapshot.version), snapshot.metadata.id, rows, _mark(request), str(follows).lower())
+    return "\0".join(parts)
 
 
 _UNKNOWN_SIZE = 1 << 60

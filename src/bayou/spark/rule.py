@@ -24,7 +24,7 @@ from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm import row_changes
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.create_like import NAME as LIKE
-from bayou.spark.jvm.session import is_about_delta, path_in
+from bayou.spark.jvm.session import is_about_delta, partitions_lost, path_in, table_in
 from bayou.spark.path_statements import refused_on_path, refuses
 from bayou.spark.reader import check_has_columns
 from bayou.spark.row_id_metadata import asks_for_row_ids, with_row_ids
@@ -186,6 +186,9 @@ class RuleBody:
             command = like_command(self._application, plan)
             if command is not None:
                 return command
+        if plan.getClass().getSimpleName() == "CreateDataSourceTableAsSelectCommand":
+            _refuse_lost_partitions(plan)
+            return plan
         path = path_in(plan)
         if path is not None and is_table(path):
             kind = str(plan.getClass().getSimpleName())
@@ -202,6 +205,21 @@ class RuleBody:
                 next_step=advice,
             )
         return plan
+
+
+def _refuse_lost_partitions(command: JavaObject) -> None:
+    """Refuses a partitioned table that Spark itself makes, as without bayou's catalog: its log would have no partitions."""
+    columns = partitions_lost(command)
+    if columns:
+        raise UnsupportedFeatureError(
+            f"The session's catalog is not bayou's, and Spark does not pass the partition columns ({', '.join(columns)}) on.",
+            table=table_in(command),
+            error_class="DELTA_OPERATION_NOT_ALLOWED",
+            sql_state="0AKDC",
+            features=["partitioned tables by name without bayou's catalog"],
+            next_step="write the rows to a path with partitionBy, and make a table of it with CREATE TABLE ... LOCATION; or leave "
+            "spark.sql.catalog.spark_catalog unset, and delta out of spark.sql.sources.useV1SourceList.",
+        )
 
 
 def _note_read(snapshot: Snapshot, predicate: Predicate | None, transactions: str) -> None:

@@ -36,11 +36,11 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
     """The session with the data source `delta` on it; calling it again does nothing.
 
     Afterwards `spark.read.format("delta")`, `df.write.format("delta")`, SQL by path and catalog tables that use `delta` work on
-    it, from any language. Tables with names come to bayou by one setting, `spark.sql.catalog.spark_catalog`, unless it names a
-    catalog already. DELETE, UPDATE, MERGE and, before Spark 4.1, statements about constraints do by a parser behind
-    Spark's own. It refuses Delta Lake's statements that bayou does not have by their names. Nothing of PySpark is replaced.
-    The first call in an application takes about 0.4 s, most of which Spark would otherwise spend at its first query. The first
-    call on a machine also compiles the adapters, which takes some seconds.
+    it, from any language. Tables with names come to bayou by one setting, `spark.sql.catalog.spark_catalog`. If it names a
+    catalog already, bayou's goes on top of that one. DELETE, UPDATE, MERGE and, before Spark 4.1, statements about constraints do
+    by a parser behind Spark's own. It refuses Delta Lake's statements that bayou does not have by their names. Nothing of PySpark
+    is replaced. The first call in an application takes about 0.4 s, most of which Spark would otherwise spend at its first query.
+    The first call on a machine also compiles the adapters, which takes some seconds.
 
     Where delta-spark's JAR is on the session, `format("delta")` stays delta-spark's; bayou's own functions work beside it.
 
@@ -66,7 +66,15 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
         _answer(jvm, adapters)
         _answered.add(jvm)
     install_rule(jvm, java_session(session), lambda: _Late(lambda: _rule(jvm)))
-    install_catalog(session, adapters)
+    why = install_catalog(session, adapters)
+    if why:
+        warnings.warn(
+            f"bayou cannot put its catalog on top of the session's, {why}. Reading and writing Delta tables by path works. "
+            "CREATE TABLE, INSERT, ALTER TABLE and DataFrame writers by name do not, and partitioned tables by name are refused. "
+            "Next: use bayou.write, bayou.DeltaTable and paths, or give that catalog a name of its own and leave "
+            "spark.sql.catalog.spark_catalog unset.",
+            stacklevel=3,
+        )
     return session
 
 

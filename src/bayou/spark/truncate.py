@@ -10,7 +10,6 @@ import time
 from typing import TYPE_CHECKING
 
 from bayou.protocol.append_only import check_not_append_only
-from bayou.spark.jvm.session import refresh_caches
 
 if TYPE_CHECKING:
     from bayou.spark.alter_target import AlterTarget
@@ -37,4 +36,4 @@ def truncate(target: AlterTarget) -> None:
         removed = transaction.remove_files(files)
         metrics = {"numRemovedFiles": len(removed), "executionTimeMs": int((time.monotonic() - start) * 1000)}
         transaction.commit(metrics=metrics)
-    refresh_caches(target.spark, snapshot.table_uri, target.application.jvm, target.options)
+    target.refresh_caches()

@@ -136,7 +136,7 @@ def write(
                 raise
             result = _beside_new_table(begin, request, target, added, settings, error)
     if result.committed:
-        refresh_caches(frame.sparkSession, log.table_uri, application.jvm, request.storage_options)
+        refresh_caches(frame.sparkSession, log, application.jvm, request.storage_options)
     spend_batch(frame.sparkSession, settings, given, result)
     return result
 

@@ -148,7 +148,7 @@ def run(change: Change, execute: Callable[[Transaction], RowChangeResult]) -> Ro
     # Outside of the transaction, whose reads are those of the state before.
     if result.committed:
         target = change.target
-        refresh_caches(target.spark, change.snapshot.table_uri, target.application.jvm, target.storage_options)
+        refresh_caches(target.spark, target.log, target.application.jvm, target.storage_options)
     spend_batch(change.target.spark, change.settings, change.txn, result)
     return result
 

@@ -6,7 +6,7 @@ public final class Callers {
   private Callers() {}
 
   // A DataFrame's columns go by name. Which API it is that loads a table, Spark tells by its stack only.
-  static String writer() {
+  public static String writer() {
     if (include("DataFrameWriterV2", "")) return "writeTo";
     return include("DataFrameWriter", "saveAsTable") ? "saveAsTable" : "";
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package bayou;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
@@ -11,7 +13,6 @@ import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.connector.catalog.CatalogV2Util$;
 import org.apache.spark.sql.connector.catalog.Column;
-import org.apache.spark.sql.connector.catalog.DelegatingCatalogExtension;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.StagedTable;
 import org.apache.spark.sql.connector.catalog.StagingTableCatalog;
@@ -27,8 +28,11 @@ import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-// The session's own catalog, with tables of the provider `delta` made, replaced and written by Python. All else is Spark's.
-public class Catalog extends DelegatingCatalogExtension implements StagingTableCatalog {
+// The session's own catalog, with tables of the provider `delta` made, replaced and written by Python. All else is its parent's: Spark's, or
+// the catalog that the session has in the place of Spark's. It is that catalog to whoever looks for its class or its interfaces.
+public class Catalog extends PARENT implements StagingTableCatalog {
+  private static final Class PARENTS = Catalog.class.getSuperclass();
+
   // What stands before the name of a table, or behind it.
   private static final Pattern ALTER = Pattern.compile("(?i)\\b(?:alter|truncate)\\s+table\\s+$");
   private static final Pattern TRUNCATE = Pattern.compile("(?i)\\btruncate\\s+table\\s+$");
@@ -38,8 +42,12 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   private static final Pattern DESCRIBE = Pattern.compile("(?i)\\bdesc(?:ribe)?\\s+(?:table\\s+)?(?:(?:extended|formatted)\\s+)?$");
   private static final Pattern AS_JSON = Pattern.compile("(?is)[^;]*\\bas\\s+json\\b");
 
-  // Whether this Spark states what it loads a table for. Up to 3.5.2 it does not.
+  // Whether this Spark states what it loads a table for. Up to 3.5.2 it does not. Where it does, all else that a writer loads is read, such
+  // as the tables of its query: Spark resolves them once more with the command.
   private static final boolean STATES_PURPOSE = statesPurpose();
+
+  // Whether DataFrameWriterV2 states it, too. In Spark 3.5, where its class is no abstract one, only the stack tells.
+  private static final boolean WRITERS_STATE_PURPOSE = java.lang.reflect.Modifier.isAbstract(org.apache.spark.sql.DataFrameWriterV2.class.getModifiers());
 
   private static boolean statesPurpose() {
     try {
@@ -52,16 +60,20 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
 
   // Reads take Spark's way over an entry and the data source. Rows that are written, ALTER TABLE and TRUNCATE TABLE come to a table of ours.
   public Table loadTable(Identifier name) throws Exception {
-    Table found = load(name, isWriter() || isAlter(CurrentOrigin.get()) || !STATES_PURPOSE && isInsertInto(CurrentOrigin.get()));
+    Table found = load(name, isAlter(CurrentOrigin.get()) || (!STATES_PURPOSE || !WRITERS_STATE_PURPOSE) && isWriter() || !STATES_PURPOSE && isInsertInto(CurrentOrigin.get()));
     // Where saveAsTable is to replace a table by one of another source Spark looks at the old one, drops it, and then reads the rows.
-    if (found instanceof WritableTable && Callers.include("DataFrameWriter", "saveAsTable") && Callers.include("SparkSession", "table")) ask("replaced", name);
+    if (isOurs(found) && Callers.include("DataFrameWriter", "saveAsTable") && Callers.include("SparkSession", "table")) ask("replaced", name);
     return found instanceof NamedTable && isDescribe(CurrentOrigin.get()) ? new DescribedTable((NamedTable) found) : found;
   }
+
+  private static boolean isOurs(Table found) { return found instanceof NamedTable || found instanceof WritableTable; }
 
   // A MERGE that only inserts asks for the privileges of an INSERT, and reads as well.
   public Table loadTable(Identifier name, Set privileges) throws Exception {
     String asked = privileges.toString();
-    return load(name, asked.indexOf("INSERT") >= 0 && asked.indexOf("UPDATE") < 0 && !isMerge(CurrentOrigin.get()) && !isMerger());
+    Table found = load(name, asked.indexOf("INSERT") >= 0 && asked.indexOf("UPDATE") < 0 && !isMerge(CurrentOrigin.get()) && !isMerger());
+    Class[] types = {Identifier.class, Set.class};
+    return isOurs(found) || !parentHas("loadTable", types) ? found : (Table) parents("loadTable", Table.class, types, new Object[] {name, privileges});
   }
 
   public Table loadTable(Identifier name, String version) throws Exception { return travelled(name, "version", version); }
@@ -72,17 +84,19 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   private Table travelled(Identifier name, String what, String when) throws Exception {
     if (isPath(name) || load(name, false) instanceof NamedTable)
       return new NamedTable((CatalogTable) WritableTable.ask("travel\0" + text(name) + "\0" + what + "\0" + when + "\0", null), text(name));
-    return what.equals("version") ? super.loadTable(name, when) : super.loadTable(name, Long.parseLong(when));
+    boolean isVersion = what.equals("version");
+    Class[] types = {Identifier.class, isVersion ? String.class : Long.TYPE};
+    return (Table) parents("loadTable", Table.class, types, new Object[] {name, isVersion ? (Object) when : Long.valueOf(when)});
   }
 
   private Table load(Identifier name, boolean writes) throws Exception {
     if (writes && isPath(name) && tableExists(name)) return written(name);
-    if (!writes) invalidateTable(name);  // what Spark keeps of it has the columns of that time
     if (!writes && isPath(name) && isQuestion() && !tableExists(name)) throw new NoSuchTableException(name);
     if (!writes && isPath(name)) return new NamedTable(forgotten((CatalogTable) ask("entry", name)), text(name));
-    Table found = super.loadTable(name);
+    Table found = (Table) parents("loadTable", Table.class, new Class[] {Identifier.class}, new Object[] {name});
     if (!(found instanceof V1Table) || !isDelta(((V1Table) found).v1Table())) return found;
     if (writes) return written(name);
+    invalidateTable(name);  // what Spark keeps of it has the columns of that time
     return new NamedTable(((V1Table) found).v1Table(), text(name));
   }
 
@@ -95,12 +109,12 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
 
   private static Table written(Identifier name) { return isWriter() ? new WritableTable(text(name), true) : new StatedTable(text(name)); }
 
-  public boolean tableExists(Identifier name) { return isPath(name) ? Boolean.TRUE.equals(ask("exists", name)) : super.tableExists(name); }
+  public boolean tableExists(Identifier name) { return isPath(name) ? Boolean.TRUE.equals(ask("exists", name)) : is("tableExists", name); }
 
   private static Object ask(String what, Identifier name) { return WritableTable.ask(what + "\0" + text(name) + "\0", null); }
 
   public Table alterTable(Identifier name, TableChange[] changes) throws Exception {
-    if (!(load(name, false) instanceof NamedTable)) return super.alterTable(name, changes);
+    if (!(load(name, false) instanceof NamedTable)) return (Table) parents("alterTable", Table.class, new Class[] {Identifier.class, TableChange[].class}, new Object[] {name, changes});
     WritableTable.ask("alter\0" + text(name) + "\0" + Changes.words(changes) + "\0", null);
     return load(name, false);
   }
@@ -108,17 +122,17 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   // No entry of the catalog names the table at a path, so Spark would report a statement as done that has done nothing.
   public boolean dropTable(Identifier name) {
     refusePath("drop", name);
-    return super.dropTable(name);
+    return is("dropTable", name);
   }
 
   public boolean purgeTable(Identifier name) {
     refusePath("drop", name);
-    return super.purgeTable(name);
+    return is("purgeTable", name);
   }
 
   public void renameTable(Identifier from, Identifier to) throws Exception {
     refusePath("rename", from);
-    super.renameTable(from, to);
+    parents("renameTable", Void.TYPE, new Class[] {Identifier.class, Identifier.class}, new Object[] {from, to});
   }
 
   private void refusePath(String what, Identifier name) { if (isPath(name) && tableExists(name)) ask(what, name); }
@@ -126,14 +140,14 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
   // With spark.sql.legacy.v1IdentifierNoCatalog Spark asks a name for a catalog that it does not have.
   public void invalidateTable(Identifier name) {
     try {
-      super.invalidateTable(name);
+      parents("invalidateTable", Void.TYPE, new Class[] {Identifier.class}, new Object[] {name});
     } catch (java.util.NoSuchElementException noCatalog) {
       ((SESSION) org.apache.spark.sql.SparkSession.active()).sessionState().catalog().invalidateAllCachedTables();
     }
   }
 
   public Table createTable(Identifier name, Column[] columns, Transform[] partitions, Map properties) throws Exception {
-    if (!isOfDelta(properties)) return super.createTable(name, columns, partitions, properties);
+    if (!isOfDelta(properties)) return (Table) parents("createTable", Table.class, name, columns, partitions, properties);
     new NewTable("create", text(name), schema(columns), partitions(partitions), properties).commitStagedChanges();
     return load(name, isPath(name));
   }
@@ -156,13 +170,51 @@ public class Catalog extends DelegatingCatalogExtension implements StagingTableC
 
   private StagedTable staged(String what, Identifier name, Column[] columns, Transform[] partitions, Map properties) throws Exception {
     if (isOfDelta(properties)) return new NewTable(what, text(name), schema(columns), partitions(partitions), properties);
-    if (what.equals("replace") || tableExists(name) && what.equals("createOrReplace")) super.dropTable(name);
-    return new OtherTable(this, name, super.createTable(name, columns, partitions, properties));
+    if (StagingTableCatalog.class.isAssignableFrom(PARENTS)) return (StagedTable) parents(STAGING[what.equals("create") ? 0 : what.equals("replace") ? 1 : 2], StagedTable.class, name, columns, partitions, properties);
+    if (what.equals("replace") || tableExists(name) && what.equals("createOrReplace")) is("dropTable", name);
+    return new OtherTable(this, name, (Table) parents("createTable", Table.class, name, columns, partitions, properties));
+  }
+
+  private static final String[] STAGING = {"stageCreate", "stageReplace", "stageCreateOrReplace"};
+
+  // The parent's way to make a table. Where it takes a schema only, Spark's interface would come back here for it.
+  private Object parents(String method, Class result, Identifier name, Column[] columns, Transform[] partitions, Map properties) {
+    Class[] types = {Identifier.class, Column[].class, Transform[].class, Map.class};
+    Object[] given = {name, columns, partitions, properties};
+    if (!parentHas(method, types)) {
+      types[1] = StructType.class;
+      given[1] = CatalogV2Util$.MODULE$.v2ColumnsToStructType(columns);
+    }
+    return parents(method, result, types, given);
+  }
+
+  // Whether the parent has a method of its own, and not only that of an interface.
+  private static boolean parentHas(String method, Class[] types) {
+    try {
+      return !PARENTS.getMethod(method, types).getDeclaringClass().isInterface();
+    } catch (NoSuchMethodException older) {
+      return false;
+    }
+  }
+
+  private boolean is(String method, Identifier name) { return ((Boolean) parents(method, Boolean.TYPE, new Class[] {Identifier.class}, new Object[] {name})).booleanValue(); }
+
+  // A method of the parent, as `super` calls it. Janino makes wrong code of those that are an interface's, and not each parent has all.
+  private Object parents(String method, Class result, Class[] types, Object[] given) {
+    Object[] all = new Object[given.length + 1];
+    all[0] = this;
+    System.arraycopy(given, 0, all, 1, given.length);
+    try {
+      return MethodHandles.lookup().findSpecial(PARENTS, method, MethodType.methodType(result, types), Catalog.class).invokeWithArguments(all);
+    } catch (Throwable failed) {
+      org.apache.spark.unsafe.Platform.throwException(failed);
+      return null;
+    }
   }
 
   // By name, because what a Spark does not know it does not ask for.
   public Set capabilities() {
-    Set found = new HashSet(super.capabilities());
+    Set found = new HashSet((Set) parents("capabilities", Set.class, new Class[0], new Object[0]));
     TableCatalogCapability[] all = TableCatalogCapability.values();
     for (int i = 0; i < all.length; i++) if (all[i].name().matches(".*(GENERATED|IDENTITY)_COLUMNS|SUPPORT_COLUMN_DEFAULT_VALUE")) found.add(all[i]);
     return found;

@@ -15,10 +15,10 @@ import scala.collection.immutable.Map;
 public class DeltaTable extends HadoopFsRelation implements InsertableRelation {
   public static BiConsumer inserter;
   private static final StructType NO_PARTITIONS = new StructType();
-  private final String key;
+  private final TableKey key;
   private final boolean inserts;
 
-  public DeltaTable(String key, boolean inserts, FileIndex refusing, StructType partitions, StructType schema, FileFormat format, Map options, SESSION session) {
+  public DeltaTable(TableKey key, boolean inserts, FileIndex refusing, StructType partitions, StructType schema, FileFormat format, Map options, SESSION session) {
     super(refusing, partitions, schema, scala.Option.empty(), format, options, session);
     this.key = key;
     this.inserts = inserts;
@@ -35,13 +35,16 @@ public class DeltaTable extends HadoopFsRelation implements InsertableRelation {
   public void insert(Dataset data, boolean overwrite) { Python.tell(inserter, ((Refusing) location()).table(), new Object[] {data, Boolean.valueOf(overwrite)}); }
 
   // With overlapping columns Spark keeps no schema in a catalog entry and asks the table for it each time.
-  public Map overlappedPartCols() { return new scala.collection.immutable.Map.Map1("path", key); }
+  public Map overlappedPartCols() { return new scala.collection.immutable.Map.Map1("path", key.toString()); }
 
-  public int hashCode() { return key.hashCode(); }
+  public int hashCode() { return key.code(); }
 
-  public boolean equals(Object other) { return other instanceof DeltaTable && ((DeltaTable) other).key.equals(key); }
+  // A cache goes by the places of columns, so their names are of the comparison.
+  public boolean equals(Object other) {
+    return other instanceof DeltaTable && ((DeltaTable) other).key.isSame(key) && ((DeltaTable) other).schema().catalogString().equals(schema().catalogString());
+  }
 
   public boolean canEqual(Object other) { return other instanceof DeltaTable; }
 
-  public String toString() { return key; }
+  public String toString() { return key.toString(); }
 }

@@ -3,8 +3,10 @@ package bayou;
 
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.apache.spark.sql.ExperimentalMethods;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -13,6 +15,9 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 // they are made, when nothing can be put on them yet.
 public class NewSessions extends org.apache.spark.sql.catalyst.rules.Rule {
   private static final Map known = Collections.synchronizedMap(new WeakHashMap());
+  // What else such a session gets.
+  static final List more = new CopyOnWriteArrayList();
+
   private final SESSION session;
   private final Rule rule;
   private boolean done;
@@ -28,6 +33,7 @@ public class NewSessions extends org.apache.spark.sql.catalyst.rules.Rule {
     if (!done) {
       done = true;
       add(session, rule);
+      for (Object each : more) ((Plans.Change) each).apply(session);
     }
     return plan;
   }

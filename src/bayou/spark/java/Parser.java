@@ -23,14 +23,18 @@ import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 public class Parser implements InvocationHandler {
   public static BiFunction body;
   private final ParserInterface session;
+  private final SESSION owner;
 
-  public Parser(ParserInterface session) { this.session = session; }
+  public Parser(ParserInterface session, SESSION owner) {
+    this.session = session;
+    this.owner = owner;
+  }
 
   public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
     boolean isPlan = method.getName().startsWith("parsePlan");  // from Spark 4.1 on with parameters, too
     if (isPlan) StatementText.note((String) arguments[0]);
     try {
-      Object plan = method.invoke(session, arguments);
+      Object plan = withPaths(owner, method.invoke(session, arguments), arguments);
       if (isPlan && isScripts(plan)) take(plan);
       return isPlan ? taken((String) arguments[0], plan) : plan;
     } catch (InvocationTargetException failed) {
@@ -58,6 +62,13 @@ public class Parser implements InvocationHandler {
   }
 
   private static boolean changesRows(Object plan) { return plan instanceof DeleteFromTable || plan instanceof MergeIntoTable || plan instanceof UpdateTable; }
+
+  // What was parsed, be it a statement or the name of a table, with complete names by path.
+  private static Object withPaths(SESSION owner, Object parsed, Object[] arguments) {
+    boolean isPlan = parsed instanceof LogicalPlan, isName = parsed instanceof SEQ && arguments.length == 1;
+    if (!isPlan && !isName || !PathNames.areMeant((String) arguments[0], owner)) return parsed;
+    return isPlan ? PathNames.completed((LogicalPlan) parsed) : (Object) PathNames.completed((SEQ) parsed);
+  }
 
   private static boolean isOurs(Object plan) {
     if (changesRows(plan)) return true;
@@ -90,7 +101,7 @@ public class Parser implements InvocationHandler {
         Field field = node.getClass().getDeclaredField("parsedPlan");
         field.setAccessible(true);
         Object plan = field.get(node);
-        Object found = taken(null, plan);
+        Object found = taken(null, PathNames.completed((LogicalPlan) plan));  // the script may choose another catalog before it
         if (found != plan) field.set(node, found);
       } catch (ReflectiveOperationException other) {
         return;  // a Spark that keeps it otherwise: it is Spark that resolves the statement
@@ -121,12 +132,12 @@ public class Parser implements InvocationHandler {
   }
 
   // It is all that the parser is that it stands before: extensions look for interfaces of their own.
-  private static ParserInterface over(ParserInterface there) {
+  private static ParserInterface over(ParserInterface there, SESSION owner) {
     if (isOn(there)) return there;
     Set interfaces = new LinkedHashSet();
     for (Class each = there.getClass(); each != null; each = each.getSuperclass()) interfaces.addAll(Arrays.asList(each.getInterfaces()));
     Class[] all = (Class[]) interfaces.toArray(new Class[0]);
-    return (ParserInterface) Delegates.of(all, there.getClass().getClassLoader(), new Parser(there));
+    return (ParserInterface) Delegates.of(all, there.getClass().getClassLoader(), new Parser(there, owner));
   }
 
   // The parser that a session's stands before: what a statement's text is to Spark.
@@ -134,7 +145,7 @@ public class Parser implements InvocationHandler {
     return isOn(there) ? ((Parser) Delegates.handler(there)).session : there;
   }
 
-  private static boolean isOn(ParserInterface there) {
+  static boolean isOn(ParserInterface there) {
     return Delegates.handler(there) instanceof Parser;
   }
 
@@ -144,12 +155,12 @@ public class Parser implements InvocationHandler {
     if (isOn(there)) return;
     Field field = org.apache.spark.sql.internal.SessionState.class.getDeclaredField("sqlParser");
     field.setAccessible(true);
-    field.set(session.sessionState(), over(there));
+    field.set(session.sessionState(), over(there, session));
     SparkSessionExtensions extensions = (SparkSessionExtensions) session.getClass().getMethod("extensions", new Class[0]).invoke(session, new Object[0]);  // not public in Scala
     extensions.injectParser(new Made());
   }
 
   public static class Made extends scala.runtime.AbstractFunction2 {
-    public Object apply(Object session, Object parser) { return over((ParserInterface) parser); }
+    public Object apply(Object session, Object parser) { return over((ParserInterface) parser, (SESSION) session); }
   }
 }

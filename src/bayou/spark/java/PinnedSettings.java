@@ -28,8 +28,6 @@ public class PinnedSettings {
   }
 
   private static SESSION copyOf(SESSION session) throws Exception {
-    SESSION copy = (SESSION) session.getClass().getMethod("cloneSession", new Class[0]).invoke(session, new Object[0]);  // not public in Scala
-    SessionSettings.keep();
-    return copy;
+    return (SESSION) session.getClass().getMethod("cloneSession", new Class[0]).invoke(session, new Object[0]);  // not public in Scala
   }
 }

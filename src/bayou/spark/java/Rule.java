@@ -43,7 +43,6 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
   public String ruleName() { return "bayou"; }
 
   public TreeNode apply(TreeNode plan) {
-    SessionSettings.keep();
     NewTable.note(plan);
     if (plan instanceof org.apache.spark.sql.execution.command.RunnableCommand) return statement(plan, "command");
     if (plan.nodeName().equals("AddCheckConstraint") || plan.nodeName().equals("DropConstraint"))
@@ -133,7 +132,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
   private TreeNode statement(TreeNode plan, String kind) {
     String name = plan.getClass().getSimpleName();
     if (!name.equals("CreateTableLikeCommand") && !name.equals("ShowColumnsCommand") && !name.equals("ShowPartitionsCommand") && !name.equals("TruncateTableCommand") && !name.equals("LoadDataCommand")
-        && !name.equals("InsertIntoDataSourceDirCommand") && !name.equals("RepairTableCommand")
+        && !name.equals("InsertIntoDataSourceDirCommand") && !name.equals("RepairTableCommand") && !name.equals("CreateDataSourceTableAsSelectCommand")
         && !(name.startsWith("AlterTable") && !name.equals("AlterTableRenameCommand"))
         && !(name.matches("AnalyzeTableCommand|AnalyzeColumnCommand|AnalyzePartitionCommand|AlterTableRenameCommand|DropTableCommand") && namesPath(plan))) return plan;
     return (TreeNode) Python.ask(body, kind, new Object[] {plan});

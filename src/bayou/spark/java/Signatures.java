@@ -11,7 +11,7 @@ public final class Signatures {
 
   // Calls a method of one parameter, a table's qualified name. Up to 3.5.2 its class takes a database and a table, later a catalog
   // before them, and in 3.5.3 it has another name.
-  static Object callWithName(Object target, String method, String[] parts) throws Exception {
+  public static Object callWithName(Object target, String method, String[] parts) throws Exception {
     Method[] all = target.getClass().getMethods();
     for (int i = 0; i < all.length; i++) {
       if (!all[i].getName().equals(method) || all[i].getParameterCount() != 1) continue;

@@ -34,7 +34,7 @@ public class Tables {
     boolean inserts = StatementText.isInsert(CurrentOrigin.get());
     FileIndex refusing = new Refusing(message, table, paths(root, 2), schema(partitions), size);
     ParquetFileFormat format = tracksRows ? new RowTrackingFormat() : new ParquetFileFormat();
-    return new DeltaTable(key, inserts, refusing, schema(partitions), schema(inserts ? filled : columns), format, given instanceof Map ? (Map) given : options((String) given), session);
+    return new DeltaTable(new TableKey(key), inserts, refusing, schema(partitions), schema(inserts ? filled : columns), format, given instanceof Map ? (Map) given : options((String) given), session);
   }
 
   public static LogicalRelation files(String key, String root, String partitions, String columns, String size, String options, BiFunction list, SESSION session, boolean streaming, String pinned, boolean exact) throws Exception {

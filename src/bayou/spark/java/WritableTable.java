@@ -70,12 +70,12 @@ public class WritableTable implements SupportsWrite {
     ask("write\0" + name + "\0" + rows.what + "\0" + rows.condition + "\0" + columns + "\0" + rows.options, data);
   }
 
-  protected static Object ask(String text, Dataset data) {
+  public static Object ask(String text, Dataset data) {
     Object session = data == null ? (Object) org.apache.spark.sql.SparkSession.active() : data.sparkSession();
     return Python.ask(body, text, new Object[] {session, data});
   }
 
-  static String quoted(String name) { return "`" + name.replace("`", "``") + "`"; }
+  public static String quoted(String name) { return "`" + name.replace("`", "``") + "`"; }
 
   static String pairs(Map map, char kind) {
     StringBuilder text = new StringBuilder();

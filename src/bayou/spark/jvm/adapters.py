@@ -8,7 +8,9 @@ and asks Python. Compiled once for a JVM, always against the Spark that is there
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
+import logging
 import re
 import shutil
 import tempfile
@@ -21,6 +23,7 @@ from py4j.protocol import Py4JJavaError
 
 from bayou.errors import SessionError
 from bayou.spark.jvm.adapter_cache import AdapterCache
+from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 from bayou.spark.jvm.signatures import NEXT_STEP
 
 if TYPE_CHECKING:
@@ -28,8 +31,12 @@ if TYPE_CHECKING:
 
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
+_logger = logging.getLogger("bayou")
 _FILE_INDEX = "org.apache.spark.sql.execution.datasources.FileIndex"
 _HADOOP_FS_RELATION = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
+_SOURCES = "bayou.spark.java"
+_EXTENSION = "org.apache.spark.sql.connector.catalog.CatalogExtension"
+_SPARKS_CATALOG = "org.apache.spark.sql.connector.catalog.DelegatingCatalogExtension"
 SINK_LOG = (
     "org.apache.spark.sql.execution.streaming.sinks.FileStreamSinkLog",
     "org.apache.spark.sql.execution.streaming.FileStreamSinkLog",
@@ -94,14 +101,6 @@ class Adapters:
         """The JVM that they are on."""
         return self._jvm
 
-    @classmethod
-    def clone_of(cls, jvm: Jvm, session: JavaObject) -> JavaObject:
-        """A copy of a session, in the JVM. Making one changes the settings of threads without a session; they are put back."""
-        copy = session.cloneSession()
-        if jvm in cls._instances:
-            cls._instances[jvm].static("bayou.SessionSettings").keep()
-        return copy
-
     def load(self, name: str) -> JavaObject:
         """The `java.lang.Class` of an adapter, by its full name.
 
@@ -164,7 +163,7 @@ class Adapters:
                 else:
                     shutil.rmtree(made, ignore_errors=True)
             self.missing = _read_missing(folder)
-            self._jvm.loader.addURL(self._jvm.static("java.io.File")(str(folder)).toURI().toURL())
+            self._make_visible(folder)
         except Exception as error:
             java_exception = getattr(error, "java_exception", None)
             reason = java_exception.toString() if java_exception is not None else str(error) or type(error).__name__
@@ -175,21 +174,67 @@ class Adapters:
             ) from error
         return folder
 
+    def catalog_over(self, parent: str) -> str:
+        """The name of a class that is `bayou.Catalog` on top of somebody else's catalog; the first call compiles it.
+
+        Args:
+            parent: the class of that catalog, which extends a session's own.
+
+        Raises:
+            SessionError: it is no such class, or nothing can be put on top of it; the text says which.
+        """
+        name = f"CatalogOver{hashlib.sha256(parent.encode()).hexdigest()[:12]}"
+        try:
+            found = self._jvm.loader.loadClass(parent)
+            if not self._jvm.java_class(_EXTENSION).isAssignableFrom(found):
+                message = f"{parent} is no {_EXTENSION}"
+                raise SessionError(message)
+            loader = found.getClassLoader()
+            try:
+                loader.loadClass(f"bayou.{name}")
+            except FAILED_CALL:
+                text = self._source("Catalog.java", self._placeholders() | {"PARENT": parent})
+                text = re.sub(r"\bclass Catalog\b", f"class {name}", re.sub(r"\bCatalog\.class\b", f"{name}.class", text))
+                folder = Path(tempfile.mkdtemp(prefix="bayou-adapters-"))
+                try:
+                    self._compile_once({f"{name}.java": text}, folder, self._jvm.loader)
+                    self.static("bayou.Loading").define(str(folder), loader)
+                finally:
+                    shutil.rmtree(folder, ignore_errors=True)
+        except FAILED_CALL as error:
+            raise SessionError(reason_of(error)) from error
+        return f"bayou.{name}"
+
+    def _make_visible(self, folder: Path) -> None:
+        """Lets each thread of Spark's find the classes of a folder, and those with the program's class loader its services."""
+        self._jvm.loader.addURL(self._jvm.static("java.io.File")(str(folder)).toURI().toURL())
+        if not self.has("bayou.Loading"):
+            return
+        try:
+            self._jvm.static("bayou.Loading").define(str(folder), self._jvm.java_class(_FILE_INDEX).getClassLoader())
+        except Py4JJavaError as error:  # a JVM that lets nobody at its class loaders
+            _logger.debug("only threads with the program's class loader find the adapters: %s", error.java_exception.toString())
+
     def _sources(self) -> dict[str, str]:
         """The adapters' sources by file name, with the types of this Spark in the place of the placeholders."""
-        names = {
+        names = self._placeholders()
+        files = sorted(each.name for each in resources.files(_SOURCES).iterdir() if each.name.endswith(".java"))
+        return {name: self._source(name, names) for name in files}
+
+    def _placeholders(self) -> dict[str, str]:
+        return {
             "SEQ": self._type_of_seq(),
             "SESSION": self._type_of_session(),
             "SINKLOG": self._jvm.java_class(*SINK_LOG).getName(),
+            "PARENT": _SPARKS_CATALOG,
         }
-        sources = {}
-        for source in sorted(resources.files("bayou.spark.java").iterdir(), key=lambda entry: entry.name):
-            if source.name.endswith(".java"):
-                text = source.read_text(encoding="utf-8")
-                for placeholder, name in names.items():
-                    text = re.sub(rf"\b{placeholder}\b", name, text)
-                sources[source.name] = text
-        return sources
+
+    @staticmethod
+    def _source(name: str, placeholders: Mapping[str, str]) -> str:
+        text = (resources.files(_SOURCES) / name).read_text(encoding="utf-8")
+        for placeholder, meant in placeholders.items():
+            text = re.sub(rf"\b{placeholder}\b", meant, text)
+        return text
 
     def _compiled_against(self) -> list[str]:
         """What tells one Spark's classes from another's: its version, its JARs, the JVM, and whether delta-spark is there."""
@@ -234,7 +279,8 @@ class Adapters:
             else:
                 return missing
 
-    def _compile_once(self, sources: Mapping[str, str], folder: Path) -> None:
+    def _compile_once(self, sources: Mapping[str, str], folder: Path, loader: JavaObject | None = None) -> None:
+        """Compiles sources into a folder; against the classes of a class loader, else against those of the class path."""
         static = self._jvm.static
         for old in folder.rglob("*.*"):
             old.unlink()
@@ -242,6 +288,8 @@ class Adapters:
             (folder / name).write_text(text, encoding="utf-8")
         compiler = static("org.codehaus.janino.CompilerFactory")().newCompiler()
         compiler.setDestinationDirectory(static("java.io.File")(str(folder)), False)
+        if loader is not None:
+            compiler.setIClassLoader(static("org.codehaus.janino.ClassLoaderIClassLoader")(loader))
         compiler.compile(self._jvm.array(static("java.io.File"), [static("java.io.File")(str(folder / name)) for name in sources]))
 
     def _delete_at_exit(self, folder: Path) -> None:

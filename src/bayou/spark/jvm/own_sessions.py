@@ -27,7 +27,7 @@ def pinned_session(jvm: Jvm, session: JavaObject, settings: Mapping[str, str]) -
         return session
     if Adapters.known(jvm) is not None:
         return jvm.static("bayou.PinnedSettings").of(session, pairs_of(settings))
-    return _with(Adapters.clone_of(jvm, session), settings)
+    return _with(session.cloneSession(), settings)
 
 
 def default_session(jvm: Jvm, session: JavaObject, settings: Mapping[str, str], prefix: str) -> JavaObject:
@@ -40,7 +40,7 @@ def default_session(jvm: Jvm, session: JavaObject, settings: Mapping[str, str], 
         prefix: what the names of the settings begin with that have their defaults. Those that nobody can set on a running
             session stay, such as the catalog's.
     """
-    copy = Adapters.clone_of(jvm, session)
+    copy = session.cloneSession()
     conf, companion = copy.sessionState().conf(), jvm.module(_SQL_CONF)
     for name in _names(copy):
         if name.startswith(prefix) and not companion.isStaticConfigKey(name):

@@ -162,7 +162,7 @@ class BareTable:
     """A table for which a relation stands until the optimizer rule completes it.
 
     Attributes:
-        key: two relations with one key are one to Spark's caches.
+        key: two relations with one key are one to Spark's caches; as `bayou.TableKey` takes it.
         table: what the rule is told: the request that the relation stands for.
         root: the table's URI.
         partitions: JSON of its partition columns, which are among its columns.

@@ -10,6 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from bayou.errors import SessionError
 from bayou.spark.jvm.adapters import Adapters, has_delta_spark
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.callbacks import FAILED_CALL, BiFunction, reason_of
@@ -18,6 +19,7 @@ from bayou.storage.paths import redact_uri
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from bayou.log.delta_log import DeltaLog
     from bayou.spark.jvm.bridge import JavaObject
 
 _logger = logging.getLogger("bayou")
@@ -78,11 +80,12 @@ def install_rule(jvm: Jvm, session: JavaObject, body: Callable[[], Callable[...,
 def _install_parser(jvm: Jvm, session: JavaObject) -> None:
     """Lets bayou read what Spark's parser does not know, and what its analyzer would refuse, on a session and on those made of it.
 
-    That is statements about constraints before Spark 4.1, and each DELETE, UPDATE and MERGE. The parser that is there stays,
-    and is asked first.
+    That is statements about constraints before Spark 4.1, and each DELETE, UPDATE and MERGE, also one of `DataFrame.mergeInto`.
+    The parser that is there stays, and is asked first.
     """
     try:
         Adapters.of(jvm).static("bayou.Parser").install(session)
+        Adapters.of(jvm).static("bayou.ExecutedPlans").install(session)
     except Py4JJavaError as error:  # a JVM that lets nobody at Spark's own fields
         _logger.warning(
             "SQL does not know constraints before Spark 4.1, and DELETE, UPDATE and MERGE are what Spark makes of them: %s",
@@ -90,27 +93,58 @@ def _install_parser(jvm: Jvm, session: JavaObject) -> None:
         )
 
 
-def install_catalog(spark: SparkSession, adapters: Adapters) -> None:
+def install_catalog(spark: SparkSession, adapters: Adapters) -> str:
     """Makes `bayou.Catalog` the session's own catalog, in this session and in those that are made of it.
 
-    Where the session has a catalog of somebody else's, that one stays, and `delta` is a data source of Spark's older kind. Where
-    delta-spark's JAR is on it, nothing changes.
+    If the session has a catalog of somebody else's, bayou's goes on top of it, and all that is not about Delta tables is that
+    one's. If nothing can be put on top of it, it stays, and `delta` is a data source of Spark's older kind. If delta-spark's JAR is
+    on the session, nothing changes.
+
+    Returns:
+        Why the other catalog stays; empty if it does not.
     """
-    settings = java_session(spark).conf()
+    session = java_session(spark)
+    settings = session.conf()
     there = settings.get(_SESSION_CATALOG, "builtin")
-    if there == _CATALOG:
-        return
-    # delta-spark's catalog cannot be loaded if its JAR is not there.
-    if not adapters.has(_CATALOG) or there not in ("builtin", _DELTA_SPARKS_CATALOG):
-        older = str(settings.get(_OLDER_SOURCES, ""))
-        if "delta" not in older.split(","):
-            settings.set(_OLDER_SOURCES, ",".join(filter(None, [older, "delta"])))
-        return
-    if has_delta_spark(adapters.jvm):
-        return
+    if there.startswith(_CATALOG):
+        return ""
     adapters.static("bayou.SessionSettings").install()
-    settings.set(_SESSION_CATALOG, _CATALOG)
-    java_session(spark).sharedState().conf().set(_SESSION_CATALOG, _CATALOG)
+    if has_delta_spark(adapters.jvm) and there in ("builtin", _DELTA_SPARKS_CATALOG):
+        return ""
+    is_ours = there in ("builtin", _DELTA_SPARKS_CATALOG)  # delta-spark's catalog cannot be loaded if its JAR is not there
+    try:
+        adapters.load(_CATALOG)
+        ours = _CATALOG if is_ours else adapters.catalog_over(there)
+        loaded = None if is_ours else _loaded_catalogs(session)
+    except SessionError as error:
+        older = str(settings.get(_OLDER_SOURCES, ""))
+        if "delta" in older.split(","):
+            return ""  # told before
+        settings.set(_OLDER_SOURCES, ",".join(filter(None, [older, "delta"])))
+        return "" if is_ours else f"{there}: {error.message}"
+    settings.set(_SESSION_CATALOG, ours)
+    session.sharedState().conf().set(_SESSION_CATALOG, ours)
+    if loaded is not None:
+        loaded.remove("spark_catalog")
+    return ""
+
+
+def _loaded_catalogs(session: JavaObject) -> JavaObject:
+    """The catalogs that a session has loaded, by their names: it asks its settings for the others.
+
+    Raises:
+        SessionError: this Spark keeps them where bayou does not find them.
+    """
+    manager = session.sessionState().catalogManager()
+    owner = manager.getClass()
+    while owner is not None:
+        for field in owner.getDeclaredFields():
+            if field.getName() == "catalogs":
+                field.setAccessible(True)
+                return field.get(manager)
+        owner = owner.getSuperclass()
+    message = "the session may have loaded it, and this Spark tells nobody"
+    raise SessionError(message)
 
 
 def is_about_delta(jvm: Jvm, command: JavaObject) -> bool:
@@ -144,6 +178,16 @@ def path_in(command: JavaObject) -> str | None:
     return None
 
 
+def partitions_lost(command: JavaObject) -> list[str]:
+    """The partition columns of a Delta table that Spark's own CREATE TABLE AS SELECT makes: Spark tells the data source of none."""
+    table = command.table()
+    provider = table.provider()
+    if provider.isEmpty() or provider.get().lower() != "delta":
+        return []
+    columns = table.partitionColumnNames()
+    return [str(columns.apply(position)) for position in range(columns.size())]
+
+
 def table_in(command: JavaObject) -> str:
     """The name of the table that a command of Spark's is about, as SQL has it.
 
@@ -159,14 +203,14 @@ def table_in(command: JavaObject) -> str:
     raise LookupError(message)
 
 
-def refresh_caches(spark: SparkSession, table_uri: str, jvm: Jvm, options: Mapping[str, str]) -> None:
-    """Computes the cached DataFrames that read a table anew, when they are next used.
+def refresh_caches(spark: SparkSession, log: DeltaLog, jvm: Jvm, options: Mapping[str, str]) -> None:
+    """Computes the cached DataFrames that read a table anew, when they are next used. They are those of the new version then.
 
     The rows are committed by then: where Spark cannot do it, that is a warning, and no error of the write.
 
     Args:
         spark: the session.
-        table_uri: the table.
+        log: the table's log.
         jvm: the bridge.
         options: settings of the file system.
     """
@@ -174,6 +218,8 @@ def refresh_caches(spark: SparkSession, table_uri: str, jvm: Jvm, options: Mappi
     manager = session.sharedState().cacheManager()
     if manager.isEmpty():
         return
+    table_uri = log.table_uri
+    latest = log.update()  # before the caches are planned: they are never older than what they stand for
     try:
         configuration = session.sessionState().newHadoopConf()
         for name, value in options.items():
@@ -183,3 +229,5 @@ def refresh_caches(spark: SparkSession, table_uri: str, jvm: Jvm, options: Mappi
     except FAILED_CALL as error:
         # Spark lets all of them go before it computes the first one anew.
         _logger.warning("cached DataFrames of %s are not cached any longer: %s", redact_uri(table_uri), reason_of(error))
+    if Adapters.known(jvm) is not None:
+        jvm.static("bayou.TableKey").move(table_uri, str(latest.version), latest.metadata.id)

@@ -224,7 +224,7 @@ def _once(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeRes
         replayed = _nothing(request, merge.change.snapshot.version, REPLAYED)
         result = replayed if transaction.is_replay else _execute(merge, transaction, watch)
     if result.committed:
-        refresh_caches(target.spark, merge.change.snapshot.table_uri, target.application.jvm, target.storage_options)
+        refresh_caches(target.spark, target.log, target.application.jvm, target.storage_options)
     return _ended(request, result)
 
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+package bayou;
+
+import java.lang.reflect.Field;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
+import org.apache.spark.sql.internal.SessionState;
+
+// What makes a session's queries of plans. A MERGE that DataFrame.mergeInto made has no text, and comes past the parser: Python is asked
+// for it here, before Spark resolves it.
+public class ExecutedPlans extends scala.runtime.AbstractFunction2 {
+  private final SESSION session;
+  private final scala.Function2 there;
+
+  private ExecutedPlans(SESSION session, scala.Function2 there) {
+    this.session = session;
+    this.there = there;
+  }
+
+  public Object apply(Object plan, Object mode) {
+    boolean isOurs = plan instanceof MergeIntoTable && ((MergeIntoTable) plan).origin().sqlText().isEmpty() && !mode.toString().equals("SKIP");
+    Object found = isOurs ? asked(plan) : null;
+    return there.apply(found == null ? plan : found, mode);
+  }
+
+  // Names are those of this session, whichever one is active on the thread.
+  private Object asked(Object plan) {
+    scala.Option active = SparkSession.getActiveSession();
+    SparkSession.setActiveSession(session);
+    try {
+      return Python.ask(Parser.body, "", plan);
+    } finally {
+      if (active.isDefined()) SparkSession.setActiveSession((SparkSession) active.get());
+      else SparkSession.clearActiveSession();
+    }
+  }
+
+  // On a session that has bayou's parser, and on those that will be made of it.
+  public static void install(SESSION session) throws ReflectiveOperationException {
+    put(session);
+    if (!NewSessions.more.contains(ON_NEW)) NewSessions.more.add(ON_NEW);
+  }
+
+  private static void put(SESSION session) throws ReflectiveOperationException {
+    if (!Parser.isOn(session.sessionState().sqlParser())) return;
+    Field field = SessionState.class.getDeclaredField("createQueryExecution");
+    field.setAccessible(true);
+    Object there = field.get(session.sessionState());
+    if (!(there instanceof ExecutedPlans)) field.set(session.sessionState(), new ExecutedPlans(session, (scala.Function2) there));
+  }
+
+  private static final Plans.Change ON_NEW = new Plans.Change() {
+    public Object apply(Object session) {
+      try {
+        put((SESSION) session);
+      } catch (ReflectiveOperationException other) {
+        return session;  // a Spark that keeps it elsewhere: it is Spark that resolves the MERGE of a DataFrame
+      }
+      return session;
+    }
+  };
+}

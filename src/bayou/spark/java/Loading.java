@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+package bayou;
+
+import java.io.File;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.nio.file.Files;
+import java.security.ProtectionDomain;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+
+// Puts compiled classes into a class loader that is there, such as the one that Spark's own classes are of: then Spark finds them on each
+// thread, whatever class loader that has.
+public final class Loading {
+  private Loading() {}
+
+  public static void define(String folder, ClassLoader loader) throws Exception {
+    Method define = ClassLoader.class.getDeclaredMethod("defineClass", new Class[] {String.class, byte[].class, Integer.TYPE, Integer.TYPE, ProtectionDomain.class});
+    define.setAccessible(true);
+    List left = new ArrayList();
+    find(new File(folder), left);
+    for (int before = -1; left.size() != before;) {
+      before = left.size();
+      for (Iterator i = left.iterator(); i.hasNext();) if (isDefined(Files.readAllBytes(((File) i.next()).toPath()), loader, define)) i.remove();
+    }
+    if (!left.isEmpty()) throw new LinkageError("cannot be linked: " + left);
+  }
+
+  private static void find(File folder, List found) {
+    File[] files = folder.listFiles();
+    for (int i = 0; i < files.length; i++) {
+      if (files[i].isDirectory()) find(files[i], found);
+      else if (files[i].getName().endsWith(".class")) found.add(files[i]);
+    }
+  }
+
+  // Not before the class that it extends.
+  private static boolean isDefined(byte[] code, ClassLoader loader, Method define) throws Exception {
+    try {
+      define.invoke(loader, new Object[] {null, code, Integer.valueOf(0), Integer.valueOf(code.length), null});
+      return true;
+    } catch (InvocationTargetException failed) {
+      if (failed.getCause() instanceof NoClassDefFoundError) return false;
+      if (failed.getCause() instanceof LinkageError && String.valueOf(failed.getCause().getMessage()).contains("duplicate")) return true;
+      throw failed;
+    }
+  }
+}
