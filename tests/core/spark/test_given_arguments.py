@@ -120,10 +120,16 @@ def test_a_builder_gives_the_session_that_it_gets_or_creates(monkeypatch):
     assert session_of(session) is session
 
 
+def without_compiler(_):
+    raise SessionError("none here")
+
+
 def test_enable_returns_the_session_of_a_builder(monkeypatch):
     session = bare(SparkSession)
     monkeypatch.setattr(SparkSession.Builder, "getOrCreate", lambda _: session)
-    monkeypatch.setattr(session_module.Application, "of", lambda _: SimpleNamespace(native=False, why_not_native="none here"))
+    monkeypatch.setattr(session_module.Jvm, "of", lambda _: object())
+    monkeypatch.setattr(session_module.callbacks, "start", lambda _: True)
+    monkeypatch.setattr(session_module.Adapters, "of", without_compiler)
     with pytest.warns(UserWarning, match="none here"):
         assert bayou.enable(SparkSession.builder) is session
 
