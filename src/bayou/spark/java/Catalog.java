@@ -42,12 +42,9 @@ public class Catalog extends PARENT implements StagingTableCatalog {
   private static final Pattern DESCRIBE = Pattern.compile("(?i)\\bdesc(?:ribe)?\\s+(?:table\\s+)?(?:(?:extended|formatted)\\s+)?$");
   private static final Pattern AS_JSON = Pattern.compile("(?is)[^;]*\\bas\\s+json\\b");
 
-  // Whether this Spark states what it loads a table for. Up to 3.5.2 it does not. Where it does, all else that a writer loads is read, such
-  // as the tables of its query: Spark resolves them once more with the command.
+  // Whether this Spark states what it loads a table for. Up to 3.5.2 it does not. If it does, all else that a writer loads is read, such as
+  // the tables of its query: Spark resolves them once more with the command. If it does not, these get a table that is read, too.
   private static final boolean STATES_PURPOSE = statesPurpose();
-
-  // Whether DataFrameWriterV2 states it, too. In Spark 3.5, where its class is no abstract one, only the stack tells.
-  private static final boolean WRITERS_STATE_PURPOSE = java.lang.reflect.Modifier.isAbstract(org.apache.spark.sql.DataFrameWriterV2.class.getModifiers());
 
   private static boolean statesPurpose() {
     try {
@@ -60,7 +57,7 @@ public class Catalog extends PARENT implements StagingTableCatalog {
 
   // Reads take Spark's way over an entry and the data source. Rows that are written, ALTER TABLE and TRUNCATE TABLE come to a table of ours.
   public Table loadTable(Identifier name) throws Exception {
-    Table found = load(name, isAlter(CurrentOrigin.get()) || (!STATES_PURPOSE || !WRITERS_STATE_PURPOSE) && isWriter() || !STATES_PURPOSE && isInsertInto(CurrentOrigin.get()));
+    Table found = load(name, isAlter(CurrentOrigin.get()) || !STATES_PURPOSE && (isWriter() || isInsertInto(CurrentOrigin.get())));
     // Where saveAsTable is to replace a table by one of another source Spark looks at the old one, drops it, and then reads the rows.
     if (isOurs(found) && Callers.include("DataFrameWriter", "saveAsTable") && Callers.include("SparkSession", "table")) ask("replaced", name);
     return found instanceof NamedTable && isDescribe(CurrentOrigin.get()) ? new DescribedTable((NamedTable) found) : found;
@@ -107,7 +104,7 @@ public class Catalog extends PARENT implements StagingTableCatalog {
     return entry;
   }
 
-  private static Table written(Identifier name) { return isWriter() ? new WritableTable(text(name), true) : new StatedTable(text(name)); }
+  private static Table written(Identifier name) { return new StatedTable(text(name), isWriter()); }
 
   public boolean tableExists(Identifier name) { return isPath(name) ? Boolean.TRUE.equals(ask("exists", name)) : is("tableExists", name); }
 

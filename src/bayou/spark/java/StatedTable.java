@@ -10,10 +10,11 @@ import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-// A table with a name that a statement is about: INSERT, ALTER TABLE or TRUNCATE TABLE. Spark plans a query over the rows for a
-// constraint, and the rule puts a command in its place: nobody reads the table so.
+// A table with a name that a statement or a writer is about: INSERT, ALTER TABLE, TRUNCATE TABLE, DataFrameWriterV2. Spark plans a query
+// over the rows for a constraint, and the rule puts a command in its place. If Spark takes the table for one that a query reads, the rule
+// puts the real relation in the place of this scan.
 public class StatedTable extends WritableTable implements TruncatableTable, SupportsRead {
-  public StatedTable(String name) { super(name, false); }
+  public StatedTable(String name, boolean isFrame) { super(name, isFrame); }
 
   public Set capabilities() {
     Set found = super.capabilities();
