@@ -45,7 +45,7 @@ test-core: setup ## The tests that need no JVM
 test-spark: setup ## The tests on a Spark session
 	@$(WITH_JAVA) $(WITH_HDFS) $(PYTEST) $(SHARED_OUT) tests/spark tests/hadoop $(ARGS)
 
-smoke: setup ## 78 operations on one PySpark: make smoke SPARK=4.1 (or 3.5.0, pre; MASTER=standalone, "local-cluster[1,1,1024]")
+smoke: setup ## Some 80 operations on one PySpark: make smoke SPARK=4.1 (or 3.5.0, pre; MASTER=standalone, "local-cluster[1,1,1024]")
 	@$(WITH_JAVA) $(BIN)/python scripts/smoke.py --master "$(MASTER)" $(if $(filter-out $(LEGS),$(SPARK)),$(SPARK),)
 
 smoke-all: setup ## The same on the newest and the oldest patch of each minor, a pre-release, and each Java

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""smoke.py [--all] [--master MASTER] [VERSION ...]: about 60 operations end to end on each of some PySpark releases.
+"""smoke.py [--all] [--master MASTER] [VERSION ...]: some 80 operations end to end on each of some PySpark releases.
 
 A version is a minor (`4.1`: its newest patch), a patch (`3.5.0`) or `pre`, the newest pre-release that the package index has.
 Each runs in an environment of its own, which is made once and kept (environments.py). `--all` adds the oldest patch of each
@@ -27,7 +27,6 @@ MINORS = ("3.5", "4.0", "4.1", "4.2", "4.3")
 OLDEST = ("3.5.0", "4.0.0", "4.1.0", "4.2.0", "4.3.0")
 JAVAS = {"3.5": (17,), "4.0": (17, 21), "4.1": (17, 21), "4.2": (17, 21), "4.3": (17, 21)}
 """The Javas that each minor runs on, of those that bayou promises."""
-NEWEST_SPARK = JAVAS[MINORS[-1]]
 
 
 @dataclass(frozen=True)

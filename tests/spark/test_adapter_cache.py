@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import pytest
@@ -79,7 +80,10 @@ def test_a_later_session_does_not_compile(spark, cache, monkeypatch):
 def test_an_adapter_that_does_not_compile_takes_no_other_with_it(plain_spark):
     adapters = Adapters(Jvm.of(plain_spark))
     broken = {**adapters._sources()}
-    broken["Catalog.java"] = broken["Catalog.java"].replace("extends DelegatingCatalogExtension", "extends org.gone.Extension")
+    broken["Catalog.java"] = re.sub(
+        r"class Catalog extends [\w.]+", "class Catalog extends org.gone.Extension", broken["Catalog.java"]
+    )
+    assert "org.gone" in broken["Catalog.java"]
     folder = adapters._compile(broken)
     try:
         compiled = {file.stem for file in folder.rglob("*.class")}

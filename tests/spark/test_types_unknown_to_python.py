@@ -89,14 +89,14 @@ def points(spark, folder: Path, python: str) -> DataFrame:
     package, jvm = f"p{uuid.uuid4().hex[:12]}", Jvm.of(spark)
     source = folder / "PointType.java"
     source.write_text(TYPE.format(package=package, python=python))
-    file = jvm.view.java.io.File
-    compiler = jvm.view.org.codehaus.janino.CompilerFactory().newCompiler()
+    file = jvm.static("java.io.File")
+    compiler = jvm.static("org.codehaus.janino.CompilerFactory")().newCompiler()
     compiler.setDestinationDirectory(file(str(folder)), False)
     compiler.compile(jvm.array(file, [file(str(source))]))
     jvm.loader.addURL(file(str(folder)).toURI().toURL())
     kind = jvm.construct(jvm.loader.loadClass(f"{package}.PointType"))
-    types = jvm.view.org.apache.spark.sql.types
-    schema = types.StructType().add("id", types.DataType.fromDDL("bigint")).add("g", kind)
+    struct, types = (jvm.static(f"org.apache.spark.sql.types.{name}") for name in ("StructType", "DataType"))
+    schema = struct().add("id", types.fromDDL("bigint")).add("g", kind)
     plain = spark.sql("select id, cast(concat('b', id) as binary) g from range(3)")
     made = spark._jsparkSession.internalCreateDataFrame(plain._jdf.queryExecution().toRdd(), schema, False)
     return DataFrame(made, spark)

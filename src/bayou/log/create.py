@@ -50,7 +50,6 @@ def create_table(
     log: DeltaLog, schema: StructType, partition_by: Sequence[str], properties: Mapping[str, str], description: str | None
 ) -> None:
     """Commit the protocol and the metadata of a table without rows; see `DeltaLog.create`."""
-    _check_given(schema, partition_by, properties, description, log.table_uri)
     with log.transaction("CREATE TABLE") as transaction:
         if transaction.snapshot is not None:
             raise TableExistsError(
@@ -70,25 +69,6 @@ def create_table(
     first = first_actions(schema, partition_by, properties, table=log.table_uri, description=description)
     parameters = creation_parameters(first.metadata, managed=False)
     Transaction(log, None, "CREATE TABLE", parameters).commit(first.actions, metrics={})
-
-
-def _check_given(schema: object, partition_by: object, properties: object, description: object, table: str) -> None:
-    """Refuse arguments of a wrong type: the log would hold them, and no reader could take them."""
-    if not isinstance(schema, StructType):
-        raise _wrong_argument("schema", schema, "a StructType, or a schema's JSON", table)
-    names = () if isinstance(partition_by, str) or not isinstance(partition_by, Iterable) else tuple(partition_by)
-    if not all(isinstance(name, str) for name in names) or (partition_by and not names):
-        raise _wrong_argument("partition_by", partition_by, "a list of column names", table)
-    if not isinstance(properties, Mapping) or not all(isinstance(each, str) for pair in properties.items() for each in pair):
-        raise _wrong_argument("properties", properties, "a mapping of strings to strings", table)
-    if description is not None and not isinstance(description, str):
-        raise _wrong_argument("description", description, "a string", table)
-
-
-def _wrong_argument(name: str, value: object, wanted: str, table: str) -> InvalidOptionError:
-    return InvalidOptionError(
-        f"{name} is {value!r:.60}, and should be {wanted}", table=table, next_step="Call it again with such a value."
-    )
 
 
 def creation_parameters(metadata: Metadata, cluster_by: ClusteringColumns | None = None, *, managed: bool) -> dict[str, Any]:

@@ -109,7 +109,8 @@ class Transaction:
             check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
         table = log.table_uri
         arguments.function(clock, "clock", table=table)
-        arguments.function(on_commit or clock, "on_commit", table=table)
+        if on_commit is not None:
+            arguments.function(on_commit, "on_commit", table=table)
         self.log = log
         self.snapshot = snapshot
         self.operation = operation

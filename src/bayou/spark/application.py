@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from py4j.protocol import Py4JError
-
 from bayou import __version__
 from bayou.errors import DataFileNotFoundError, DeltaError, SessionError, UnreadableDataFileError
-from bayou.log.active import active_transaction, watch
+from bayou.log.active import active_transaction
 from bayou.log.delta_log import open_log
 from bayou.log.log_jobs import register_log_jobs
 from bayou.spark.directories import group_files
@@ -42,10 +39,6 @@ LOG_CACHE_BYTES = 512 << 20
 """How much memory the logs that an application keeps open may pin; the least recently used are let go first."""
 _LOG_BYTES = 4096
 """What a log is taken to pin on its own, also one of a path where no table is."""
-
-
-TRANSACTIONS_PROPERTY = "bayou.transaction"
-"""The local property of Spark's threads that `bayou.Rule` reads: the ids of the transactions that a query runs inside of."""
 
 
 class LogCache:
@@ -145,7 +138,6 @@ class Application:
         self._workbenches: dict[str, JavaObject] = {}
         self._groups: WeakKeyDictionary[Snapshot, dict[int, FileGroups]] = WeakKeyDictionary()
         self._lock = threading.Lock()
-        _tell_transactions(jvm)
 
     @classmethod
     def of(cls, spark: SparkSession) -> Application:
@@ -246,21 +238,3 @@ class Application:
             if root + "/" in plain:
                 return uri, plain.split(root + "/", 1)[1].split(" ")[0].split("\n")[0].strip("`'\".,")
         return None
-
-
-def _tell_transactions(jvm: Jvm) -> None:
-    """Tells the JVM's threads which transactions they run inside of: Spark calls back on other threads than Python's own."""
-    known = weakref.ref(jvm)
-
-    def tell(ids: str) -> None:
-        found = known()
-        try:
-            context = None if found is None else found.context
-            if context is not None:
-                context.setLocalProperty(TRANSACTIONS_PROPERTY, ids or None)
-        except Py4JError:
-            context = None  # the application was stopped
-        if context is None:
-            end()
-
-    end = watch(tell)

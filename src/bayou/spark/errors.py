@@ -227,7 +227,8 @@ def extend_conversion(
 
     @functools.wraps(original)
     def convert(java_exception: Any) -> Any:
-        ours = _carried(java_exception, data_file_missing) or _unreadable(java_exception, data_file_unreadable)
+        texts: list[str] = []
+        ours = _carried(java_exception, data_file_missing, texts) or _unreadable(texts, data_file_unreadable)
         # Java cannot say that a callback throws what Spark declares, such as AnalysisException.
         while java_exception.getClass().getName() == _UNDECLARED and java_exception.getCause() is not None:
             java_exception = java_exception.getCause()
@@ -237,10 +238,14 @@ def extend_conversion(
     captured.convert_exception = convert  # type: ignore[assignment]
 
 
-def _carried(java_exception: Any, data_file_missing: Callable[[str], errors.DeltaError | None]) -> BaseException | None:
+def _carried(
+    java_exception: Any, data_file_missing: Callable[[str], errors.DeltaError | None], texts: list[str]
+) -> BaseException | None:
+    """The error of bayou's that a Java exception stands for; else `texts` gets the messages of the exception and its causes."""
     for cause in causes(java_exception):
         name = cause.getClass().getName()
         text = cause.getMessage() or ""
+        texts.append(text)
         key = cause.key() if name in ("bayou.DeltaError", "bayou.NamedError") else _key_in(text)
         error = ERRORS.get(key) if key else None
         if isinstance(error, errors.DeltaError):
@@ -256,9 +261,8 @@ def _carried(java_exception: Any, data_file_missing: Callable[[str], errors.Delt
     return None
 
 
-def _unreadable(java_exception: Any, data_file_unreadable: Callable[[str, str], errors.DeltaError | None]) -> BaseException | None:
-    """The error for a file that a task could not read; a file that is not there is told before."""
-    texts = [cause.getMessage() or "" for cause in causes(java_exception)]
+def _unreadable(texts: list[str], data_file_unreadable: Callable[[str, str], errors.DeltaError | None]) -> BaseException | None:
+    """The error for a file that a task could not read. A missing file has an error of its own."""
     for place, text in enumerate(texts):
         head = text.partition("\n\tat ")[0]
         if any(mark in head for mark in _FAILED_READS) or (_SCAN in text and ".parquet" in head):

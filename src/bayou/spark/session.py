@@ -20,6 +20,7 @@ from bayou.spark.jvm.adapters import Adapters, has_delta_spark
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.callbacks import BiConsumer, BiFunction
 from bayou.spark.jvm.session import install_catalog, install_rule, java_session
+from bayou.spark.jvm.transaction_ids import tell_transactions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from bayou.spark.application import Application
 
 _logger = logging.getLogger("bayou")
+_told: WeakSet[Jvm] = WeakSet()
+"""The JVMs that learn of transactions."""
 _answered: WeakSet[Jvm] = WeakSet()
 """The JVMs whose adapters have Python objects that answer them."""
 
@@ -57,6 +60,9 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
     session = session_of(spark)
     jvm = Jvm.of(session)
     callbacks.start(jvm)
+    if jvm not in _told:
+        tell_transactions(jvm)
+        _told.add(jvm)
     try:
         adapters = Adapters.of(jvm)
     except SessionError as error:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -229,7 +230,8 @@ class SessionCatalog:
         catalog = Catalog(self._application.jvm, rows.sparkSession)
         place = place_of(catalog, definition)
         refuse_other_place(place, definition)
-        with creation_at(place.uri):
+        makes = statement.creates or not is_table(place.uri)
+        with creation_at(place.uri) if makes else contextlib.nullcontext():
             self._write_table(statement, rows, catalog, place_of(catalog, definition))
 
     def _write_table(self, statement: TableStatement, rows: DataFrame, catalog: Catalog, place: Place) -> None:

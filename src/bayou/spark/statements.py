@@ -49,7 +49,11 @@ class InsertStatement:
         """The options of the write that this is, to the table at a location."""
         by_match = not {"replaceon", "replaceusing"}.isdisjoint(name.lower() for name in self.options)
         match self.how:
-            case "overwrite" | "dynamic" if by_match:  # the session's mode for partitions says nothing of matching rows
+            case "overwrite" if by_match:
+                return {**self.options, "path": location}
+            case "dynamic" if (
+                by_match and self.columns != "frame"
+            ):  # from the session's mode for partitions, not from overwritePartitions
                 return {**self.options, "path": location}
             case "overwrite":
                 return {"partitionOverwriteMode": "static", **self.options, "path": location}

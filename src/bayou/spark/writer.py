@@ -12,6 +12,7 @@ from bayou.errors import (
     InvalidOptionError,
     ProtocolChangedException,
     SchemaMismatchError,
+    SessionError,
     TableExistsError,
     TableNotFoundError,
 )
@@ -315,8 +316,9 @@ def _removed(
 
 def _check_moved(request: WriteRequest, snapshot: Snapshot, gone: pa.ChunkedArray, added: NewFiles) -> None:
     jvm = Jvm.running()
-    if jvm is not None:
-        check_moved_rows(jvm, snapshot, gone.combine_chunks(), added.num_rows, request.storage_options)
+    if jvm is None:
+        raise SessionError("This Spark session was stopped.", next_step="make a new session, and write the rows again.")
+    check_moved_rows(jvm, snapshot, gone.combine_chunks(), added.num_rows, request.storage_options)
 
 
 _ZONE = "spark.sql.session.timeZone"

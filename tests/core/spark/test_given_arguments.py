@@ -127,7 +127,7 @@ def without_compiler(_):
 def test_enable_returns_the_session_of_a_builder(monkeypatch):
     session = bare(SparkSession)
     monkeypatch.setattr(SparkSession.Builder, "getOrCreate", lambda _: session)
-    monkeypatch.setattr(session_module.Jvm, "of", lambda _: object())
+    monkeypatch.setattr(session_module.Jvm, "of", lambda _: SimpleNamespace())
     monkeypatch.setattr(session_module.callbacks, "start", lambda _: True)
     monkeypatch.setattr(session_module.Adapters, "of", without_compiler)
     with pytest.warns(UserWarning, match="none here"):

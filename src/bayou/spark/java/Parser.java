@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.function.BiFunction;
+import java.util.regex.Pattern;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
@@ -22,6 +23,10 @@ import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 // refuses columns that a table is to get, and casts values by rules of its own.
 public class Parser implements InvocationHandler {
   public static BiFunction body;
+
+  // Words of the statements that Python may know. Python is asked for no other text: the first question loads most of bayou.
+  private static final Pattern MENTIONED = Pattern.compile("(?i)\\b(?:constraint|vacuum|optimize|reorg|restore|generate|convert|clone|history|detail|feature|sync|cluster|comment|replace)");
+
   private final ParserInterface session;
   private final SESSION owner;
 
@@ -34,12 +39,12 @@ public class Parser implements InvocationHandler {
     boolean isPlan = method.getName().startsWith("parsePlan");  // from Spark 4.1 on with parameters, too
     if (isPlan) StatementText.note((String) arguments[0]);
     try {
-      Object plan = withPaths(owner, method.invoke(session, arguments), arguments);
+      Object plan = withPaths(owner, method.getName(), method.invoke(session, arguments), arguments);
       if (isPlan && isScripts(plan)) take(plan);
       return isPlan ? taken((String) arguments[0], plan) : plan;
     } catch (InvocationTargetException failed) {
       Throwable unknown = failed.getCause();
-      Object found = isPlan && unknown instanceof ParseException ? asked((String) arguments[0], unknown) : null;
+      Object found = isPlan && unknown instanceof ParseException && MENTIONED.matcher((String) arguments[0]).find() ? asked((String) arguments[0], unknown) : null;
       if (found == null) throw unknown;
       return found;
     }
@@ -64,8 +69,8 @@ public class Parser implements InvocationHandler {
   private static boolean changesRows(Object plan) { return plan instanceof DeleteFromTable || plan instanceof MergeIntoTable || plan instanceof UpdateTable; }
 
   // What was parsed, be it a statement or the name of a table, with complete names by path.
-  private static Object withPaths(SESSION owner, Object parsed, Object[] arguments) {
-    boolean isPlan = parsed instanceof LogicalPlan, isName = parsed instanceof SEQ && arguments.length == 1;
+  private static Object withPaths(SESSION owner, String method, Object parsed, Object[] arguments) {
+    boolean isPlan = parsed instanceof LogicalPlan, isName = method.equals("parseMultipartIdentifier");  // a StructType is a Seq, too
     if (!isPlan && !isName || !PathNames.areMeant((String) arguments[0], owner)) return parsed;
     return isPlan ? PathNames.completed((LogicalPlan) parsed) : (Object) PathNames.completed((SEQ) parsed);
   }

@@ -23,6 +23,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+import org.apache.spark.sql.execution.command.CreateDataSourceTableAsSelectCommand;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.InsertIntoDataSourceCommand;
 import org.apache.spark.sql.execution.datasources.LogicalRelation$;
@@ -129,10 +130,17 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     public Object apply(Object ignored) { return Collections.synchronizedMap(new HashMap()); }
   };
 
+  // A table of ours that Spark itself makes with its rows, as on a session without our catalog.
+  private static boolean isDeltaCreation(TreeNode plan) {
+    if (!(plan instanceof CreateDataSourceTableAsSelectCommand)) return false;
+    scala.Option provider = ((CreateDataSourceTableAsSelectCommand) plan).table().provider();
+    return provider.isDefined() && ((String) provider.get()).equalsIgnoreCase("delta");
+  }
+
   private TreeNode statement(TreeNode plan, String kind) {
     String name = plan.getClass().getSimpleName();
     if (!name.equals("CreateTableLikeCommand") && !name.equals("ShowColumnsCommand") && !name.equals("ShowPartitionsCommand") && !name.equals("TruncateTableCommand") && !name.equals("LoadDataCommand")
-        && !name.equals("InsertIntoDataSourceDirCommand") && !name.equals("RepairTableCommand") && !name.equals("CreateDataSourceTableAsSelectCommand")
+        && !name.equals("InsertIntoDataSourceDirCommand") && !name.equals("RepairTableCommand") && !isDeltaCreation(plan)
         && !(name.startsWith("AlterTable") && !name.equals("AlterTableRenameCommand"))
         && !(name.matches("AnalyzeTableCommand|AnalyzeColumnCommand|AnalyzePartitionCommand|AlterTableRenameCommand|DropTableCommand") && namesPath(plan))) return plan;
     return (TreeNode) Python.ask(body, kind, new Object[] {plan});

@@ -44,9 +44,17 @@ SINK_LOG = (
 """The log of Spark's file sink, by its newest name first."""
 _INDISPENSABLE = frozenset(
     {
-        *("DefaultSource.java", "DeltaError.java", "DeltaLogFiles.java", "DeltaTable.java", "NamedError.java", "NewSessions.java"),
-        *("Plans.java", "Python.java", "Refusing.java", "Rule.java", "SessionSettings.java", "StatementText.java", "Tables.java"),
-        "WritableTable.java",
+        *("Columns.java", "DefaultSource.java", "DeltaError.java", "DeltaLogFiles.java", "DeltaTable.java", "ExactFormat.java"),
+        *(
+            "NamedError.java",
+            "NewSessions.java",
+            "OwnSql.java",
+            "PinnedSettings.java",
+            "Plans.java",
+            "Python.java",
+            "Refusing.java",
+        ),
+        *("Rule.java", "SessionSettings.java", "StatementText.java", "TableKey.java", "Tables.java", "WritableTable.java"),
     }
 )
 """If one of these does not compile, bayou runs as on a JVM without a compiler."""
@@ -57,7 +65,7 @@ _LOST_WITH = {
     "StreamSource": "streams that read a table",
     "StreamSink": "streams that write a table",
     "HadoopFiles": "tables on file systems other than the local one",
-    "Columns": "MERGE and UPDATE",
+    "ExecutedPlans": "DataFrame.mergeInto with structs, defaults and schema evolution",
 }
 """What does not work on a session without an adapter. For the others bayou has another way."""
 _MISSING = "missing.json"
@@ -187,7 +195,7 @@ class Adapters:
         try:
             found = self._jvm.loader.loadClass(parent)
             if not self._jvm.java_class(_EXTENSION).isAssignableFrom(found):
-                message = f"{parent} is no {_EXTENSION}"
+                message = f"{parent} does not implement {_EXTENSION}"
                 raise SessionError(message)
             loader = found.getClassLoader()
             try:

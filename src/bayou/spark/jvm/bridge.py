@@ -206,7 +206,7 @@ class Jvm:
 
     def _class_name(self, target: JavaObject) -> str:
         known = self._module_names.get(target._target_id)  # noqa: SLF001  (py4j never uses one again)
-        name: str = known or target.getClass().getName()
+        name: str = f"{known}$" if known else target.getClass().getName()
         return name
 
     def _unknown(self, owner: str, method: str, overloads: Sequence[Parameters], count: int) -> SessionError:

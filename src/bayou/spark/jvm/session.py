@@ -10,7 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from bayou.errors import SessionError
+from bayou.errors import DeltaError, SessionError
 from bayou.spark.jvm.adapters import Adapters, has_delta_spark
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.callbacks import FAILED_CALL, BiFunction, reason_of
@@ -83,14 +83,17 @@ def _install_parser(jvm: Jvm, session: JavaObject) -> None:
     That is statements about constraints before Spark 4.1, and each DELETE, UPDATE and MERGE, also one of `DataFrame.mergeInto`.
     The parser that is there stays, and is asked first.
     """
-    try:
-        Adapters.of(jvm).static("bayou.Parser").install(session)
-        Adapters.of(jvm).static("bayou.ExecutedPlans").install(session)
-    except Py4JJavaError as error:  # a JVM that lets nobody at Spark's own fields
-        _logger.warning(
-            "SQL does not know constraints before Spark 4.1, and DELETE, UPDATE and MERGE are what Spark makes of them: %s",
-            error.java_exception.toString(),
-        )
+    adapters = Adapters.of(jvm)
+    lost = {
+        "bayou.Parser": "SQL does not know constraints before Spark 4.1, and DELETE, UPDATE and MERGE are what Spark makes of them",
+        "bayou.ExecutedPlans": "DataFrame.mergeInto is what Spark makes of it",
+    }
+    for name, what in lost.items():
+        try:
+            if adapters.has(name):
+                adapters.static(name).install(session)
+        except Py4JJavaError as error:  # a JVM that lets nobody at Spark's own fields
+            _logger.warning("%s: %s", what, error.java_exception.toString())
 
 
 def install_catalog(spark: SparkSession, adapters: Adapters) -> str:
@@ -108,9 +111,9 @@ def install_catalog(spark: SparkSession, adapters: Adapters) -> str:
     there = settings.get(_SESSION_CATALOG, "builtin")
     if there.startswith(_CATALOG):
         return ""
-    adapters.static("bayou.SessionSettings").install()
-    if has_delta_spark(adapters.jvm) and there in ("builtin", _DELTA_SPARKS_CATALOG):
+    if has_delta_spark(adapters.jvm):
         return ""
+    _install_settings(adapters)
     is_ours = there in ("builtin", _DELTA_SPARKS_CATALOG)  # delta-spark's catalog cannot be loaded if its JAR is not there
     try:
         adapters.load(_CATALOG)
@@ -129,6 +132,14 @@ def install_catalog(spark: SparkSession, adapters: Adapters) -> str:
     return ""
 
 
+def _install_settings(adapters: Adapters) -> None:
+    """Gives threads without an active session the settings of the default session instead of Spark's defaults."""
+    try:
+        adapters.static("bayou.SessionSettings").install()
+    except Py4JJavaError as error:  # a Spark that keeps its default settings elsewhere
+        _logger.warning("threads without an active session do not find tables by name: %s", error.java_exception.toString())
+
+
 def _loaded_catalogs(session: JavaObject) -> JavaObject:
     """The catalogs that a session has loaded, by their names: it asks its settings for the others.
 
@@ -143,7 +154,7 @@ def _loaded_catalogs(session: JavaObject) -> JavaObject:
                 field.setAccessible(True)
                 return field.get(manager)
         owner = owner.getSuperclass()
-    message = "the session may have loaded it, and this Spark tells nobody"
+    message = "bayou cannot tell whether the session has loaded it"
     raise SessionError(message)
 
 
@@ -204,9 +215,9 @@ def table_in(command: JavaObject) -> str:
 
 
 def refresh_caches(spark: SparkSession, log: DeltaLog, jvm: Jvm, options: Mapping[str, str]) -> None:
-    """Computes the cached DataFrames that read a table anew, when they are next used. They are those of the new version then.
+    """Computes the cached DataFrames that read a table again, when they are next used. After that they belong to the new version.
 
-    The rows are committed by then: where Spark cannot do it, that is a warning, and no error of the write.
+    The rows are committed by then. If Spark cannot do it, that is a warning, and not an error of the write.
 
     Args:
         spark: the session.
@@ -219,15 +230,15 @@ def refresh_caches(spark: SparkSession, log: DeltaLog, jvm: Jvm, options: Mappin
     if manager.isEmpty():
         return
     table_uri = log.table_uri
-    latest = log.update()  # before the caches are planned: they are never older than what they stand for
     try:
+        latest = log.update()  # before the caches are planned: they are never older than what they stand for
         configuration = session.sessionState().newHadoopConf()
         for name, value in options.items():
             configuration.set(name, value)
         path = jvm.static("org.apache.hadoop.fs.Path")(table_uri)
         jvm.call(manager, "recacheByPath", session, path, path.getFileSystem(configuration))
-    except FAILED_CALL as error:
-        # Spark lets all of them go before it computes the first one anew.
+        if Adapters.known(jvm) is not None:
+            jvm.static("bayou.TableKey").move(table_uri, str(latest.version), latest.metadata.id)
+    except (*FAILED_CALL, DeltaError) as error:
+        # Spark drops all of them before it computes the first one again.
         _logger.warning("cached DataFrames of %s are not cached any longer: %s", redact_uri(table_uri), reason_of(error))
-    if Adapters.known(jvm) is not None:
-        jvm.static("bayou.TableKey").move(table_uri, str(latest.version), latest.metadata.id)
