@@ -120,6 +120,10 @@ def test_a_builder_gives_the_session_that_it_gets_or_creates(monkeypatch):
     assert session_of(session) is session
 
 
+class FakeJvm:
+    """A JVM that is not asked for anything."""
+
+
 def without_compiler(_):
     raise SessionError("none here")
 
@@ -127,7 +131,7 @@ def without_compiler(_):
 def test_enable_returns_the_session_of_a_builder(monkeypatch):
     session = bare(SparkSession)
     monkeypatch.setattr(SparkSession.Builder, "getOrCreate", lambda _: session)
-    monkeypatch.setattr(session_module.Jvm, "of", lambda _: SimpleNamespace())
+    monkeypatch.setattr(session_module.Jvm, "of", lambda _: FakeJvm())
     monkeypatch.setattr(session_module.callbacks, "start", lambda _: True)
     monkeypatch.setattr(session_module.Adapters, "of", without_compiler)
     with pytest.warns(UserWarning, match="none here"):
