@@ -21,6 +21,7 @@ from bayou.protocol.sql_text import parenthesised, quoted_name
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 from bayou.spark.jvm.columns import select
 from bayou.spark.jvm.frames import columns_of
+from bayou.spark.jvm.own_sql import means_the_same
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.relation import may_upcast
 from bayou.spark.jvm.session import java_session
@@ -61,8 +62,8 @@ def check_defaults(jvm: Jvm, spark: SparkSession, schema: StructType, *, table: 
 def harmless_defaults(jvm: Jvm, session: JavaObject, snapshot: Snapshot) -> StructType:
     """A table's schema with no default that Spark should not be shown: Spark resolves them as soon as an INSERT needs one.
 
-    In the place of one that calls what is not known to be harmless is the call of a function that does not exist. Its name says
-    why, and Spark's error has it. Runs no Spark job.
+    A default that calls what is not known to be harmless, or that the session's parser would read as another expression, is
+    replaced by the call of a function that does not exist. Its name says why, and Spark's error has it. Runs no Spark job.
 
     Args:
         jvm: the bridge.
@@ -91,6 +92,8 @@ def _why_not(jvm: Jvm, session: JavaObject, expression: str, snapshot: Snapshot)
         check_stored(found, kind, snapshot.schema, of="the default", table=snapshot.table_uri, version=version)
     except InvalidSchemaError as error:
         return error.message
+    if not means_the_same(jvm, session, expression):
+        return f"a setting of the session's parser changes what the default {expression} means: unset it, or give a value"
     return None
 
 

@@ -116,7 +116,7 @@ def write(
             spend_batch(frame.sparkSession, settings, given, replayed)
             return replayed
         if snapshot is not None and request.mode == "error":
-            raise _table_exists(log, snapshot)
+            raise _table_exists(log, snapshot, request)
         if snapshot is not None and request.mode == "ignore":
             return WriteResult(snapshot.version, committed=False, reason="exists")
         version = None if snapshot is None else snapshot.version
@@ -157,13 +157,12 @@ def _nothing_to_replace(log: DeltaLog) -> TableNotFoundError:
     )
 
 
-def _table_exists(log: DeltaLog, snapshot: Snapshot) -> TableExistsError:
-    return TableExistsError(
-        "There is a table already, and the save mode is `error`.",
-        table=log.table_uri,
-        version=snapshot.version,
-        next_step="use the mode append, overwrite or ignore.",
-    )
+def _table_exists(log: DeltaLog, snapshot: Snapshot, request: WriteRequest) -> TableExistsError:
+    if request.statement is None:
+        message, next_step = "There is a table already, and the save mode is `error`.", "use the mode append, overwrite or ignore."
+    else:  # by name: Spark looked for the table, and asks only to create it, whatever the mode was
+        message, next_step = "The table was created after Spark had looked for it.", "run the write again."
+    return TableExistsError(message, table=log.table_uri, version=snapshot.version, next_step=next_step)
 
 
 def _display(
@@ -242,7 +241,7 @@ def _beside_new_table(
     """What the mode says of a table that another writer made first; an append commits its files to that table."""
     log = lost.log
     if request.mode == "error":
-        raise _table_exists(log, log.update()) from error
+        raise _table_exists(log, log.update(), request) from error
     if request.mode == "ignore":
         return WriteResult(log.update().version, committed=False, reason="exists")
     if not lost_creation(request, lost, error):

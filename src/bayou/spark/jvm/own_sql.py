@@ -13,8 +13,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from py4j.protocol import Py4JJavaError
+
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.nodes import column
 from bayou.spark.jvm.session import java_session
 from bayou.spark.pinned_settings import Job, defaults
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 
 _CATALYST: Final = "org.apache.spark.sql.catalyst"
 _SQL_CONF: Final = "org.apache.spark.sql.internal.SQLConf"
+_REFUSED: Final = "java.lang.AssertionError"
+"""What a registry throws that makes functions of resolved arguments only ("function arguments must be resolved")."""
 _PARSER: Final = f"{_CATALYST}.parser.CatalystSqlParser"
 DEFAULTS: Final = "".join(f"{name}\0" for name in defaults(Job.OWN_SQL))
 """The settings that have Spark's defaults while SQL of bayou, or of a table, is parsed, as `bayou.OwnSql` takes them."""
@@ -58,6 +63,21 @@ def parsed_plainly(jvm: Jvm, session: JavaObject, text: str) -> JavaObject:
     return _parsed_under(jvm, known, text)
 
 
+def means_the_same(jvm: Jvm, session: JavaObject, text: str) -> bool:
+    """Whether a session's parser reads an expression as bayou does; not so if a setting of the session changes its meaning.
+
+    Args:
+        jvm: the bridge.
+        session: the JVM session.
+        text: the SQL.
+    """
+    try:
+        theirs = session.sessionState().sqlParser().parseExpression(text)
+    except FAILED_CALL:
+        return False
+    return bool(theirs.equals(parsed_plainly(jvm, session, text)))
+
+
 def _parsed_under(jvm: Jvm, settings: JavaObject, text: str) -> JavaObject:
     """An expression, parsed under some settings, which are a property of the JVM's thread as long as the parser runs.
 
@@ -85,7 +105,13 @@ def own_expression(jvm: Jvm, text: str) -> JavaObject:
     """
     # It is kept for all sessions, so it has the settings of none.
     parsed = _parsed_under(jvm, jvm.static(_SQL_CONF)(), text)
-    return _with_functions(jvm, jvm.module(f"{_CATALYST}.analysis.FunctionRegistry").builtin(), parsed)
+    try:
+        return _with_functions(jvm, jvm.module(f"{_CATALYST}.analysis.FunctionRegistry").builtin(), parsed)
+    except Py4JJavaError as error:
+        if error.java_exception.getClass().getName() != _REFUSED:
+            raise
+        # Spark 4.2 and later want resolved arguments here. In a query their own functions come before those of the session.
+        return parsed
 
 
 def _with_functions(jvm: Jvm, registry: JavaObject, found: JavaObject) -> JavaObject:
