@@ -10,7 +10,7 @@ from tests.spark.tables import file_of, ids, numbers, numbers_table
 from tests.spark.writes import actions, data_files
 
 import bayou
-from bayou.errors import ConcurrentAppendException, ConcurrentModificationError
+from bayou.errors import ConcurrentAppendException, ConcurrentModificationError, TableExistsError
 from bayou.log.transaction import Transaction
 from bayou.protocol.actions import AddFile
 from bayou.testing.table_builder import TableBuilder, add, metadata
@@ -127,7 +127,7 @@ def test_of_two_first_appends_at_once_both_land(spark, table_path, monkeypatch):
 
 def test_two_creations_at_once_leave_one_table(spark, table_path, monkeypatch):
     race(monkeypatch, table_path, [{"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}, metadata()])
-    with pytest.raises(ConcurrentModificationError):
+    with pytest.raises(TableExistsError):
         bayou.write(spark.range(3), table_path)
     assert bayou.open(table_path).version() == 0
     assert data_files(table_path) == []

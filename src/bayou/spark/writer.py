@@ -119,8 +119,9 @@ def write(
             raise _table_exists(log, snapshot, request)
         if snapshot is not None and request.mode == "ignore":
             return WriteResult(snapshot.version, committed=False, reason="exists")
-        version = None if snapshot is None else snapshot.version
-        check_has_data(columns_of(frame), log.table_uri, version=version, of_statement=prepare is not None)
+        if snapshot is None or snapshot.schema.fields:  # a table without columns has an error of its own
+            version = None if snapshot is None else snapshot.version
+            check_has_data(columns_of(frame), log.table_uri, version=version, of_statement=prepare is not None)
         frame = frame if prepare is None else prepare(frame, snapshot)
         if request.replaces_by_match:
             frame = evaluated_once(application, frame)

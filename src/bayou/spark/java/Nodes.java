@@ -17,8 +17,10 @@ public final class Nodes {
     Object found;
     try {
       found = node.getClass().getMethod(name, new Class[0]).invoke(node, new Object[0]);
-    } catch (ReflectiveOperationException older) {
+    } catch (NoSuchMethodException older) {
       return null;
+    } catch (ReflectiveOperationException failed) {
+      throw new IllegalStateException(failed);
     }
     if (!(found instanceof scala.Option)) return found;
     return ((scala.Option) found).isDefined() ? ((scala.Option) found).get() : null;
@@ -29,7 +31,7 @@ public final class Nodes {
     Product given = (Product) node;
     Object[] parts = new Object[given.productArity()];
     for (int i = 0; i < parts.length; i++) parts[i] = name(given, i).equals(name) ? value : given.productElement(i);
-    Constructor constructor = node.getClass().getConstructors()[0];
+    Constructor constructor = constructor(node.getClass(), parts.length);
     Origin before = CurrentOrigin.get();
     if (node instanceof TreeNode) CurrentOrigin.set(((TreeNode) node).origin());
     try {
@@ -37,6 +39,13 @@ public final class Nodes {
     } finally {
       CurrentOrigin.set(before);
     }
+  }
+
+  // A case class is made of all its parts.
+  private static Constructor constructor(Class type, int parts) throws NoSuchMethodException {
+    Constructor[] all = type.getConstructors();
+    for (int i = 0; i < all.length; i++) if (all[i].getParameterCount() == parts) return all[i];
+    throw new NoSuchMethodException(type.getName() + " with " + parts + " parts");
   }
 
   // The plan for a name that an expression gives. Before Spark 4 only names of tables without a query were such.

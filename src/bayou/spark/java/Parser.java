@@ -45,6 +45,8 @@ public class Parser implements InvocationHandler {
     } catch (InvocationTargetException failed) {
       Throwable unknown = failed.getCause();
       Object found = isPlan && unknown instanceof ParseException && MENTIONED.matcher((String) arguments[0]).find() ? asked((String) arguments[0], unknown) : null;
+      if (found == null && method.getName().equals("parseMultipartIdentifier") && arguments[0].equals("") && Callers.include("CatalogImpl", ""))
+        throw new UnsupportedOperationException("Spark " + org.apache.spark.package$.MODULE$.SPARK_VERSION() + " cannot list temporary views beside a session catalog that is not its own. Next: use SHOW TABLES, or Spark 3.5.4.", unknown);
       if (found == null) throw unknown;
       return found;
     }
