@@ -119,9 +119,7 @@ def write(
             raise _table_exists(log, snapshot, request)
         if snapshot is not None and request.mode == "ignore":
             return WriteResult(snapshot.version, committed=False, reason="exists")
-        if snapshot is None or snapshot.schema.fields:  # a table without columns has an error of its own
-            version = None if snapshot is None else snapshot.version
-            check_has_data(columns_of(frame), log.table_uri, version=version, of_statement=prepare is not None)
+        _check_has_data(frame, log, snapshot, of_statement=prepare is not None)
         frame = frame if prepare is None else prepare(frame, snapshot)
         if request.replaces_by_match:
             frame = evaluated_once(application, frame)
@@ -146,6 +144,13 @@ def write(
 def _in_zone(frame: DataFrame, request: WriteRequest) -> WriteRequest:
     """The request with the session's time zone, where it matters."""
     return replace(request, time_zone=str(frame.sparkSession.conf.get(_ZONE))) if request.dynamic_partitions else request
+
+
+def _check_has_data(frame: DataFrame, log: DeltaLog, snapshot: Snapshot | None, *, of_statement: bool) -> None:
+    if snapshot is None:
+        check_has_data(columns_of(frame), log.table_uri, of_statement=of_statement)
+    elif snapshot.schema.fields:  # a table without columns has an error of its own
+        check_has_data(columns_of(frame), log.table_uri, version=snapshot.version, of_statement=of_statement)
 
 
 def _nothing_to_replace(log: DeltaLog) -> TableNotFoundError:
