@@ -23,4 +23,4 @@ def store_at(uri: str, adapters: str) -> HadoopStore:
     stack = contextlib.ExitStack()
     atexit.register(stack.close)
     connection = stack.enter_context(gateway([adapters, *HADOOP, f"{JARS}/*"], "128m"))
-    return connect(Jvm(connection, connection.jvm), qualify(uri), {})
+    return connect(Jvm(connection), qualify(uri), {})

@@ -15,7 +15,7 @@ from bayou.log.delta_log import open_log
 from bayou.log.log_jobs import register_log_jobs
 from bayou.spark.directories import group_files
 from bayou.spark.errors import extend_conversion
-from bayou.spark.hadoop_store import check_log_store_settings, register_hadoop_stores
+from bayou.spark.hadoop_store import check_log_store_settings
 from bayou.spark.jvm import callbacks
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.bridge import Jvm
@@ -124,7 +124,6 @@ class Application:
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
         self.logs = LogCache(check=lambda scheme: check_log_store_settings(jvm, scheme))
-        register_hadoop_stores()
         register_log_jobs(SparkLogJobs())
         self.authenticated = callbacks.start(jvm)
         self.native = True

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
 from bayou.errors import SessionError
 from bayou.spark.errors import raised_as_pyspark
 from bayou.spark.given_arguments import session_of
+from bayou.spark.hadoop_store import register_hadoop_stores
 from bayou.spark.jvm import callbacks
 from bayou.spark.jvm.adapters import Adapters, has_delta_spark
 from bayou.spark.jvm.bridge import Jvm
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger("bayou")
 _told: WeakSet[Jvm] = WeakSet()
-"""The JVMs that learn of transactions."""
+"""The JVMs that learn of transactions, and whose file systems logs may be on."""
 _answered: WeakSet[Jvm] = WeakSet()
 """The JVMs whose adapters have Python objects that answer them."""
 
@@ -61,6 +62,7 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
     jvm = Jvm.of(session)
     callbacks.start(jvm)
     if jvm not in _told:
+        register_hadoop_stores()  # bayou.open reaches them from here on, too
         tell_transactions(jvm)
         _told.add(jvm)
     try:

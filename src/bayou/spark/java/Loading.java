@@ -5,6 +5,7 @@ import java.io.File;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.file.Files;
+import java.security.CodeSource;
 import java.security.ProtectionDomain;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -18,11 +19,13 @@ public final class Loading {
   public static void define(String folder, ClassLoader loader) throws Exception {
     Method define = ClassLoader.class.getDeclaredMethod("defineClass", new Class[] {String.class, byte[].class, Integer.TYPE, Integer.TYPE, ProtectionDomain.class});
     define.setAccessible(true);
+    // The classes say where they are from, as those of a class path do.
+    ProtectionDomain domain = new ProtectionDomain(new CodeSource(new File(folder).toURI().toURL(), (java.security.cert.Certificate[]) null), null);
     List left = new ArrayList();
     find(new File(folder), left);
     for (int before = -1; left.size() != before;) {
       before = left.size();
-      for (Iterator i = left.iterator(); i.hasNext();) if (isDefined(Files.readAllBytes(((File) i.next()).toPath()), loader, define)) i.remove();
+      for (Iterator i = left.iterator(); i.hasNext();) if (isDefined(Files.readAllBytes(((File) i.next()).toPath()), loader, define, domain)) i.remove();
     }
     if (!left.isEmpty()) throw new LinkageError("cannot be linked: " + left);
   }
@@ -36,9 +39,9 @@ public final class Loading {
   }
 
   // Not before the class that it extends.
-  private static boolean isDefined(byte[] code, ClassLoader loader, Method define) throws Exception {
+  private static boolean isDefined(byte[] code, ClassLoader loader, Method define, ProtectionDomain domain) throws Exception {
     try {
-      define.invoke(loader, new Object[] {null, code, Integer.valueOf(0), Integer.valueOf(code.length), null});
+      define.invoke(loader, new Object[] {null, code, Integer.valueOf(0), Integer.valueOf(code.length), domain});
       return true;
     } catch (InvocationTargetException failed) {
       if (failed.getCause() instanceof NoClassDefFoundError) return false;
