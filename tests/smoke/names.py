@@ -20,9 +20,13 @@ EXPRESSIONS = re.compile(r"_HARMLESS = (.*?)\n@dataclass", re.DOTALL)
 OWN = {"RowChange"}
 SINCE = {
     "AddCheckConstraint": (4, 1),
+    "AddConstraint": (4, 1),
+    "AlterColumns": (4, 0),
     "Collate": (4, 0),
     "CompoundPlanStatement": (4, 0),
     "DropConstraint": (4, 1),
+    "InsertReplaceUsing": (4, 2),
+    "InsertReplaceWhere": (4, 2),
     "MergeIntoWriter": (4, 0),
     "SemiStructuredExtract": (4, 1),
     "SingleStatement": (4, 0),
