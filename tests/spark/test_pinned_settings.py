@@ -207,3 +207,24 @@ def test_own_sql_is_parsed_alike_without_the_adapters(spark, monkeypatch):
         without = [own_sql.parsed_plainly(jvm, session, text).toJSON() for text in texts]
     assert without == with_adapters
     assert '"timestamp"' in without[0]
+
+
+@pytest.mark.parametrize(
+    ("setting", "default"),
+    [
+        ("spark.sql.parser.escapedStringLiterals", r"'a\tb'"),
+        ("spark.sql.legacy.exponentLiteralAsDecimal.enabled", "concat('', 1e0 / 3)"),
+    ],
+)
+def test_a_default_that_the_session_would_read_differently_is_refused(spark, name, setting, default):
+    feature = "tblproperties ('delta.feature.allowColumnDefaults' = 'supported')"
+    spark.sql(f"create table {name} (id int, q string default {default}) using delta {feature}")
+    spark.sql(f"insert into {name} (id) values (1)")
+    spark.conf.set(setting, "true")
+    try:
+        with pytest.raises(Exception, match="changes what the default"):
+            spark.sql(f"insert into {name} (id) values (2)")
+        spark.sql(f"insert into {name} values (3, 'given')")
+    finally:
+        spark.conf.unset(setting)
+    assert [row.id for row in spark.sql(f"select id from {name} order by id").collect()] == [1, 3]
