@@ -87,7 +87,7 @@ def advance(known: Snapshot) -> Snapshot:
 
 
 def newest_before(failure: DeltaError, store: LogStore, table_uri: str, listing: LogListing) -> Snapshot | None:
-    """The newest version that can be read where the latest cannot be; None where there is none.
+    """The newest version that can be read if the latest cannot be; None if no version can be.
 
     Each attempt begins before the version that made the one before it fail, so that there are as many as there are broken
     files.

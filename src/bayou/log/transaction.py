@@ -104,10 +104,10 @@ class Transaction:
             InvalidOptionError: the attempts are not positive, `txn` is not an id and a number, or the history cannot say so.
             InvalidSchemaError: columns of the table differ in case only.
         """
-        if snapshot is not None:
-            arguments.instance(snapshot, Snapshot, "snapshot", "a Snapshot of the table, or None", table=log.table_uri)
-            check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
         table = log.table_uri
+        if snapshot is not None:
+            arguments.instance(snapshot, Snapshot, "snapshot", "a Snapshot of the table, or None", table=table)
+            check_writable(snapshot.protocol, snapshot.metadata, table, snapshot.version)
         arguments.function(clock, "clock", table=table)
         if on_commit is not None:
             arguments.function(on_commit, "on_commit", table=table)
@@ -127,7 +127,7 @@ class Transaction:
         self._rows: DeletedRows | None = None
         self._described: set[str] = set()
         self._state = _State.OPEN
-        self._txn = checked_txn(txn, log.table_uri)
+        self._txn = checked_txn(txn, table)
         self._inside = contextlib.ExitStack()
 
     @property

@@ -52,7 +52,7 @@ def text(value: object, name: str, *, table: str | None = None, wanted: str = "a
     """A string that the log can hold: one that has no half of a surrogate pair.
 
     Raises:
-        InvalidOptionError: it is none.
+        InvalidOptionError: it is something else.
     """
     if not isinstance(value, str):
         raise wrong(name, value, wanted, table=table, shown=shown)
@@ -124,7 +124,7 @@ def mapping(
 
 
 def integer(value: object, name: str, *, table: str | None = None, least: int | None = None, wanted: str | None = None) -> int:
-    """An integer; a boolean is none, and an integer of NumPy is one.
+    """An integer, including NumPy's. Booleans are refused.
 
     Args:
         value: what was given.
@@ -171,7 +171,7 @@ def optional_integer(value: object, name: str, *, table: str | None = None, leas
 
 
 def flag(value: object, name: str, *, table: str | None = None) -> bool:
-    """A boolean. The string `false` is none: it would count as true.
+    """A boolean. The string `false` is refused: it would count as true.
 
     Raises:
         InvalidOptionError: it is something else.
@@ -185,7 +185,7 @@ def instance(value: object, kind: type | tuple[type, ...], name: str, wanted: st
     """Refuse what is not an instance of a class.
 
     Raises:
-        InvalidOptionError: it is none.
+        InvalidOptionError: it is something else.
     """
     if not isinstance(value, kind):
         raise wrong(name, value, wanted, table=table)

@@ -36,7 +36,7 @@ _JAVA_NAN = re.compile(r"[+-]?NaN")
 _INFINITIES = {"inf": math.inf, "+inf": math.inf, "infinity": math.inf, "+infinity": math.inf}
 _INFINITIES |= {"-inf": -math.inf, "-infinity": -math.inf}
 _JAVA_DECIMAL = re.compile(r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?)(?=[0-9])0*([0-9]{0,10}))?")
-# A precision that nobody can compute with is none.
+# Longer precisions are not valid.
 _DECIMAL_TYPE = re.compile(r"decimal\(\s*(\d{1,3})\s*,\s*(-?\d{1,3})\s*\)", re.ASCII)
 _STRING_TYPE = re.compile(r"string|(?:char|varchar)\(\s*\d+\s*\)|string collate .*", re.IGNORECASE)
 _MAX_PRECISION = 38
