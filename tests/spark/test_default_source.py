@@ -67,3 +67,13 @@ def test_another_format_is_still_another_format(spark, name):
     spark.sql(f"insert into {name} values (1)")
     assert ids(spark.table(name)) == [1]
     assert "using parquet" in spark.sql(f"show create table {name}").first()[0].lower()
+
+
+def test_the_text_of_show_create_table_makes_the_same_columns(spark, name):
+    columns = "a string not null, c char(3), m map<string, array<string>>, d decimal(5,2), s struct<x: string, y: timestamp>"
+    spark.sql(f"create table {name} ({columns}) using delta partitioned by (d)")
+    text = spark.sql(f"show create table {name}").first()[0]
+    schema = spark.table(name).schema
+    spark.sql(f"drop table {name}")
+    spark.sql(text)
+    assert spark.table(name).schema == schema

@@ -15,6 +15,9 @@ FIELD_ID = "delta.columnMapping.id"
 VOID_TYPES: Final = frozenset({"void", "null"})
 """The type of a column that holds nothing but NULL, under its two names in schemas."""
 
+_PLAIN_COLLATION: Final = " collate utf8_binary"
+"""Spark 4.3 ends the type of a plain string, char or varchar this way if SQL names the collation, as SHOW CREATE TABLE does."""
+
 
 @dataclass(frozen=True, slots=True)
 class StructField:
@@ -226,7 +229,7 @@ def _parse_type(document: object) -> DataType:
     if isinstance(document, str):
         if not document:
             raise _invalid("a column has an empty type")
-        return document
+        return document[: -len(_PLAIN_COLLATION)] if document.lower().endswith(_PLAIN_COLLATION) else document
     if not isinstance(document, dict):
         raise _invalid(f"{document!r} is no type")
     match document.get("type"):

@@ -172,3 +172,14 @@ def test_the_physical_schema_renames_at_every_depth():
     physical = json.loads(schema_to_json(to_physical(schema)))
     assert physical["fields"][0]["name"] == "col-a"
     assert physical["fields"][0]["type"]["elementType"]["valueType"]["fields"][0]["name"] == "col-x"
+
+
+@pytest.mark.parametrize(
+    "place", ['"{}"', '{{"type":"array","elementType":"{}"}}', '{{"type":"map","keyType":"{}","valueType":"{}"}}']
+)
+def test_the_collation_that_every_string_has_is_a_plain_string(place):
+    schema = '{{"type":"struct","fields":[{{"name":"a","type":{},"nullable":true,"metadata":{{}}}}]}}'
+    plain = parse_schema(schema.format(place.format("string", "string")))
+    assert parse_schema(schema.format(place.format("string collate UTF8_BINARY", "string collate utf8_binary"))) == plain
+    other = parse_schema(schema.format(place.format("string collate UNICODE", "string")))
+    assert other != plain
