@@ -13,7 +13,7 @@ from bayou.protocol import properties
 from bayou.protocol.feature_matrix import feature_matrix
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "tests" / "README.md"])
 PREFIX = "spark.databricks.delta."
 REGENERATE = "python scripts/feature_matrix.py"
 
@@ -72,7 +72,7 @@ def test_a_property_is_called_without_effect_where_no_code_reads_it_and_nowhere_
     assert {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)} == unread
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         path, _, anchor = target.partition("#")
