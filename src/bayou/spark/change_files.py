@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from bayou.protocol.file_names import CHANGES_FOLDER
 from bayou.spark.change_rows import BesideColumns
-from bayou.spark.committing import taking_back
 from bayou.spark.new_files import change_file
 from bayou.spark.progress import phase
 from bayou.spark.projection import Projection
+from bayou.spark.uncommitted_files import taking_back
 from bayou.spark.write_jobs import Placement, delete_paths, footers_of, relative_path, write_into
 from bayou.storage import qualify
 

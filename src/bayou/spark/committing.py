@@ -3,33 +3,19 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING
 
 from bayou.errors import DeltaError, StorageError
 from bayou.log.transaction import Unchanged
 from bayou.spark.progress import phase
+from bayou.spark.uncommitted_files import taking_back
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from bayou.log.transaction import Committed, Transaction
-    from bayou.spark.new_files import NewFiles
     from bayou.spark.write_target import HeadAction
-
-
-@contextlib.contextmanager
-def taking_back(take_back: Callable[[], None]) -> Iterator[None]:
-    """What was made is taken back where the block fails, by whatever error. No commit may be tried in the block.
-
-    Args:
-        take_back: deletes what was made.
-    """
-    try:
-        yield
-    except BaseException:
-        take_back()
-        raise
+    from bayou.spark.written_files import NewFiles
 
 
 def commit_new_files(

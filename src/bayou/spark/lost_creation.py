@@ -10,7 +10,7 @@ from bayou.errors import ConcurrentWriteException, ProtocolChangedException
 from bayou.protocol.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.identity_columns import identity_columns
 from bayou.spark.alignment import same_names_and_types
-from bayou.spark.committing import taking_back
+from bayou.spark.uncommitted_files import taking_back
 from bayou.spark.write_jobs import delete_files
 from bayou.spark.write_target import write_target
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from bayou.errors import DeltaError
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
-    from bayou.spark.new_files import NewFiles
     from bayou.spark.write_request import WriteRequest
     from bayou.spark.write_target import WriteTarget
+    from bayou.spark.written_files import NewFiles
 
 
 def lost_creation(request: WriteRequest, target: WriteTarget, error: DeltaError) -> bool:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import SessionError
@@ -17,7 +17,6 @@ from bayou.protocol.identity_columns import identity_columns, raised_high_water_
 from bayou.protocol.schema import schema_to_json
 from bayou.protocol.stats import indexed_leaves
 from bayou.spark.change_rows import IS_CHANGE
-from bayou.spark.committing import taking_back
 from bayou.spark.partitioning import values_of
 from bayou.spark.placed_files import SplitFolders
 from bayou.spark.progress import phase
@@ -25,7 +24,9 @@ from bayou.spark.projection import NOTHING_BESIDE, Projection
 from bayou.spark.proven_rules import check_observed, check_rules
 from bayou.spark.row_checks import OBSERVATION
 from bayou.spark.types import stored_fields
+from bayou.spark.uncommitted_files import taking_back
 from bayou.spark.write_jobs import Placement, delete_paths, footers_of, relative_path, write_into
+from bayou.spark.written_files import NewFiles
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -42,42 +43,8 @@ if TYPE_CHECKING:
     from bayou.spark.write_request import WriteRequest
     from bayou.spark.write_target import HeadAction, WriteTarget
 
-
-@dataclass(frozen=True, slots=True)
-class NewFiles:
-    """Files that are written and not yet committed.
-
-    Attributes:
-        files: the actions that add them.
-        num_rows: the rows in all of them.
-        num_bytes: the size of all of them.
-        head: the actions beside these, where they are others than the target's because of what was written.
-        changes: the actions that add the files of change rows; their rows and their size are not counted above.
-        observed: what the observations of the rows saw that were asked for, by their names.
-    """
-
-    files: list[AddFile]
-    num_rows: int
-    num_bytes: int
-    head: tuple[HeadAction, ...] = ()
-    changes: Sequence[AddCDCFile] = ()
-    observed: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-
-    @property
-    def actions(self) -> list[AddFile | AddCDCFile]:
-        """The actions of all files that were written."""
-        return [*self.files, *self.changes]
-
-    @property
-    def relative_paths(self) -> list[str]:
-        """The paths of all files that were written, under the table's root, decoded."""
-        return [paths.decode(file.path) for file in self.actions]
-
-
 _SHOWN: Final = 5
 """How many columns an error names."""
-NO_FILES: Final = NewFiles([], 0, 0)
-"""What was written where nothing was."""
 
 
 def write_new_files(

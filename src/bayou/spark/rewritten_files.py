@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.spark.committing import commit_new_files, taking_back
+from bayou.spark.committing import commit_new_files
 from bayou.spark.moved_rows import check_moved_rows
 from bayou.spark.new_files import write_new_files
 from bayou.spark.progress import operation
 from bayou.spark.stored_rows import beside_stored_rows, stored_rows
 from bayou.spark.types import readable_schema
+from bayou.spark.uncommitted_files import taking_back
 from bayou.spark.write_jobs import delete_files
 from bayou.spark.write_request import WriteRequest
 from bayou.spark.write_settings import string_prefix_of
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot import Snapshot
     from bayou.spark.alter_target import AlterTarget
-    from bayou.spark.new_files import NewFiles
+    from bayou.spark.written_files import NewFiles
 
 
 @dataclass(frozen=True, slots=True)

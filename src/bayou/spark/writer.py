@@ -21,7 +21,7 @@ from bayou.log.transaction import Transaction, Unchanged
 from bayou.protocol.identity_rules import EXPLICIT_INSERT
 from bayou.protocol.schema_check import check_has_data
 from bayou.spark.column_references import refuse_other_types, refuse_widened
-from bayou.spark.committing import commit_new_files, taking_back
+from bayou.spark.committing import commit_new_files
 from bayou.spark.constraint_checks import check_constraints
 from bayou.spark.dml.replace_on import evaluated_once, rows_replaced_on
 from bayou.spark.dml.replace_where import rows_of_condition
@@ -30,15 +30,17 @@ from bayou.spark.jvm.frames import columns_of
 from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.lost_creation import lost_creation, target_of_new_table
 from bayou.spark.moved_rows import check_moved_rows
-from bayou.spark.new_files import NO_FILES, write_new_files
+from bayou.spark.new_files import write_new_files
 from bayou.spark.overwrite import replaced_partitions
 from bayou.spark.progress import operation
 from bayou.spark.readable_types import check_types
 from bayou.spark.types import as_table_has, readable_schema
+from bayou.spark.uncommitted_files import taking_back
 from bayou.spark.write_jobs import delete_files
 from bayou.spark.write_settings import REPLAYED, spend_batch, with_settings
 from bayou.spark.write_target import write_target
 from bayou.spark.write_transaction import begin_write, how_written
+from bayou.spark.written_files import NO_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -50,9 +52,9 @@ if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.dml.replaced_rows import ReplacedRows
-    from bayou.spark.new_files import NewFiles
     from bayou.spark.write_request import WriteRequest
     from bayou.spark.write_target import WriteTarget
+    from bayou.spark.written_files import NewFiles
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,21 +13,22 @@ import pyarrow as pa
 
 from bayou.log.transaction import Unchanged
 from bayou.plan.row_changes import RowChangeCounts
-from bayou.spark.committing import commit_new_files, taking_back
+from bayou.spark.committing import commit_new_files
 from bayou.spark.dml.result import UNKNOWN_ROWS, RowChangeResult
 from bayou.spark.dml.vectors import mark_rows
 from bayou.spark.jvm.session import refresh_caches
-from bayou.spark.new_files import NO_FILES
 from bayou.spark.progress import operation
+from bayou.spark.uncommitted_files import taking_back
 from bayou.spark.write_jobs import delete_files
 from bayou.spark.write_request import WriteRequest
 from bayou.spark.write_settings import REPLAYED, optimizes_writes, spend_batch, string_prefix_of
+from bayou.spark.written_files import NO_FILES
 
 if TYPE_CHECKING:
     from bayou.log.deleted_rows import DeletedRows
     from bayou.log.transaction import Transaction
     from bayou.spark.dml.change import Change
-    from bayou.spark.new_files import NewFiles
+    from bayou.spark.written_files import NewFiles
 
 
 class Stopwatch:

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bayou.plan.row_changes import FileTotals, RowChangeCounts, Way
-from bayou.spark.committing import taking_back
 from bayou.spark.dml.commit import Outcome, Stopwatch, commit, commit_no_rows, run, write_request
 from bayou.spark.dml.gone_files import GoneFiles
 from bayou.spark.dml.live_rows import known_live
@@ -16,8 +15,9 @@ from bayou.spark.dml.rewrite import deleted_rows, kept_rows, tell_rows, write_ro
 from bayou.spark.dml.row_counts import check_written
 from bayou.spark.dml.touched_rows import find_touched
 from bayou.spark.dml.vectors import mark_rows
-from bayou.spark.new_files import NO_FILES
+from bayou.spark.uncommitted_files import taking_back
 from bayou.spark.write_jobs import delete_files
+from bayou.spark.written_files import NO_FILES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bayou.log.transaction import Transaction
     from bayou.spark.dml.change import Change
     from bayou.spark.dml.result import RowChangeResult
-    from bayou.spark.new_files import NewFiles
+    from bayou.spark.written_files import NewFiles
 
 
 def plan_delete(change: Change) -> PlannedChange:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from bayou.log.transaction import Transaction
     from bayou.spark.dml.change import Change
     from bayou.spark.jvm.listed_files import WatchedFiles
-    from bayou.spark.new_files import NewFiles
     from bayou.spark.row_checks import RowRule
+    from bayou.spark.written_files import NewFiles
 
 
 _OF_KEPT: Final = "bayou.replace.kept"

@@ -12,13 +12,13 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.protocol.constraints import constraints_of
 from bayou.spark.change_files import write_change_files
 from bayou.spark.change_rows import FATE, Fate
-from bayou.spark.committing import taking_back
 from bayou.spark.dml.commit import write_request
 from bayou.spark.dml.row_counts import check_written
 from bayou.spark.jvm.columns import select
 from bayou.spark.new_files import write_new_files
 from bayou.spark.stored_rows import beside_stored_rows
 from bayou.spark.types import readable_schema
+from bayou.spark.uncommitted_files import taking_back
 from bayou.spark.write_jobs import delete_files
 from bayou.spark.write_target import WriteTarget
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from bayou.protocol.constraints import Constraint
     from bayou.spark.dml.change import Change
-    from bayou.spark.new_files import NewFiles
+    from bayou.spark.written_files import NewFiles
 
 
 def kept_rows(change: Change, positions: pa.Array, *, feeds: bool) -> DataFrame:

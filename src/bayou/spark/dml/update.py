@@ -15,7 +15,6 @@ from bayou.protocol.generated_columns import generation_expression, has_generate
 from bayou.protocol.sql_text import parenthesised, quoted_name
 from bayou.spark.change_rows import FATE, Fate
 from bayou.spark.char_columns import declared_chars, with_chars
-from bayou.spark.committing import taking_back
 from bayou.spark.dml.assignments import NewValues, assignments_of
 from bayou.spark.dml.commit import Outcome, Stopwatch, commit, commit_no_rows, run, write_request
 from bayou.spark.dml.live_rows import count_live
@@ -33,6 +32,7 @@ from bayou.spark.jvm.session import java_session
 from bayou.spark.jvm.settled import gives_the_same
 from bayou.spark.stored_expressions import check_stored
 from bayou.spark.types import readable_schema, sql_type
+from bayou.spark.uncommitted_files import taking_back
 from bayou.spark.write_jobs import delete_files
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from bayou.spark.dml.change import Change
     from bayou.spark.dml.result import RowChangeResult
     from bayou.spark.jvm.row_changes import Pairs
-    from bayou.spark.new_files import NewFiles
+    from bayou.spark.written_files import NewFiles
 
 _CHANGED = "__bayou_changed"
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from bayou.log.transaction import Transaction
     from bayou.spark.dml.merge.counts import FoundRows
     from bayou.spark.dml.merge.target import Merge
-    from bayou.spark.new_files import NewFiles
+    from bayou.spark.written_files import NewFiles
 
 
 def marked(merge: Merge, found: Found) -> DeletedRows:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from bayou.spark.dml.merge.find import Found
     from bayou.spark.dml.merge.target import Merge
-    from bayou.spark.new_files import NewFiles
+    from bayou.spark.written_files import NewFiles
 
 OF_TABLE: Final = "bayou.merge.table"
 """The observation of the table's rows that are written, and of new ones that come out of the same join."""

@@ -13,7 +13,6 @@ from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
 from bayou.protocol.append_only import check_not_append_only
 from bayou.protocol.features import check_writable
 from bayou.protocol.reserved_names import check_takes_rows
-from bayou.spark.committing import taking_back
 from bayou.spark.dml.commit import Stopwatch
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind, check_clauses
 from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of, relying_on_matches
@@ -29,12 +28,13 @@ from bayou.spark.dml.result import PlannedChange, RowChangeResult
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.session import refresh_caches, settings_of
-from bayou.spark.new_files import NO_FILES
 from bayou.spark.own_frames import naming_gone_columns
 from bayou.spark.progress import operation, phase
 from bayou.spark.session_transaction import session_transaction
+from bayou.spark.uncommitted_files import taking_back
 from bayou.spark.write_jobs import delete_files
 from bayou.spark.write_settings import REPLAYED, batch_of, merges_schemas, spend_batch
+from bayou.spark.written_files import NO_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -22,7 +22,6 @@ from bayou.protocol.constraints import constraints_of
 from bayou.protocol.generated_columns import generation_expression
 from bayou.protocol.identity_columns import identity_columns
 from bayou.protocol.schema import StructType, parse_schema
-from bayou.spark.committing import taking_back
 from bayou.spark.dml.commit import write_request
 from bayou.spark.dml.merge.actions import ACTION, action_of, is_one_of, matched_action_of
 from bayou.spark.dml.merge.beside import RowsBeside
@@ -35,10 +34,12 @@ from bayou.spark.dml.scanned import FILE, METADATA
 from bayou.spark.dml.touched_rows import FILE_OPENING
 from bayou.spark.jvm import nodes
 from bayou.spark.jvm.expression_list import ExpressionList
-from bayou.spark.new_files import NewFiles, write_new_files
+from bayou.spark.new_files import write_new_files
 from bayou.spark.types import readable_schema
+from bayou.spark.uncommitted_files import taking_back
 from bayou.spark.write_jobs import delete_files, is_gathered
 from bayou.spark.write_target import WriteTarget, changed
+from bayou.spark.written_files import NewFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
