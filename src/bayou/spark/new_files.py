@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.spark.application import Application
+    from bayou.spark.carried_rows import CarriedRows
     from bayou.spark.change_rows import BesideColumns
-    from bayou.spark.dml.replaced_rows import ReplacedRows
     from bayou.spark.jvm.file_writer import WrittenFile
     from bayou.spark.projection import ProjectedRows
     from bayou.spark.write_request import WriteRequest
@@ -52,7 +52,7 @@ def write_new_files(
     frame: DataFrame,
     request: WriteRequest,
     target: WriteTarget,
-    replaced: ReplacedRows | None = None,
+    carried: CarriedRows | None = None,
     beside: BesideColumns = NOTHING_BESIDE,
     *,
     observations: Sequence[str] = (),
@@ -64,7 +64,7 @@ def write_new_files(
         frame: the rows; columns match the schema by name, whatever the case.
         request: with which options.
         target: the table.
-        replaced: what rows the new ones replace, where a condition tells.
+        carried: the rows of replaced files that stay, where a condition says which rows the new ones replace.
         beside: the columns of the rows that are none of the table's; none where rows are replaced.
         observations: the names of the observations of the rows that the caller has made, and wants to see.
 
@@ -73,7 +73,7 @@ def write_new_files(
     """
     phase("writing")
     root = qualify(request.path)
-    rows = Projection(application.jvm, frame, target, replaced, beside).rows()
+    rows = Projection(application.jvm, frame, target, carried, beside).rows()
     prefix = data_prefix(target.properties)
     split = SplitFolders(root, request.storage_options, prefix) if rows.has_changes else None
     to_write, placement = rows.frame, Placement(prefix)
@@ -101,7 +101,7 @@ def write_new_files(
         footers = footers_of(application, request, data)
         _check_columns(target, [place for _, place in data], footers)
         found_files = _described(request, target, rows, [(*each, footer) for each, footer in zip(data, footers, strict=True)])
-        kept = 0 if replaced is None else replaced.num_kept
+        kept = 0 if carried is None else carried.num_kept
         _refuse_unseen(target, rows, of_rules, found_files.num_rows - kept)
         check_rules(frame.sparkSession, request, target, rows, found_files.files, of_rules)
         told = [change_file(target, *each) for each in changes]

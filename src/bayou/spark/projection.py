@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from bayou.protocol.constraints import Constraint
     from bayou.protocol.schema import StructField
-    from bayou.spark.dml.replaced_rows import ReplacedRows
+    from bayou.spark.carried_rows import CarriedRows
     from bayou.spark.jvm.bridge import Jvm
     from bayou.spark.jvm.parser import ParsedExpression
     from bayou.spark.write_target import WriteTarget
@@ -75,7 +75,7 @@ class Projection:
         jvm: Jvm,
         frame: DataFrame,
         target: WriteTarget,
-        replaced: ReplacedRows | None = None,
+        carried: CarriedRows | None = None,
         beside: BesideColumns = NOTHING_BESIDE,
     ) -> None:
         """Begin.
@@ -84,10 +84,10 @@ class Projection:
             jvm: the bridge.
             frame: the rows.
             target: the table.
-            replaced: what rows the new ones replace, where a condition tells.
+            carried: the rows of replaced files that stay, where a condition says which rows the new ones replace.
             beside: the columns of the rows that are none of the table's; none where rows are replaced.
         """
-        self._replaced = replaced
+        self._carried = carried
         self._beside = beside
         self._bridge = jvm
         self._frame = frame
@@ -100,15 +100,15 @@ class Projection:
         Raises:
             InvalidSchemaError: an expression that is stored in the table is not used.
         """
-        rules, replaced = self._rules(), self._replaced
-        is_plain = not self._beside.feeds and (replaced is None or (replaced.rows is None and replaced.rule is None))
+        rules, carried = self._rules(), self._carried
+        is_plain = not self._beside.feeds and (carried is None or (carried.rows is None and carried.rule is None))
         proven = proven_rules(self._bridge, self._frame.sparkSession, rules, self._target) if is_plain else NOTHING_PROVEN
         observed = tuple(rule for rule in rules if rule not in proven.rules)
         identities = self._identities()
         frame = self._complete(identities)
         unless = f"{FATE} = {int(Fate.DELETED)}" if self._beside.feeds else None
         frame = observing(self._as_read(frame, observed), observed, self._target.schema, unless=unless)
-        frame, beside = self._with_replaced(frame)
+        frame, beside = self._with_carried(frame)
         if beside.feeds:
             frame = with_changes(self._bridge, frame, [field.name for field in stored_fields(self._target.schema.fields)], beside)
         physical = self._physical(frame, beside)
@@ -125,16 +125,16 @@ class Projection:
         columns = ((_unless_empty(name) if name.lower() in texts else (name,)) for name in names_of(frame))
         return select(self._bridge, frame, list(columns))
 
-    def _with_replaced(self, frame: DataFrame) -> tuple[DataFrame, BesideColumns]:
+    def _with_carried(self, frame: DataFrame) -> tuple[DataFrame, BesideColumns]:
         """The rows with those of replaced files, and what they have beside the table's columns."""
-        replaced = self._replaced
-        if replaced is None or replaced.rows is None:
+        carried = self._carried
+        if carried is None or carried.rows is None:
             return frame, self._beside
-        beside = replaced.beside
+        beside = carried.beside
         more = [F.lit(None).cast("bigint").alias(name) for name in beside.hidden]
         more += [F.lit(int(Fate.INSERTED)).alias(FATE)] if beside.feeds else []
-        frame = replaced.beside_new(frame.select("*", *more) if more else frame)
-        return frame.union(selected(replaced.rows, map(self._as_after, names_of(frame)))), beside
+        frame = carried.beside_new(frame.select("*", *more) if more else frame)
+        return frame.union(selected(carried.rows, map(self._as_after, names_of(frame)))), beside
 
     def _as_after(self, name: str) -> AlignedColumn:
         """A column of rows that the table has, as it is after the write."""
@@ -147,7 +147,7 @@ class Projection:
         return text, name, wanted.type
 
     def _rules(self) -> tuple[RowRule, ...]:
-        rules = [] if self._replaced is None or self._replaced.rule is None else [self._replaced.rule]
+        rules = [] if self._carried is None or self._carried.rule is None else [self._carried.rule]
         for constraint in self._target.constraints:
             expression = self._checked(constraint.expression, ExpressionKind.CHECK_CONSTRAINT, _described(constraint))
             names = [each.name for path in sorted(expression.columns) if (each := self._target.schema.field(path[0])) is not None]

@@ -129,8 +129,9 @@ def write(
         _check_data_change(request, target)
         replaced = _replaced(application, frame, log, request, snapshot)
         with taking_back(partial(_take_back, request, NO_FILES, replaced)):
-            observations = () if replaced is None else replaced.observations
-            added = write_new_files(application, frame, request, target, replaced, observations=observations)
+            carried = None if replaced is None else replaced.carried
+            observations = () if carried is None else carried.observations
+            added = write_new_files(application, frame, request, target, carried, observations=observations)
         try:
             result = _commit(transaction, request, target, added, replaced)
         except ProtocolChangedException as error:

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidCommitError
-from bayou.spark.change_rows import FATE, BesideColumns, Fate
+from bayou.spark.carried_rows import OF_KEPT, CarriedRows
+from bayou.spark.change_rows import FATE, Fate
 from bayou.spark.dml.gone_files import GoneFiles
 from bayou.spark.dml.live_rows import known_live
 from bayou.spark.dml.rewrite import kept_rows
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
     from bayou.log.deleted_rows import DeletedRows
     from bayou.log.transaction import Transaction
@@ -32,11 +32,6 @@ if TYPE_CHECKING:
     from bayou.spark.written_files import NewFiles
 
 
-_OF_KEPT: Final = "bayou.replace.kept"
-_OF_NEW: Final = "bayou.replace.new"
-"""The observations of the rows that are written again, and of those that are new."""
-
-
 @dataclass(frozen=True, slots=True)
 class ReplacedRows:
     """Rows that go, and what becomes of the files that they are in.
@@ -44,22 +39,16 @@ class ReplacedRows:
     Attributes:
         change: the DELETE of the rows.
         files: the positions of the files that go, in the order of `Snapshot.files`.
-        rule: what the new rows obey; None for nothing of its own.
+        carried: what the write has to do for them: the rows of these files that stay, and what the new rows obey.
         num_deleted: how many rows go; None where the log does not tell.
-        num_kept: how many rows of the files that go stay, and are written again.
-        rows: these rows, as the table has them, and where it has a change data feed those that go, too; None where none stay.
-        beside: what they have beside the table's columns.
         marked: the rows that deletion vectors delete; None where none do.
         source: the files that the new rows are read from, where these tell which rows go, and are read again to be written.
     """
 
     change: Change
     files: pa.Array
-    rule: RowRule | None
+    carried: CarriedRows
     num_deleted: int | None
-    num_kept: int = 0
-    rows: DataFrame | None = None
-    beside: BesideColumns = field(default_factory=BesideColumns)
     marked: DeletedRows | None = None
     source: WatchedFiles | None = None
 
@@ -76,14 +65,15 @@ class ReplacedRows:
             marked, whole = mark_rows(change, find_touched(change, change.files.in_part)), change.files.whole
             unread = known_live(change, whole)
             deleted = None if unread is None else unread + marked.metrics()["numDeletedRows"]
-            return cls(change, whole, rule, deleted, marked=marked)
+            return cls(change, whole, CarriedRows(rule), deleted, marked=marked)
         gone = GoneFiles.of(change)
         if not len(gone.left):
-            return cls(change, gone.files, rule, gone.num_deleted)
+            return cls(change, gone.files, CarriedRows(rule), gone.num_deleted)
         rows = kept_rows(change, gone.read_again, feeds=change.feeds)
         kept = F.when(F.col(FATE) == int(Fate.KEPT), 1) if change.feeds else F.lit(1)
-        rows = rows.observe(_OF_KEPT, F.count(kept).alias("count"))
-        return cls(change, gone.files, rule, gone.num_deleted, gone.num_kept, rows, beside_stored_rows(change.snapshot))
+        rows = rows.observe(OF_KEPT, F.count(kept).alias("count"))
+        carried = CarriedRows(rule, gone.num_kept, rows, beside_stored_rows(change.snapshot))
+        return cls(change, gone.files, carried, gone.num_deleted)
 
     def take(self, transaction: Transaction, *, data_change: bool) -> tuple[int, int]:
         """Takes the rows out; the commit depends on what was read for it from then on.
@@ -102,19 +92,6 @@ class ReplacedRows:
         removed = transaction.remove_files(self.change.snapshot.files().take(self.files), data_change=data_change)
         emptied = {} if self.marked is None else self.marked.metrics()
         return len(removed) + emptied.get("numRemovedFiles", 0), removed.size_bytes + emptied.get("numRemovedBytes", 0)
-
-    @property
-    def observations(self) -> tuple[str, ...]:
-        """The names of the observations that `check` looks at."""
-        return () if self.rows is None else (_OF_KEPT, _OF_NEW)
-
-    def beside_new(self, frame: DataFrame) -> DataFrame:
-        """The new rows of a write, counted where rows are written again beside them.
-
-        Args:
-            frame: the new rows.
-        """
-        return frame if self.rows is None else frame.observe(_OF_NEW, F.count(F.lit(1)).alias("count"))
 
     def check(self, added: NewFiles) -> None:
         """Refuses files that have other rows of the table than those that stay, or other new rows than those that others go for.
@@ -136,14 +113,15 @@ class ReplacedRows:
                 sql_state="XXKDS",
                 next_step="repeat the write, with rows of files or of a table that nobody writes again.",
             )
-        if self.rows is None:
+        if self.carried.rows is None:
             return
         # Spark leaves an observation out where it saw that there are no rows.
-        kept, new = (next(iter(added.observed.get(name, ())), None) or 0 for name in self.observations)
+        kept, new = (next(iter(added.observed.get(name, ())), None) or 0 for name in self.carried.observations)
         # Where a task ran again, its rows may have been counted twice, and what is too much says nothing.
         is_exact = kept + new <= added.num_rows
-        if kept < self.num_kept or (is_exact and kept > self.num_kept):
-            told = f"{kept} rows that stay were written, and {self.num_kept} were found"
+        found = self.carried.num_kept
+        if kept < found or (is_exact and kept > found):
+            told = f"{kept} rows that stay were written, and {found} were found"
             raise other_rows(self.change, told, counted=self.files, operation="overwrite")
 
     def metrics(self, added: NewFiles) -> Mapping[str, int]:
@@ -160,7 +138,7 @@ class ReplacedRows:
         found["numAddedChangeFiles"] = len(added.changes)
         if self.num_deleted is None:
             return found
-        return found | {"numCopiedRows": again.get("numCopiedRows", self.num_kept), "numDeletedRows": self.num_deleted}
+        return found | {"numCopiedRows": again.get("numCopiedRows", self.carried.num_kept), "numDeletedRows": self.num_deleted}
 
     def discard(self) -> None:
         """Deletes the deletion vectors again: the commit is certainly not in the log."""
