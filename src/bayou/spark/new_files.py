@@ -21,8 +21,8 @@ from bayou.spark.partitioning import values_of
 from bayou.spark.placed_files import SplitFolders
 from bayou.spark.progress import phase
 from bayou.spark.projection import NOTHING_BESIDE, Projection
-from bayou.spark.proven_rules import check_observed, check_rules
 from bayou.spark.row_checks import OBSERVATION
+from bayou.spark.rule_checks import check_observed, check_rules
 from bayou.spark.types import stored_fields
 from bayou.spark.uncommitted_files import taking_back
 from bayou.spark.write_jobs import Placement, delete_paths, footers_of, relative_path, write_into

@@ -9,39 +9,31 @@ in doubt its rows are read; then for all rules of the write, which count and sho
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.plan.predicate import And, Column, Comparison, IsNotNull, columns
 from bayou.plan.proofs import must_match
 from bayou.plan.statistics import from_json
-from bayou.protocol import paths
 from bayou.protocol.constraints import ConstraintKind
 from bayou.protocol.partition_values import is_string_type
 from bayou.protocol.schema import schema_to_json
-from bayou.protocol.sql_text import quoted_name
 from bayou.protocol.stats import indexed_leaves
 from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm.relation import conditions_in_json
-from bayou.spark.pinned_settings import Job, with_options
-from bayou.spark.row_checks import error_of, observed_violations, violations_in
-from bayou.spark.types import as_nullable, contains_void, physical_field, readable_schema, spark_data_type, spark_schema
+from bayou.spark.types import as_nullable, contains_void, readable_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from bayou.plan.predicate import Path, Predicate
-    from bayou.protocol.actions import AddFile
     from bayou.protocol.schema import DataType, StructType
     from bayou.spark.jvm.bridge import Jvm
-    from bayou.spark.projection import ProjectedRows
-    from bayou.spark.row_checks import RowRule, Violations
-    from bayou.spark.write_request import WriteRequest
+    from bayou.spark.row_checks import RowRule
     from bayou.spark.write_target import WriteTarget
 
 # What is not proven costs a second look at the files. Equality is proven of a column of one value alone; a NaN is above all that
@@ -49,8 +41,6 @@ if TYPE_CHECKING:
 _ORDERS: Final = ("<", "<=", ">", ">=")
 _FLOATS: Final = ("float", "double")
 _STATED: Final = (ConstraintKind.CHECK, ConstraintKind.INVARIANT)
-_PLAIN_PATHS: Final = {"__globPaths__": "false", "recursiveFileLookup": "true"}
-"""Options of Spark's reader: paths are no patterns, and their folders no partition columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,69 +100,6 @@ def proven_rules(jvm: Jvm, spark: SparkSession, rules: Sequence[RowRule], target
     return ProvenRules(tuple(rules[number] for number in found), predicate, {path: bounded[path] for path in columns(predicate)})
 
 
-def check_rules(
-    spark: SparkSession,
-    request: WriteRequest,
-    target: WriteTarget,
-    rows: ProjectedRows,
-    new: Sequence[AddFile],
-    observed: Sequence[Any],
-) -> None:
-    """Refuses new files whose rows break a rule; files whose statistics leave a doubt are read for it, in one job.
-
-    Args:
-        spark: the session of the write.
-        request: the write.
-        target: the table.
-        rows: what was written.
-        new: its files, none without rows.
-        observed: what the observation of the rows says.
-
-    Raises:
-        ConstraintViolationError: rows break a rule.
-    """
-    doubtful = rows.proven.doubtful([file.stats for file in new])
-    if doubtful:
-        # In the others no row breaks a rule that is proven; one may break another rule, which counts, too.
-        chosen = new if rows.observed else [new[place] for place in doubtful]
-        found = violations_in(_rows_in(spark, request, chosen, rows.rules, target.schema), rows.rules, target.schema)
-        _refuse(found, rows.rules, target)
-    check_observed(target, rows, observed)
-
-
-def check_observed(target: WriteTarget, rows: ProjectedRows, observed: Sequence[Any]) -> None:
-    """Refuses rows that break a rule of those that were observed; of two rules that are broken a proven one is not told.
-
-    Args:
-        target: the table.
-        rows: what was written.
-        observed: what the observation of the rows says.
-
-    Raises:
-        ConstraintViolationError: rows break a rule.
-    """
-    if rows.observed:
-        _refuse(observed_violations(observed), rows.observed, target)
-
-
-def _refuse(found: Violations, rules: Sequence[RowRule], target: WriteTarget) -> None:
-    if found.count:
-        raise error_of(found, rules, table=target.log.table_uri, version=target.version)
-
-
-def _rows_in(
-    spark: SparkSession, request: WriteRequest, new: Sequence[AddFile], rules: Sequence[RowRule], schema: StructType
-) -> DataFrame:
-    """The rows of new files under logical names, with the columns that rules look at; none of them is a partition column."""
-    names = _names(rules)
-    fields = [field for field in as_nullable(readable_schema(schema)).fields if field.name.lower() in names]
-    stored = [physical_field(field, known, by_id=False) for field in fields if (known := schema.field(field.name)) is not None]
-    reader = spark.read.options(**with_options(request.storage_options, Job.REWRITE), **_PLAIN_PATHS).schema(spark_schema(stored))
-    rows = reader.parquet(*(f"{request.path}/{paths.decode(file.path)}" for file in new))
-    pairs = zip(fields, stored, strict=True)
-    return rows.select(*(F.col(quoted_name(there.name)).cast(spark_data_type(field)).alias(field.name) for field, there in pairs))
-
-
 def _predicates(jvm: Jvm, spark: SparkSession, rules: Sequence[RowRule], schema: StructType) -> dict[int, Predicate]:
     """What rules say about values, by their places among the rules; nothing of those that are never provable."""
     resolve = by_logical_name(schema)
@@ -202,7 +129,3 @@ def _is_provable(predicate: Predicate, bounded: Mapping[Path, DataType]) -> bool
             return has_order and column.path in bounded and literal.value is not None
         case _:
             return False
-
-
-def _names(rules: Sequence[RowRule]) -> set[str]:
-    return {name.lower() for rule in rules for name in rule.columns}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that an operation has made and that are not in the log: they are deleted where the operation fails."""
+"""Deletes what an operation has made where it fails before its commit."""
 
 from __future__ import annotations
 
