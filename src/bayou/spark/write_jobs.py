@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The job that writes rows into the folder of a table, and the paths of what it wrote."""
+"""The job that writes rows into the folder of a table, the paths of what it wrote, and its failures.
+
+A job that fails raises the file system's error, or that of a partition value without a text, as one sentence. Spark wraps what a
+task throws, and its text holds the traces of the task and of the driver.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from bayou.errors import SessionError, UnsupportedFeatureError
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from bayou.errors import DeltaError, SessionError, StorageError, UnsupportedFeatureError
 from bayou.protocol import paths, properties
 from bayou.protocol.sql_text import quoted_name
+from bayou.spark.errors import causes
 from bayou.spark.footers import read_footers
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.encryption import FACTORY, writes_encrypted
@@ -20,12 +28,13 @@ from bayou.spark.jvm.frames import names_of
 from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles
 from bayou.spark.jvm.relation import rebalanced
 from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.write_traces import is_failed_write
+from bayou.spark.partitioning import refused_value
 from bayou.spark.pinned_settings import SHREDS_VARIANTS
-from bayou.spark.write_failures import naming_failure
 from bayou.storage import qualify, without_host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pyarrow.parquet as pq
     from pyspark.sql import DataFrame
@@ -38,6 +47,8 @@ if TYPE_CHECKING:
 
 _MORE_THAN_TWO_FILES: Final = 3
 """Spark's writer sorts what is left of the rows as soon as it has as many files open as it may have."""
+_MOST_CHARACTERS: Final = 300
+"""How much of the file system's own words an error shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +96,58 @@ def write_into(
         # Rows that are not sorted for the table's partitions are not sorted for this one either.
         open_files = None if partitions else _MORE_THAN_TWO_FILES
         job = WriteJob(root, (by, *partitions), options, hadoop, observations, open_files)
-    with naming_failure(target.log.table_uri, target.version):
+    with _naming_failure(target.log.table_uri, target.version):
         return write_files(jvm, frame, job)
+
+
+@contextlib.contextmanager
+def _naming_failure(table: str, version: int | None) -> Iterator[None]:
+    """Within it, a job that cannot write its files raises an error of bayou's.
+
+    Args:
+        table: the table's URI.
+        version: its version before the write; None for a table that the write makes.
+
+    Raises:
+        StorageError: a file or a folder cannot be created or written.
+        SchemaMismatchError: a partition value has no text.
+    """
+    try:
+        yield
+    except DeltaError:
+        raise
+    except (PySparkException, Py4JJavaError) as error:
+        found = _named(error, table, version)
+        if found is None:
+            raise
+        raise found from error
+
+
+def _named(error: PySparkException | Py4JJavaError, table: str, version: int | None) -> DeltaError | None:
+    thrown = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+    chain = list(causes(thrown))
+    for text in (str(error), *(cause.getMessage() or "" for cause in chain)):
+        refused = refused_value(text, table=table, version=version)
+        if refused is not None:
+            return refused
+    for cause in reversed(chain):
+        if is_failed_write(cause):
+            reason = f"{cause.getClass().getSimpleName()}: {cause.getMessage()}"
+            return StorageError(
+                f"The files of the write cannot be created under {table}: {_short(reason)}",
+                table=table,
+                version=version,
+                next_step="check that the folder is there and may be written, and that no partition value is longer than the name "
+                "of a folder may be.",
+                path=table,
+                reason=reason,
+            )
+    return None
+
+
+def _short(text: str) -> str:
+    line = text.split("\n", 1)[0]
+    return line if len(line) <= _MOST_CHARACTERS else f"{line[:_MOST_CHARACTERS]}..."
 
 
 def _refuse_encryption(frame: DataFrame, target: WriteTarget, options: Mapping[str, str]) -> None:
