@@ -36,8 +36,7 @@ from bayou.spark.table_request import PINNED_VERSION, TableRequest, is_table
 from bayou.spark.table_types import with_bold_casts, with_types_of
 from bayou.spark.truncate import truncate
 from bayou.spark.types import readable_schema
-from bayou.spark.write_request import Statement, WriteRequest
-from bayou.spark.write_settings import with_settings
+from bayou.spark.write_request import Statement, WriteRequest, with_settings
 from bayou.spark.write_target import is_filled, merge_widening
 from bayou.spark.writer import write
 from bayou.storage import qualify

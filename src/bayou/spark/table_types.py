@@ -17,7 +17,7 @@ from bayou.spark.jvm.frames import columns_of
 from bayou.spark.jvm.relation import aligned_rows
 from bayou.spark.jvm.session import settings_of
 from bayou.spark.types import as_nullable, readable_schema
-from bayou.spark.write_settings import with_settings
+from bayou.spark.write_request import with_settings
 from bayou.spark.write_target import merge_widening
 
 if TYPE_CHECKING:

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a writer asked for: the mode, and the options under their names, whose case does not count."""
+"""What a writer asked for: the mode, and the options under their names, whose case does not count.
+
+What it leaves open, the session's settings decide.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidOptionError
@@ -12,6 +15,15 @@ from bayou.protocol import arguments
 from bayou.protocol.clustering import parse_columns
 from bayou.protocol.stats import parse_column_list
 from bayou.spark.unknown_options import report_unknown
+from bayou.spark.write_settings import (
+    batch_of,
+    illegal_option,
+    merges_schemas,
+    optimizes_writes,
+    string_prefix_of,
+    txn_of,
+    user_metadata_of,
+)
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -33,6 +45,7 @@ _BESIDE_REPLACE_ON = {
     "partitionOverwriteMode": "DELTA_DYNAMIC_PARTITION_OVERWRITE_INCOMPATIBLE_REPLACE_ON_OR_USING",
 }
 """The error classes of options beside `replaceOn` and `replaceUsing` that have one of their own."""
+_PARTITION_MODE = "spark.sql.sources.partitionOverwriteMode"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +209,53 @@ class WriteRequest:
         )
 
 
+def with_settings(request: WriteRequest, settings: Mapping[str, str]) -> WriteRequest:
+    """The request with what the session's settings say of what it leaves open.
+
+    Args:
+        request: what the writer asked for.
+        settings: the session's settings.
+
+    Raises:
+        InvalidOptionError: the settings contradict the request.
+    """
+    dynamic = _replaces_partitions(request, settings)
+    return replace(
+        request,
+        txn=request.txn or batch_of(settings, request.path),
+        merge_schema=merges_schemas(settings) if request.merge_schema is None else request.merge_schema,
+        user_metadata=user_metadata_of(settings) if request.user_metadata is None else request.user_metadata,
+        dynamic_partitions=dynamic,
+        optimize_write=optimizes_writes(settings) if request.optimize_write is None else request.optimize_write,
+        string_prefix=string_prefix_of(settings, request.path),
+    )
+
+
+def _replaces_partitions(request: WriteRequest, settings: Mapping[str, str]) -> bool:
+    """Whether the write replaces the partitions that its rows are in, and no others."""
+    overwrites = request.mode == "overwrite"
+    dynamic = settings.get(_PARTITION_MODE, "").lower() == "dynamic" and not request.replaces_a_part
+    if dynamic and overwrites and request.overwrite_schema and request.dynamic_partitions is None:
+        message = "'overwriteSchema' cannot be used in dynamic partition overwrite mode, which the session's settings ask for."
+        error_class = "DELTA_OVERWRITE_SCHEMA_WITH_DYNAMIC_PARTITION_OVERWRITE"
+        step = "set the option partitionOverwriteMode to static for this write."
+        raise _refused(request, "overwriteSchema", message, error_class, "42613", step)
+    dynamic = overwrites and (dynamic if request.dynamic_partitions is None else request.dynamic_partitions)
+    if request.keeps_null_partitions and not dynamic:
+        message = "The option 'useNullIntolerantEqualityWithDPO' is for overwrites of partitions, and this write is none."
+        step = "set partitionOverwriteMode to dynamic and the mode to overwrite, or leave it out."
+        raise _refused(request, "useNullIntolerantEqualityWithDPO", message, "DELTA_ILLEGAL_OPTION", "42616", step)
+    return dynamic
+
+
+def _refused(
+    request: WriteRequest, option: str, message: str, error_class: str, sql_state: str, next_step: str
+) -> InvalidOptionError:
+    return InvalidOptionError(
+        message, table=request.path, error_class=error_class, sql_state=sql_state, option=option, next_step=next_step
+    )
+
+
 def _cluster_by(options: Mapping[str, Any]) -> ClusteringColumns | None:
     """The clustering columns that a writer's options name: as a list, as text with commas, or as Spark's own option."""
     given = {name.lower(): value for name, value in options.items() if value is not None}
@@ -266,7 +326,7 @@ class _Options:
             raise self._excluded(message, _BESIDE_REPLACE_ON.get(first, "DELTA_INCOMPATIBLE_DATAFRAME_OPTIONS"), "42613", first)
 
     def _illegal(self, name: str, text: str, why: str) -> InvalidOptionError:
-        return _illegal(name, text, why, self.path)
+        return illegal_option(name, text, why, self.path)
 
     def _excluded(self, message: str, error_class: str, sql_state: str, option: str) -> InvalidOptionError:
         return InvalidOptionError(
@@ -277,37 +337,3 @@ class _Options:
             option=option,
             next_step="leave one of the two out.",
         )
-
-
-def _illegal(name: str, text: str, needs: str, table: str) -> InvalidOptionError:
-    return InvalidOptionError(
-        f"Invalid value '{text}' for option '{name}', {needs}.",
-        table=table,
-        error_class="DELTA_ILLEGAL_OPTION",
-        sql_state="42616",
-        option=name,
-        value=text,
-        needs=needs,
-    )
-
-
-def txn_of(app_id: str | None, version: str | None, table: str) -> tuple[str, int] | None:
-    """An application's id and version from the texts of options or settings; None where neither is given.
-
-    Raises:
-        InvalidOptionError: one of them is missing, or the version is no number from 0 on.
-    """
-    if app_id is None and version is None:
-        return None
-    if app_id and version is not None and (not version.strip().isdecimal() or int(version) >= 1 << 63):
-        raise _illegal("txnVersion", version, "must be a non-negative integer", table)
-    if not app_id or version is None:
-        raise InvalidOptionError(
-            f"txnAppId is {app_id!r} and txnVersion is {version!r}; an idempotent write needs an id and a number from 0 on.",
-            table=table,
-            error_class="DELTA_INVALID_IDEMPOTENT_WRITES_OPTIONS",
-            sql_state="42616",
-            option="txnVersion",
-            next_step="give both, with a higher version for each run.",
-        )
-    return app_id, int(version)

@@ -3,18 +3,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from bayou.errors import InvalidOptionError
-from bayou.spark.write_request import txn_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql import SparkSession
-
-    from bayou.spark.write_request import WriteRequest
 
 _TXN_APP_ID: Final = "spark.databricks.delta.write.txnAppId"
 _TXN_VERSION: Final = "spark.databricks.delta.write.txnVersion"
@@ -23,7 +19,6 @@ _AUTO_MERGE: Final = "spark.databricks.delta.schema.autoMerge.enabled"
 _USER_METADATA: Final = "spark.databricks.delta.commitInfo.userMetadata"
 _OPTIMIZE_WRITE: Final = "spark.databricks.delta.optimizeWrite.enabled"
 _STRING_PREFIX: Final = "spark.databricks.io.skipping.stringPrefixLength"
-_PARTITION_MODE: Final = "spark.sql.sources.partitionOverwriteMode"
 
 REPLAYED: Final = "replayed"
 """Why an operation whose batch was committed before commits nothing."""
@@ -41,6 +36,48 @@ class Finished(Protocol):
     def reason(self) -> str:
         """Why there is none."""
         ...
+
+
+def illegal_option(name: str, text: str, needs: str, table: str) -> InvalidOptionError:
+    """The error of an option with a value that is not one of its values.
+
+    Args:
+        name: the option.
+        text: its value.
+        needs: what it must be.
+        table: the table.
+    """
+    return InvalidOptionError(
+        f"Invalid value '{text}' for option '{name}', {needs}.",
+        table=table,
+        error_class="DELTA_ILLEGAL_OPTION",
+        sql_state="42616",
+        option=name,
+        value=text,
+        needs=needs,
+    )
+
+
+def txn_of(app_id: str | None, version: str | None, table: str) -> tuple[str, int] | None:
+    """An application's id and version from the texts of options or settings; None where neither is given.
+
+    Raises:
+        InvalidOptionError: one of them is missing, or the version is no number from 0 on.
+    """
+    if app_id is None and version is None:
+        return None
+    if app_id and version is not None and (not version.strip().isdecimal() or int(version) >= 1 << 63):
+        raise illegal_option("txnVersion", version, "must be a non-negative integer", table)
+    if not app_id or version is None:
+        raise InvalidOptionError(
+            f"txnAppId is {app_id!r} and txnVersion is {version!r}; an idempotent write needs an id and a number from 0 on.",
+            table=table,
+            error_class="DELTA_INVALID_IDEMPOTENT_WRITES_OPTIONS",
+            sql_state="42616",
+            option="txnVersion",
+            next_step="give both, with a higher version for each run.",
+        )
+    return app_id, int(version)
 
 
 def batch_of(settings: Mapping[str, str], table: str) -> tuple[str, int] | None:
@@ -101,53 +138,6 @@ def string_prefix_of(settings: Mapping[str, str], table: str) -> int | None:
             message, table=table, option=_STRING_PREFIX, value=text, next_step="set it to a number, or unset it."
         )
     return int(text)
-
-
-def with_settings(request: WriteRequest, settings: Mapping[str, str]) -> WriteRequest:
-    """The request with what the session's settings say of what it leaves open.
-
-    Args:
-        request: what the writer asked for.
-        settings: the session's settings.
-
-    Raises:
-        InvalidOptionError: the settings contradict the request.
-    """
-    dynamic = _replaces_partitions(request, settings)
-    return replace(
-        request,
-        txn=request.txn or batch_of(settings, request.path),
-        merge_schema=merges_schemas(settings) if request.merge_schema is None else request.merge_schema,
-        user_metadata=user_metadata_of(settings) if request.user_metadata is None else request.user_metadata,
-        dynamic_partitions=dynamic,
-        optimize_write=optimizes_writes(settings) if request.optimize_write is None else request.optimize_write,
-        string_prefix=string_prefix_of(settings, request.path),
-    )
-
-
-def _replaces_partitions(request: WriteRequest, settings: Mapping[str, str]) -> bool:
-    """Whether the write replaces the partitions that its rows are in, and no others."""
-    overwrites = request.mode == "overwrite"
-    dynamic = settings.get(_PARTITION_MODE, "").lower() == "dynamic" and not request.replaces_a_part
-    if dynamic and overwrites and request.overwrite_schema and request.dynamic_partitions is None:
-        message = "'overwriteSchema' cannot be used in dynamic partition overwrite mode, which the session's settings ask for."
-        error_class = "DELTA_OVERWRITE_SCHEMA_WITH_DYNAMIC_PARTITION_OVERWRITE"
-        step = "set the option partitionOverwriteMode to static for this write."
-        raise _refused(request, "overwriteSchema", message, error_class, "42613", step)
-    dynamic = overwrites and (dynamic if request.dynamic_partitions is None else request.dynamic_partitions)
-    if request.keeps_null_partitions and not dynamic:
-        message = "The option 'useNullIntolerantEqualityWithDPO' is for overwrites of partitions, and this write is none."
-        step = "set partitionOverwriteMode to dynamic and the mode to overwrite, or leave it out."
-        raise _refused(request, "useNullIntolerantEqualityWithDPO", message, "DELTA_ILLEGAL_OPTION", "42616", step)
-    return dynamic
-
-
-def _refused(
-    request: WriteRequest, option: str, message: str, error_class: str, sql_state: str, next_step: str
-) -> InvalidOptionError:
-    return InvalidOptionError(
-        message, table=request.path, error_class=error_class, sql_state=sql_state, option=option, next_step=next_step
-    )
 
 
 def _is_on(settings: Mapping[str, str], name: str) -> bool:

@@ -37,7 +37,8 @@ from bayou.spark.readable_types import check_types
 from bayou.spark.types import as_table_has, readable_schema
 from bayou.spark.uncommitted_files import taking_back
 from bayou.spark.write_jobs import delete_files
-from bayou.spark.write_settings import REPLAYED, spend_batch, with_settings
+from bayou.spark.write_request import with_settings
+from bayou.spark.write_settings import REPLAYED, spend_batch
 from bayou.spark.write_target import write_target
 from bayou.spark.write_transaction import begin_write, how_written
 from bayou.spark.written_files import NO_FILES

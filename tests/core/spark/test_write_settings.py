@@ -9,14 +9,13 @@ import pytest
 
 from bayou.errors import InvalidOptionError
 from bayou.spark.error_parameters import parameters_of
-from bayou.spark.write_request import WriteRequest
+from bayou.spark.write_request import WriteRequest, with_settings
 from bayou.spark.write_settings import (
     batch_of,
     merges_schemas,
     optimizes_writes,
     spend_batch,
     user_metadata_of,
-    with_settings,
 )
 
 PREFIX = "spark.databricks.delta"
