@@ -28,12 +28,13 @@ from bayou.spark.jvm.session import java_session, session_of, settings_of
 from bayou.spark.path_statements import refused_on_path, refuses
 from bayou.spark.readable_types import check_types
 from bayou.spark.reader import relation
+from bayou.spark.row_types import with_types_of
 from bayou.spark.set_location import set_location
 from bayou.spark.statements import InsertStatement, TableStatement
 from bayou.spark.table_place import creation_at, place_of, refuse_other_files, refuse_other_place
 from bayou.spark.table_properties import shown_properties
 from bayou.spark.table_request import PINNED_VERSION, TableRequest, is_table
-from bayou.spark.table_types import with_bold_casts, with_types_of
+from bayou.spark.table_types import with_bold_casts
 from bayou.spark.truncate import truncate
 from bayou.spark.types import readable_schema
 from bayou.spark.write_request import Statement, WriteRequest, with_settings

@@ -17,18 +17,14 @@ from bayou.spark.jvm.frames import columns_of
 from bayou.spark.jvm.relation import aligned_rows
 from bayou.spark.jvm.session import settings_of
 from bayou.spark.types import as_nullable, readable_schema
-from bayou.spark.write_request import with_settings
-from bayou.spark.write_target import merge_widening
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame
 
-    from bayou.log.snapshot import Snapshot
     from bayou.protocol.schema import DataType
     from bayou.spark.jvm.bridge import Jvm
-    from bayou.spark.write_request import WriteRequest
 
 _POLICY: Final = "spark.sql.storeAssignmentPolicy"
 
@@ -57,28 +53,6 @@ def with_table_types(jvm: Jvm, rows: DataFrame, table: StructType, name: str, *,
         return rows
     rows = with_bold_casts(jvm, rows, table, by_name=True, widening=widening, renames=False)
     return aligned_rows(jvm, rows, name, schema_to_json(wanted), by_name=True)
-
-
-def with_types_of(jvm: Jvm, rows: DataFrame, request: WriteRequest, snapshot: Snapshot | None, name: str) -> DataFrame:
-    """The rows of a write by name with the table's types, and with wider ones where the write may widen the table's.
-
-    Every way to write by name casts its rows here, whether they come at once or in the batches of a stream.
-
-    Args:
-        jvm: the bridge.
-        rows: the rows.
-        request: the write.
-        snapshot: the table's state; None where there is no table.
-        name: how errors call the table.
-
-    Raises:
-        pyspark.errors.AnalysisException: a type cannot be cast to the table's.
-    """
-    if snapshot is None or request.overwrite_schema:
-        return rows
-    evolves = with_settings(request, settings_of(rows.sparkSession)).merge_schema
-    widening = merge_widening(snapshot) if evolves else Widening.NEVER
-    return with_table_types(jvm, rows, snapshot.schema, name, widening=widening)
 
 
 def with_bold_casts(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bayou.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError, redact_uri
 from bayou.spark.jvm.frames import columns_of
 from bayou.spark.jvm.streaming import PlannedBatch, roots_read, stream_sink
-from bayou.spark.table_types import with_types_of
+from bayou.spark.row_types import with_types_of
 from bayou.spark.types import contains_void, readable_schema
 from bayou.spark.write_request import StreamBatch, WriteRequest
 from bayou.spark.writer import write
