@@ -12,6 +12,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from bayou.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from bayou import storage as storage
     from bayou.as_delta.install import install_as_delta as install_as_delta
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
     from bayou.table import IdentityGenerator as IdentityGenerator
     from bayou.table import read as read
     from bayou.table import write as write
-
-__version__ = "0.1.0"
 
 __all__ = [
     "DeltaError",

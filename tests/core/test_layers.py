@@ -20,19 +20,20 @@ FILES = sorted(SOURCE.rglob("*.py"))
 ROOMS = {
     "error_texts": set(),
     "errors": {"error_texts"},
+    "version": set(),
     "protocol": {"errors"},
     "storage": {"errors", "protocol"},
     "plan": {"errors", "protocol"},
     "log": {"errors", "protocol", "storage", "plan"},
-    "spark": {"errors", "protocol", "storage", "plan", "log"},
-    "table": {"errors", "protocol", "storage", "plan", "log", "spark"},
-    "cli": {"errors", "protocol", "storage", "plan", "log"},
-    "as_delta": {"errors", "protocol", "storage", "plan", "log", "spark", "table"},
-    "testing": {"errors", "protocol", "storage", "plan", "log", "spark", "table", "as_delta"},
+    "spark": {"errors", "version", "protocol", "storage", "plan", "log"},
+    "table": {"errors", "version", "protocol", "storage", "plan", "log", "spark"},
+    "cli": {"errors", "version", "protocol", "storage", "plan", "log"},
+    "as_delta": {"errors", "version", "protocol", "storage", "plan", "log", "spark", "table"},
+    "testing": {"errors", "version", "protocol", "storage", "plan", "log", "spark", "table", "as_delta"},
 }
 
 # What each room may import of others; rooms that are not named may import anything.
-STANDARD_LIBRARY_ONLY = {"error_texts", "errors", "protocol"}
+STANDARD_LIBRARY_ONLY = {"error_texts", "errors", "version", "protocol"}
 SPARK_ROOMS = {"spark", "table", "as_delta", "testing"}
 ROOMS_WITH_NUMPY = {"spark", "testing"}
 DEPENDENCIES = {"pyarrow", "sqlglot"}

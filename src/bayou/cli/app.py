@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayou import __version__
 from bayou.cli import facts, segment
 from bayou.cli.output import Column, escape, pairs, plain_time, print_facts, print_json, print_rows, size
 from bayou.cli.process import INTERRUPTED, flushed
@@ -19,6 +18,7 @@ from bayou.log.time_travel import split_path
 from bayou.protocol import exact_json
 from bayou.protocol.partition_values import NULL_FOLDER
 from bayou.protocol.schema import schema_to_json
+from bayou.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

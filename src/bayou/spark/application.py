@@ -8,7 +8,6 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from bayou import __version__
 from bayou.errors import DataFileNotFoundError, DeltaError, SessionError, UnreadableDataFileError
 from bayou.log.active import active_transaction
 from bayou.log.delta_log import open_log
@@ -22,6 +21,7 @@ from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.own_sessions import default_session
 from bayou.spark.log_jobs import SparkLogJobs
 from bayou.spark.pinned_settings import SQL_PREFIX, Job, values
+from bayou.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
