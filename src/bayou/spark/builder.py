@@ -19,9 +19,10 @@ from bayou.protocol.identity_rules import check_definition
 from bayou.protocol.schema import StructField, StructType
 from bayou.protocol.schema_changes import COMMENT
 from bayou.spark.application import Application
-from bayou.spark.create import TableDefinition, create
+from bayou.spark.create import create
 from bayou.spark.errors import raised_as_pyspark
 from bayou.spark.given_types import given_schema, given_type
+from bayou.spark.table_definition import TableDefinition
 
 Builder = TypeVar("Builder", bound="TableBuilder")
 _ALWAYS: Final = "Generated always as expression must be str or IdentityGenerator."

@@ -13,12 +13,13 @@ from bayou.log.clustering import logical_clustering
 from bayou.protocol.clustering import names_of
 from bayou.protocol.column_mapping import without_mapping
 from bayou.protocol.schema import parse_schema
-from bayou.spark.create import TableDefinition, create
+from bayou.spark.create import create
 from bayou.spark.jvm import commands
 from bayou.spark.jvm.callbacks import BiFunction
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.create_like import LikeStatement
 from bayou.spark.jvm.session import active_session, session_of
+from bayou.spark.table_definition import TableDefinition
 from bayou.storage import qualify
 
 if TYPE_CHECKING:

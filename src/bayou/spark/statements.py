@@ -10,7 +10,7 @@ from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.clustering import names_of
 from bayou.protocol.schema import parse_schema
 from bayou.spark.catalog_columns import schema_of_statement
-from bayou.spark.create import TableDefinition
+from bayou.spark.table_definition import TableDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bayou.log.delta_log import DeltaLog
-    from bayou.spark.create import TableDefinition
     from bayou.spark.jvm.catalog import Catalog, TableName
+    from bayou.spark.table_definition import TableDefinition
 
 _TWO_PLACES: Final = {
     False: ("DELTA_CREATE_TABLE_IDENTIFIER_LOCATION_MISMATCH", "0AKDC"),

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table to create, as a statement or a builder describes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bayou.log.create import first_actions
+from bayou.log.create_like import like_actions
+from bayou.protocol.clustering import parse_columns
+from bayou.protocol.schema import StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bayou.log.create import FirstActions
+    from bayou.log.snapshot import Snapshot
+    from bayou.protocol.actions import Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class TableDefinition:
+    """A table that is to be made.
+
+    Attributes:
+        name: its name, as SQL has it; None for a table at a path.
+        location: its path; None for where the catalog puts it.
+        schema: its columns.
+        partition_by: its partition columns.
+        cluster_by: its clustering columns; none where it is clustered by nothing yet, None where it is not clustered.
+        properties: its properties.
+        comment: what it is.
+        like: the table that it is made like; None for a table of its own.
+        in_sql: whether a statement describes it.
+    """
+
+    name: str | None = None
+    location: str | None = None
+    schema: StructType = field(default_factory=StructType)
+    partition_by: tuple[str, ...] = ()
+    cluster_by: tuple[str, ...] | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+    like: Snapshot | None = None
+    in_sql: bool = False
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether it is taken to be there already: a statement that names a folder and no columns."""
+        return self.in_sql and self.location is not None and not self.schema.fields
+
+    def first_actions(
+        self, table: str, settings: Mapping[str, str], *, may_be_empty: bool, replaced: Metadata | None = None
+    ) -> FirstActions:
+        """What makes the table.
+
+        Args:
+            table: its URI.
+            settings: the session's settings.
+            may_be_empty: whether it may have no column.
+            replaced: the table in whose place it comes.
+
+        Raises:
+            InvalidSchemaError, InvalidOptionError, UnsupportedFeatureError: no table can be so, or not by bayou.
+        """
+        if self.like is not None:
+            return like_actions(self.like, self.properties, table=table, settings=settings)
+        return first_actions(
+            self.schema,
+            self.partition_by,
+            self.properties,
+            table=table,
+            description=self.comment,
+            settings=settings,
+            cluster_by=None if self.cluster_by is None else parse_columns(self.cluster_by),
+            may_be_empty=may_be_empty,
+            replaced=replaced,
+        )
