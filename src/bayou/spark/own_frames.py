@@ -6,67 +6,19 @@ So `table.toDF().id` is a column of the table wherever `table` is asked for some
 
 from __future__ import annotations
 
-import contextlib
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from pyspark.errors import AnalysisException
-from pyspark.sql import Column
-
-from bayou.errors import SchemaChangedError
 from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm import nodes
-from bayou.spark.jvm.callbacks import error_class_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from pyspark.sql import DataFrame
 
-    from bayou.log.snapshot import Snapshot
     from bayou.protocol.schema import StructField, StructType
-    from bayou.spark.dml.target import Target
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 _MOST: Final = 64
 """How many DataFrames are remembered: each is the ids of its columns and no more, and a program may ask for one in a loop."""
-
-
-@contextlib.contextmanager
-def naming_gone_columns(target: Target, snapshot: Snapshot, *given: Any) -> Iterator[None]:
-    """Resolves a statement; where it names a column of a DataFrame that was the table's and is not any more, the error says so.
-
-    Args:
-        target: the table.
-        snapshot: its state.
-        given: the conditions and values of the statement.
-
-    Raises:
-        SchemaChangedError: there is such a column.
-    """
-    try:
-        yield
-    except AnalysisException as error:
-        names = _gone(target, snapshot, given) if error_class_of(error).startswith("MISSING_ATTRIBUTES") else []
-        if not names:
-            raise
-        raise SchemaChangedError(
-            f"The statement names {', '.join(names)} of a DataFrame that the table gave before its schema changed. The table's"
-            " column of this name is another one by now, or has another type, or there is none.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            next_step="take the column from a new toDF().",
-        ) from error
-
-
-def _gone(target: Target, snapshot: Snapshot, given: Sequence[Any]) -> list[str]:
-    if target.frames is None:
-        return []
-    jvm = target.application.jvm
-    gone = target.frames.gone(jvm, snapshot.schema)
-    found = [nodes.expression(jvm, target.spark, each) for each in given if isinstance(each, Column)]
-    used = {each.exprId().id() for every in found for each in nodes.references_of(jvm, every) if each.resolved()}
-    return sorted({gone[each] for each in used & gone.keys()})
 
 
 class OwnFrames:

@@ -14,7 +14,7 @@ from bayou.spark.dml.condition import check_condition, refuse_subqueries
 from bayou.spark.dml.defaults import default_of
 from bayou.spark.dml.delete import plan_delete
 from bayou.spark.dml.parsed import command_of_parsed
-from bayou.spark.dml.target import Target, table_columns
+from bayou.spark.dml.target import Target, naming_gone_columns, table_columns
 from bayou.spark.dml.update import plan_update
 from bayou.spark.dml.values_in_sql import values_in_sql
 from bayou.spark.jvm import commands, nodes, row_changes
@@ -23,7 +23,6 @@ from bayou.spark.jvm.callbacks import BiFunction
 from bayou.spark.jvm.expression_list import ExpressionList, Named
 from bayou.spark.jvm.row_changes import Pairs
 from bayou.spark.jvm.session import session_of
-from bayou.spark.own_frames import naming_gone_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -3,19 +3,23 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column
 
-from bayou.errors import UnsupportedFeatureError
+from bayou.errors import SchemaChangedError, UnsupportedFeatureError
 from bayou.protocol.schema import schema_to_json
+from bayou.spark.jvm import nodes
+from bayou.spark.jvm.callbacks import error_class_of
 from bayou.spark.readable_types import check_types
 from bayou.spark.scan import is_file_metadata
 from bayou.spark.types import readable_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -77,6 +81,43 @@ class Target:
         snapshot = self.log.update()
         check_types(self.application, snapshot)
         return snapshot
+
+
+@contextlib.contextmanager
+def naming_gone_columns(target: Target, snapshot: Snapshot, *given: Any) -> Iterator[None]:
+    """Resolves a statement; where it names a column of a DataFrame that was the table's and is not any more, the error says so.
+
+    Args:
+        target: the table.
+        snapshot: its state.
+        given: the conditions and values of the statement.
+
+    Raises:
+        SchemaChangedError: there is such a column.
+    """
+    try:
+        yield
+    except AnalysisException as error:
+        names = _gone(target, snapshot, given) if error_class_of(error).startswith("MISSING_ATTRIBUTES") else []
+        if not names:
+            raise
+        raise SchemaChangedError(
+            f"The statement names {', '.join(names)} of a DataFrame that the table gave before its schema changed. The table's"
+            " column of this name is another one by now, or has another type, or there is none.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            next_step="take the column from a new toDF().",
+        ) from error
+
+
+def _gone(target: Target, snapshot: Snapshot, given: Sequence[Any]) -> list[str]:
+    if target.frames is None:
+        return []
+    jvm = target.application.jvm
+    gone = target.frames.gone(jvm, snapshot.schema)
+    found = [nodes.expression(jvm, target.spark, each) for each in given if isinstance(each, Column)]
+    used = {each.exprId().id() for every in found for each in nodes.references_of(jvm, every) if each.resolved()}
+    return sorted({gone[each] for each in used & gone.keys()})
 
 
 def table_columns(snapshot: Snapshot) -> str:

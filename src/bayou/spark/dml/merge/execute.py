@@ -25,10 +25,10 @@ from bayou.spark.dml.merge.target import Merge, merge_of
 from bayou.spark.dml.merge.values import check_values
 from bayou.spark.dml.merge.write import Writer
 from bayou.spark.dml.result import PlannedChange, RowChangeResult
+from bayou.spark.dml.target import naming_gone_columns
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.session import refresh_caches, settings_of
-from bayou.spark.own_frames import naming_gone_columns
 from bayou.spark.progress import operation, phase
 from bayou.spark.session_transaction import session_transaction
 from bayou.spark.uncommitted_files import taking_back
