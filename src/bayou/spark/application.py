@@ -12,7 +12,6 @@ from bayou.errors import DataFileNotFoundError, DeltaError, SessionError, Unread
 from bayou.log.active import active_transaction
 from bayou.log.delta_log import open_log
 from bayou.log.log_jobs import register_log_jobs
-from bayou.spark.directories import group_files
 from bayou.spark.errors import extend_conversion
 from bayou.spark.hadoop_store import check_log_store_settings
 from bayou.spark.jvm import callbacks
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
-    from bayou.spark.directories import FileGroups, PartitionColumn
     from bayou.spark.jvm.bridge import JavaObject
 
 PINNED_SNAPSHOTS = 16
@@ -135,7 +133,6 @@ class Application:
             self.why_not_native = str(error)
         extend_conversion(self._missing_data_file, self._unreadable_data_file)
         self._workbenches: dict[str, JavaObject] = {}
-        self._groups: WeakKeyDictionary[Snapshot, dict[int, FileGroups]] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
     @classmethod
@@ -191,21 +188,6 @@ class Application:
                 settings = {**values(Job.PLANNING), "spark.sql.session.timeZone": zone}
                 self._workbenches[zone] = default_session(self.jvm, session, settings, SQL_PREFIX)
             return self._workbenches[zone]
-
-    def partition_groups(
-        self, snapshot: Snapshot, session: JavaObject, partitions: Callable[[], list[PartitionColumn]]
-    ) -> FileGroups:
-        """A snapshot's files by their partition values, kept while the snapshot is.
-
-        Args:
-            snapshot: the table's state.
-            session: the JVM session under whose settings partition values are cast, one of `workbench`.
-            partitions: gives the partition columns of all its files.
-        """
-        kept = self._groups.setdefault(snapshot, {})
-        if id(session) not in kept:
-            kept[id(session)] = group_files(self.jvm, session, partitions(), {}, snapshot.files(columns=["path"]).num_rows)
-        return kept[id(session)]
 
     def _missing_data_file(self, text: str) -> DeltaError | None:
         found = self._data_file_in(text)

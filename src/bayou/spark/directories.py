@@ -8,7 +8,8 @@ evaluation in the JVM on the distinct partition values. Data filters stay in the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +20,9 @@ from bayou.spark.jvm.bulk import Bulk, FileGroup
 from bayou.spark.jvm.relation import bound_predicate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from bayou.log.snapshot import Snapshot
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 
@@ -122,6 +124,27 @@ def group_files(
         projection.append(f"timestamp_micros(h{number})" if is_time else f"h{number}")
     rows = Bulk.of(jvm).rows(session, pa.table(columns), projection) if count else None
     return FileGroups(ids, rows)
+
+
+_groups: Final[WeakKeyDictionary[Snapshot, dict[int, FileGroups]]] = WeakKeyDictionary()
+"""The groups of a snapshot's files, by the session under whose settings their partition values were cast."""
+
+
+def partition_groups(
+    jvm: Jvm, snapshot: Snapshot, session: JavaObject, partitions: Callable[[], list[PartitionColumn]]
+) -> FileGroups:
+    """A snapshot's files by their partition values, kept while the snapshot is.
+
+    Args:
+        jvm: the JVM.
+        snapshot: the table's state.
+        session: the JVM session under whose settings partition values are cast, one of `Application.workbench`.
+        partitions: gives the partition columns of all its files.
+    """
+    kept = _groups.setdefault(snapshot, {})
+    if id(session) not in kept:
+        kept[id(session)] = group_files(jvm, session, partitions(), {}, snapshot.files(columns=["path"]).num_rows)
+    return kept[id(session)]
 
 
 def list_directories(jvm: Jvm, files: ScanFiles, partition_schema: str, partition_filters: Sequence[JavaObject]) -> JavaObject:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.protocol.schema import StructField, StructType, schema_to_json
-from bayou.spark.directories import PartitionColumn
+from bayou.spark.directories import PartitionColumn, partition_groups
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.relation import bound_predicate
 from bayou.spark.jvm.session import java_session
@@ -38,7 +38,7 @@ def matching_partitions(application: Application, spark: SparkSession, snapshot:
     if not snapshot.files(["path"]).num_rows:
         return pa.array([], pa.int64())
     jvm = application.jvm
-    groups = application.partition_groups(snapshot, application.workbench(java_session(spark)), lambda: partitions)
+    groups = partition_groups(jvm, snapshot, application.workbench(java_session(spark)), lambda: partitions)
     logical = StructType(tuple(StructField(f.name, f.type) for f in fields))
     matching = Bulk.of(jvm).matching(groups.rows, bound_predicate(jvm, conditions, schema_to_json(logical)))
     return pc.indices_nonzero(pc.is_in(groups.ids, pa.array(matching, pa.int64()))).cast(pa.int64())

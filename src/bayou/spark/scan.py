@@ -22,7 +22,7 @@ from bayou.protocol.sql_text import quoted_name
 from bayou.spark import deletion_vectors
 from bayou.spark.alignment import aligned
 from bayou.spark.deletion_vectors import BYTES
-from bayou.spark.directories import FileGroups, PartitionColumn, ScanFiles, group_files, list_directories, uris
+from bayou.spark.directories import FileGroups, PartitionColumn, ScanFiles, group_files, list_directories, partition_groups, uris
 from bayou.spark.expressions import by_physical_name, from_catalyst
 from bayou.spark.file_source import FileSource, SnapshotFiles
 from bayou.spark.file_types import group_by_types, must_be_grouped
@@ -355,7 +355,7 @@ class _Listing:
         hidden = {**scan.hidden, **scan._vectors}  # noqa: SLF001
         session = application.workbench(scan.session)
         if not hidden and scan.source is None:
-            groups = application.partition_groups(scan.snapshot, session, self._partitions)
+            groups = partition_groups(application.jvm, scan.snapshot, session, self._partitions)
             return groups if scan.positions is None else groups.take(scan.positions)
         partitions = [
             PartitionColumn(c.name, c.type, c.texts if scan.positions is None else c.texts.take(scan.positions))
