@@ -12,7 +12,7 @@ import bayou
 from bayou import DeltaTable
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
 from bayou.protocol.actions import DomainMetadata, Protocol
-from bayou.spark.alter_target import AlterTarget
+from bayou.spark.session_table import SessionTable
 from bayou.testing.table_builder import TableBuilder
 
 
@@ -118,7 +118,7 @@ def test_deletion_vectors_are_dropped_with_the_files_that_have_some(spark, table
 
 def test_a_feature_is_dropped_on_top_of_what_came_in_between(spark, table, monkeypatch):
     table.addFeatureSupport("vacuumProtocolCheck")
-    original = AlterTarget.begin
+    original = SessionTable.begin
     came = []
 
     def late(self, snapshot, operation, *arguments, **options):
@@ -128,7 +128,7 @@ def test_a_feature_is_dropped_on_top_of_what_came_in_between(spark, table, monke
             append(spark.sql("select 9 id"), table)
         return transaction
 
-    monkeypatch.setattr(AlterTarget, "begin", late)
+    monkeypatch.setattr(SessionTable, "begin", late)
     table.dropFeatureSupport("vacuumProtocolCheck")
     found = state(table)
     assert found.protocol.reader_features is None

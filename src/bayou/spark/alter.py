@@ -23,11 +23,12 @@ from bayou.protocol.protocol_rules import supported_features
 from bayou.protocol.stats_columns import check_stats_columns
 from bayou.spark.alter_mapping import ALLOW_REMOVAL, remove_column_mapping
 from bayou.spark.alter_row_tracking import give_row_ids
-from bayou.spark.alter_target import AlterTarget, altered, table_rules
+from bayou.spark.alter_target import altered, table_rules
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
     from bayou.log.transaction import Action
+    from bayou.spark.session_table import SessionTable
 
 COMMENT: Final = "comment"
 """The key under which the table's comment is set like a property; it is kept as the metadata's description."""
@@ -39,7 +40,7 @@ _BY_WRITERS_ONLY: Final = (
 )
 
 
-def set_properties(target: AlterTarget, given: Mapping[str, str]) -> None:
+def set_properties(target: SessionTable, given: Mapping[str, str]) -> None:
     """Sets table properties, with the features and the protocol that they need; commits nothing where nothing changes.
 
     Column mapping goes where its mode is set to `none`, in a commit of its own; files may be written again for it. A table that
@@ -76,7 +77,7 @@ def set_properties(target: AlterTarget, given: Mapping[str, str]) -> None:
     target.commit(snapshot, "SET TBLPROPERTIES", {"properties": texts}, actions, reads_table=reads)
 
 
-def unset_properties(target: AlterTarget, keys: Sequence[str], *, if_exists: bool = False) -> None:
+def unset_properties(target: SessionTable, keys: Sequence[str], *, if_exists: bool = False) -> None:
     """Takes table properties away, so that their defaults hold again.
 
     Args:
@@ -105,7 +106,7 @@ def unset_properties(target: AlterTarget, keys: Sequence[str], *, if_exists: boo
     target.commit(snapshot, "UNSET TBLPROPERTIES", parameters, altered(snapshot, metadata, snapshot.schema))
 
 
-def set_comment(target: AlterTarget, text: str | None) -> None:
+def set_comment(target: SessionTable, text: str | None) -> None:
     """Sets the table's comment, or takes it away where it is None."""
     if text is None:
         unset_properties(target, [COMMENT], if_exists=True)
@@ -113,7 +114,7 @@ def set_comment(target: AlterTarget, text: str | None) -> None:
         set_properties(target, {COMMENT: text})
 
 
-def _actions(target: AlterTarget, snapshot: Snapshot, texts: Mapping[str, str]) -> list[Action]:
+def _actions(target: SessionTable, snapshot: Snapshot, texts: Mapping[str, str]) -> list[Action]:
     """What setting some properties changes, after every check of them."""
     before = snapshot.metadata.configuration
     allowed = allows_arbitrary(target.settings)
@@ -159,7 +160,7 @@ def _check_mapping(snapshot: Snapshot, after: Mapping[str, str]) -> None:
     mode_change(before, after, table=snapshot.table_uri, version=snapshot.version, allow_removal=False)
 
 
-def _removes_mapping(target: AlterTarget, snapshot: Snapshot, mode: str) -> bool:
+def _removes_mapping(target: SessionTable, snapshot: Snapshot, mode: str) -> bool:
     """Whether a mode takes column mapping from a table that has it, where the session allows that."""
     if mode.strip().lower() != "none" or mapping_mode(snapshot.metadata.configuration) == "none":
         return False

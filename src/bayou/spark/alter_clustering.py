@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bayou.spark.alter_columns import ColumnPath
-    from bayou.spark.alter_target import AlterTarget
+    from bayou.spark.session_table import SessionTable
 
 
-def alter_cluster_by(target: AlterTarget, columns: Sequence[ColumnPath]) -> None:
+def alter_cluster_by(target: SessionTable, columns: Sequence[ColumnPath]) -> None:
     """Sets a table's clustering columns, and makes it a clustered table where it is none; commits nothing where nothing changes.
 
     Args:

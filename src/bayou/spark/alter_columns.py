@@ -23,7 +23,7 @@ from bayou.protocol.schema_paths import TableRules, type_at
 from bayou.protocol.schema_replace import replace_columns as replaced_columns
 from bayou.protocol.stats import parse_column_list
 from bayou.protocol.type_widening import TYPE_CHANGES
-from bayou.spark.alter_target import AlterTarget, altered, table_rules
+from bayou.spark.alter_target import altered, table_rules
 from bayou.spark.column_references import refuse_other_generated, refuse_referenced
 from bayou.spark.default_checks import check_defaults
 from bayou.spark.given_types import given_schema, given_type, plain_columns, plain_type
@@ -32,6 +32,7 @@ from bayou.spark.types import as_table_has
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
     from bayou.protocol.schema import DataType
+    from bayou.spark.session_table import SessionTable
 
 ColumnPath = str | Sequence[str]
 """A column or a nested field: `s.x`, with backticks around names that have dots, or the names as a list."""
@@ -41,7 +42,7 @@ _NO_TABLE: Final = TableRules()
 
 
 def add_columns(
-    target: AlterTarget, columns: Any, *, parent: ColumnPath = (), after: str | None = None, first: bool = False
+    target: SessionTable, columns: Any, *, parent: ColumnPath = (), after: str | None = None, first: bool = False
 ) -> None:
     """Adds columns; the rows that are there have NULL in them.
 
@@ -65,7 +66,7 @@ def add_columns(
     add_each(target, added)
 
 
-def add_each(target: AlterTarget, added: Sequence[AddedColumn]) -> None:
+def add_each(target: SessionTable, added: Sequence[AddedColumn]) -> None:
     """Adds columns in one commit, each in a place of its own; see `add_columns`.
 
     Args:
@@ -78,7 +79,7 @@ def add_each(target: AlterTarget, added: Sequence[AddedColumn]) -> None:
     target.commit(snapshot, "ADD COLUMNS", parameters, altered(snapshot, snapshot.metadata, schema))
 
 
-def rename_column(target: AlterTarget, column: ColumnPath, new_name: str) -> None:
+def rename_column(target: SessionTable, column: ColumnPath, new_name: str) -> None:
     """Gives a column, or a nested field, another name; the table needs column mapping.
 
     Args:
@@ -103,7 +104,7 @@ def rename_column(target: AlterTarget, column: ColumnPath, new_name: str) -> Non
     target.commit(snapshot, "RENAME COLUMN", parameters, altered(snapshot, metadata, schema))
 
 
-def drop_columns(target: AlterTarget, columns: Sequence[ColumnPath]) -> None:
+def drop_columns(target: SessionTable, columns: Sequence[ColumnPath]) -> None:
     """Drops columns or nested fields; the table needs column mapping, and the files keep their values.
 
     Args:
@@ -125,7 +126,7 @@ def drop_columns(target: AlterTarget, columns: Sequence[ColumnPath]) -> None:
 
 
 def change_column(
-    target: AlterTarget,
+    target: SessionTable,
     column: ColumnPath,
     *,
     data_type: Any = None,
@@ -177,7 +178,7 @@ class ColumnChange:
 
 
 def column_change(
-    target: AlterTarget,
+    target: SessionTable,
     path: tuple[str, ...],
     *,
     data_type: Any = None,
@@ -192,7 +193,7 @@ def column_change(
     return ColumnChange(path, kind, comment, nullable, position_of(after, first=first), default)
 
 
-def change_columns(target: AlterTarget, changes: Sequence[ColumnChange]) -> None:
+def change_columns(target: SessionTable, changes: Sequence[ColumnChange]) -> None:
     """Changes some columns, in one commit.
 
     Args:
@@ -228,7 +229,7 @@ def change_columns(target: AlterTarget, changes: Sequence[ColumnChange]) -> None
     target.commit(snapshot, operation, parameters, altered(snapshot, snapshot.metadata, schema))
 
 
-def _with_default(target: AlterTarget, snapshot: Snapshot, schema: StructType, change: ColumnChange) -> StructType:
+def _with_default(target: SessionTable, snapshot: Snapshot, schema: StructType, change: ColumnChange) -> StructType:
     schema = with_default(schema, change.path, change.default or None, table_rules(snapshot))
     if change.default:
         uri, version = target.uri, snapshot.version
@@ -238,7 +239,7 @@ def _with_default(target: AlterTarget, snapshot: Snapshot, schema: StructType, c
     return schema
 
 
-def replace_columns(target: AlterTarget, columns: Any) -> None:
+def replace_columns(target: SessionTable, columns: Any) -> None:
     """Makes the table's columns these: in their order, with their comments, wider types and nullability.
 
     Args:
@@ -305,7 +306,7 @@ def column_parameter(schema: StructType, path: tuple[str, ...], *, noted: Struct
     return _parameter(path, field)
 
 
-def given_columns(target: AlterTarget, columns: Any) -> StructType:
+def given_columns(target: SessionTable, columns: Any) -> StructType:
     """Columns as a table can have them, of what a user gave.
 
     Args:

@@ -16,7 +16,7 @@ from bayou.protocol.constraint_violations import new_constraint_violation
 from bayou.protocol.constraints import Constraint, ConstraintKind
 from bayou.protocol.expression_checks import check_is_boolean
 from bayou.protocol.sql_text import parenthesised, quoted_name
-from bayou.spark.alter_target import AlterTarget, altered
+from bayou.spark.alter_target import altered
 from bayou.spark.constraint_checks import checked_condition
 from bayou.spark.jvm.frames import columns_of
 from bayou.spark.jvm.own_sql import own_column
@@ -30,12 +30,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.log.snapshot import Snapshot
+    from bayou.spark.session_table import SessionTable
 
 _MOST_CHARACTERS: Final = 2000
 _DROP_IF_EXISTS: Final = "spark.databricks.delta.constraints.assumesDropIfExists.enabled"
 
 
-def add_constraint(target: AlterTarget, name: str, condition: str) -> None:
+def add_constraint(target: SessionTable, name: str, condition: str) -> None:
     """Adds a CHECK constraint. Reads all rows of the table, as far as the condition looks at them.
 
     Args:
@@ -66,7 +67,7 @@ def add_constraint(target: AlterTarget, name: str, condition: str) -> None:
     target.refresh_caches()
 
 
-def drop_constraint(target: AlterTarget, name: str, *, if_exists: bool = False) -> None:
+def drop_constraint(target: SessionTable, name: str, *, if_exists: bool = False) -> None:
     """Drops a CHECK constraint; the rows are not looked at.
 
     Args:
@@ -87,7 +88,7 @@ def drop_constraint(target: AlterTarget, name: str, *, if_exists: bool = False) 
     target.commit(snapshot, "DROP CONSTRAINT", parameters, actions)
 
 
-def _checked_columns(target: AlterTarget, snapshot: Snapshot, name: str, condition: str) -> list[str]:
+def _checked_columns(target: SessionTable, snapshot: Snapshot, name: str, condition: str) -> list[str]:
     """The top-level columns that a new constraint looks at, after a look at what else is in it."""
     schema = snapshot.schema
     expression = checked_condition(

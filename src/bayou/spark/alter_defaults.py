@@ -12,10 +12,10 @@ from bayou.spark.alter_columns import ColumnChange, change_columns, path_of
 
 if TYPE_CHECKING:
     from bayou.spark.alter_columns import ColumnPath
-    from bayou.spark.alter_target import AlterTarget
+    from bayou.spark.session_table import SessionTable
 
 
-def set_default(target: AlterTarget, column: ColumnPath, expression: str | None) -> None:
+def set_default(target: SessionTable, column: ColumnPath, expression: str | None) -> None:
     """Sets the default of a column, or takes it away; the rows that are there stay as they are.
 
     Args:

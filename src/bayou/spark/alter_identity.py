@@ -15,16 +15,17 @@ from bayou.protocol.identity_rules import column_to_sync
 from bayou.protocol.schema import StructType
 from bayou.protocol.sql_text import quoted_name
 from bayou.spark.alter_columns import column_parameter
-from bayou.spark.alter_target import AlterTarget, altered
+from bayou.spark.alter_target import altered
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
     from bayou.protocol.identity_columns import IdentityColumn
+    from bayou.spark.session_table import SessionTable
 
 _ALLOW_LOWER: Final = "spark.databricks.delta.identityColumn.allowSyncIdentityToLowerHighWaterMark.enabled"
 
 
-def sync_identity(target: AlterTarget, name: str) -> None:
+def sync_identity(target: SessionTable, name: str) -> None:
     """Moves a mark to the greatest number in the table, or the least where numbers fall; commits nothing where it stays.
 
     Numbers that writers brought themselves move no mark until then. Costs a query for the greatest number, which the log
@@ -49,7 +50,7 @@ def sync_identity(target: AlterTarget, name: str) -> None:
     target.refresh_caches()
 
 
-def _mark(target: AlterTarget, column: IdentityColumn) -> int | None:
+def _mark(target: SessionTable, column: IdentityColumn) -> int | None:
     furthest = F.max if column.step > 0 else F.min
     extreme = target.rows().agg(furthest(F.col(quoted_name(column.name)))).collect()[0][0]
     allow_lower = target.settings.get(_ALLOW_LOWER, "false").lower() == "true"

@@ -24,7 +24,7 @@ from bayou.spark.write_target import WriteTarget
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
     from bayou.protocol.actions import Metadata
-    from bayou.spark.alter_target import AlterTarget
+    from bayou.spark.session_table import SessionTable
 
 ALLOW_REMOVAL: Final = "spark.databricks.delta.columnMapping.allowRemoval"
 """The session's setting that lets a table give up column mapping; it may by default."""
@@ -32,7 +32,7 @@ _OPERATION: Final = "REMOVE COLUMN MAPPING"
 _PARAMETERS: Final[dict[str, Any]] = {}
 
 
-def remove_column_mapping(target: AlterTarget, snapshot: Snapshot, *, keep_mode: bool) -> None:
+def remove_column_mapping(target: SessionTable, snapshot: Snapshot, *, keep_mode: bool) -> None:
     """Takes column mapping from a table, in one commit.
 
     Where its files have the columns under their logical names anyway, none is written again; else all are.
@@ -57,7 +57,7 @@ def remove_column_mapping(target: AlterTarget, snapshot: Snapshot, *, keep_mode:
     target.commit(snapshot, _OPERATION, _PARAMETERS, actions)
 
 
-def _renamed(target: AlterTarget, snapshot: Snapshot, wanted: Metadata) -> WriteTarget:
+def _renamed(target: SessionTable, snapshot: Snapshot, wanted: Metadata) -> WriteTarget:
     """The table whose files have the logical names; its clustering columns are noted by them from then on, too."""
     check_writable(snapshot.protocol, wanted, snapshot.table_uri, snapshot.version)
     domains = replaced_clustering(snapshot, wanted, logical_clustering(snapshot))

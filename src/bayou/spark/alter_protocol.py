@@ -13,10 +13,10 @@ from bayou.spark.alter import set_properties
 from bayou.spark.alter_target import check_argument
 
 if TYPE_CHECKING:
-    from bayou.spark.alter_target import AlterTarget
+    from bayou.spark.session_table import SessionTable
 
 
-def upgrade_protocol(target: AlterTarget, reader_version: Any, writer_version: Any) -> None:
+def upgrade_protocol(target: SessionTable, reader_version: Any, writer_version: Any) -> None:
     """Adds the features that two protocol versions imply; lower versions than the table's change nothing.
 
     Args:
@@ -35,7 +35,7 @@ def upgrade_protocol(target: AlterTarget, reader_version: Any, writer_version: A
     set_properties(target, dict(zip(keys, given.values(), strict=True)))
 
 
-def add_feature(target: AlterTarget, name: Any) -> None:
+def add_feature(target: SessionTable, name: Any) -> None:
     """Adds a table feature, with those that it requires.
 
     Args:

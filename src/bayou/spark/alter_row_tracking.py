@@ -12,17 +12,18 @@ from bayou.errors import InvalidOptionError, UnsupportedFeatureError
 from bayou.log.row_id_backfill import FILES_PER_COMMIT, backfill_row_ids, check_countable, remove_row_ids
 from bayou.protocol.features import writer_features
 from bayou.protocol.property_rules import validated
-from bayou.spark.alter_target import AlterTarget, upgrade
+from bayou.spark.alter_target import upgrade
 from bayou.spark.progress import operation, phase
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
+    from bayou.spark.session_table import SessionTable
 
 _ENABLED: Final = "spark.databricks.delta.rowTracking.backfill.enabled"
 _MAX_FILES: Final = ("spark.databricks.delta.backfill.maxNumFiles", "spark.databricks.delta.rowTracking.backfill.maxNumFiles")
 
 
-def give_row_ids(target: AlterTarget, snapshot: Snapshot) -> None:
+def give_row_ids(target: SessionTable, snapshot: Snapshot) -> None:
     """Gives all files of a table row ids, so that row tracking can be enabled: the feature first, then the files.
 
     From the commit with the feature on, new files get ids from whoever adds them.
@@ -54,7 +55,7 @@ def give_row_ids(target: AlterTarget, snapshot: Snapshot) -> None:
         backfill_row_ids(target.log, target.begin, files_per_commit=files_per_commit)
 
 
-def take_row_ids(target: AlterTarget) -> None:
+def take_row_ids(target: SessionTable) -> None:
     """Takes the row ids from all files of a table whose row tracking is suspended.
 
     Args:
@@ -67,7 +68,7 @@ def take_row_ids(target: AlterTarget) -> None:
     remove_row_ids(target.log, target.begin, files_per_commit=_files_per_commit(target))
 
 
-def _files_per_commit(target: AlterTarget) -> int:
+def _files_per_commit(target: SessionTable) -> int:
     found = next(((key, target.settings[key]) for key in _MAX_FILES if key in target.settings), None)
     if found is None:
         return FILES_PER_COMMIT

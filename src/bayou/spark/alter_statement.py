@@ -17,7 +17,7 @@ from bayou.spark.types import sql_type
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bayou.spark.alter_target import AlterTarget
+    from bayou.spark.session_table import SessionTable
 
 _BETWEEN_CHANGES, _BETWEEN_FACTS, _BETWEEN_PARTS, _BETWEEN_COLUMNS = "\3", "\1", "\2", "\4"
 
@@ -68,7 +68,7 @@ def new_location(text: str) -> str | None:
     return places[0] if len(places) == len(changes) == 1 else None
 
 
-def run(target: AlterTarget, text: str) -> None:
+def run(target: SessionTable, text: str) -> None:
     """Carries a statement out.
 
     Args:
@@ -94,11 +94,11 @@ def run(target: AlterTarget, text: str) -> None:
     _METHODS[kinds](target, changes)
 
 
-def _set(target: AlterTarget, changes: Sequence[Change]) -> None:
+def _set(target: SessionTable, changes: Sequence[Change]) -> None:
     alter.set_properties(target, {shown_key(each.facts["property"]): each.facts["value"] for each in changes})
 
 
-def _unset(target: AlterTarget, changes: Sequence[Change]) -> None:
+def _unset(target: SessionTable, changes: Sequence[Change]) -> None:
     """Spark does not pass IF EXISTS on, so a key that is not set is passed over."""
     keys = [each.facts["property"] for each in changes]
     if keys == ["comment"]:
@@ -107,7 +107,7 @@ def _unset(target: AlterTarget, changes: Sequence[Change]) -> None:
         alter.unset_properties(target, keys, if_exists=True)
 
 
-def _add(target: AlterTarget, changes: Sequence[Change]) -> None:
+def _add(target: SessionTable, changes: Sequence[Change]) -> None:
     columns = alter_columns.given_columns(target, _columns(changes)).fields
     pairs = zip(columns, changes, strict=True)
     added = [AddedColumn(field, each.path[:-1], alter_columns.position_of(**each.place)) for field, each in pairs]
@@ -118,7 +118,7 @@ def _columns(changes: Sequence[Change]) -> StructType:
     return parse_schema(json.dumps({"type": "struct", "fields": [each.field() for each in changes]}))
 
 
-def _is_there(target: AlterTarget, change: Change) -> bool:
+def _is_there(target: SessionTable, change: Change) -> bool:
     if change.facts.get("ifExists") != "true":
         return True
     found: Any = target.snapshot().schema
@@ -130,26 +130,26 @@ def _is_there(target: AlterTarget, change: Change) -> bool:
     return True
 
 
-def _rename(target: AlterTarget, changes: Sequence[Change]) -> None:
+def _rename(target: SessionTable, changes: Sequence[Change]) -> None:
     for each in changes:
         alter_columns.rename_column(target, each.path, each.facts["newName"])
 
 
-def _drop(target: AlterTarget, changes: Sequence[Change]) -> None:
+def _drop(target: SessionTable, changes: Sequence[Change]) -> None:
     alter_columns.drop_columns(target, [each.path for each in changes if _is_there(target, each)])
 
 
-def _cluster(target: AlterTarget, changes: Sequence[Change]) -> None:
+def _cluster(target: SessionTable, changes: Sequence[Change]) -> None:
     columns = changes[0].facts["clusteringColumns"].split(_BETWEEN_COLUMNS)
     alter_clustering.alter_cluster_by(target, [each.split(_BETWEEN_PARTS) for each in columns if each])
 
 
-def _replace(target: AlterTarget, changes: Sequence[Change]) -> None:
+def _replace(target: SessionTable, changes: Sequence[Change]) -> None:
     """REPLACE COLUMNS: Spark drops all columns and adds the new ones."""
     alter_columns.replace_columns(target, _columns([each for each in changes if each.kind == "AddColumn"]))
 
 
-def _change(target: AlterTarget, changes: Sequence[Change]) -> None:
+def _change(target: SessionTable, changes: Sequence[Change]) -> None:
     """ALTER COLUMN: the changes of all columns together."""
     found = []
     for path in dict.fromkeys(each.path for each in changes):
@@ -173,7 +173,7 @@ def _change(target: AlterTarget, changes: Sequence[Change]) -> None:
     alter_columns.change_columns(target, found)
 
 
-_METHODS: Final[Mapping[frozenset[str], Callable[[AlterTarget, Sequence[Change]], None]]] = {
+_METHODS: Final[Mapping[frozenset[str], Callable[[SessionTable, Sequence[Change]], None]]] = {
     frozenset({"SetProperty"}): _set,
     frozenset({"RemoveProperty"}): _unset,
     frozenset({"AddColumn"}): _add,

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all changes of a table's metadata share: the table, its rows as one version has them, and the actions of a change."""
+"""What all changes of a table's metadata share: the rules of its schema, and the actions of a change."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from bayou.errors import InvalidOptionError
 from bayou.log.clustering import logical_clustering, physical_clustering
 from bayou.log.row_tracking import with_materialised_columns
-from bayou.log.transaction import MAX_ATTEMPTS, Transaction
 from bayou.protocol import properties
 from bayou.protocol.actions import Protocol
 from bayou.protocol.clustering_rules import ClusteringRules
@@ -21,137 +20,17 @@ from bayou.protocol.reserved_names import check_leftover_names
 from bayou.protocol.schema import StructType, schema_to_json
 from bayou.protocol.schema_check import check_names, check_partition_columns, check_types, check_void
 from bayou.protocol.schema_paths import TableRules
-from bayou.spark.jvm.session import refresh_caches, settings_of
-from bayou.spark.reader import read as read_request
 from bayou.spark.row_ids import tells_row_ids
-from bayou.spark.session_transaction import session_transaction
-from bayou.spark.table_request import TableRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from pyspark.sql import DataFrame, SparkSession
-
-    from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
     from bayou.log.transaction import Action
     from bayou.protocol.actions import Metadata
     from bayou.protocol.property_rules import PropertyChange
-    from bayou.spark.application import Application
+    from bayou.spark.session_table import SessionTable
 
 
-@dataclass(frozen=True, slots=True)
-class AlterTarget:
-    """A table whose metadata a session changes.
-
-    Attributes:
-        application: the application.
-        spark: the session.
-        uri: the table's URI.
-        options: settings of the file system.
-        settings: the session's settings.
-    """
-
-    application: Application
-    spark: SparkSession
-    uri: str
-    options: Mapping[str, str] = field(repr=False)
-    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def of(cls, application: Application, spark: SparkSession, uri: str, options: Mapping[str, str]) -> AlterTarget:
-        """The table, with the settings that the session has now."""
-        return cls(application, spark, uri, dict(options), settings_of(spark))
-
-    @property
-    def log(self) -> DeltaLog:
-        """The table's log."""
-        return self.application.logs.get(self.uri, self.options)
-
-    def snapshot(self) -> Snapshot:
-        """The table's latest state.
-
-        Raises:
-            TableNotFoundError: there is no table.
-            UnsupportedFeatureError: the table asks its writers for what bayou does not do.
-        """
-        found = self.log.update()
-        check_writable(found.protocol, found.metadata, found.table_uri, found.version)
-        return found
-
-    def begin(
-        self,
-        snapshot: Snapshot,
-        operation: str,
-        parameters: Mapping[str, Any],
-        *,
-        max_attempts: int = MAX_ATTEMPTS,
-        dropped_features: Collection[str] = (),
-    ) -> Transaction:
-        """A transaction on top of a state; inside of its block, `rows` are those of that state.
-
-        Args:
-            snapshot: the state.
-            operation: the operation's name, for the history.
-            parameters: its parameters.
-            max_attempts: how many versions to try before giving up.
-            dropped_features: the features that the commit takes from the protocol.
-        """
-        return session_transaction(
-            self.application,
-            self.spark,
-            self.log,
-            snapshot,
-            operation,
-            parameters,
-            settings=self.settings,
-            max_attempts=max_attempts,
-            dropped_features=dropped_features,
-        )
-
-    def commit(
-        self,
-        snapshot: Snapshot,
-        operation: str,
-        parameters: Mapping[str, Any],
-        actions: Sequence[Action],
-        *,
-        reads_table: bool = False,
-    ) -> None:
-        """Commits actions on top of a state; where there are none, nothing is committed.
-
-        Args:
-            snapshot: the state.
-            operation: the operation's name, for the history.
-            parameters: its parameters.
-            actions: the actions.
-            reads_table: whether they depend on which files the table has.
-
-        Raises:
-            ConcurrentModificationError: another writer committed something that excludes this; the error names it.
-        """
-        if not actions:
-            return
-        with self.begin(snapshot, operation, parameters) as transaction:
-            if reads_table:
-                transaction.read_whole_table()
-            transaction.commit(actions, metrics={})
-        self.refresh_caches()
-
-    def refresh_caches(self) -> None:
-        """Lets cached DataFrames of the table be those of its new version."""
-        refresh_caches(self.spark, self.log, self.application.jvm, self.options)
-
-    def rows(self) -> DataFrame:
-        """The table's rows; inside of a transaction those that it reads.
-
-        What an alteration does depends on all of them: a file that cannot be read is an error, whatever the session says.
-        """
-        request = TableRequest(self.uri, None, None, dict(self.options), reads_every_file=True)
-        return read_request(self.application, self.spark, request)
-
-
-def check_argument(target: AlterTarget, name: str, value: object, kind: type, needs: str) -> None:
+def check_argument(target: SessionTable, name: str, value: object, kind: type, needs: str) -> None:
     """Refuses an argument of another type.
 
     Args:
@@ -168,7 +47,7 @@ def check_argument(target: AlterTarget, name: str, value: object, kind: type, ne
         raise InvalidOptionError(f"{needs} but got '{type(value)}'.", table=target.uri, option=name)
 
 
-def upgrade(target: AlterTarget, snapshot: Snapshot, asked: PropertyChange) -> None:
+def upgrade(target: SessionTable, snapshot: Snapshot, asked: PropertyChange) -> None:
     """Commits the protocol that features and versions ask for, and nothing else; nothing where the table has it.
 
     Args:

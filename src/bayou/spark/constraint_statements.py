@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final
 from bayou.errors import redact_text
 from bayou.protocol.sql_text import column_sql, quoted_name
 from bayou.spark import alter_constraints
-from bayou.spark.alter_target import AlterTarget
 from bayou.spark.declared_constraints import rely_refused
 from bayou.spark.jvm import commands
 from bayou.spark.jvm.callbacks import BiFunction
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.parser import stated_name, stated_parts, stated_table, table_name, words, written_table
 from bayou.spark.jvm.session import active_session, java_session, session_of
+from bayou.spark.session_table import SessionTable
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class ConstraintStatements:
         spark = session_of(session)
         catalog = Catalog(self._application.jvm, spark)
         location = catalog.delta_location(statement.table)
-        target = AlterTarget.of(self._application, spark, qualify(location).uri, {})
+        target = SessionTable.of(self._application, spark, qualify(location).uri, {})
         if statement.condition is None:
             alter_constraints.drop_constraint(target, statement.name, if_exists=statement.if_exists)
         else:

@@ -28,14 +28,14 @@ from bayou.spark.progress import operation, phase
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
     from bayou.log.transaction import Action
-    from bayou.spark.alter_target import AlterTarget
+    from bayou.spark.session_table import SessionTable
 
 _ATTEMPTS: Final = 20
 """How often the last commit is tried: it names its own version, so that each attempt is another commit."""
 _CHECKPOINT_ATTEMPTS: Final = 3
 
 
-def drop_feature(target: AlterTarget, name: Any, *, truncate_history: Any = None) -> None:
+def drop_feature(target: SessionTable, name: Any, *, truncate_history: Any = None) -> None:
     """Takes a feature from a table's protocol.
 
     Where the feature's traces are in data files, those are written again, by one Spark job and in a commit of their own.
@@ -64,7 +64,7 @@ def drop_feature(target: AlterTarget, name: Any, *, truncate_history: Any = None
         _drop(target, name, truncates=bool(truncate_history))
 
 
-def _drop(target: AlterTarget, name: str, *, truncates: bool) -> None:
+def _drop(target: SessionTable, name: str, *, truncates: bool) -> None:
     snapshot = target.snapshot()
     plan = _plan(target, snapshot, name, truncates=truncates)
     if PreDowngrade.TRUNCATE_PROTECTED_HISTORY in plan.actions:
@@ -82,13 +82,13 @@ def _drop(target: AlterTarget, name: str, *, truncates: bool) -> None:
         _checkpoint(target, plan)
 
 
-def _plan(target: AlterTarget, snapshot: Snapshot, name: str, *, truncates: bool) -> DropFeaturePlan:
+def _plan(target: SessionTable, snapshot: Snapshot, name: str, *, truncates: bool) -> DropFeaturePlan:
     return drop_feature_plan(
         snapshot.protocol, snapshot.metadata, name, truncate_history=truncates, table=target.uri, version=snapshot.version
     )
 
 
-def _truncate_protected(target: AlterTarget, plan: DropFeaturePlan, snapshot: Snapshot) -> None:
+def _truncate_protected(target: SessionTable, plan: DropFeaturePlan, snapshot: Snapshot) -> None:
     """Lets the history go that checkpoint protection is about: all of it, or nothing."""
     if not is_protected(target, snapshot):
         return
@@ -99,7 +99,7 @@ def _truncate_protected(target: AlterTarget, plan: DropFeaturePlan, snapshot: Sn
         raise history_remains(plan, latest.metadata, table=target.uri, version=latest.version)
 
 
-def _truncate(target: AlterTarget, plan: DropFeaturePlan, *, cleaned: bool) -> None:
+def _truncate(target: SessionTable, plan: DropFeaturePlan, *, cleaned: bool) -> None:
     """Lets old history go, and makes sure that none of what is left uses the feature."""
     snapshot = target.snapshot()
     if cleaned:
@@ -109,14 +109,14 @@ def _truncate(target: AlterTarget, plan: DropFeaturePlan, *, cleaned: bool) -> N
         raise history_remains(plan, snapshot.metadata, table=target.uri, version=snapshot.version)
 
 
-def _barrier(target: AlterTarget, plan: DropFeaturePlan) -> None:
+def _barrier(target: SessionTable, plan: DropFeaturePlan) -> None:
     """An empty commit and its checkpoint, which is made from a version without traces of the feature."""
     with target.begin(target.snapshot(), "Empty Commit", {}) as transaction:
         transaction.commit(metrics={}, may_be_empty=True)
     _checkpoint(target, plan)
 
 
-def _checkpoint(target: AlterTarget, plan: DropFeaturePlan) -> None:
+def _checkpoint(target: SessionTable, plan: DropFeaturePlan) -> None:
     for attempt in range(_CHECKPOINT_ATTEMPTS):
         try:
             target.log.checkpoint()
@@ -136,7 +136,7 @@ def _checkpoint(target: AlterTarget, plan: DropFeaturePlan) -> None:
             return
 
 
-def _lower(target: AlterTarget, name: str, *, truncates: bool) -> None:
+def _lower(target: SessionTable, name: str, *, truncates: bool) -> None:
     """Commits the lower protocol, on top of a state that has no trace of the feature."""
     for attempt in range(_ATTEMPTS):
         snapshot = target.snapshot()
@@ -165,7 +165,7 @@ def _last_actions(snapshot: Snapshot, plan: DropFeaturePlan) -> list[Action]:
     return actions if marks is None else [*actions, DomainMetadata(DOMAIN, marks.configuration, removed=True)]
 
 
-def _refuse_new_traces(target: AlterTarget, plan: DropFeaturePlan, snapshot: Snapshot) -> None:
+def _refuse_new_traces(target: SessionTable, plan: DropFeaturePlan, snapshot: Snapshot) -> None:
     found = [each.name for each in traces(target, plan, snapshot)]
     found += [f"{key} is set" for key in plan.unset_first]
     found += [f"{key} is not {value}" for key, value in plan.set_properties.items()]

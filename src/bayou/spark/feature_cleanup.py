@@ -35,12 +35,12 @@ from bayou.spark.widened_files import narrow_files
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
     from bayou.protocol.actions import Metadata
-    from bayou.spark.alter_target import AlterTarget
+    from bayou.spark.session_table import SessionTable
 
 _REORG: Final = {"predicate": "[]", "applyPurge": True}
 
 
-def traces(target: AlterTarget, plan: DropFeaturePlan, snapshot: Snapshot) -> tuple[PreDowngrade, ...]:
+def traces(target: SessionTable, plan: DropFeaturePlan, snapshot: Snapshot) -> tuple[PreDowngrade, ...]:
     """What of a plan's actions there is to do on a table.
 
     Args:
@@ -51,7 +51,7 @@ def traces(target: AlterTarget, plan: DropFeaturePlan, snapshot: Snapshot) -> tu
     return tuple(each for each in plan.actions if _IS_NEEDED[each](target, snapshot))
 
 
-def clean(target: AlterTarget, plan: DropFeaturePlan, snapshot: Snapshot) -> bool:
+def clean(target: SessionTable, plan: DropFeaturePlan, snapshot: Snapshot) -> bool:
     """Takes the traces of a feature from the latest version of a table.
 
     Args:
@@ -85,7 +85,7 @@ def clean(target: AlterTarget, plan: DropFeaturePlan, snapshot: Snapshot) -> boo
     return bool(needed or plan.unset_first or plan.set_properties)
 
 
-def is_protected(target: AlterTarget, snapshot: Snapshot) -> bool:
+def is_protected(target: SessionTable, snapshot: Snapshot) -> bool:
     """Whether the log still has the history that checkpoint protection is about.
 
     Args:
@@ -112,7 +112,7 @@ def _has_vectors(snapshot: Snapshot) -> bool:
     return bool(pc.any(pc.is_valid(snapshot.files(["deletion_vector"])["deletion_vector"])).as_py())
 
 
-def _set(target: AlterTarget, snapshot: Snapshot, plan: DropFeaturePlan) -> None:
+def _set(target: SessionTable, snapshot: Snapshot, plan: DropFeaturePlan) -> None:
     """Takes away or sets the properties that keep other writers from bringing the feature's traces back."""
     gone = (*plan.unset_first, *plan.set_properties)
     if not gone:
@@ -125,14 +125,14 @@ def _set(target: AlterTarget, snapshot: Snapshot, plan: DropFeaturePlan) -> None
         target.commit(snapshot, "SET TBLPROPERTIES", {"properties": dict(plan.set_properties)}, actions)
 
 
-def _remove_domains(target: AlterTarget) -> None:
+def _remove_domains(target: SessionTable) -> None:
     snapshot = target.snapshot()
     domains = snapshot.domain_metadata.values()
     gone = [DomainMetadata(each.domain, each.configuration, removed=True) for each in domains]
     target.commit(snapshot, "DOMAIN METADATA CLEANUP", {}, gone)
 
 
-def _purge(target: AlterTarget) -> None:
+def _purge(target: SessionTable) -> None:
     """Writes the files that have deletion vectors again, without the deleted rows."""
     snapshot = target.snapshot()
     positions = pc.indices_nonzero(pc.is_valid(snapshot.files(["deletion_vector"])["deletion_vector"]))
@@ -140,7 +140,7 @@ def _purge(target: AlterTarget) -> None:
         rewrite_files(target, snapshot, positions, Rewriting("REORG", _REORG, Rewritten.as_reorg))
 
 
-def _remove_type_changes(target: AlterTarget) -> None:
+def _remove_type_changes(target: SessionTable) -> None:
     """Takes the notes of wider types from the schema, once no file holds the narrower ones."""
     wide = pa.array([], pa.string())
     while True:
@@ -160,14 +160,14 @@ def _remove_type_changes(target: AlterTarget) -> None:
     target.commit(snapshot, "DROP FEATURE", parameters, actions, reads_table=True)
 
 
-def _name_vectors(target: AlterTarget, *, may_be_none: bool) -> None:
+def _name_vectors(target: SessionTable, *, may_be_none: bool) -> None:
     """Names the files of old deletion vectors as removed, so that a VACUUM that knows no vectors keeps them for a while."""
     snapshot = target.snapshot()
     with target.begin(snapshot, "Deletion Vector Tombstones", {}) as transaction:
         transaction.commit(vector_tombstones(snapshot, int(time.time() * 1000)), metrics={}, may_be_empty=may_be_none)
 
 
-_IS_NEEDED: Final[Mapping[PreDowngrade, Callable[[AlterTarget, Snapshot], bool]]] = {
+_IS_NEEDED: Final[Mapping[PreDowngrade, Callable[[SessionTable, Snapshot], bool]]] = {
     PreDowngrade.PURGE_DELETION_VECTORS: lambda _target, snapshot: _has_vectors(snapshot),
     PreDowngrade.REMOVE_COLUMN_MAPPING: lambda _target, snapshot: is_mapped(snapshot.metadata),
     PreDowngrade.REWRITE_WIDENED_FILES: lambda _target, snapshot: has_type_changes(snapshot.schema),

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bayou.log.snapshot import Snapshot
-    from bayou.spark.alter_target import AlterTarget
+    from bayou.spark.session_table import SessionTable
     from bayou.spark.written_files import NewFiles
 
 
@@ -106,7 +106,7 @@ class Rewriting:
     into: WriteTarget | None = None
 
 
-def rewrite_files(target: AlterTarget, snapshot: Snapshot, positions: pa.Array, rewriting: Rewriting) -> None:
+def rewrite_files(target: SessionTable, snapshot: Snapshot, positions: pa.Array, rewriting: Rewriting) -> None:
     """Writes some files of a table again, and commits them in the place of the old ones, as a change of no row.
 
     Args:
@@ -141,7 +141,7 @@ def rewrite_files(target: AlterTarget, snapshot: Snapshot, positions: pa.Array, 
         commit_new_files(transaction, added, metrics, take_back, head=head, keeps_row_ids=True)  # beside says in which columns
 
 
-def same_table(target: AlterTarget, snapshot: Snapshot) -> WriteTarget:
+def same_table(target: SessionTable, snapshot: Snapshot) -> WriteTarget:
     """A table as a state has it, as something that its own rows are written into; they obey its rules already."""
     given = readable_schema(snapshot.schema)
     return WriteTarget(target.log, snapshot, snapshot.protocol, snapshot.metadata, snapshot.schema, given)

@@ -15,7 +15,6 @@ from bayou.protocol.schema import schema_to_json
 from bayou.protocol.schema_check import check_has_data
 from bayou.protocol.type_widening import Widening
 from bayou.spark import alter_statement
-from bayou.spark.alter_target import AlterTarget
 from bayou.spark.catalog_columns import catalog_schema, insert_schema, with_absent_columns, without_filled
 from bayou.spark.create import create
 from bayou.spark.default_checks import harmless_defaults
@@ -29,6 +28,7 @@ from bayou.spark.path_statements import refused_on_path, refuses
 from bayou.spark.readable_types import check_types
 from bayou.spark.reader import relation
 from bayou.spark.row_types import with_types_of
+from bayou.spark.session_table import SessionTable
 from bayou.spark.set_location import set_location
 from bayou.spark.statements import InsertStatement, TableStatement
 from bayou.spark.table_place import creation_at, place_of, refuse_other_files, refuse_other_place
@@ -78,7 +78,7 @@ class SessionCatalog:
         if what == "alter":
             return self._alter(spark, name, texts[0])
         if what == "truncate":
-            truncate(AlterTarget.of(self._application, spark, qualify(self._location(spark, name)).uri, {}))
+            truncate(SessionTable.of(self._application, spark, qualify(self._location(spark, name)).uri, {}))
             return self._refresh(spark, name)
         if what == "travel":
             return self._travelled(spark, name, *texts)
@@ -87,7 +87,7 @@ class SessionCatalog:
     def _alter(self, spark: SparkSession, name: str, text: str) -> None:
         place = alter_statement.new_location(text)
         if place is None:
-            target = AlterTarget.of(self._application, spark, qualify(self._location(spark, name)).uri, {})
+            target = SessionTable.of(self._application, spark, qualify(self._location(spark, name)).uri, {})
             alter_statement.run(target, text)
         else:
             set_location(self._application, spark, name, place)

@@ -9,10 +9,10 @@ from typing import TypeVar
 from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
 
 from bayou.log.delta_log import DeltaLog
-from bayou.spark.alter_target import AlterTarget
 from bayou.spark.application import Application
 from bayou.spark.dml.target import Target
 from bayou.spark.own_frames import OwnFrames
+from bayou.spark.session_table import SessionTable
 from bayou.storage import qualify
 
 Handle = TypeVar("Handle", bound="TableHandle")
@@ -43,8 +43,8 @@ class TableHandle:
     def _target(self) -> Target:
         return Target.of(Application.of(self._spark), self._spark, self._uri, self._options, self._frames)
 
-    def _altered(self) -> AlterTarget:
-        return AlterTarget.of(Application.of(self._spark), self._spark, self._uri, self._options)
+    def _altered(self) -> SessionTable:
+        return SessionTable.of(Application.of(self._spark), self._spark, self._uri, self._options)
 
     def _log(self) -> DeltaLog:
         return Application.of(self._spark).logs.get(self._uri, self._options)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from bayou.protocol.append_only import check_not_append_only
 
 if TYPE_CHECKING:
-    from bayou.spark.alter_target import AlterTarget
+    from bayou.spark.session_table import SessionTable
 
 
-def truncate(target: AlterTarget) -> None:
+def truncate(target: SessionTable) -> None:
     """Empties a table. Old versions can still be read, and a table without files gets no commit.
 
     Args:
