@@ -20,8 +20,8 @@ from bayou.protocol.sql_text import quoted_name
 from bayou.spark.catalog_columns import catalog_schema
 from bayou.spark.change_scan import FEED_NAMES, pin
 from bayou.spark.default_checks import harmless_defaults
-from bayou.spark.jvm.relation import BareTable, bare_relation, dataset
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.relation import BareTable, bare_relation
+from bayou.spark.jvm.session import dataset, java_session
 from bayou.spark.readable_types import check_types
 from bayou.spark.row_ids import tells_row_ids
 from bayou.spark.scan import PlannedScan, Scan

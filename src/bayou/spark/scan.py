@@ -31,9 +31,9 @@ from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.callbacks import FAILED_CALL
 from bayou.spark.jvm.columns import projected
-from bayou.spark.jvm.relation import FileRelation, dataset, java_frame, logical_relation
+from bayou.spark.jvm.relation import FileRelation, java_frame, logical_relation
 from bayou.spark.jvm.row_reading import reads_batches, row_condition
-from bayou.spark.jvm.session import session_of
+from bayou.spark.jvm.session import dataset, session_of
 from bayou.spark.pinned_settings import Job, values, with_options
 from bayou.spark.types import contains_void, physical_field, sql_type, stored_fields, stored_type
 

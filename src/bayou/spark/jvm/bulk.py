@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.spark.jvm.relation import dataset
+from bayou.spark.jvm.session import dataset
 
 if TYPE_CHECKING:
     from bayou.spark.jvm.bridge import JavaObject, Jvm

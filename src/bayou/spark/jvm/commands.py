@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bayou.spark.jvm.relation import dataset
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.session import dataset, java_session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,8 +16,7 @@ from pyspark.sql import DataFrame
 from bayou.spark.jvm import casts, nodes
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.own_sql import DEFAULTS, parsed_plainly
-from bayou.spark.jvm.relation import dataset
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.session import dataset, java_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

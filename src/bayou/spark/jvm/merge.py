@@ -15,9 +15,8 @@ from bayou.spark.jvm.columns import aliased_values
 from bayou.spark.jvm.expression_list import ExpressionList, ids_of_output
 from bayou.spark.jvm.nodes import with_name
 from bayou.spark.jvm.parser import full_name
-from bayou.spark.jvm.relation import dataset
 from bayou.spark.jvm.row_changes import assignments_of, no_rows, under_ids_of, written
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.session import dataset, java_session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

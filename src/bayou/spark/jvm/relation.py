@@ -14,6 +14,7 @@ from bayou.spark.jvm.adapters import described
 from bayou.spark.jvm.callbacks import FAILED_CALL, BiFunction, reason_of
 from bayou.spark.jvm.own_sessions import pairs_of, pinned_session
 from bayou.spark.jvm.own_sql import own_column
+from bayou.spark.jvm.session import dataset
 from bayou.spark.jvm.signatures import unknown_signature
 from bayou.spark.jvm.user_defined import for_spark
 
@@ -28,7 +29,6 @@ _DATASOURCES = "org.apache.spark.sql.execution.datasources"
 _OUTPUT_RESOLVER = "org.apache.spark.sql.catalyst.analysis.TableOutputResolver"
 _FILL_MODE = 5
 """The position of the parameter of `resolveOutputColumns` that says what becomes of columns that the rows lack."""
-_DATASET = ("org.apache.spark.sql.classic.Dataset", "org.apache.spark.sql.Dataset")
 
 
 class FileIndexProxy:
@@ -216,11 +216,6 @@ def local_relation(jvm: Jvm, output: JavaObject, rows: Sequence[JavaObject]) -> 
     """Rows that are at hand as a node of a logical plan."""
     companion = jvm.module("org.apache.spark.sql.catalyst.plans.logical.LocalRelation")
     return jvm.call(companion, "apply", output, jvm.seq(rows), False)
-
-
-def dataset(jvm: Jvm, session: JavaObject, plan: JavaObject) -> JavaObject:
-    """A Dataset of rows over a logical plan."""
-    return jvm.module(*_DATASET).ofRows(session, plan)
 
 
 def java_frame(frame: DataFrame) -> JavaObject:

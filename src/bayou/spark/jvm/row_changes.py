@@ -19,8 +19,8 @@ from bayou.spark.jvm.callbacks import FAILED_CALL, error_class_of
 from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
 from bayou.spark.jvm.nodes import expression, with_name
 from bayou.spark.jvm.parser import sparks_parser
-from bayou.spark.jvm.relation import dataset, struct_type
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.relation import struct_type
+from bayou.spark.jvm.session import dataset, java_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.bridge import JavaObject
 
 _logger = logging.getLogger("bayou")
+_DATASET = ("org.apache.spark.sql.classic.Dataset", "org.apache.spark.sql.Dataset")
 _RULE = "bayou.Rule"
 _CATALOG = "bayou.Catalog"
 _SESSION_CATALOG = "spark.sql.catalog.spark_catalog"
@@ -44,6 +45,11 @@ def session_of(session: JavaObject) -> SparkSession:
 def active_session(jvm: Jvm) -> SparkSession:
     """The session that the JVM's thread works for."""
     return session_of(jvm.static("org.apache.spark.sql.SparkSession").active())
+
+
+def dataset(jvm: Jvm, session: JavaObject, plan: JavaObject) -> JavaObject:
+    """A Dataset of rows over a logical plan."""
+    return jvm.module(*_DATASET).ofRows(session, plan)
 
 
 def settings_of(spark: SparkSession) -> dict[str, str]:

@@ -13,9 +13,8 @@ from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.columns import aliased_values
 from bayou.spark.jvm.expression_list import ExpressionList, ids_of_output
 from bayou.spark.jvm.listed_files import ListedFiles, WatchedFiles, WholeFiles
-from bayou.spark.jvm.relation import dataset
 from bayou.spark.jvm.row_changes import under_ids_of
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.session import dataset, java_session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

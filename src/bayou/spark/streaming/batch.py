@@ -13,8 +13,8 @@ from bayou.plan.predicate import columns
 from bayou.protocol.schema import StructType
 from bayou.spark import deletion_vectors
 from bayou.spark.change_scan import FEED_NAMES, Changes
-from bayou.spark.jvm.relation import dataset, java_frame
-from bayou.spark.jvm.session import session_of
+from bayou.spark.jvm.relation import java_frame
+from bayou.spark.jvm.session import dataset, session_of
 from bayou.spark.jvm.streaming import adds_metadata_to_projections
 from bayou.spark.reader import named_frame
 from bayou.spark.scan import Scan
