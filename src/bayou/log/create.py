@@ -22,7 +22,7 @@ from bayou.protocol.column_defaults import check_allowed
 from bayou.protocol.column_mapping import MappedColumns, mapped_columns
 from bayou.protocol.features import check_writable
 from bayou.protocol.identity_rules import check_definition
-from bayou.protocol.mapping_rules import mapping_mode
+from bayou.protocol.properties import mapping_mode
 from bayou.protocol.property_rules import PropertyChange, allows_arbitrary, session_defaults, validated
 from bayou.protocol.protocol_rules import protocol_for_table, with_requirements
 from bayou.protocol.schema import StructType, parse_schema, schema_to_json

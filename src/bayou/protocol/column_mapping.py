@@ -15,7 +15,8 @@ from typing import Any, Final
 
 from bayou.errors import InvalidSchemaError
 from bayou.protocol import properties
-from bayou.protocol.mapping_rules import Path, check_mapping, fields_by_path, highest_id, mapping_mode, shown_path
+from bayou.protocol.mapping_rules import Path, check_mapping, fields_by_path, highest_id, shown_path
+from bayou.protocol.properties import mapping_mode
 from bayou.protocol.schema import FIELD_ID, PHYSICAL_NAME, ArrayType, DataType, MapType, StructField, StructType
 
 NESTED_IDS: Final = "delta.columnMapping.nested.ids"

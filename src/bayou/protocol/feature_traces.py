@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from bayou.protocol import properties
-from bayou.protocol.mapping_rules import fields_by_path, mapping_mode
+from bayou.protocol.mapping_rules import fields_by_path
+from bayou.protocol.properties import mapping_mode
 from bayou.protocol.schema import StructType, parse_schema
 from bayou.protocol.type_widening import TYPE_CHANGES
 

@@ -12,7 +12,7 @@ import string
 from typing import TYPE_CHECKING, Final
 
 from bayou.protocol import properties
-from bayou.protocol.mapping_rules import mapping_mode
+from bayou.protocol.properties import mapping_mode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping
-from typing import Final
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError
 from bayou.protocol import properties
+from bayou.protocol.properties import mapping_mode
 from bayou.protocol.schema import PHYSICAL_NAME, ArrayType, DataType, MapType, StructField, StructType
 from bayou.protocol.schema_check import FORBIDDEN_CHARACTERS
-
-_MODES: Final = ("none", "name", "id")
 
 Path = tuple[str, ...]
 
@@ -26,18 +24,6 @@ class ModeChange(enum.Enum):
     NONE = "the mode stays"
     UPGRADE = "columns get ids, and their names become their physical names"
     REMOVAL = "all files are rewritten under their logical names"
-
-
-def mapping_mode(configuration: Mapping[str, str]) -> str:
-    """A table's mode: none, name or id.
-
-    Raises:
-        InvalidOptionError: the configuration names another one.
-    """
-    mode = properties.COLUMN_MAPPING_MODE.read(configuration).lower()
-    if mode not in _MODES:
-        raise InvalidOptionError(f"the column mapping mode {mode!r} is none of {', '.join(_MODES)}")
-    return mode
 
 
 def mode_change(

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
+from bayou.errors import InvalidOptionError
+
 T = TypeVar("T")
 
 _UNIT_MS: Final = {
@@ -27,6 +29,7 @@ _UNIT_MS: Final = {
 _INTERVAL_PART = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([a-z]+?)s?(?=\s|$)")
 # The longest name of a file or a folder on most file systems.
 _LONGEST_NAME: Final = 255
+_MAPPING_MODES: Final = ("none", "name", "id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,3 +170,15 @@ CONSTRAINT_PREFIX: Final = "delta.constraints."
 
 FEATURE_PREFIX: Final = "delta.feature."
 """The prefix of the properties that ask for a table feature; no table stores them."""
+
+
+def mapping_mode(configuration: Mapping[str, str]) -> str:
+    """A table's column mapping mode: none, name or id.
+
+    Raises:
+        InvalidOptionError: the configuration names another one.
+    """
+    mode = COLUMN_MAPPING_MODE.read(configuration).lower()
+    if mode not in _MAPPING_MODES:
+        raise InvalidOptionError(f"the column mapping mode {mode!r} is none of {', '.join(_MAPPING_MODES)}")
+    return mode

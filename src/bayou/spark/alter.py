@@ -16,7 +16,8 @@ from bayou.log.row_tracking import FEATURE
 from bayou.protocol import properties
 from bayou.protocol.actions import Metadata, Protocol
 from bayou.protocol.features import MAX_READER_VERSION, MAX_WRITER_VERSION
-from bayou.protocol.mapping_rules import mapping_mode, mode_change
+from bayou.protocol.mapping_rules import mode_change
+from bayou.protocol.properties import mapping_mode
 from bayou.protocol.property_combinations import check_combinations
 from bayou.protocol.property_rules import PropertyChange, allows_arbitrary, canonical_key, compared_key, validated
 from bayou.protocol.protocol_rules import supported_features

@@ -14,7 +14,8 @@ from bayou.protocol.actions import Protocol
 from bayou.protocol.clustering_rules import ClusteringRules
 from bayou.protocol.column_mapping import mapped_columns
 from bayou.protocol.features import check_writable
-from bayou.protocol.mapping_rules import fields_by_path, mapping_mode, shown_path
+from bayou.protocol.mapping_rules import fields_by_path, shown_path
+from bayou.protocol.properties import mapping_mode
 from bayou.protocol.protocol_rules import upgraded
 from bayou.protocol.reserved_names import check_leftover_names
 from bayou.protocol.schema import StructType, schema_to_json

@@ -21,8 +21,8 @@ from bayou.protocol.features import MATERIALIZE_PARTITIONS, check_writable, writ
 from bayou.protocol.generated_columns import generation_expression, has_generated_columns
 from bayou.protocol.identity_columns import is_identity
 from bayou.protocol.identity_rules import refuse_explicit_values
-from bayou.protocol.mapping_rules import mapping_mode
 from bayou.protocol.partition_values import is_string_type
+from bayou.protocol.properties import mapping_mode
 from bayou.protocol.protocol_rules import merged, upgraded
 from bayou.protocol.reserved_names import check_leftover_names, check_takes_rows
 from bayou.protocol.schema import StructType, parse_schema, required_and_absent, schema_to_json
