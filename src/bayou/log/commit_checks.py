@@ -23,7 +23,7 @@ from bayou.protocol.reserved_names import check_feed_of
 from bayou.protocol.schema import parse_schema
 
 if TYPE_CHECKING:
-    from bayou.log.conflict import TableState
+    from bayou.log.conflict_state import TableState
     from bayou.log.staged import StagedActions
 
 # What no data file's canonical path begins with.

@@ -15,7 +15,7 @@ from bayou.protocol.protocol_rules import check_features_match_metadata, check_n
 from bayou.protocol.schema import parse_schema
 
 if TYPE_CHECKING:
-    from bayou.log.conflict import TableState
+    from bayou.log.conflict_state import TableState
     from bayou.log.staged import StagedActions
 
 _CATALOG_KEYS: Final = ("delta.coordinatedcommits.", "delta.feature.catalogmanaged", "delta.feature.catalogowned")

@@ -28,11 +28,12 @@ from bayou.errors import (
 )
 from bayou.log.added_files import AddedFiles
 from bayou.log.conflict_errors import lost
+from bayou.log.conflict_state import CommitIntent, TableState
 from bayou.log.file_statistics import may_match
 from bayou.log.isolation import IsolationLevel
 from bayou.log.keys import canonical_paths
 from bayou.log.row_rebase import RowConflict, rebase
-from bayou.log.row_tracking import NO_ROW_ID, high_water_mark
+from bayou.log.row_tracking import high_water_mark
 from bayou.log.timestamps import ICT_KEYS, ICT_PREVIEW_KEYS, InCommitTimestamps, missing_in_commit_timestamp
 from bayou.log.winners import Winner, WinningFiles, winning_files
 from bayou.protocol import properties
@@ -41,7 +42,7 @@ from bayou.protocol.features import check_writable, reader_features, writer_feat
 from bayou.protocol.identity_rules import IdentityConflict, identity_conflict
 
 if TYPE_CHECKING:
-    from bayou.log.deleted_rows import DeletedRows, MarkedFile
+    from bayou.log.deleted_rows import MarkedFile
     from bayou.log.reads import ReadSet
 
 _MAY_BE_TURNED_ON: Final[Mapping[str, str]] = {
@@ -56,63 +57,6 @@ Turned off, they conflict: a running commit may have relied on them, as one does
 
 _SAY_SINCE_WHEN: Final = frozenset(key.lower() for keys in (ICT_KEYS, ICT_PREVIEW_KEYS) for key in keys.since)
 """Properties that come with one that was turned on."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableState:
-    """What a commit goes on top of.
-
-    Attributes:
-        version: the table version; -1 before the first.
-        protocol: the table's protocol, None before the first version.
-        metadata: the table's metadata, None before the first version.
-        timestamp: a time in ms that the next commit's own timestamp must lie after: the version's in-commit timestamp, or
-            its file's time where it has none. None while the table has no use for it.
-        overlooked: the first version of which the commit has overlooked an append, though it would have read it; None
-            where there is none.
-        row_id_mark: the highest row id that was given.
-        rows: the rows that the commit deletes by deletion vectors, as it has to on top of that version; None where it
-            deletes none so.
-    """
-
-    version: int
-    protocol: Protocol | None
-    metadata: Metadata | None
-    timestamp: int | None = None
-    overlooked: int | None = None
-    row_id_mark: int = NO_ROW_ID
-    rows: DeletedRows | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CommitIntent:
-    """What a commit has read and is about to do, as far as the rules look at it.
-
-    Attributes:
-        table: the table's URI.
-        operation: the operation's name.
-        reads: what it read.
-        isolation: the level that it is checked at.
-        changes_protocol: whether it sets the protocol.
-        changes_metadata: whether it sets the metadata.
-        app_ids: the applications whose transactions it read or sets.
-        domains: the domains whose metadata it sets.
-        removed: the canonical paths of the files that it removes, but for those that it deletes rows of (`TableState.rows`).
-        generated: the identity columns that it generated numbers for.
-        added: the canonical paths of the files that it adds, but for those and for such as only it can know of.
-    """
-
-    table: str
-    operation: str
-    reads: ReadSet
-    isolation: IsolationLevel
-    changes_protocol: bool
-    changes_metadata: bool
-    app_ids: frozenset[str]
-    domains: frozenset[str]
-    removed: pa.ChunkedArray
-    generated: frozenset[str] = frozenset()
-    added: pa.ChunkedArray = field(default_factory=lambda: pa.chunked_array([], pa.string()))
 
 
 def resolve(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -> TableState:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bayou.errors import ConcurrentModificationError
-    from bayou.log.conflict import CommitIntent
+    from bayou.log.conflict_state import CommitIntent
     from bayou.log.winners import Winner
 
 _SAMPLE: Final = 5

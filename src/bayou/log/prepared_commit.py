@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.log.commit_checks import check_staged
 from bayou.log.commit_info import COUNTABLE_TAG
-from bayou.log.conflict import CommitIntent, TableState
+from bayou.log.conflict_state import CommitIntent, TableState
 from bayou.log.isolation import IsolationLevel
 from bayou.log.metadata_tags import metadata_tags
 from bayou.log.row_tracking import NO_ROW_ID, PRESERVED_TAG, high_water_mark, tracks_rows, with_row_ids
@@ -144,8 +144,8 @@ class PreparedCommit:
         current = self._staged.metadata or state.metadata
         carries = current is not None and InCommitTimestamps.of(current.configuration).enabled
         stamp = max(now, (state.timestamp or 0) + 1) if carries else None
-        staged = self._staged if stamp is None else self._staged.enabling_timestamps(self.base, version, stamp)
-        staged = staged.noting_type_changes(self.base, version)
+        staged = self._staged if stamp is None else self._staged.enabling_timestamps(self.base.metadata, version, stamp)
+        staged = staged.noting_type_changes(self.base.protocol, version)
         file_lines = self._file_lines
         if tracks_rows(staged.protocol or state.protocol, current):
             staged = with_row_ids(staged, state.row_id_mark, version, self._table)

@@ -11,7 +11,6 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 
 from bayou.errors import InvalidCommitError, reason
-from bayou.log.conflict import TableState
 from bayou.log.keys import canonical_paths
 from bayou.log.removed_files import RemovedFiles
 from bayou.log.timestamps import ict_keys
@@ -149,17 +148,22 @@ class StagedActions:
         found: list[Action] = [each for each in (self.protocol, self.metadata) if each is not None]
         return [*found, *self.domains, *self.transactions]
 
-    def enabling_timestamps(self, base: TableState, version: int, timestamp: int) -> StagedActions:
+    def enabling_timestamps(self, metadata_before: Metadata | None, version: int, timestamp: int) -> StagedActions:
         """The actions, with metadata that say since when commits carry their own timestamps.
 
         That is this version where this commit enables them, and what the table said before where it had them: metadata that
         were made without looking at the table's own must not make old commits look as if they had timestamps.
 
         Source: PROTOCOL.md, "In-Commit Timestamps": both properties are set when a table that exists is enabled.
+
+        Args:
+            metadata_before: the table's metadata that the commit was prepared for; None before the first version.
+            version: the version that the attempt is for.
+            timestamp: the commit's timestamp.
         """
-        if self.metadata is None or base.metadata is None:
+        if self.metadata is None or metadata_before is None:
             return self
-        configuration, before = self.metadata.configuration, base.metadata.configuration
+        configuration, before = self.metadata.configuration, metadata_before.configuration
         keys, keys_before = ict_keys(configuration), ict_keys(before)
         if keys is None:
             return self
@@ -169,14 +173,14 @@ class StagedActions:
         known = {key: str(value) for key, value in zip(keys.since, since, strict=True) if value is not None}
         return replace(self, metadata=replace(self.metadata, configuration={**configuration, **known}))
 
-    def noting_type_changes(self, base: TableState, version: int) -> StagedActions:
+    def noting_type_changes(self, protocol_before: Protocol | None, version: int) -> StagedActions:
         """The actions, with metadata that say for each type that was widened which version did it, where the table notes that.
 
         Args:
-            base: what the commit was prepared for.
+            protocol_before: the table's protocol that the commit was prepared for; None before the first version.
             version: the version that the attempt is for.
         """
-        protocol = self.protocol or base.protocol
+        protocol = self.protocol or protocol_before
         if self.metadata is None or protocol is None or TYPE_CHANGES not in self.metadata.schema_string:
             return self
         if not notes_versions(protocol):

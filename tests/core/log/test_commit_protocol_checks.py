@@ -11,7 +11,7 @@ from tests.core.log.refused_commits import FIRST, VECTORS, marked, refused, tabl
 
 from bayou.errors import InvalidCommitError, UnsupportedProtocolError
 from bayou.log.commit_checks import check_staged
-from bayou.log.conflict import TableState
+from bayou.log.conflict_state import TableState
 from bayou.log.staged import StagedActions
 from bayou.protocol.actions import AddFile, DomainMetadata, Protocol
 from bayou.storage import MemoryStore
