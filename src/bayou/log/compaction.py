@@ -18,7 +18,7 @@ from bayou.log.delta_log import DeltaLog
 from bayou.log.keys import action_keys
 from bayou.log.listing import LogListing, list_log, sort_listing
 from bayou.log.segment import earliest_version, version_not_found
-from bayou.log.transaction import encode_commit
+from bayou.log.staged import encode_commit
 from bayou.protocol.arguments import shown_text
 from bayou.protocol.file_names import LOG_FOLDER, compacted_path
 

@@ -28,7 +28,7 @@ from bayou.log.prepared_commit import PreparedCommit, Provenance, checked_metric
 from bayou.log.reads import ReadSet
 from bayou.log.removed_files import RemovedFiles
 from bayou.log.snapshot import Snapshot
-from bayou.log.staged import Action, StagedActions, encode_commit
+from bayou.log.staged import Action, StagedActions
 from bayou.protocol import arguments
 from bayou.protocol.action_checks import check_action
 from bayou.protocol.actions import AddFile, SetTransaction
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Filters
 
-__all__ = ["MAX_ATTEMPTS", "Action", "Committed", "Conflicted", "Transaction", "Unchanged", "Unknown", "encode_commit"]
+__all__ = ["MAX_ATTEMPTS", "Action", "Committed", "Conflicted", "Transaction", "Unchanged", "Unknown"]
 
 MAX_ATTEMPTS: Final = 10_000
 """How many versions a commit tries by default before it gives up."""

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from bayou.log.columns import JSON_NAMES, TEXT_MAP, VECTOR_JSON_NAMES, to_objects
 from bayou.log.delta_log import DeltaLog
-from bayou.log.transaction import encode_commit
+from bayou.log.staged import encode_commit
 from bayou.protocol import file_names
 from bayou.protocol.actions import Protocol
 from bayou.protocol.schema import StructField, StructType, schema_to_json
