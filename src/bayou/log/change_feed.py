@@ -30,8 +30,8 @@ from bayou.protocol.reserved_names import check_feed_names
 from bayou.protocol.schema import StructField, StructType
 
 if TYPE_CHECKING:
-    from bayou.log.delta_log import DeltaLog
     from bayou.log.listing import LogListing
+    from bayou.log.log_reader import LogReader
     from bayou.log.snapshot import Snapshot
     from bayou.log.timestamps import CommitTimes
     from bayou.protocol.roaring import Bitmap
@@ -126,7 +126,7 @@ class ChangeFeed:
 
 
 def read_change_feed(
-    log: DeltaLog,
+    log: LogReader,
     latest: Snapshot,
     listing: LogListing,
     times: CommitTimes,
@@ -155,7 +155,7 @@ def read_change_feed(
 class _Reading:
     """The reading of one range."""
 
-    def __init__(self, log: DeltaLog, latest: Snapshot, times: CommitTimes, versions: ChangeRange) -> None:
+    def __init__(self, log: LogReader, latest: Snapshot, times: CommitTimes, versions: ChangeRange) -> None:
         self._log = log
         self._latest = latest
         self._times = times
@@ -249,5 +249,5 @@ def feed_schema(snapshot: Snapshot) -> StructType:
     return StructType((*snapshot.schema.fields, *FEED_COLUMNS))
 
 
-def _feed(log: DeltaLog, versions: ChangeRange, snapshot: Snapshot, files: pa.Table) -> ChangeFeed:
+def _feed(log: LogReader, versions: ChangeRange, snapshot: Snapshot, files: pa.Table) -> ChangeFeed:
     return ChangeFeed(versions.start, versions.end, feed_schema(snapshot), snapshot, files, log.store)

@@ -24,7 +24,7 @@ from bayou.log.winners import CommitsGoneError, Winner, read_winners
 from bayou.protocol.file_names import commit_path
 
 if TYPE_CHECKING:
-    from bayou.log.delta_log import DeltaLog
+    from bayou.log.log_reader import LogReader
     from bayou.log.prepared_commit import PreparedCommit
 
 _STORE_ATTEMPTS: Final = 3
@@ -50,7 +50,7 @@ class CommitLoop:
         is_abandoned: whether a race was lost, and what has to be known of the winners could not be found out.
     """
 
-    def __init__(self, log: DeltaLog, commit: PreparedCommit, txn: tuple[str, int] | None) -> None:
+    def __init__(self, log: LogReader, commit: PreparedCommit, txn: tuple[str, int] | None) -> None:
         """The attempts to come.
 
         Args:

@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
 from bayou.log.commits import ActionFile, FileActions, file_actions
-from bayou.log.delta_log import DeltaLog
 from bayou.log.keys import action_keys
 from bayou.log.listing import LogListing, list_log, sort_listing
+from bayou.log.log_reader import LogReader
 from bayou.log.segment import earliest_version, version_not_found
 from bayou.log.staged import encode_commit
 from bayou.protocol.arguments import shown_text
@@ -31,7 +31,7 @@ _LEFT_OUT: Final = frozenset({"commitInfo", "cdc"})
 _FILE_ACTIONS: Final = ("add", "remove")
 
 
-def compact_log(log: DeltaLog, start: int, end: int) -> str:
+def compact_log(log: LogReader, start: int, end: int) -> str:
     """Write the compacted file of a range of commits; one that is there already stays.
 
     The file holds the last action on each logical file, removes and removed domain metadata included: they cancel what
@@ -74,7 +74,7 @@ def compact_log(log: DeltaLog, start: int, end: int) -> str:
     return path
 
 
-def _read(log: DeltaLog, listing: LogListing, version: int) -> ActionFile:
+def _read(log: LogReader, listing: LogListing, version: int) -> ActionFile:
     status = listing.commits.get(version)
     try:
         data = None if status is None else log.store.read(status.path)

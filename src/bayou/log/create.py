@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import InvalidOptionError, TableExistsError
+from bayou.errors import InvalidOptionError, TableExistsError, TableNotFoundError
 from bayou.log.row_tracking import FEATURE as TRACKS_ROWS
 from bayou.log.row_tracking import with_materialised_columns
 from bayou.log.transaction import Transaction
@@ -31,7 +31,7 @@ from bayou.protocol.schema_paths import TableRules
 from bayou.protocol.stats_columns import check_stats_columns
 
 if TYPE_CHECKING:
-    from bayou.log.delta_log import DeltaLog
+    from bayou.log.log_reader import LogReader
 
 _KEPT: Final = frozenset(
     each.key
@@ -47,17 +47,20 @@ _KEPT: Final = frozenset(
 
 
 def create_table(
-    log: DeltaLog, schema: StructType, partition_by: Sequence[str], properties: Mapping[str, str], description: str | None
+    log: LogReader, schema: StructType, partition_by: Sequence[str], properties: Mapping[str, str], description: str | None
 ) -> None:
     """Commit the protocol and the metadata of a table without rows; see `DeltaLog.create`."""
-    with log.transaction("CREATE TABLE") as transaction:
-        if transaction.snapshot is not None:
-            raise TableExistsError(
-                "there is a table already",
-                table=log.table_uri,
-                version=transaction.snapshot.version,
-                next_step="Append to it, or choose another path.",
-            )
+    try:
+        version = log.update().version
+    except TableNotFoundError:
+        version = None
+    if version is not None:
+        raise TableExistsError(
+            "there is a table already",
+            table=log.table_uri,
+            version=version,
+            next_step="Append to it, or choose another path.",
+        )
     if any(key.lower().startswith(known_properties.CONSTRAINT_PREFIX) for key in properties):
         raise InvalidOptionError(
             "a CHECK constraint is looked at by Spark, and a table is made here without it",

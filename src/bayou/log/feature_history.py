@@ -16,8 +16,8 @@ from bayou.protocol.feature_traces import action_uses, metadata_uses
 from bayou.protocol.file_names import LOG_FOLDER, LogFileKind, parse_log_file_name
 
 if TYPE_CHECKING:
-    from bayou.log.delta_log import DeltaLog
     from bayou.log.listing import LogListing
+    from bayou.log.log_reader import LogReader
     from bayou.log.snapshot import Snapshot
 
 
@@ -35,7 +35,7 @@ def truncate_log(snapshot: Snapshot, *, now_ms: int | None = None) -> None:
     clean_up(snapshot, now_ms=now_ms, retention_ms=retention)
 
 
-def history_uses(log: DeltaLog, feature: str) -> bool:
+def history_uses(log: LogReader, feature: str) -> bool:
     """Whether a version that the log still holds uses a feature; the protocol's own list is no use.
 
     Reads every commit of the log, and where the first ones are gone the oldest checkpoint. Files that were removed before
@@ -58,12 +58,12 @@ def history_uses(log: DeltaLog, feature: str) -> bool:
     return any(_commit_uses(log, version, feature) for version in sorted(listing.commits))
 
 
-def first_commit(log: DeltaLog) -> int | None:
+def first_commit(log: LogReader) -> int | None:
     """The version of the oldest commit that the log holds; None where there is none."""
     return min(_listing(log).commits, default=None)
 
 
-def _listing(log: DeltaLog) -> LogListing:
+def _listing(log: LogReader) -> LogListing:
     return sort_listing(list_log(log.store, f"{LOG_FOLDER}/"))
 
 
@@ -83,7 +83,7 @@ def _has_vectors(snapshot: Snapshot) -> bool:
     return bool(len(vectors) > vectors.null_count)
 
 
-def _commit_uses(log: DeltaLog, version: int, feature: str) -> bool:
+def _commit_uses(log: LogReader, version: int, feature: str) -> bool:
     try:
         file = ActionFile.of_commit(log.store, version, log.table_uri)
     except FileNotFoundError:  # another cleanup is at work

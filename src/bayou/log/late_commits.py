@@ -19,7 +19,7 @@ from bayou.protocol.file_names import LOG_FOLDER, commit_path
 from bayou.storage.store import FileStatus
 
 if TYPE_CHECKING:
-    from bayou.log.delta_log import DeltaLog
+    from bayou.log.log_reader import LogReader
     from bayou.log.snapshot import Snapshot
 
 
@@ -31,7 +31,7 @@ class Standing(enum.Enum):
     GONE = "not there any more, and older than every version that can be recreated"
 
 
-def standing(log: DeltaLog, latest: Snapshot, version: int) -> Standing:
+def standing(log: LogReader, latest: Snapshot, version: int) -> Standing:
     """What a commit is worth that was just put.
 
     Lists the log only where a checkpoint stands for the version, which it hardly ever does right after the commit.
@@ -53,7 +53,7 @@ def standing(log: DeltaLog, latest: Snapshot, version: int) -> Standing:
     return Standing.LATE if _is_newer(ours, listing, version) else Standing.HELD
 
 
-def withdraw(log: DeltaLog, version: int, txn_id: str) -> None:
+def withdraw(log: LogReader, version: int, txn_id: str) -> None:
     """Delete the commit of a version if it is the one of that name. One that stays is passed over by readers."""
     with contextlib.suppress(DeltaError, OSError):
         path = commit_path(version)

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import DeltaError, InvalidOptionError, PathNotFoundError, TableNotFoundError
-from bayou.log.delta_log import open_log
+from bayou.log.log_reader import open_reader
 from bayou.log.replay import FileState
 from bayou.log.snapshot import Snapshot
 from bayou.plan.partition_values import to_arrow
@@ -50,7 +50,7 @@ class PartitionFolder:
         above, root = uri.rpartition("/")[0], host_of(uri)
         while len(above) > len(root):
             try:
-                open_log(above, storage_options).version()
+                open_reader(above, storage_options).version()
             except TableNotFoundError:
                 above = above.rpartition("/")[0]
             except (DeltaError, OSError):  # who may read a folder need not be let into all that are above it

@@ -18,7 +18,7 @@ from bayou.protocol.file_names import checksum_path, commit_path
 
 if TYPE_CHECKING:
     from bayou.log.checkpoint_writer import WrittenCheckpoint
-    from bayou.log.delta_log import DeltaLog
+    from bayou.log.log_reader import LogReader
     from bayou.log.snapshot import Snapshot
     from bayou.log.staged import StagedActions
 
@@ -38,7 +38,7 @@ class CommittedVersion:
         configuration: the table's properties.
     """
 
-    log: DeltaLog
+    log: LogReader
     version: int
     staged: StagedActions
     commit_info: Mapping[str, Any]
@@ -118,7 +118,7 @@ def _since_last_checksum(committed: CommittedVersion) -> list[tuple[int, list[di
     return []
 
 
-def _own_commit(log: DeltaLog, version: int) -> list[dict[str, Any]] | None:
+def _own_commit(log: LogReader, version: int) -> list[dict[str, Any]] | None:
     """The actions of a commit of bayou's, `commitInfo` first; None, and only a line read, where no checksum follows from it."""
     path = commit_path(version)
     try:
@@ -238,7 +238,7 @@ def checkpoint(snapshot: Snapshot, *, part_size: int | None = None) -> WrittenCh
     return written
 
 
-def _exists(log: DeltaLog, path: str) -> bool:
+def _exists(log: LogReader, path: str) -> bool:
     try:
         log.store.size(path)
     except FileNotFoundError:
@@ -247,7 +247,7 @@ def _exists(log: DeltaLog, path: str) -> bool:
 
 
 def _put_checksum(
-    write: Callable[[Any, str, int, Mapping[str, Any]], bool], log: DeltaLog, version: int, document: Mapping[str, Any]
+    write: Callable[[Any, str, int, Mapping[str, Any]], bool], log: LogReader, version: int, document: Mapping[str, Any]
 ) -> None:
     started = time.monotonic()
     if write(log.store, log.table_uri, version, document):

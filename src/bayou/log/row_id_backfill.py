@@ -21,7 +21,7 @@ from bayou.log.row_tracking import NO_ROW_ID, assigned_columns, tracks_rows
 from bayou.protocol.wide_stats import num_records, with_wide_bounds
 
 if TYPE_CHECKING:
-    from bayou.log.delta_log import DeltaLog
+    from bayou.log.log_reader import LogReader
     from bayou.log.snapshot import Snapshot
     from bayou.log.transaction import Transaction
     from bayou.protocol.actions import AddFile
@@ -83,7 +83,7 @@ def check_countable(snapshot: Snapshot) -> None:
     assigned_columns(files, NO_ROW_ID, snapshot.version, snapshot.table_uri)
 
 
-def backfill_row_ids(log: DeltaLog, begin: Begin, *, files_per_commit: int = FILES_PER_COMMIT) -> int:
+def backfill_row_ids(log: LogReader, begin: Begin, *, files_per_commit: int = FILES_PER_COMMIT) -> int:
     """Gives row ids to all files that have none; the table has the feature `rowTracking` already.
 
     Args:
@@ -102,7 +102,7 @@ def backfill_row_ids(log: DeltaLog, begin: Begin, *, files_per_commit: int = FIL
     return _recommitted(log, begin, _GIVES, files_per_commit)
 
 
-def remove_row_ids(log: DeltaLog, begin: Begin, *, files_per_commit: int = FILES_PER_COMMIT) -> int:
+def remove_row_ids(log: LogReader, begin: Begin, *, files_per_commit: int = FILES_PER_COMMIT) -> int:
     """Takes the row ids from all files; row tracking is suspended already, so that new files get none.
 
     Args:
@@ -120,7 +120,7 @@ def remove_row_ids(log: DeltaLog, begin: Begin, *, files_per_commit: int = FILES
     return _recommitted(log, begin, _TAKES, files_per_commit)
 
 
-def _recommitted(log: DeltaLog, begin: Begin, recommit: _Recommit, files_per_commit: int) -> int:
+def _recommitted(log: LogReader, begin: Begin, recommit: _Recommit, files_per_commit: int) -> int:
     made = lost = 0
     while True:
         snapshot = log.update()

@@ -20,7 +20,7 @@ from bayou.protocol.file_names import commit_path
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bayou.log.delta_log import DeltaLog
+    from bayou.log.log_reader import LogReader
     from bayou.protocol.actions import Metadata
 
 _AT_ONCE: Final = 64
@@ -28,7 +28,7 @@ _READERS: Final = 16
 _NAMES: Final = (properties.MATERIALIZED_ROW_ID, properties.MATERIALIZED_ROW_COMMIT_VERSION)
 
 
-def first_without_ids(log: DeltaLog, versions: Iterable[int]) -> int | None:
+def first_without_ids(log: LogReader, versions: Iterable[int]) -> int | None:
     """The first of some versions after which rows may have other ids than before; None where there is none.
 
     Reads the head of each commit.
@@ -62,7 +62,7 @@ def _names(metadata: Metadata) -> tuple[str | None, ...]:
     return tuple(each.read(metadata.configuration) for each in _NAMES)
 
 
-def _read(log: DeltaLog, version: int) -> ActionFile:
+def _read(log: LogReader, version: int) -> ActionFile:
     try:
         return ActionFile.of_commit(log.store, version, log.table_uri)
     except FileNotFoundError as error:

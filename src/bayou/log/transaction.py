@@ -37,7 +37,7 @@ from bayou.protocol.features import check_writable
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from bayou.log.delta_log import DeltaLog
+    from bayou.log.log_reader import LogReader
     from bayou.log.snapshot import Filters
 
 __all__ = ["MAX_ATTEMPTS", "Action", "Committed", "Conflicted", "Transaction", "Unchanged", "Unknown"]
@@ -69,7 +69,7 @@ class Transaction:
 
     def __init__(
         self,
-        log: DeltaLog,
+        log: LogReader,
         snapshot: Snapshot | None,
         operation: str,
         parameters: Mapping[str, Any] | None = None,

@@ -17,7 +17,7 @@ from bayou.protocol.actions import CommitInfo
 from bayou.protocol.file_names import version_prefix
 
 if TYPE_CHECKING:
-    from bayou.log.delta_log import DeltaLog
+    from bayou.log.log_reader import LogReader
 
 _READERS: Final = 16
 _FEW: Final = 8
@@ -93,7 +93,7 @@ class WinningFiles:
     remove_winner: pa.Array
 
 
-def read_winners(log: DeltaLog, first: int) -> list[Winner]:
+def read_winners(log: LogReader, first: int) -> list[Winner]:
     """Every commit from a version on, in order; one listing, and one read each.
 
     Raises:

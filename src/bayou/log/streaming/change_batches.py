@@ -24,7 +24,7 @@ from bayou.protocol.actions import CommitInfo
 
 if TYPE_CHECKING:
     from bayou.log.commits import ActionFile, Header
-    from bayou.log.delta_log import DeltaLog
+    from bayou.log.log_reader import LogReader
     from bayou.log.snapshot import Snapshot
     from bayou.log.streaming.batches import BatchParts
     from bayou.log.streaming.offsets import SourceOffset
@@ -91,7 +91,7 @@ class _Part:
 class ChangeBatches:
     """A stream of changes. The rows of the first snapshot come as inserts of its version."""
 
-    def __init__(self, log: DeltaLog, snapshot: Snapshot, exclude: PathFilter | None) -> None:
+    def __init__(self, log: LogReader, snapshot: Snapshot, exclude: PathFilter | None) -> None:
         """Begin with the version that the query was analysed at.
 
         Raises:

@@ -15,7 +15,7 @@ from bayou.log.streaming.offsets import other_table
 from bayou.protocol.file_names import version_prefix
 
 if TYPE_CHECKING:
-    from bayou.log.delta_log import DeltaLog
+    from bayou.log.log_reader import LogReader
     from bayou.storage.store import FileStatus
 
 C = TypeVar("C")
@@ -31,7 +31,7 @@ class LogTail(Generic[C]):
     let go.
     """
 
-    def __init__(self, log: DeltaLog, table_id: str, read: Callable[[ActionFile, int], C], *, fail_on_data_loss: bool) -> None:
+    def __init__(self, log: LogReader, table_id: str, read: Callable[[ActionFile, int], C], *, fail_on_data_loss: bool) -> None:
         """Begin to follow a table.
 
         Args:

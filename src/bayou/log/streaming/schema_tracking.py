@@ -25,7 +25,7 @@ from bayou.storage.open_store import open_store
 from bayou.storage.paths import qualify
 
 if TYPE_CHECKING:
-    from bayou.log.delta_log import DeltaLog
+    from bayou.log.log_reader import LogReader
     from bayou.log.snapshot import Snapshot
     from bayou.log.streaming.options import StreamOptions
     from bayou.protocol.actions import Metadata, Protocol
@@ -41,7 +41,7 @@ class SchemaTracking:
         snapshot: the version that the query was analysed at, under the metadata that the stream reads it under.
     """
 
-    def __init__(self, log: DeltaLog, snapshot: Snapshot, entries: SchemaLog, source_path: str) -> None:
+    def __init__(self, log: LogReader, snapshot: Snapshot, entries: SchemaLog, source_path: str) -> None:
         """Begin with the current entry of a schema log."""
         self._log = log
         self._entries = entries
@@ -195,7 +195,7 @@ class SchemaTracking:
 
 
 def open_tracking(
-    log: DeltaLog,
+    log: LogReader,
     snapshot: Snapshot,
     options: StreamOptions,
     confs: Mapping[str, str],
@@ -275,7 +275,7 @@ def _check_entry(entry: TrackedMetadata, snapshot: Snapshot, location: str) -> N
         )
 
 
-def _skim(log: DeltaLog, entries: SchemaLog, current: TrackedMetadata) -> None:
+def _skim(log: LogReader, entries: SchemaLog, current: TrackedMetadata) -> None:
     """Make one change of several that follow one another without a file between them."""
     metadata: Metadata | None = None
     protocol: Protocol | None = None
@@ -295,7 +295,7 @@ def _skim(log: DeltaLog, entries: SchemaLog, current: TrackedMetadata) -> None:
     entries.add(made, in_place_of_current=True)
 
 
-def _commit(log: DeltaLog, version: int) -> ActionFile | None:
+def _commit(log: LogReader, version: int) -> ActionFile | None:
     try:
         return ActionFile.of_commit(log.store, version, log.table_uri)
     except FileNotFoundError:

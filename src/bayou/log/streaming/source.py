@@ -26,7 +26,7 @@ from bayou.log.streaming.stream_table import StreamTable
 
 if TYPE_CHECKING:
     from bayou.log.change_feed import ChangeFeed
-    from bayou.log.delta_log import DeltaLog
+    from bayou.log.log_reader import LogReader
     from bayou.log.snapshot import Snapshot
     from bayou.log.streaming.initial_files import InitialFiles
     from bayou.protocol.schema import StructType
@@ -50,7 +50,7 @@ class StreamingSource:
 
     def __init__(
         self,
-        log: DeltaLog,
+        log: LogReader,
         snapshot: Snapshot,
         options: StreamOptions,
         *,

@@ -17,12 +17,12 @@ from bayou.log.timestamps import CommitTimes, InCommitTimestamps
 from bayou.protocol.file_names import LOG_FOLDER
 
 if TYPE_CHECKING:
-    from bayou.log.delta_log import DeltaLog
+    from bayou.log.log_reader import LogReader
     from bayou.log.streaming.options import StreamOptions
     from bayou.log.streaming.stream_settings import StreamSettings
 
 
-def starting_version(log: DeltaLog, options: StreamOptions, settings: StreamSettings, time_zone: str) -> int | None:
+def starting_version(log: LogReader, options: StreamOptions, settings: StreamSettings, time_zone: str) -> int | None:
     """The first version whose commit a stream reads; None where it begins with a snapshot.
 
     Args:
@@ -46,7 +46,7 @@ def starting_version(log: DeltaLog, options: StreamOptions, settings: StreamSett
     return None
 
 
-def _version(log: DeltaLog, version: int, options: StreamOptions, settings: StreamSettings) -> int:
+def _version(log: LogReader, version: int, options: StreamOptions, settings: StreamSettings) -> int:
     latest = log.version()
     commits = sort_listing(list_log(log.store, f"{LOG_FOLDER}/")).commits
     earliest = min(commits, default=None)
@@ -57,7 +57,7 @@ def _version(log: DeltaLog, version: int, options: StreamOptions, settings: Stre
     return version
 
 
-def _version_at(log: DeltaLog, timestamp: str, settings: StreamSettings, time_zone: str) -> int:
+def _version_at(log: LogReader, timestamp: str, settings: StreamSettings, time_zone: str) -> int:
     wanted = to_milliseconds(timestamp, time_zone)
     latest = log.update()
     listing = sort_listing(list_log(log.store, f"{LOG_FOLDER}/"))
@@ -72,7 +72,7 @@ def _version_at(log: DeltaLog, timestamp: str, settings: StreamSettings, time_zo
     return found
 
 
-def _check_readable(log: DeltaLog, version: int) -> None:
+def _check_readable(log: LogReader, version: int) -> None:
     """Refuse a version that needs what bayou cannot read; where the log before it is gone, its commit has to do."""
     try:
         log.snapshot(version)

@@ -14,7 +14,7 @@ from bayou.log.streaming.stream_settings import UNSAFE_MAPPING_CONF, StreamSetti
 from bayou.protocol.features import check_readable
 
 if TYPE_CHECKING:
-    from bayou.log.delta_log import DeltaLog
+    from bayou.log.log_reader import LogReader
     from bayou.log.snapshot import Snapshot
     from bayou.log.streaming.batches import Batches, ReadCommit
     from bayou.log.streaming.options import StreamOptions
@@ -32,7 +32,7 @@ class StreamTable:
 
     def __init__(
         self,
-        log: DeltaLog,
+        log: LogReader,
         analysed: Snapshot,
         batches: Batches,
         options: StreamOptions,
