@@ -6,18 +6,54 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
-    from bayou.log.transaction import Transaction
+    from bayou.log.log_reader import LogReader
+    from bayou.log.reads import ReadSet
+    from bayou.log.snapshot import Snapshot
 
-_ACTIVE: Final[ContextVar[tuple[Transaction, ...]]] = ContextVar("bayou_transactions", default=())
-_BY_ID: Final[WeakValueDictionary[str, Transaction]] = WeakValueDictionary()
+
+class OpenTransaction(Protocol):
+    """What code that runs inside of a transaction can see of it."""
+
+    @property
+    def log(self) -> LogReader:
+        """The table's log."""
+        ...
+
+    @property
+    def txn_id(self) -> str:
+        """The transaction's unique name."""
+        ...
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """The state that it reads; None where it creates the table."""
+        ...
+
+    @property
+    def read_version(self) -> int:
+        """The version that it reads; -1 where it creates the table."""
+        ...
+
+    @property
+    def reads(self) -> ReadSet:
+        """What it has read."""
+        ...
+
+    def read_whole_table(self) -> None:
+        """Note that the commit depends on every row that the table has, and on there being no others."""
+        ...
+
+
+_ACTIVE: Final[ContextVar[tuple[OpenTransaction, ...]]] = ContextVar("bayou_transactions", default=())
+_BY_ID: Final[WeakValueDictionary[str, OpenTransaction]] = WeakValueDictionary()
 _WATCHERS: Final[list[Callable[[str], None]]] = []
 
 
-def active_transaction(table_uri: str, ids: str = "") -> Transaction | None:
+def active_transaction(table_uri: str, ids: str = "") -> OpenTransaction | None:
     """The innermost transaction on a table that this code runs inside of, or None.
 
     Args:
@@ -40,7 +76,7 @@ def watch(watcher: Callable[[str], None]) -> Callable[[], None]:
 
 
 @contextlib.contextmanager
-def inside(transaction: Transaction) -> Iterator[None]:
+def inside(transaction: OpenTransaction) -> Iterator[None]:
     """Run the block inside of a transaction."""
     _BY_ID[transaction.txn_id] = transaction
     token = _ACTIVE.set((*_ACTIVE.get(), transaction))
