@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from bayou.log.file_statistics import Fields
 from bayou.log.partition_columns import partition_texts, physical_names, typed_partitions
+from bayou.log.statistics_cache import Fields
 from bayou.plan.statistics import FileStatistics, from_json
 from bayou.protocol.actions import Metadata
 from bayou.protocol.schema import StructType, parse_schema

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
 from bayou.errors import CorruptLogError, reason
+from bayou.log.checkpoint_part import Part
 from bayou.log.columns import ADD_SCHEMA, REMOVE_SCHEMA
 from bayou.log.commits import ActionFile, FileActions, Header, file_actions
 from bayou.log.derived_files import DerivedFileError
@@ -22,34 +23,13 @@ from bayou.protocol.schema import parse_schema
 from bayou.storage.store import FileStatus, LogStore
 
 if TYPE_CHECKING:
-    from bayou.log.file_statistics import Fields, StatisticsCache
+    from bayou.log.statistics_cache import Fields, StatisticsCache
     from bayou.plan.statistics import FileStatistics
 
 T = TypeVar("T")
 
 # One of these fields of the action is there; some writers leave the schema out where there is no column yet.
 _HEADS: Final = {"protocol": ("minReaderVersion",), "metaData": ("id", "schemaString")}
-
-
-class Part(Protocol):
-    """What the parts of a checkpoint have in common: Parquet files, and manifests in JSON."""
-
-    @property
-    def num_rows(self) -> int:
-        """How many actions it holds at most."""
-        ...
-
-    def load(self, names: Iterable[str]) -> Mapping[str, pa.ChunkedArray]:
-        """Columns of the live files, by the names of ADD_SCHEMA."""
-        ...
-
-    def batches(self, rows: int) -> Iterator[pa.Table]:
-        """The live files in tables of at most so many rows: ADD_SCHEMA, and `stats_parsed` where the part has it."""
-        ...
-
-    def removes(self) -> pa.Table:
-        """The tombstones, REMOVE_SCHEMA."""
-        ...
 
 
 class Checkpoint:
@@ -135,7 +115,7 @@ class Checkpoint:
     def statistics(self, fields: Fields) -> FileStatistics:
         """Column statistics of the live files, by physical path; each column is read once."""
         # Imported on use: most readers of a log plan nothing.
-        from bayou.log.file_statistics import StatisticsCache, part_statistics  # noqa: PLC0415
+        from bayou.log.statistics_cache import StatisticsCache, part_statistics  # noqa: PLC0415
         from bayou.plan.statistics import concat  # noqa: PLC0415
 
         with self._lock:
@@ -219,7 +199,7 @@ class Checkpoint:
         if parsed is None:
             return loaded
         # Imported on use: most checkpoints hold the texts.
-        from bayou.log.checkpoint_stats import stats_texts, wall_clocks  # noqa: PLC0415
+        from bayou.log.stats_texts import stats_texts, wall_clocks  # noqa: PLC0415
 
         metadata = self._metadata or self.header().metadata
         clocks = frozenset[tuple[str, ...]]() if metadata is None else wall_clocks(parse_schema(metadata.schema_string))

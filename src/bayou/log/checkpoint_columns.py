@@ -14,11 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import InvalidSchemaError
-from bayou.log.checkpoint_stats import parsed_stats, stats_texts, stats_type, wall_clocks
+from bayou.log.checkpoint_stats import parsed_stats, stats_type
 from bayou.log.columns import ADD_SCHEMA, DELETION_VECTOR, JSON_NAMES, REMOVE_SCHEMA, TEXT_MAP, VECTOR_JSON_NAMES
 from bayou.log.parquet_actions import STATS_PARSED
 from bayou.log.partition_columns import partition_text
 from bayou.log.snapshot import Snapshot
+from bayou.log.stats_texts import stats_texts, wall_clocks
 from bayou.plan.partition_values import arrow_type, to_arrow
 from bayou.plan.stats_members import Path
 from bayou.protocol import properties

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statistics of checkpointed files: `stats_parsed` from JSON or from an older `stats_parsed`, and JSON back from it.
+"""The statistics of checkpointed files: `stats_parsed` from JSON or from an older `stats_parsed`.
 
 Whatever cannot be read becomes null for its file or its value alone: a checkpoint never fails for a statistic.
 
@@ -16,11 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import InvalidSchemaError
-from bayou.log.stats_texts import to_texts
 from bayou.plan.partition_values import arrow_type, parse_distinct
 from bayou.plan.stats_json import exact_integers, read_rows
-from bayou.plan.stats_members import TEXT_PARSERS, Path, column_members
-from bayou.protocol.schema import StructType, leaves
+from bayou.plan.stats_members import TEXT_PARSERS, column_members
 from bayou.protocol.stats import IndexedLeaf
 
 _NUM_RECORDS: Final = "numRecords"
@@ -61,29 +59,6 @@ def parsed_stats(texts: pa.Array, parsed: pa.Array | None, target: pa.StructType
         return known
     from_texts = _from_texts(pc.if_else(wanted, texts, None), target)
     return pc.if_else(pc.is_valid(from_texts), from_texts, known)
-
-
-def stats_texts(texts: pa.Array, parsed: pa.Array | None, wall_clocks: frozenset[Path]) -> pa.Array:
-    """The statistics of some files in JSON: as they are, and made from `stats_parsed` where there is nothing else.
-
-    Args:
-        texts: their statistics in JSON.
-        parsed: their statistics as the base checkpoint holds them, or None where it does not.
-        wall_clocks: the physical paths of the columns of type timestamp_ntz.
-    """
-    if parsed is None or not texts.null_count:
-        return texts
-    missing = pc.is_null(texts)
-    return pc.replace_with_mask(texts, missing, to_texts(parsed.filter(missing), wall_clocks))
-
-
-def wall_clocks(schema: StructType) -> frozenset[Path]:
-    """The physical paths of the columns of type timestamp_ntz.
-
-    Args:
-        schema: the table's schema.
-    """
-    return frozenset(path for _, path, leaf in leaves(schema) if leaf.type == "timestamp_ntz")
 
 
 def _bound_type(leaf: IndexedLeaf) -> pa.DataType | None:

@@ -1,93 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Column statistics of the live files: from `stats_parsed` where a checkpoint has it, else from JSON in bulk."""
+"""Data skipping: which files of a table may, or must, hold rows that a filter keeps, by what the log says of them."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, cast, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.log.parquet_actions import ParquetActions
 from bayou.plan import skipping
 from bayou.plan.predicate import Predicate, columns, from_dnf
-from bayou.plan.statistics import FileStatistics, coalesce, concat, from_json, from_struct
-from bayou.protocol.schema import DataType, StructType, leaves
+from bayou.plan.statistics import FileStatistics
+from bayou.protocol.schema import StructType, leaves
 from bayou.protocol.stats import is_collated, skipping_types
 
 if TYPE_CHECKING:
-    from bayou.log.checkpoint import Part
-    from bayou.log.snapshot import Filters
+    from bayou.log.statistics_cache import ColumnPath, Fields
+    from bayou.plan.predicate import Filters
 
-ColumnPath: TypeAlias = tuple[str, ...]
-Fields: TypeAlias = Mapping[ColumnPath, DataType]
-
-_PARSED = "add.stats_parsed"
 _FLOAT_CHARACTERS = 12
-_SIDES = ("minValues", "maxValues", "nullCount")
-
-
-class StatisticsCache:
-    """Statistics by column, each column loaded once. Threads may share a cache."""
-
-    def __init__(self, load: Callable[[Fields], FileStatistics]) -> None:
-        self._load = load
-        self._known: FileStatistics | None = None
-        self._lock = threading.RLock()
-
-    def get(self, fields: Fields) -> FileStatistics:
-        """The statistics of some columns, by physical path."""
-        with self._lock:
-            known = self._known
-            missing = {path: kind for path, kind in fields.items() if known is None or path not in known.columns}
-            if known is None or missing:
-                loaded = self._load(missing)
-                held = {} if known is None else known.columns
-                first = loaded if known is None else known
-                known = FileStatistics(first.num_records, first.tight_bounds, {**held, **loaded.columns})
-                self._known = known
-        chosen = {path: known.columns[path] for path in fields if path in known.columns}
-        return FileStatistics(known.num_records, known.tight_bounds, chosen)
-
-    @property
-    def nbytes(self) -> int:
-        """The memory that the statistics take."""
-        known = self._known
-        if known is None:
-            return 0
-        arrays = [known.num_records, known.tight_bounds]
-        for column in known.columns.values():
-            arrays += [each for each in (column.min, column.max, column.null_count) if each is not None]
-        return sum(array.nbytes for array in arrays)
-
-
-def part_statistics(part: Part, fields: Fields) -> FileStatistics:
-    """The statistics of the live files in one part of a checkpoint; only the columns asked for are read."""
-    parsed = _from_parsed(part, fields) if isinstance(part, ParquetActions) else None
-    if parsed is not None and not parsed.num_records.null_count:
-        return parsed
-    texts = part.load(["stats"])["stats"]
-    if parsed is None:
-        return from_json(texts, fields)
-    return parsed if texts.null_count == len(texts) else coalesce(parsed, from_json(texts, fields))
-
-
-def merge_statistics(base: FileStatistics | None, kept: pa.ChunkedArray | None, adds: pa.Table, fields: Fields) -> FileStatistics:
-    """The statistics of a checkpoint's files that are still live, and of the files after it.
-
-    Args:
-        base: the checkpoint's statistics; None without a checkpoint.
-        kept: which of its files are live; None where all of them are.
-        adds: the files after it.
-        fields: the columns asked for.
-    """
-    if base is not None and kept is not None:
-        base = base.filter(pa.concat_arrays(kept.chunks))
-    if base is None:
-        return from_json(adds["stats"], fields)
-    return concat([base, from_json(adds["stats"], fields)]) if adds.num_rows else base
 
 
 class PrunableFiles(Protocol):
@@ -192,12 +124,3 @@ def _is_certain(texts: pa.ChunkedArray, values: pa.Array) -> bool:
 
 def _nothing_known(size: int) -> FileStatistics:
     return FileStatistics(pa.nulls(size, pa.int64()), pa.repeat(pa.scalar(value=True), size))
-
-
-def _from_parsed(part: ParquetActions, fields: Fields) -> FileStatistics | None:
-    if not part.has(f"{_PARSED}.numRecords"):
-        return None
-    wanted = [f"{_PARSED}.numRecords", f"{_PARSED}.tightBounds"]
-    wanted += [".".join((_PARSED, side, *path)) for path in fields for side in _SIDES]
-    structs = part.structs(wanted)
-    return None if structs is None else from_struct(pc.struct_field(structs, "stats_parsed"), fields)

@@ -20,7 +20,7 @@ from bayou.log.keys import action_keys
 from bayou.log.selection import Selection
 
 if TYPE_CHECKING:
-    from bayou.log.file_statistics import Fields, StatisticsCache
+    from bayou.log.statistics_cache import Fields, StatisticsCache
     from bayou.plan.statistics import FileStatistics
 
 _MOST_CHUNKS = 64
@@ -158,7 +158,7 @@ class FileState:
 
     def statistics(self, fields: Fields) -> FileStatistics:
         """Column statistics of the live files, by physical path; each column is read once."""
-        from bayou.log.file_statistics import StatisticsCache, merge_statistics  # noqa: PLC0415  (needed for plans only)
+        from bayou.log.statistics_cache import StatisticsCache, merge_statistics  # noqa: PLC0415  (needed for plans only)
 
         def load(wanted: Fields) -> FileStatistics:
             kept = self.kept

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,11 +25,10 @@ from bayou.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransa
 from bayou.protocol.schema import DataType, StructType, parse_schema
 
 if TYPE_CHECKING:
-    from bayou.plan.predicate import Predicate
+    from bayou.plan.predicate import Filters
     from bayou.plan.statistics import FileStatistics
 
 ColumnPath: TypeAlias = tuple[str, ...]
-Filters: TypeAlias = "Sequence[tuple[str, str, Any]] | Sequence[Sequence[tuple[str, str, Any]]] | Predicate"
 T = TypeVar("T")
 
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from bayou.plan.stats_members import Path
 from bayou.protocol import instants
+from bayou.protocol.schema import StructType, leaves
 
 _EMPTY: Final = "{}"
 # JSON has no such characters inside of a string.
@@ -20,6 +21,29 @@ _TO_ESCAPE: Final = r'[\x00-\x1f"\\]'
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 _MILLIS_PER_DAY: Final = 86_400_000
 _MICROS_PER_MILLISECOND: Final = 1_000
+
+
+def stats_texts(texts: pa.Array, parsed: pa.Array | None, wall_clocks: frozenset[Path]) -> pa.Array:
+    """The statistics of some files in JSON: as they are, and made from `stats_parsed` where there is nothing else.
+
+    Args:
+        texts: their statistics in JSON.
+        parsed: their statistics as the base checkpoint holds them, or None where it does not.
+        wall_clocks: the physical paths of the columns of type timestamp_ntz.
+    """
+    if parsed is None or not texts.null_count:
+        return texts
+    missing = pc.is_null(texts)
+    return pc.replace_with_mask(texts, missing, to_texts(parsed.filter(missing), wall_clocks))
+
+
+def wall_clocks(schema: StructType) -> frozenset[Path]:
+    """The physical paths of the columns of type timestamp_ntz.
+
+    Args:
+        schema: the table's schema.
+    """
+    return frozenset(path for _, path, leaf in leaves(schema) if leaf.type == "timestamp_ntz")
 
 
 def to_texts(structs: pa.Array, wall_clocks: frozenset[Path]) -> pa.Array:

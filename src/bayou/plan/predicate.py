@@ -24,6 +24,7 @@ __all__ = [
     "Boolean",
     "Column",
     "Comparison",
+    "Filters",
     "In",
     "IsNotNull",
     "IsNull",
@@ -134,6 +135,8 @@ class Boolean:
 _NULL_TESTS: dict[str, type[IsNull | IsNotNull]] = {"is null": IsNull, "is not null": IsNotNull}
 
 Predicate: TypeAlias = Comparison | In | IsNull | IsNotNull | StartsWith | And | Or | Not | Unknown | Boolean
+Filters: TypeAlias = "Sequence[tuple[str, str, Any]] | Sequence[Sequence[tuple[str, str, Any]]] | Predicate"
+"""What a caller may give to choose rows: filters, as `from_dnf` takes them, or a predicate."""
 
 
 def columns(predicate: Predicate) -> set[Path]:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.core.log.checkpoint_tables import BEYOND_PRECISION, shown
 from tests.core.plan.random_tables import PATHS, any_table
 
-from bayou.log.checkpoint_stats import parsed_stats, stats_texts, stats_type
-from bayou.log.stats_texts import to_texts
+from bayou.log.checkpoint_stats import parsed_stats, stats_type
+from bayou.log.stats_texts import stats_texts, to_texts
 from bayou.plan.statistics import from_json, from_struct
 from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
 from bayou.protocol.stats import indexed_leaves

@@ -23,7 +23,7 @@ from tests.core.transactions.crash_steps import Stepper
 from tests.core.transactions.row_writer import LONGEST_COMMIT, Writer
 from tests.core.transactions.table_checks import check
 
-from bayou.log import checkpoint_writer, checksum_writer, file_statistics  # noqa: F401  (loaded once, before the forks)
+from bayou.log import checkpoint_writer, checksum_writer, file_statistics, statistics_cache  # noqa: F401  (loaded once, before the forks)
 from bayou.log.outcomes import Committed, Unknown
 from bayou.protocol.file_names import LOG_FOLDER
 

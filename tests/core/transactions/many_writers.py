@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from bayou.errors import MetadataChangedException
-from bayou.log import checkpoint_writer, checksum_writer, file_statistics  # noqa: F401  (loaded once, before the forks)
+from bayou.log import checkpoint_writer, checksum_writer, file_statistics, statistics_cache  # noqa: F401  (loaded once, before the forks)
 from bayou.log.delta_log import DeltaLog, open_log
 from bayou.log.outcomes import Committed
 from bayou.log.transaction import Action, Transaction

@@ -15,8 +15,9 @@ from bayou.log.streaming.event_time import least_values
 from bayou.log.streaming.indexed_files import FILE_COLUMNS, STREAM_FILES, IndexedFiles, take_rows
 
 if TYPE_CHECKING:
-    from bayou.log.snapshot import Filters, Snapshot
+    from bayou.log.snapshot import Snapshot
     from bayou.log.streaming.path_filter import PathFilter
+    from bayou.plan.predicate import Filters
 
 
 class InitialFiles:

@@ -14,9 +14,10 @@ from bayou.log.partition_columns import partition_texts, physical_names, typed_p
 from bayou.plan.statistics import from_json
 
 if TYPE_CHECKING:
-    from bayou.log.file_statistics import Fields
-    from bayou.log.snapshot import Filters, Snapshot
+    from bayou.log.snapshot import Snapshot
+    from bayou.log.statistics_cache import Fields
     from bayou.log.streaming.initial_files import InitialFiles
+    from bayou.plan.predicate import Filters
     from bayou.plan.statistics import FileStatistics
     from bayou.protocol.schema import StructType
 
