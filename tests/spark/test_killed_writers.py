@@ -14,6 +14,7 @@ from tests.spark.kills import KILLS, kill_all, start
 
 import bayou
 from bayou.errors import TableNotFoundError
+from bayou.log.verify_checksum import verify_checksum
 from bayou.protocol.paths import decode
 
 
@@ -24,7 +25,7 @@ def check(table, committed):
     except TableNotFoundError:
         assert not committed
         return 0
-    snapshot.verify_checksum()
+    verify_checksum(snapshot)
     paths = [decode(path) for path in snapshot.files(["path"])["path"].to_pylist()]
     ids = sorted(
         value for path in paths for value in pq.read_table(table / path, columns=["id"], partitioning=None)["id"].to_pylist()

@@ -115,6 +115,23 @@ class DeltaLog(LogReader):
         latest, listing, times = self._commits(bounds.ending_version)
         return resolve_range(bounds, listing, times, latest.version, self._table_uri)
 
+    def verify_checksum(self, version: int | None = None) -> bool:
+        """Compare the checksum file of a version with the version's state, as the log has it.
+
+        Args:
+            version: the version; the latest where None.
+
+        Returns:
+            True where they agree, False where the version has no readable checksum file.
+
+        Raises:
+            ChecksumMismatchError: they disagree; `mismatches` says in what.
+            DeltaError: the version cannot be read, as with `snapshot`.
+        """
+        from bayou.log.verify_checksum import verify_checksum  # noqa: PLC0415  (not needed to read a table)
+
+        return verify_checksum(self.snapshot(version))
+
     def transaction(
         self,
         operation: str = "Manual Update",

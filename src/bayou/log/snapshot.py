@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import ChecksumMismatchError, DeltaError, InvalidOptionError
+from bayou.errors import DeltaError, InvalidOptionError
 from bayou.log.columns import ADD_SCHEMA, TEXT_MAP
 from bayou.log.derived_files import DerivedFileError
 from bayou.log.partition_columns import partition_texts, physical_names, typed_partitions
@@ -230,33 +230,6 @@ class Snapshot:
     def nbytes(self) -> int:
         """The memory in bytes that the snapshot pins."""
         return self._source.nbytes + sum(int(text.nbytes) for text in (self._partition_texts or {}).values())
-
-    def verify_checksum(self) -> bool:
-        """Compare the version's checksum file with the replayed state.
-
-        Returns:
-            True where they agree, False where the version has no readable checksum file.
-
-        Raises:
-            ChecksumMismatchError: they disagree; `mismatches` says in what.
-        """
-        known = self._source.checksum
-        if known is None:
-            return False
-        from bayou.log.checksum_state import mismatches  # noqa: PLC0415  (not needed to read a table)
-
-        wrong = mismatches(self, known)
-        if not wrong:
-            return True
-        shown = "; ".join(f"{name} is {noted!r:.100}, the log says {found!r:.100}" for name, (noted, found) in wrong.items())
-        raise ChecksumMismatchError(
-            f"the checksum of the version disagrees with its log: {shown}",
-            table=self.table_uri,
-            version=self.version,
-            file=known.path,
-            next_step="Check the log for lost or edited files; if it is sound, delete the checksum file.",
-            mismatches=wrong,
-        )
 
     @contextlib.contextmanager
     def _placed(self) -> Iterator[None]:

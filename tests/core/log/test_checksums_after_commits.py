@@ -20,7 +20,7 @@ def test_every_commit_leaves_a_checksum_that_agrees_with_the_log():
         transaction.commit([RemoveFile("f3", size=10, stats=STATS), AddFile("g", {}, 7, 1, stats=STATS)])
     assert names_in_log(builder, ".crc") == [f"{version:020}.crc" for version in range(14)]
     for version in range(14):
-        assert builder.log().snapshot(version=version).verify_checksum() is True
+        assert builder.log().verify_checksum(version=version) is True
 
 
 def test_after_another_writers_commit_there_is_no_checksum_until_the_next_checkpoint():
@@ -32,7 +32,7 @@ def test_after_another_writers_commit_there_is_no_checksum_until_the_next_checkp
         append(builder, f"f{number}")
     found = [int(name[:20]) for name in names_in_log(builder, ".crc")]
     assert found == [0, 1, 10, 11]
-    assert builder.log().snapshot().verify_checksum() is True
+    assert builder.log().verify_checksum() is True
 
 
 def test_a_checksum_that_a_concurrent_writer_has_not_written_yet_is_gone_without():
@@ -43,7 +43,7 @@ def test_a_checksum_that_a_concurrent_writer_has_not_written_yet_is_gone_without
         builder.store.delete(checksum_path(version))
     append(builder, "g")
     assert [int(name[:20]) for name in names_in_log(builder, ".crc")] == [0, 1, 2, 7]
-    assert builder.log().snapshot().verify_checksum() is True
+    assert builder.log().verify_checksum() is True
 
 
 def large_table():
@@ -71,7 +71,7 @@ def test_the_chain_of_checksums_goes_on_where_a_commit_says_that_its_files_are_n
         transaction.commit()
     assert checksums(builder) == [0, 1, 2, 3, 4, 5, 6][: builder.log().version() + 1]
     for version in range(builder.log().version() + 1):
-        assert builder.log().snapshot(version=version).verify_checksum() is True
+        assert builder.log().verify_checksum(version=version) is True
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_commit_that_may_add_what_is_live_or_remove_what_is_not_ends_the_check
     for number in range(7):
         append(builder, f"g{number}")
     assert checksums(builder) == [0, 1, 10]
-    assert builder.log().snapshot(version=10).verify_checksum() is True
+    assert builder.log().verify_checksum(version=10) is True
     builder.log().transaction("WRITE").commit([AddFile("h", {}, 10, 1, stats=STATS)], new_files=True)
     assert checksums(builder) == [0, 1, 10, 11]
 
@@ -109,7 +109,7 @@ def test_where_the_checksum_lists_the_files_they_are_looked_up():
         builder = table()
         append(builder, "a", "b")
         builder.log().transaction("WRITE").commit(actions)
-        assert builder.log().snapshot().verify_checksum() is known
+        assert builder.log().verify_checksum() is known
 
 
 def test_of_two_appends_of_one_file_at_once_the_second_conflicts_and_counts_nothing_twice():

@@ -58,6 +58,7 @@ NO_WHERE = [
 
 CALLS = {
     "snapshot(version)": (lambda log, value: log.snapshot(value), NO_INTEGER),
+    "verify_checksum": (lambda log, value: log.verify_checksum(value), NO_INTEGER),
     "snapshot(timestamp)": (lambda log, value: log.snapshot(timestamp=value), NO_TIME),
     "snapshot(time_zone)": (lambda log, value: log.snapshot(timestamp="2024-01-01", time_zone=value), NO_TEXT),
     "version_at": (lambda log, value: log.version_at(value), [None, *NO_TIME]),

@@ -16,6 +16,7 @@ from bayou.log.delta_log import DeltaLog, open_log
 from bayou.log.listing import list_log, sort_listing
 from bayou.log.outcomes import Committed
 from bayou.log.segment import earliest_version
+from bayou.log.verify_checksum import verify_checksum
 from bayou.protocol.file_names import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOLDER, parse_log_file_name
 
 _TEMPORARY: Final = re.compile(r"\..+\.[0-9a-f]{32}\.tmp")
@@ -82,7 +83,7 @@ def _check_log(log: DeltaLog) -> None:
     for version in range(first, latest + 1):
         snapshot = DeltaLog(log.table_uri, log.store).snapshot(version)
         assert snapshot.files(["path"]).num_rows == snapshot.num_files
-        snapshot.verify_checksum()
+        verify_checksum(snapshot)
     for found in listing.checkpoints:
         assert Checkpoint(found.files, found.version, log.store, log.table_uri).num_files >= 0
     for status in listed:

@@ -20,6 +20,7 @@ from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, 
 from bayou.log.post_commit import checkpoint
 from bayou.log.transaction import Action, Transaction
 from bayou.log.vector_files import VectorFiles
+from bayou.log.verify_checksum import verify_checksum
 from bayou.protocol.actions import AddFile, Protocol, RemoveFile
 from bayou.protocol.deletion_vector import Bitmap
 from bayou.protocol.file_names import commit_path
@@ -93,7 +94,7 @@ class Run:
         self.store.reset()
         snapshot = self.builder.log().snapshot()
         assert sorted(snapshot.files(["path"])["path"].to_pylist()) == sorted(live)
-        snapshot.verify_checksum()
+        verify_checksum(snapshot)
 
     def _logged(self):
         """How often each commit is in the log by its unique name, and the live files, without bayou's reader."""
