@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from bayou.log.delta_log import open_log
-from bayou.protocol.actions import AddFile, Metadata, Protocol
+from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
 
 STATS = '{"numRecords":1}'
 

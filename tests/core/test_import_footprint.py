@@ -51,7 +51,7 @@ def test_importing_bayou_loads_neither_spark_nor_arrow():
 
 
 def test_importing_the_protocol_loads_the_standard_library_only():
-    assert "pyarrow" not in modules_after("import bayou.protocol.actions, bayou.protocol.schema")
+    assert "pyarrow" not in modules_after("import bayou.protocol.actions.actions, bayou.protocol.types.schema")
 
 
 def test_a_history_listing_does_not_load_spark(table):

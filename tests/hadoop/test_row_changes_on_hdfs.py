@@ -8,7 +8,7 @@ from tests.spark.changes import feed as told
 
 import bayou
 from bayou.errors import ConcurrentModificationError
-from bayou.protocol.deletion_vector import DeletionVectorDescriptor
+from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
 
 TEN = "select id, id v, id % 2 p from range(0, 10, 1, 1)"
 WAYS = {"files": "false", "vectors": "true"}

@@ -16,8 +16,8 @@ from tests.spark.tables import file_of
 
 import bayou
 from bayou.errors import DataFileNotFoundError, DeletionVectorError, StorageError, TableExistsError
-from bayou.protocol.actions import AddFile, Protocol
-from bayou.protocol.deletion_vector import encode_file
+from bayou.protocol.actions.actions import AddFile, Protocol
+from bayou.protocol.deletion_vectors.descriptor import encode_file
 from bayou.spark.footers import read_footers
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.write_jobs import delete_files

@@ -23,9 +23,9 @@ from bayou.log.checksum_writer import next_checksum
 from bayou.log.compatible_checkpoint import write_compatible_checkpoint
 from bayou.log.transaction import Committed, Conflicted
 from bayou.log.verify_checksum import verify_checksum
-from bayou.protocol.actions import AddFile, Protocol, RemoveFile
-from bayou.protocol.file_names import checksum_path, commit_path
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.actions.actions import AddFile, Protocol, RemoveFile
+from bayou.protocol.actions.file_names import checksum_path, commit_path
+from bayou.protocol.types.schema import StructField, StructType
 
 pytestmark = pytest.mark.oracle
 

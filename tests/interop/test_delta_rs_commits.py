@@ -16,8 +16,8 @@ from tests.spark.tables import file_of, without_rows
 
 import bayou
 from bayou.errors import AppendOnlyError
-from bayou.protocol.actions import AddFile, Protocol
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.actions.actions import AddFile, Protocol
+from bayou.protocol.types.schema import StructField, StructType
 from bayou.testing.table_builder import TableBuilder
 
 pytestmark = pytest.mark.oracle

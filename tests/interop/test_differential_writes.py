@@ -14,7 +14,7 @@ from tests.interop.oracle import write_by_name
 from tests.interop.refusals import both_are_right
 
 import bayou
-from bayou.protocol.schema import parse_schema
+from bayou.protocol.types.schema import parse_schema
 
 pytestmark = pytest.mark.oracle
 

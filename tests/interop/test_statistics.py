@@ -13,7 +13,7 @@ from tests.interop import written_tables
 from tests.interop.sampled import sampled
 
 import bayou
-from bayou.protocol.file_names import commit_path
+from bayou.protocol.actions.file_names import commit_path
 
 pytestmark = pytest.mark.oracle
 

@@ -10,7 +10,7 @@ from tests.interop.oracle import write_by_name
 from tests.interop.sampled import sampled
 
 import bayou
-from bayou.protocol.mapping_rules import fields_by_path
+from bayou.protocol.columns.mapping_rules import fields_by_path
 
 pytestmark = pytest.mark.oracle
 POLICY = "spark.sql.storeAssignmentPolicy"

@@ -12,7 +12,7 @@ from tests.spark.changes import data_files
 
 import bayou
 from bayou import DeltaTable
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.types.schema import StructField, StructType
 from bayou.testing.table_builder import TableBuilder
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.actions import Protocol
+    from bayou.protocol.actions.actions import Protocol
 
 INNER = StructType((StructField("x", "integer"), StructField("y", "string")))
 

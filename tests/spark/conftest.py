@@ -13,7 +13,7 @@ from tests.spark.ways import FILES, VECTORS
 from tests.spark.writes import WRITERS
 
 import bayou
-from bayou.protocol.schema import StructField
+from bayou.protocol.types.schema import StructField
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

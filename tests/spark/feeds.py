@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tests.spark.tables import file_of, without_rows
 
-from bayou.protocol import file_names
-from bayou.protocol.actions import Protocol
+from bayou.protocol.actions import file_names
+from bayou.protocol.actions.actions import Protocol
 from bayou.testing.table_builder import TableBuilder, remove
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from bayou.protocol.schema import StructType
+    from bayou.protocol.types.schema import StructType
 
 FEED = {"delta.enableChangeDataFeed": "true"}
 START = dt.datetime(2026, 1, 1, tzinfo=dt.timezone.utc)

@@ -15,8 +15,8 @@ from tests.spark.processes import UnavailableError, answer
 from tests.spark.tables import file_of, ids, numbers, numbers_table, without_rows
 
 import bayou
-from bayou.protocol.actions import Protocol
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.types.schema import StructField, StructType
 from bayou.spark import deletion_vectors
 from bayou.spark.application import Application
 from bayou.testing.table_builder import TableBuilder

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from tests.spark.altered_tables import state
 
 from bayou import DeltaTable
-from bayou.protocol import paths
+from bayou.protocol.actions import paths
 
 
 def rows(table):

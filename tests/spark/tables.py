@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bayou.protocol.deletion_vector import encode_inline
+from bayou.protocol.deletion_vectors.descriptor import encode_inline
 from bayou.testing.table_builder import TableBuilder, add
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from tests.spark.changes import data_files
 
 import bayou
 from bayou.errors import ConstraintViolationError
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.types.schema import StructField, StructType
 from bayou.testing.table_builder import TableBuilder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from bayou.protocol.actions import Protocol
+    from bayou.protocol.actions.actions import Protocol
 
 
 def create(path: str, *fields: StructField, protocol: Protocol | None = None, **configuration: str) -> None:

@@ -8,7 +8,7 @@ from pyspark.sql import types as T  # noqa: N812
 from tests.spark.altered_tables import INNER, append, create, files, last, parameter, refused, rows, state, unchanged
 
 from bayou.errors import ConstraintViolationError, InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
-from bayou.protocol.schema import ArrayType, MapType, StructField
+from bayou.protocol.types.schema import ArrayType, MapType, StructField
 
 
 @pytest.mark.smoke

@@ -9,8 +9,8 @@ from tests.spark.altered_tables import INNER, append, create, last, refused, row
 from tests.spark.counting import jobs
 
 from bayou.errors import ConcurrentAppendException, ConstraintViolationError, InvalidOptionError, InvalidSchemaError
-from bayou.protocol.actions import Protocol
-from bayou.protocol.schema import StructField
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.types.schema import StructField
 from bayou.spark import alter_constraints
 
 

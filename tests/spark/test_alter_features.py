@@ -11,7 +11,7 @@ from tests.spark.tables import file_of, without_rows
 import bayou
 from bayou import DeltaTable
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
-from bayou.protocol.actions import DomainMetadata, Protocol
+from bayou.protocol.actions.actions import DomainMetadata, Protocol
 from bayou.spark.session_table import SessionTable
 from bayou.testing.table_builder import TableBuilder
 

@@ -7,8 +7,8 @@ import pytest
 from tests.spark.altered_tables import append, create, last, parameter, refused, rows, state, unchanged
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError, MetadataChangedException, UnsupportedFeatureError
-from bayou.protocol.actions import Protocol
-from bayou.protocol.schema import StructField
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.types.schema import StructField
 from bayou.spark import alter
 
 IDENTITY = {"delta.identity.start": 10, "delta.identity.step": 5, "delta.identity.allowExplicitInsert": True}

@@ -13,7 +13,7 @@ from tests.spark.feeds import STORY, at_days, changed, gone, part, rows, seen, s
 from tests.spark.tables import file_of
 
 import bayou
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.types.schema import StructField, StructType
 from bayou.spark.application import Application
 
 

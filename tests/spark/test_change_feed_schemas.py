@@ -10,7 +10,7 @@ from tests.spark.tables import file_of, without_rows
 
 import bayou
 from bayou.errors import InvalidOptionError, SchemaChangedError, UnsupportedFeatureError
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.types.schema import StructField, StructType
 from bayou.testing.table_builder import metadata, remove
 
 

@@ -9,8 +9,8 @@ from tests.spark.counting import plan_of
 from tests.spark.tables import file_of, ids, numbers_table, without_rows
 
 import bayou
-from bayou.protocol.actions import Protocol
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 from bayou.testing.table_builder import TableBuilder
 
 MAPPING = Protocol(2, 5)

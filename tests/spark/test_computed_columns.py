@@ -12,8 +12,8 @@ from tests.spark.tables_with_rules import append, create, refused
 
 import bayou
 from bayou.errors import SchemaMismatchError
-from bayou.protocol.actions import Protocol
-from bayou.protocol.schema import StructField
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.types.schema import StructField
 
 IDENTITY = {"delta.identity.start": 10, "delta.identity.step": 5, "delta.identity.allowExplicitInsert": False}
 

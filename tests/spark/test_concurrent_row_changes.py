@@ -13,8 +13,8 @@ from tests.spark.changes import actions, parquet_files
 from tests.spark.drawn_operations import Append, attempt, drawn
 from tests.spark.serial_model import TABLES, SerialModel
 
-from bayou.protocol.deletion_vector import DeletionVectorDescriptor
-from bayou.protocol.paths import decode
+from bayou.protocol.actions.paths import decode
+from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
 
 
 def run(spark, path, properties, threads, operations, seed):

@@ -18,8 +18,8 @@ from tests.spark.tables import file_of, ids, numbers, numbers_table, without_row
 
 import bayou
 from bayou.errors import DeletionVectorError
-from bayou.protocol import deletion_vector
-from bayou.protocol.roaring import Bitmap
+from bayou.protocol.deletion_vectors import descriptor as deletion_vector
+from bayou.protocol.deletion_vectors.roaring import Bitmap
 from bayou.spark import deletion_vectors
 from bayou.spark.deletion_vectors import BYTES, VECTOR, encode, positions, row_is_live, to_arrow, together
 from bayou.spark.jvm import bulk

@@ -15,8 +15,8 @@ from tests.spark.tables import file_of, without_rows
 import bayou
 from bayou import DeltaTable
 from bayou.errors import ConcurrentModificationError
-from bayou.protocol import paths
-from bayou.protocol.actions import Protocol
+from bayou.protocol.actions import paths
+from bayou.protocol.actions.actions import Protocol
 from bayou.spark import rewritten_files
 from bayou.testing.table_builder import TableBuilder
 

@@ -23,7 +23,7 @@ from bayou.errors import (
     VersionGapError,
     VersionNotFoundError,
 )
-from bayou.protocol.actions import Protocol
+from bayou.protocol.actions.actions import Protocol
 from bayou.spark.errors import raised_as_pyspark
 from bayou.spark.jvm.bridge import Jvm
 from bayou.testing.table_builder import TableBuilder

@@ -12,7 +12,7 @@ from tests.spark.tables import file_of, ids, numbers
 from tests.spark.ways import VECTORS
 
 import bayou
-from bayou.protocol.actions import Protocol
+from bayou.protocol.actions.actions import Protocol
 from bayou.testing.table_builder import TableBuilder, add
 
 PATHS = {

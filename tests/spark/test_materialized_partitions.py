@@ -13,7 +13,7 @@ import pytest
 import bayou
 from bayou import DeltaTable
 from bayou.errors import ConstraintViolationError, UnsupportedFeatureError
-from bayou.protocol import paths
+from bayou.protocol.actions import paths
 
 ASKING = {
     "the property of the feature": ("delta.enableMaterializePartitionColumnsFeature", "true"),

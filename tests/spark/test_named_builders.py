@@ -11,7 +11,7 @@ import pytest
 import bayou
 from bayou import DeltaTable
 from bayou.errors import ConstraintViolationError, DeltaError, InvalidSchemaError, TableExistsError, TableNotFoundError
-from bayou.protocol.actions import Protocol
+from bayou.protocol.actions.actions import Protocol
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from tests.spark.counting import jobs, physical_plans, py4j_calls
 from tests.spark.tables import numbers, only_log
 
 import bayou
-from bayou.protocol.actions import Protocol
-from bayou.protocol.deletion_vector import encode_inline
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.deletion_vectors.descriptor import encode_inline
 from bayou.testing.table_builder import TableBuilder, add
 
 FEW, MANY = 10, 1_000

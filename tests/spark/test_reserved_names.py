@@ -14,7 +14,7 @@ from tests.spark.changes import parquet_files
 import bayou
 from bayou import DeltaTable
 from bayou.errors import InvalidSchemaError, UnsupportedFeatureError
-from bayou.protocol.file_names import commit_path
+from bayou.protocol.actions.file_names import commit_path
 from bayou.spark.application import Application
 from bayou.spark.jvm.session import java_session
 from bayou.spark.scan import Scan

@@ -11,8 +11,8 @@ from tests.spark.tables_with_rules import append, create, refused
 
 import bayou
 from bayou.errors import ConstraintViolationError, InvalidSchemaError
-from bayou.protocol.actions import Protocol
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.types.schema import StructField, StructType
 
 GENERATES = Protocol(1, 4)
 EVIL = {

@@ -13,7 +13,7 @@ from tests.spark.counting import files_read
 from tests.spark.tables import file_of, ids, numbers_table
 
 import bayou
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.types.schema import StructField, StructType
 from bayou.testing.table_builder import TableBuilder
 
 

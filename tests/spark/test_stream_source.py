@@ -15,7 +15,7 @@ from tests.spark.tables import ids, numbers, numbers_table, without_rows
 import bayou
 from bayou import DeltaTable
 from bayou.log.delta_log import open_log
-from bayou.protocol.actions import Protocol
+from bayou.protocol.actions.actions import Protocol
 from bayou.spark.jvm.session import settings_of
 from bayou.testing.table_builder import TableBuilder
 

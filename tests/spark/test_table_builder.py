@@ -12,7 +12,7 @@ from pyspark.sql.types import IntegerType, LongType, StringType, StructField, St
 import bayou
 from bayou import DeltaTable, IdentityGenerator
 from bayou.errors import ConstraintViolationError, DeltaError, InvalidOptionError, InvalidSchemaError, TableExistsError
-from bayou.protocol.actions import Protocol
+from bayou.protocol.actions.actions import Protocol
 
 
 @pytest.mark.smoke

@@ -16,7 +16,7 @@ from tests.spark.tables import file_of, numbers_table
 import bayou
 from bayou import DeltaTable
 from bayou.errors import InvalidOptionError, InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
-from bayou.protocol.actions import Protocol
+from bayou.protocol.actions.actions import Protocol
 from bayou.testing.table_builder import TableBuilder
 
 DEFAULTS = ("delta.feature.allowColumnDefaults", "supported")

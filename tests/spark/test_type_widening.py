@@ -14,8 +14,8 @@ from tests.spark.tables import file_of, without_rows
 
 import bayou
 from bayou.errors import UnsupportedFeatureError
-from bayou.protocol.actions import Protocol
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 from bayou.testing.table_builder import TableBuilder
 
 WIDENING = Protocol(3, 7, ("typeWidening", "deletionVectors"), ("typeWidening", "deletionVectors"))

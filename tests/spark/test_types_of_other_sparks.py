@@ -12,8 +12,8 @@ from tests.spark.tables import file_of
 
 import bayou
 from bayou.errors import DeltaError, InvalidSchemaError, UnsupportedFeatureError
-from bayou.protocol.actions import Protocol
-from bayou.protocol.schema import ArrayType, StructField, StructType
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.types.schema import ArrayType, StructField, StructType
 from bayou.testing.table_builder import TableBuilder
 
 VERSION = tuple(map(int, pyspark.__version__.split(".")[:2]))

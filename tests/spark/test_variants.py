@@ -11,8 +11,8 @@ import pytest
 
 import bayou
 from bayou.errors import UnsupportedFeatureError
-from bayou.protocol.actions import Protocol
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.types.schema import StructField, StructType
 from bayou.spark.pinned_settings import SHREDS_VARIANTS
 from bayou.testing.table_builder import TableBuilder, add
 

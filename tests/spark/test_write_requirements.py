@@ -12,7 +12,7 @@ from tests.spark.writes import data_files
 
 import bayou
 from bayou.errors import AppendOnlyError, InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
-from bayou.protocol.actions import Protocol
+from bayou.protocol.actions.actions import Protocol
 from bayou.testing.table_builder import TableBuilder
 
 

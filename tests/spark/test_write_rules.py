@@ -13,8 +13,8 @@ from tests.spark.tables_with_rules import append, create, refused
 
 import bayou
 from bayou.errors import ConstraintViolationError, SchemaMismatchError
-from bayou.protocol.actions import Protocol
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.types.schema import StructField, StructType
 
 
 @pytest.mark.smoke

@@ -15,7 +15,7 @@ from tests.spark.writes import actions, data_files
 
 import bayou
 from bayou.errors import InvalidOptionError, TableExistsError
-from bayou.protocol.actions import Protocol
+from bayou.protocol.actions.actions import Protocol
 from bayou.testing.table_builder import TableBuilder
 
 

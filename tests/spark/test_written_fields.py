@@ -12,8 +12,8 @@ from tests.spark.streams import read
 from tests.spark.tables_with_rules import append, create
 
 import bayou
-from bayou.protocol.actions import Protocol
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 
 
 @pytest.mark.smoke

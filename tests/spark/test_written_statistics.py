@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import bayou
-from bayou.protocol.file_names import commit_path
+from bayou.protocol.actions.file_names import commit_path
 
 TOP = "\U0010ffff"
 CASES = {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.spark.tables import numbers, numbers_table, without_rows
 
-from bayou.protocol import file_names
+from bayou.protocol.actions import file_names
 from bayou.testing.table_builder import remove
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from tests.spark.changes import parquet_files
 
 import bayou
-from bayou.protocol.file_names import commit_path
+from bayou.protocol.actions.file_names import commit_path
 
 WRITERS = {
     "bayou.write": lambda frame, path, mode, **options: bayou.write(frame, path, mode=mode, **options),

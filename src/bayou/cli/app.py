@@ -15,9 +15,9 @@ from bayou.cli.process import INTERRUPTED, flushed
 from bayou.errors import DeltaError, TableNotFoundError
 from bayou.log.delta_log import DeltaLog, open_log
 from bayou.log.time_travel import split_path
-from bayou.protocol import exact_json
-from bayou.protocol.partition_values import NULL_FOLDER
-from bayou.protocol.schema import schema_to_json
+from bayou.protocol.actions import exact_json
+from bayou.protocol.types.partition_values import NULL_FOLDER
+from bayou.protocol.types.schema import schema_to_json
 from bayou.version import __version__
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from bayou.cli.output import utc
 from bayou.log.clustering import clustering_columns
 from bayou.log.columns import JSON_NAMES, VECTOR_JSON_NAMES
-from bayou.protocol import exact_json
-from bayou.protocol.features import reader_features, writer_features
-from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
+from bayou.protocol.actions import exact_json
+from bayou.protocol.features.features import reader_features, writer_features
+from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -17,8 +17,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bayou.protocol import exact_json
-from bayou.protocol.instants import INT64_MAX, INT64_MIN, MICROS_PER_MILLISECOND, format_timestamp
+from bayou.protocol.actions import exact_json
+from bayou.protocol.types.instants import INT64_MAX, INT64_MIN, MICROS_PER_MILLISECOND, format_timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

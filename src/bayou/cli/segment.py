@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.cli.output import utc
 from bayou.errors import StorageError, reason
-from bayou.protocol import exact_json
+from bayou.protocol.actions import exact_json
+from bayou.protocol.actions.file_names import LAST_CHECKPOINT, parse_log_file_name
 from bayou.protocol.arguments import shown_text
-from bayou.protocol.file_names import LAST_CHECKPOINT, parse_log_file_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

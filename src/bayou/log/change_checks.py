@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 from bayou.errors import TimeTravelError, UnsupportedFeatureError
 from bayou.protocol import properties
-from bayou.protocol.features import check_readable
-from bayou.protocol.read_compatibility import column_mapping_mode, is_read_compatible, keeps_columns, reads_older_rows
-from bayou.protocol.schema import parse_schema
+from bayou.protocol.features.features import check_readable
+from bayou.protocol.schema.read_compatibility import column_mapping_mode, is_read_compatible, keeps_columns, reads_older_rows
+from bayou.protocol.types.schema import parse_schema
 
 if TYPE_CHECKING:
     from bayou.log.change_range import ChangeRange
     from bayou.log.commits import Header
-    from bayou.protocol.actions import Metadata
+    from bayou.protocol.actions.actions import Metadata
 
 SCHEMA_MODE_CONF: Final = "spark.databricks.delta.changeDataFeed.defaultSchemaModeForColumnMappingTable"
 """The setting of a session that names the SchemaMode."""

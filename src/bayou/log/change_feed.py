@@ -24,17 +24,17 @@ from bayou.log.commits import ActionFile, file_actions
 from bayou.log.partition_columns import partition_texts, physical_names
 from bayou.log.removed_file_facts import FACTS, with_file_facts
 from bayou.log.vectors import read_vectors
-from bayou.protocol.file_names import commit_path
-from bayou.protocol.read_compatibility import column_mapping_mode
-from bayou.protocol.reserved_names import check_feed_names
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.actions.file_names import commit_path
+from bayou.protocol.schema.read_compatibility import column_mapping_mode
+from bayou.protocol.schema.reserved_names import check_feed_names
+from bayou.protocol.types.schema import StructField, StructType
 
 if TYPE_CHECKING:
     from bayou.log.listing import LogListing
     from bayou.log.log_reader import LogReader
     from bayou.log.snapshot import Snapshot
     from bayou.log.timestamps import CommitTimes
-    from bayou.protocol.roaring import Bitmap
+    from bayou.protocol.deletion_vectors.roaring import Bitmap
     from bayou.storage.store import LogStore
 
 CHANGE_TYPE: Final = "_change_type"

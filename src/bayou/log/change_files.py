@@ -21,7 +21,7 @@ from bayou.log.keys import canonical_paths, vector_ids
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bayou.protocol.actions import CommitInfo
+    from bayou.protocol.actions.actions import CommitInfo
 
 CDC: Final = "cdc"
 INSERT: Final = "insert"

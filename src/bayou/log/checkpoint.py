@@ -16,10 +16,10 @@ from bayou.log.commits import ActionFile, FileActions, Header, file_actions
 from bayou.log.derived_files import DerivedFileError
 from bayou.log.keys import action_keys
 from bayou.log.parquet_actions import ParquetActions
-from bayou.protocol.actions import DomainMetadata, Metadata, SetTransaction
-from bayou.protocol.file_names import SIDECAR_FOLDER
-from bayou.protocol.paths import decode, is_absolute
-from bayou.protocol.schema import parse_schema
+from bayou.protocol.actions.actions import DomainMetadata, Metadata, SetTransaction
+from bayou.protocol.actions.file_names import SIDECAR_FOLDER
+from bayou.protocol.actions.paths import decode, is_absolute
+from bayou.protocol.types.schema import parse_schema
 from bayou.storage.store import FileStatus, LogStore
 
 if TYPE_CHECKING:

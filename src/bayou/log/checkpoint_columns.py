@@ -23,8 +23,8 @@ from bayou.log.stats_texts import stats_texts, wall_clocks
 from bayou.plan.partition_values import arrow_type, to_arrow
 from bayou.plan.stats_members import Path
 from bayou.protocol import properties
-from bayou.protocol.features import writer_features
-from bayou.protocol.stats import indexed_leaves
+from bayou.protocol.features.features import writer_features
+from bayou.protocol.stats.file_stats import indexed_leaves
 
 PARTITION_VALUES_PARSED: Final = "partitionValues_parsed"
 

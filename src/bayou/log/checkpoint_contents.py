@@ -19,7 +19,7 @@ from bayou.log.replay import FileState
 from bayou.log.snapshot import Snapshot
 from bayou.log.snapshot_source import SnapshotSource
 from bayou.protocol import properties
-from bayou.protocol.actions import SetTransaction
+from bayou.protocol.actions.actions import SetTransaction
 from bayou.storage.store import LogStore
 
 ROWS: Final = 100_000

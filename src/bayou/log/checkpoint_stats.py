@@ -19,7 +19,7 @@ from bayou.errors import InvalidSchemaError
 from bayou.plan.partition_values import arrow_type, parse_distinct
 from bayou.plan.stats_json import exact_integers, read_rows
 from bayou.plan.stats_members import TEXT_PARSERS, column_members
-from bayou.protocol.stats import IndexedLeaf
+from bayou.protocol.stats.file_stats import IndexedLeaf
 
 _NUM_RECORDS: Final = "numRecords"
 _JSON_DECIMAL_DIGITS: Final = 38

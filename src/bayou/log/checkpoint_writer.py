@@ -23,8 +23,8 @@ from bayou.log.part_hash import part_of_others
 from bayou.log.snapshot import Snapshot
 from bayou.log.snapshot_source import SnapshotSource
 from bayou.protocol import properties
-from bayou.protocol.features import FEATURES, MAX_WRITER_VERSION, writer_features
-from bayou.protocol.file_names import SIDECAR_FOLDER, checkpoint_part_path, checkpoint_path, version_prefix
+from bayou.protocol.actions.file_names import SIDECAR_FOLDER, checkpoint_part_path, checkpoint_path, version_prefix
+from bayou.protocol.features.features import FEATURES, MAX_WRITER_VERSION, writer_features
 
 SIDECAR_ACTIONS: Final = 50_000
 """How many file actions a sidecar holds at most, as at delta-spark."""

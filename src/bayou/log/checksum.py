@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from bayou.errors import CorruptLogError, StorageError
 from bayou.log.file_size_histogram import FileSizeHistogram, read_record_counts
-from bayou.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+from bayou.protocol.actions.actions import DomainMetadata, Metadata, Protocol, SetTransaction
 from bayou.storage.store import FileStatus, LogStore
 
 T = TypeVar("T")

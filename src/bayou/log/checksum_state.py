@@ -15,9 +15,9 @@ from bayou.log.checksum import HISTOGRAM, VersionChecksum
 from bayou.log.columns import JSON_NAMES, VECTOR_JSON_NAMES, to_objects
 from bayou.log.file_size_histogram import FileSizeHistogram, deleted_record_counts
 from bayou.protocol import properties
-from bayou.protocol.actions import AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
-from bayou.protocol.features import reader_features
-from bayou.protocol.paths import canonical
+from bayou.protocol.actions.actions import AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
+from bayou.protocol.actions.paths import canonical
+from bayou.protocol.features.features import reader_features
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot

@@ -34,8 +34,8 @@ from bayou.log.commit_info import MAY_DO_ANYTHING
 from bayou.log.file_size_histogram import DELETED_RECORD_BOUNDARIES, FileSizeHistogram, changed_record_counts
 from bayou.log.timestamps import InCommitTimestamps
 from bayou.protocol import properties
-from bayou.protocol.actions import AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
-from bayou.protocol.file_names import checksum_path
+from bayou.protocol.actions.actions import AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
+from bayou.protocol.actions.file_names import checksum_path
 from bayou.storage.store import LogStore
 
 if TYPE_CHECKING:

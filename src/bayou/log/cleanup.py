@@ -23,8 +23,8 @@ from bayou.log.derived_files import DerivedFileError
 from bayou.log.listing import CheckpointFiles, LogListing, list_log, read_last_checkpoint, sort_listing
 from bayou.log.timestamps import CommitTimes, InCommitTimestamps, adjusted_times
 from bayou.protocol import properties
-from bayou.protocol.features import FEATURES, writer_features
-from bayou.protocol.file_names import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOLDER, LogFileKind, parse_log_file_name
+from bayou.protocol.actions.file_names import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOLDER, LogFileKind, parse_log_file_name
+from bayou.protocol.features.features import FEATURES, writer_features
 from bayou.storage.store import FileStatus, LogStore
 
 if TYPE_CHECKING:

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.protocol.clustering import CLUSTERING, clustering_domain, logical_columns, names_of, physical_columns
-from bayou.protocol.clustering_rules import ClusteringRules
-from bayou.protocol.features import writer_features
-from bayou.protocol.schema import parse_schema
+from bayou.protocol.columns.clustering import CLUSTERING, clustering_domain, logical_columns, names_of, physical_columns
+from bayou.protocol.columns.clustering_rules import ClusteringRules
+from bayou.protocol.features.features import writer_features
+from bayou.protocol.types.schema import parse_schema
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.actions import DomainMetadata, Metadata
-    from bayou.protocol.clustering import ClusteringColumns
+    from bayou.protocol.actions.actions import DomainMetadata, Metadata
+    from bayou.protocol.columns.clustering import ClusteringColumns
 
 
 def clustering_columns(snapshot: Snapshot) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from bayou.protocol.deletion_vector import REQUIRED, incomplete_descriptor
+from bayou.protocol.deletion_vectors.descriptor import REQUIRED, incomplete_descriptor
 
 TEXT_MAP: Final = pa.map_(pa.string(), pa.string())
 

@@ -14,13 +14,13 @@ import pyarrow.compute as pc
 from bayou.errors import InvalidCommitError
 from bayou.log.commit_protocol_checks import check_features, check_metadata, check_protocol
 from bayou.log.commit_vector_checks import check_vector_statistics
-from bayou.protocol.actions import AddCDCFile, AddFile, Metadata, RemoveFile
-from bayou.protocol.append_only import check_not_append_only
-from bayou.protocol.features import check_writable
-from bayou.protocol.file_names import CHANGES_FOLDER, LOG_FOLDER
-from bayou.protocol.paths import canonical
-from bayou.protocol.reserved_names import check_feed_of
-from bayou.protocol.schema import parse_schema
+from bayou.protocol.actions.actions import AddCDCFile, AddFile, Metadata, RemoveFile
+from bayou.protocol.actions.file_names import CHANGES_FOLDER, LOG_FOLDER
+from bayou.protocol.actions.paths import canonical
+from bayou.protocol.features.append_only import check_not_append_only
+from bayou.protocol.features.features import check_writable
+from bayou.protocol.schema.reserved_names import check_feed_of
+from bayou.protocol.types.schema import parse_schema
 
 if TYPE_CHECKING:
     from bayou.log.conflict_state import TableState

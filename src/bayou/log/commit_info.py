@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Final
 
 from bayou.log.commits import ActionFile
-from bayou.protocol import exact_json
-from bayou.protocol.actions import CommitInfo
+from bayou.protocol.actions import exact_json
+from bayou.protocol.actions.actions import CommitInfo
 from bayou.storage.store import FileStatus, LogStore
 
 COUNTABLE_TAG: Final = "bayou.countable"

@@ -21,7 +21,7 @@ from bayou.log.conflict import resolve
 from bayou.log.late_commits import Standing, standing, withdraw
 from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
 from bayou.log.winners import CommitsGoneError, Winner, read_winners
-from bayou.protocol.file_names import commit_path
+from bayou.protocol.actions.file_names import commit_path
 
 if TYPE_CHECKING:
     from bayou.log.log_reader import LogReader

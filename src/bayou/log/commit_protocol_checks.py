@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import CorruptLogError, InvalidCommitError, InvalidSchemaError
-from bayou.protocol.actions import AddFile, Metadata, Protocol
-from bayou.protocol.clustering_rules import ClusteringRules
-from bayou.protocol.features import FEATURES, MAX_READER_VERSION, MAX_WRITER_VERSION, reader_features, writer_features
+from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
+from bayou.protocol.columns.clustering_rules import ClusteringRules
+from bayou.protocol.features.features import FEATURES, MAX_READER_VERSION, MAX_WRITER_VERSION, reader_features, writer_features
+from bayou.protocol.features.protocol_rules import check_features_match_metadata, check_no_downgrade, supported_features
 from bayou.protocol.properties import MATERIALIZED_ROW_COMMIT_VERSION, MATERIALIZED_ROW_ID
-from bayou.protocol.protocol_rules import check_features_match_metadata, check_no_downgrade, supported_features
-from bayou.protocol.schema import parse_schema
+from bayou.protocol.types.schema import parse_schema
 
 if TYPE_CHECKING:
     from bayou.log.conflict_state import TableState
@@ -95,7 +95,7 @@ def check_protocol(protocol: Protocol, base: TableState, table: str, dropped_fea
             version=base.version if base.version >= 0 else None,
             error_class="DELTA_INVALID_PROTOCOL_VERSION",
             sql_state="KD004",
-            next_step="Make protocols with bayou.protocol.protocol_rules.",
+            next_step="Make protocols with bayou.protocol.features.protocol_rules.",
         )
     if base.protocol is not None:
         kept = tuple(sorted(supported_features(base.protocol).difference(dropped_features)))

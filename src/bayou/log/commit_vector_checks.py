@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from bayou.errors import InvalidCommitError
 from bayou.log.keys import canonical_paths, vector_ids
-from bayou.protocol.actions import AddFile, RemoveFile
-from bayou.protocol.features import reader_features, writer_features
-from bayou.protocol.paths import canonical
+from bayou.protocol.actions.actions import AddFile, RemoveFile
+from bayou.protocol.actions.paths import canonical
+from bayou.protocol.features.features import reader_features, writer_features
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot

@@ -15,9 +15,9 @@ from bayou.errors import CorruptLogError, DeletionVectorError, reason
 from bayou.log.columns import ADD_SCHEMA, BROKEN_ACTION, REMOVE_SCHEMA, actions_table
 from bayou.log.derived_files import DerivedFileError
 from bayou.log.keys import action_keys
-from bayou.protocol.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
-from bayou.protocol.exact_json import Number
-from bayou.protocol.file_names import commit_path
+from bayou.protocol.actions.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
+from bayou.protocol.actions.exact_json import Number
+from bayou.protocol.actions.file_names import commit_path
 
 if TYPE_CHECKING:
     from typing_extensions import Self

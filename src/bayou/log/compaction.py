@@ -19,8 +19,8 @@ from bayou.log.listing import LogListing, list_log, sort_listing
 from bayou.log.log_reader import LogReader
 from bayou.log.segment import earliest_version, version_not_found
 from bayou.log.staged import encode_commit
+from bayou.protocol.actions.file_names import LOG_FOLDER, compacted_path
 from bayou.protocol.arguments import shown_text
-from bayou.protocol.file_names import LOG_FOLDER, compacted_path
 
 # Of each of these the last one counts; the second word is the field that tells several apart.
 _LAST_COUNTS: Final[Mapping[str, str | None]] = {"protocol": None, "metaData": None, "txn": "appId", "domainMetadata": "domain"}

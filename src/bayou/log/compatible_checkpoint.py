@@ -14,7 +14,7 @@ from bayou.log.checkpoint import Checkpoint
 from bayou.log.checkpoint_columns import CheckpointColumns, action_rows
 from bayou.log.checkpoint_file import CheckpointFile
 from bayou.log.columns import TEXT_MAP
-from bayou.protocol.file_names import LogFileKind, checkpoint_path, parse_log_file_name
+from bayou.protocol.actions.file_names import LogFileKind, checkpoint_path, parse_log_file_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

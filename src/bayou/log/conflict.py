@@ -37,9 +37,9 @@ from bayou.log.row_tracking import high_water_mark
 from bayou.log.timestamps import ICT_KEYS, ICT_PREVIEW_KEYS, InCommitTimestamps, missing_in_commit_timestamp
 from bayou.log.winners import Winner, WinningFiles, winning_files
 from bayou.protocol import properties
-from bayou.protocol.actions import Metadata, Protocol
-from bayou.protocol.features import check_writable, reader_features, writer_features
-from bayou.protocol.identity_rules import IdentityConflict, identity_conflict
+from bayou.protocol.actions.actions import Metadata, Protocol
+from bayou.protocol.columns.identity_rules import IdentityConflict, identity_conflict
+from bayou.protocol.features.features import check_writable, reader_features, writer_features
 
 if TYPE_CHECKING:
     from bayou.log.deleted_rows import MarkedFile

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bayou.log.deleted_rows import DeletedRows
     from bayou.log.isolation import IsolationLevel
     from bayou.log.reads import ReadSet
-    from bayou.protocol.actions import Metadata, Protocol
+    from bayou.protocol.actions.actions import Metadata, Protocol
 
 
 @dataclass(frozen=True, slots=True)

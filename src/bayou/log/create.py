@@ -14,21 +14,21 @@ from bayou.log.row_tracking import FEATURE as TRACKS_ROWS
 from bayou.log.row_tracking import with_materialised_columns
 from bayou.log.transaction import Transaction
 from bayou.protocol import properties as known_properties
-from bayou.protocol.actions import DomainMetadata, Metadata, Protocol
-from bayou.protocol.char_varchar import to_stored
-from bayou.protocol.clustering import ClusteringColumns, clustering_domain, names_of
-from bayou.protocol.clustering_rules import ClusteringRules
-from bayou.protocol.column_defaults import check_allowed
-from bayou.protocol.column_mapping import MappedColumns, mapped_columns
-from bayou.protocol.features import check_writable
-from bayou.protocol.identity_rules import check_definition
+from bayou.protocol.actions.actions import DomainMetadata, Metadata, Protocol
+from bayou.protocol.columns.clustering import ClusteringColumns, clustering_domain, names_of
+from bayou.protocol.columns.clustering_rules import ClusteringRules
+from bayou.protocol.columns.column_defaults import check_allowed
+from bayou.protocol.columns.column_mapping import MappedColumns, mapped_columns
+from bayou.protocol.columns.identity_rules import check_definition
+from bayou.protocol.evolution.property_rules import PropertyChange, allows_arbitrary, session_defaults, validated
+from bayou.protocol.features.features import check_writable
+from bayou.protocol.features.protocol_rules import protocol_for_table, with_requirements
 from bayou.protocol.properties import mapping_mode
-from bayou.protocol.property_rules import PropertyChange, allows_arbitrary, session_defaults, validated
-from bayou.protocol.protocol_rules import protocol_for_table, with_requirements
-from bayou.protocol.schema import StructType, parse_schema, schema_to_json
-from bayou.protocol.schema_check import check_schema
-from bayou.protocol.schema_paths import TableRules
-from bayou.protocol.stats_columns import check_stats_columns
+from bayou.protocol.schema.validity import check_schema
+from bayou.protocol.stats.indexed_columns import check_stats_columns
+from bayou.protocol.types.char_varchar import to_stored
+from bayou.protocol.types.paths import TableRules
+from bayou.protocol.types.schema import StructType, parse_schema, schema_to_json
 
 if TYPE_CHECKING:
     from bayou.log.log_reader import LogReader

@@ -15,16 +15,16 @@ from bayou.log.clustering import logical_clustering
 from bayou.log.create import FirstActions
 from bayou.log.row_tracking import with_materialised_columns
 from bayou.protocol import properties as known
-from bayou.protocol.actions import Metadata
-from bayou.protocol.column_mapping import mapped_columns, without_mapping
-from bayou.protocol.features import check_readable, check_writable
-from bayou.protocol.identity_columns import with_high_water_mark
-from bayou.protocol.mapping_rules import fields_by_path
-from bayou.protocol.property_rules import allows_arbitrary, session_defaults, validated
-from bayou.protocol.protocol_rules import merged, protocol_for_table
-from bayou.protocol.reserved_names import check_internal_names
-from bayou.protocol.schema import StructType, schema_to_json
-from bayou.protocol.type_widening import without_type_changes
+from bayou.protocol.actions.actions import Metadata
+from bayou.protocol.columns.column_mapping import mapped_columns, without_mapping
+from bayou.protocol.columns.identity_columns import with_high_water_mark
+from bayou.protocol.columns.mapping_rules import fields_by_path
+from bayou.protocol.evolution.property_rules import allows_arbitrary, session_defaults, validated
+from bayou.protocol.features.features import check_readable, check_writable
+from bayou.protocol.features.protocol_rules import merged, protocol_for_table
+from bayou.protocol.features.type_widening import without_type_changes
+from bayou.protocol.schema.reserved_names import check_internal_names
+from bayou.protocol.types.schema import StructType, schema_to_json
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot

@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 from bayou.errors import DataFileNotFoundError, InvalidCommitError, SchemaMismatchError
 from bayou.log.footers import bounds_of, columns_of, facts_of
 from bayou.protocol import arguments
-from bayou.protocol import paths as encoded_paths
-from bayou.protocol.actions import AddFile, Metadata, Protocol
-from bayou.protocol.features import check_takes_files
-from bayou.protocol.partition_values import INTEGER_BITS, NULL_FOLDER, decimal_type, is_string_type, parse, serialise
-from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType, parse_schema
-from bayou.protocol.stats import indexed_leaves
+from bayou.protocol.actions import paths as encoded_paths
+from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
+from bayou.protocol.features.features import check_takes_files
+from bayou.protocol.stats.file_stats import indexed_leaves
+from bayou.protocol.types.partition_values import INTEGER_BITS, NULL_FOLDER, decimal_type, is_string_type, parse, serialise
+from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType, parse_schema
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot

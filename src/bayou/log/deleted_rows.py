@@ -18,10 +18,10 @@ from bayou.errors import InvalidCommitError
 from bayou.log.columns import ADD_SCHEMA, DELETION_VECTOR, to_objects
 from bayou.log.reads import ReadSet
 from bayou.log.vectors import read_vectors
-from bayou.protocol.actions import AddFile, RemoveFile
-from bayou.protocol.deletion_vector import Bitmap, DeletionVectorDescriptor
-from bayou.protocol.paths import canonical
-from bayou.protocol.wide_stats import num_records, with_wide_bounds
+from bayou.protocol.actions.actions import AddFile, RemoveFile
+from bayou.protocol.actions.paths import canonical
+from bayou.protocol.deletion_vectors.descriptor import Bitmap, DeletionVectorDescriptor
+from bayou.protocol.stats.wide_stats import num_records, with_wide_bounds
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot

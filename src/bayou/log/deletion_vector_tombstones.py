@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayou.log.keys import canonical_paths
-from bayou.protocol import paths
-from bayou.protocol.actions import RemoveFile
-from bayou.protocol.deletion_vector import DeletionVectorDescriptor
+from bayou.protocol.actions import paths
+from bayou.protocol.actions.actions import RemoveFile
+from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot

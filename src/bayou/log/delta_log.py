@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bayou.log.outcomes import Committed, Unchanged
     from bayou.log.snapshot import Snapshot
     from bayou.log.transaction import Transaction
-    from bayou.protocol.schema import StructType
+    from bayou.protocol.types.schema import StructType
 
 
 class DeltaLog(LogReader):
@@ -183,7 +183,7 @@ class DeltaLog(LogReader):
             UnsupportedFeatureError: a property asks for what bayou does not do.
         """
         from bayou.log.create import create_table  # noqa: PLC0415  (most users of a log only read)
-        from bayou.protocol.given_schema import given_schema  # noqa: PLC0415
+        from bayou.protocol.schema.given_schema import given_schema  # noqa: PLC0415
 
         table = self._table_uri
         wanted = given_schema(schema, table=table)

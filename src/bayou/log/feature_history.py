@@ -12,8 +12,8 @@ from bayou.log.cleanup import clean_up
 from bayou.log.commits import ActionFile
 from bayou.log.listing import list_log, sort_listing
 from bayou.protocol import properties
-from bayou.protocol.feature_traces import action_uses, metadata_uses
-from bayou.protocol.file_names import LOG_FOLDER, LogFileKind, parse_log_file_name
+from bayou.protocol.actions.file_names import LOG_FOLDER, LogFileKind, parse_log_file_name
+from bayou.protocol.evolution.feature_traces import action_uses, metadata_uses
 
 if TYPE_CHECKING:
     from bayou.log.listing import LogListing

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from bayou.plan import skipping
 from bayou.plan.predicate import Predicate, columns, from_dnf
 from bayou.plan.statistics import FileStatistics
-from bayou.protocol.schema import StructType, leaves
-from bayou.protocol.stats import is_collated, skipping_types
+from bayou.protocol.stats.file_stats import is_collated, skipping_types
+from bayou.protocol.types.schema import StructType, leaves
 
 if TYPE_CHECKING:
     from bayou.log.statistics_cache import ColumnPath, Fields

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.protocol.partition_values import is_string_type
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, UserDefinedType
+from bayou.protocol.types.partition_values import is_string_type
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, UserDefinedType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from bayou.protocol.schema import DataType
+    from bayou.protocol.types.schema import DataType
 
 _FIELD_ID: Final = b"PARQUET:field_id"
 _DECIMAL: Final = re.compile(r"decimal\((\d+),\s*(-?\d+)\)")

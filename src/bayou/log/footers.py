@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bayou.protocol.partition_values import is_string_type
-from bayou.protocol.stats import IndexedLeaf, LeafStatistics, to_json
+from bayou.protocol.stats.file_stats import IndexedLeaf, LeafStatistics, to_json
+from bayou.protocol.types.partition_values import is_string_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

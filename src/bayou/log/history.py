@@ -13,8 +13,8 @@ from bayou.log.commits import ActionFile
 from bayou.log.listing import LogListing
 from bayou.log.segment import earliest_version, version_not_found
 from bayou.log.timestamps import CommitTimes
-from bayou.protocol import exact_json
-from bayou.protocol.actions import CommitInfo
+from bayou.protocol.actions import exact_json
+from bayou.protocol.actions.actions import CommitInfo
 from bayou.storage.store import LogStore
 
 

@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.protocol.paths import canonical
+from bayou.protocol.actions.paths import canonical
 
 # Paths that can differ in spelling from another path to the same file: encoded, absolute, or not normalised.
 _SPECIAL: Final = r"[%:]|^\.{0,2}/|/\.{0,2}/|/\.{0,2}$"

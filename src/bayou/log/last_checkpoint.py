@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from bayou.log.listing import list_log, read_last_checkpoint, sort_listing
-from bayou.protocol.file_names import LAST_CHECKPOINT, version_prefix
+from bayou.protocol.actions.file_names import LAST_CHECKPOINT, version_prefix
 from bayou.storage.store import LogStore
 
 _CHECKSUM: Final = "checksum"

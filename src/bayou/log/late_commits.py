@@ -15,7 +15,7 @@ from bayou.errors import DeltaError
 from bayou.log.commit_info import read_commit_info
 from bayou.log.listing import LogListing, list_log, sort_listing
 from bayou.log.segment import earliest_version
-from bayou.protocol.file_names import LOG_FOLDER, commit_path
+from bayou.protocol.actions.file_names import LOG_FOLDER, commit_path
 from bayou.storage.store import FileStatus
 
 if TYPE_CHECKING:

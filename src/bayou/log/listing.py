@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from bayou.errors import StorageError
-from bayou.protocol.file_names import LAST_CHECKPOINT, LogFileKind, LogFileName, parse_log_file_name
+from bayou.protocol.actions.file_names import LAST_CHECKPOINT, LogFileKind, LogFileName, parse_log_file_name
 from bayou.storage.store import FileStatus, LogStore
 
 

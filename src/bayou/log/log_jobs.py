@@ -30,8 +30,8 @@ from bayou.storage.store import FileStatus
 
 if TYPE_CHECKING:
     from bayou.plan.predicate import Predicate
-    from bayou.protocol.actions import Metadata
-    from bayou.protocol.actions import Protocol as TableProtocol
+    from bayou.protocol.actions.actions import Metadata
+    from bayou.protocol.actions.actions import Protocol as TableProtocol
 
 MIN_FILES: Final = 5_000_000
 """From how many files on a checkpoint is worked on by jobs: about what 3 GB of memory hold."""

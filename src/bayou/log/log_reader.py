@@ -23,7 +23,7 @@ from bayou.log.snapshot_loading import advance, find_version, load, newest_befor
 from bayou.log.time_travel import Timestamp, to_milliseconds
 from bayou.log.timestamps import CommitTimes, InCommitTimestamps
 from bayou.protocol import arguments
-from bayou.protocol.file_names import LOG_FOLDER
+from bayou.protocol.actions.file_names import LOG_FOLDER
 from bayou.storage import LogStore, open_store, qualify
 
 if TYPE_CHECKING:

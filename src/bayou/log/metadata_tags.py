@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from bayou.protocol import properties
-from bayou.protocol.identity_rules import IdentityConflict, identity_conflict
+from bayou.protocol.columns.identity_rules import IdentityConflict, identity_conflict
 
 if TYPE_CHECKING:
-    from bayou.protocol.actions import Metadata
+    from bayou.protocol.actions.actions import Metadata
 
 _MARKS_ALONE: Final = "delta.identity.schemaUpdate"
 _ROW_TRACKING_ALONE: Final = "rowTrackingEnablementOnly"

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from bayou.log.columns import ADD_SCHEMA, DELETION_VECTOR, JSON_NAMES, REMOVE_SCHEMA, TEXT_MAP, VECTOR_JSON_NAMES, to_objects
 from bayou.log.selection import Selection
-from bayou.protocol.deletion_vector import REQUIRED, incomplete_descriptor
+from bayou.protocol.deletion_vectors.descriptor import REQUIRED, incomplete_descriptor
 from bayou.storage.store import LogStore
 
 _BATCH_ROWS = 65_536

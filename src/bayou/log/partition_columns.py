@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.protocol.schema import StructType
+from bayou.protocol.types.schema import StructType
 
 
 def physical_names(schema: StructType, columns: Sequence[str]) -> dict[str, str]:

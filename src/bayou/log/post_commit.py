@@ -14,7 +14,7 @@ from bayou.log import events
 from bayou.log.commit_info import COUNTABLE_TAG, MAY_DO_ANYTHING
 from bayou.log.commits import ActionFile
 from bayou.protocol import properties
-from bayou.protocol.file_names import checksum_path, commit_path
+from bayou.protocol.actions.file_names import checksum_path, commit_path
 
 if TYPE_CHECKING:
     from bayou.log.checkpoint_writer import WrittenCheckpoint

@@ -18,15 +18,15 @@ from bayou.log.row_tracking import NO_ROW_ID, PRESERVED_TAG, high_water_mark, tr
 from bayou.log.staged import StagedActions, encode_line
 from bayou.log.timestamps import InCommitTimestamps
 from bayou.protocol import arguments, properties
-from bayou.protocol.features import writer_features
-from bayou.protocol.identity_columns import high_water_marks, identity_columns
-from bayou.protocol.schema import parse_schema
+from bayou.protocol.columns.identity_columns import high_water_marks, identity_columns
+from bayou.protocol.features.features import writer_features
+from bayou.protocol.types.schema import parse_schema
 
 if TYPE_CHECKING:
     from bayou.log.deleted_rows import DeletedRows
     from bayou.log.reads import ReadSet
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.actions import Metadata
+    from bayou.protocol.actions.actions import Metadata
 
 
 @dataclass(frozen=True, slots=True)

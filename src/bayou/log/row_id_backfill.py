@@ -18,13 +18,13 @@ import pyarrow.compute as pc
 from bayou.errors import ConcurrentModificationError, UnsupportedFeatureError
 from bayou.log.deleted_rows import live_files
 from bayou.log.row_tracking import NO_ROW_ID, assigned_columns, tracks_rows
-from bayou.protocol.wide_stats import num_records, with_wide_bounds
+from bayou.protocol.stats.wide_stats import num_records, with_wide_bounds
 
 if TYPE_CHECKING:
     from bayou.log.log_reader import LogReader
     from bayou.log.snapshot import Snapshot
     from bayou.log.transaction import Transaction
-    from bayou.protocol.actions import AddFile
+    from bayou.protocol.actions.actions import AddFile
 
 FILES_PER_COMMIT: Final = 22_000
 """How many files one commit takes by default; such a commit has less than 100 MB."""

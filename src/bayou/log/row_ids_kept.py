@@ -15,13 +15,13 @@ from bayou.errors import CorruptLogError
 from bayou.log.commits import ActionFile
 from bayou.log.row_tracking import PRESERVED_TAG
 from bayou.protocol import properties
-from bayou.protocol.file_names import commit_path
+from bayou.protocol.actions.file_names import commit_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bayou.log.log_reader import LogReader
-    from bayou.protocol.actions import Metadata
+    from bayou.protocol.actions.actions import Metadata
 
 _AT_ONCE: Final = 64
 _READERS: Final = 16

@@ -33,12 +33,12 @@ from bayou.errors import (
 )
 from bayou.log.deleted_rows import MarkedFile, Untold, live_files, read_gone
 from bayou.log.keys import canonical_paths
-from bayou.protocol.deletion_vector import Bitmap, DeletionVectorDescriptor
+from bayou.protocol.deletion_vectors.descriptor import Bitmap, DeletionVectorDescriptor
 
 if TYPE_CHECKING:
     from bayou.log.deleted_rows import DeletedRows
     from bayou.log.winners import WinningFiles
-    from bayou.protocol.actions import AddFile
+    from bayou.protocol.actions.actions import AddFile
 
 _SAMPLE: Final = 5
 Vector: TypeAlias = DeletionVectorDescriptor | None

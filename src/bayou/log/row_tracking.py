@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 
 from bayou.errors import CorruptLogError, InvalidCommitError
 from bayou.protocol import properties
-from bayou.protocol.actions import AddFile, DomainMetadata, Metadata, Protocol
-from bayou.protocol.features import writer_features
+from bayou.protocol.actions.actions import AddFile, DomainMetadata, Metadata, Protocol
+from bayou.protocol.features.features import writer_features
 
 if TYPE_CHECKING:
     from bayou.log.staged import StagedActions

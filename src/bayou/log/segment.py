@@ -11,7 +11,7 @@ from typing import Final
 
 from bayou.errors import CorruptLogError, TableNotFoundError, VersionGapError, VersionNotFoundError, redact_uri, sample
 from bayou.log.listing import CheckpointFiles, LogListing, list_log, read_last_checkpoint, sort_listing
-from bayou.protocol.file_names import LOG_FOLDER, commit_path, version_prefix
+from bayou.protocol.actions.file_names import LOG_FOLDER, commit_path, version_prefix
 from bayou.storage.store import FileStatus, LogStore
 
 _MOST_MISSING: Final = 100

@@ -21,8 +21,8 @@ from bayou.log.partition_columns import partition_texts, physical_names, typed_p
 from bayou.log.segment import LogSegment
 from bayou.log.snapshot_source import SnapshotSource
 from bayou.protocol import arguments, properties
-from bayou.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction
-from bayou.protocol.schema import DataType, StructType, parse_schema
+from bayou.protocol.actions.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+from bayou.protocol.types.schema import DataType, StructType, parse_schema
 
 if TYPE_CHECKING:
     from bayou.plan.predicate import Filters

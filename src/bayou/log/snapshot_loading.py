@@ -25,7 +25,7 @@ from bayou.log.listing import LogListing, list_log, sort_listing
 from bayou.log.segment import extend_segment, find_segment, newest_recreatable, no_table
 from bayou.log.snapshot import Snapshot
 from bayou.log.snapshot_source import SnapshotSource
-from bayou.protocol.file_names import parse_log_file_name, version_prefix
+from bayou.protocol.actions.file_names import parse_log_file_name, version_prefix
 
 if TYPE_CHECKING:
     from bayou.storage import LogStore

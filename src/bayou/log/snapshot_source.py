@@ -16,8 +16,8 @@ from bayou.log.derived_files import DerivedFileError
 from bayou.log.replay import FileState
 from bayou.log.segment import LogSegment, find_segment
 from bayou.log.timestamps import InCommitTimestamps, missing_in_commit_timestamp
-from bayou.protocol.actions import DomainMetadata, Metadata, Protocol, SetTransaction
-from bayou.protocol.features import check_readable
+from bayou.protocol.actions.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+from bayou.protocol.features.features import check_readable
 from bayou.storage.store import FileStatus, LogStore
 
 

@@ -14,10 +14,10 @@ from bayou.errors import InvalidCommitError, reason
 from bayou.log.keys import canonical_paths
 from bayou.log.removed_files import RemovedFiles
 from bayou.log.timestamps import ict_keys
-from bayou.protocol.action_checks import check_action
-from bayou.protocol.actions import AddCDCFile, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
-from bayou.protocol.schema import parse_schema, schema_to_json
-from bayou.protocol.type_widening import TYPE_CHANGES, notes_versions, with_noted_version
+from bayou.protocol.actions.action_checks import check_action
+from bayou.protocol.actions.actions import AddCDCFile, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
+from bayou.protocol.features.type_widening import TYPE_CHANGES, notes_versions, with_noted_version
+from bayou.protocol.types.schema import parse_schema, schema_to_json
 
 Action: TypeAlias = AddFile | RemoveFile | AddCDCFile | Metadata | Protocol | SetTransaction | DomainMetadata
 

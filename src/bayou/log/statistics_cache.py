@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from bayou.log.parquet_actions import ParquetActions
 from bayou.plan.statistics import FileStatistics, coalesce, concat, from_json, from_struct
-from bayou.protocol.schema import DataType
+from bayou.protocol.types.schema import DataType
 
 if TYPE_CHECKING:
     from bayou.log.checkpoint_part import Part

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.plan.stats_members import Path
-from bayou.protocol import instants
-from bayou.protocol.schema import StructType, leaves
+from bayou.protocol.types import instants
+from bayou.protocol.types.schema import StructType, leaves
 
 _EMPTY: Final = "{}"
 # JSON has no such characters inside of a string.

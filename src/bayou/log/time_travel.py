@@ -10,8 +10,9 @@ from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
 from bayou.errors import InvalidTimestampError
-from bayou.protocol import arguments, instants
-from bayou.protocol.instants import INT64_MAX, INT64_MIN, MICROS_PER_MILLISECOND, parse_timestamp
+from bayou.protocol import arguments
+from bayou.protocol.types import instants
+from bayou.protocol.types.instants import INT64_MAX, INT64_MIN, MICROS_PER_MILLISECOND, parse_timestamp
 
 Timestamp: TypeAlias = str | dt.datetime | dt.date
 

@@ -13,7 +13,7 @@ from bayou.log.listing import LogListing
 from bayou.log.segment import earliest_version
 from bayou.log.time_travel import format_timestamp
 from bayou.protocol import properties
-from bayou.protocol.actions import CommitInfo
+from bayou.protocol.actions.actions import CommitInfo
 from bayou.storage.store import FileStatus, LogStore
 
 _PREVIEW: Final = "-preview"

@@ -30,9 +30,9 @@ from bayou.log.removed_files import RemovedFiles
 from bayou.log.snapshot import Snapshot
 from bayou.log.staged import Action, StagedActions
 from bayou.protocol import arguments
-from bayou.protocol.action_checks import check_action
-from bayou.protocol.actions import AddFile, SetTransaction
-from bayou.protocol.features import check_writable
+from bayou.protocol.actions.action_checks import check_action
+from bayou.protocol.actions.actions import AddFile, SetTransaction
+from bayou.protocol.features.features import check_writable
 
 if TYPE_CHECKING:
     from typing_extensions import Self

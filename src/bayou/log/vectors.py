@@ -7,8 +7,9 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from bayou.errors import DeletionVectorError
-from bayou.protocol import deletion_vector, paths
-from bayou.protocol.deletion_vector import DeletionVectorDescriptor
+from bayou.protocol.actions import paths
+from bayou.protocol.deletion_vectors import descriptor as deletion_vector
+from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
 from bayou.storage import open_store, qualify
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.roaring import Bitmap
+    from bayou.protocol.deletion_vectors.roaring import Bitmap
     from bayou.storage import LogStore
 
 

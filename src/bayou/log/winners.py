@@ -13,8 +13,8 @@ import pyarrow as pa
 from bayou.log.columns import ADD_SCHEMA, BROKEN_ACTION, REMOVE_SCHEMA, actions_table
 from bayou.log.commits import ActionFile, Header
 from bayou.log.listing import list_log, sort_listing
-from bayou.protocol.actions import CommitInfo
-from bayou.protocol.file_names import version_prefix
+from bayou.protocol.actions.actions import CommitInfo
+from bayou.protocol.actions.file_names import version_prefix
 
 if TYPE_CHECKING:
     from bayou.log.log_reader import LogReader

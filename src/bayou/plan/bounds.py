@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.plan.comparisons import Constant, compare, constant
-from bayou.protocol.instants import INT64_MAX, MICROS_PER_MILLISECOND
-from bayou.protocol.stats import DEFAULT_STRING_PREFIX_LENGTH
+from bayou.protocol.stats.file_stats import DEFAULT_STRING_PREFIX_LENGTH
+from bayou.protocol.types.instants import INT64_MAX, MICROS_PER_MILLISECOND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.plan.partition_values import arrow_type
-from bayou.protocol import partition_values
+from bayou.protocol.types import partition_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -26,10 +26,10 @@ from bayou.plan.generation_rules import (
 )
 from bayou.plan.predicate import And, Column, Comparison, In, IsNull, Literal, Or, StartsWith
 from bayou.plan.truncation import DATE_FORMATS, DATE_UNITS, TIMESTAMP_UNITS, clock_parts, formatted, truncated
-from bayou.protocol.generated_columns import generated_columns
-from bayou.protocol.instants import MICROS_PER_DAY
-from bayou.protocol.schema import StructField, StructType
-from bayou.protocol.stats import is_collated
+from bayou.protocol.columns.generated_columns import generated_columns
+from bayou.protocol.stats.file_stats import is_collated
+from bayou.protocol.types.instants import MICROS_PER_DAY
+from bayou.protocol.types.schema import StructField, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from bayou.plan.predicate import And, Column, Comparison, IsNull, Literal, Or, StartsWith
 from bayou.plan.truncation import truncated
 from bayou.plan.wall_clock import ANY_ZONE, ClockRange, clock_range, instant_of
-from bayou.protocol.instants import MICROS_PER_DAY
+from bayou.protocol.types.instants import MICROS_PER_DAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

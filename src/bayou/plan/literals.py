@@ -10,8 +10,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidOptionError
-from bayou.protocol import instants, partition_values
 from bayou.protocol.arguments import shown_text
+from bayou.protocol.types import instants, partition_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ class Literal:
     """A constant.
 
     Attributes:
-        value: as `bayou.protocol.partition_values.parse` gives it for the type; None is NULL.
+        value: as `bayou.protocol.types.partition_values.parse` gives it for the type; None is NULL.
         type: the primitive type, as in a schema's JSON.
     """
 

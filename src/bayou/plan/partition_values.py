@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import InvalidSchemaError
-from bayou.protocol import partition_values
+from bayou.protocol.types import partition_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,8 +13,8 @@ from typing import Literal as Choice
 from bayou.errors import InvalidOptionError
 from bayou.plan.literals import Literal, literal
 from bayou.protocol.arguments import shown_text
-from bayou.protocol.schema import StructField, StructType
-from bayou.protocol.stats import is_collated, parse_column_list
+from bayou.protocol.stats.file_stats import is_collated, parse_column_list
+from bayou.protocol.types.schema import StructField, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

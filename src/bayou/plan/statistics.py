@@ -12,13 +12,13 @@ import pyarrow.compute as pc
 from bayou.plan.partition_values import parse_distinct
 from bayou.plan.stats_json import exact_integers, read_rows
 from bayou.plan.stats_members import MAX_VALUES, MIN_VALUES, NULL_COUNT, TEXT_PARSERS, Path, column_members
-from bayou.protocol import partition_values
-from bayou.protocol.stats import has_bounds
+from bayou.protocol.stats.file_stats import has_bounds
+from bayou.protocol.types import partition_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bayou.protocol.schema import DataType
+    from bayou.protocol.types.schema import DataType
 
 _MAX_PRECISION = 38
 

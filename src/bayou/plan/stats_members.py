@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 
-from bayou.protocol import instants
+from bayou.protocol.types import instants
 
 Path: TypeAlias = tuple[str, ...]
 

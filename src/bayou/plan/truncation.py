@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from bayou.protocol.instants import MICROS_PER_DAY, MICROS_PER_MILLISECOND, MICROS_PER_SECOND, civil_from_days, days_from_civil
+from bayou.protocol.types.instants import (
+    MICROS_PER_DAY,
+    MICROS_PER_MILLISECOND,
+    MICROS_PER_SECOND,
+    civil_from_days,
+    days_from_civil,
+)
 
 _UNITS: Final = {
     "microsecond": 1,

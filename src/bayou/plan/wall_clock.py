@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from bayou.protocol.instants import INT64_MAX, INT64_MIN, MICROS_PER_DAY, format_timestamp, parse_timestamp
+from bayou.protocol.types.instants import INT64_MAX, INT64_MIN, MICROS_PER_DAY, format_timestamp, parse_timestamp
 
 _HOUR: Final = 3_600_000_000
 ANY_ZONE: Final = 18 * _HOUR

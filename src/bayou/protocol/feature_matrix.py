@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from bayou.protocol.actions import Metadata
-from bayou.protocol.drop_feature import DROPPABLE
-from bayou.protocol.features import FEATURES, MAX_READER_VERSION, MAX_WRITER_VERSION, Enablement, Feature
-from bayou.protocol.schema import StructType
+from bayou.protocol.actions.actions import Metadata
+from bayou.protocol.evolution.drop_feature import DROPPABLE
+from bayou.protocol.features.features import FEATURES, MAX_READER_VERSION, MAX_WRITER_VERSION, Enablement, Feature
+from bayou.protocol.types.schema import StructType
 
 _HEADER: Final = ("Feature", "Protocol", "Read", "Write", "Enabled by", "Drop")
 _NOTES: Final = (

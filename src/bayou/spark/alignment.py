@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, as_nullable
-from bayou.protocol.sql_text import quoted_name
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, as_nullable
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.columns import select
 from bayou.spark.jvm.own_sql import own_column
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from bayou.protocol.schema import DataType
+    from bayou.protocol.types.schema import DataType
 
 AlignedColumn: TypeAlias = tuple[str, str, "DataType | None"]
 """The SQL of a column, its name, and the type that it shall have; None where it has it anyway."""

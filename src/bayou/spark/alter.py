@@ -14,14 +14,14 @@ from bayou.errors import InvalidOptionError
 from bayou.log.row_id_backfill import lacks_row_ids
 from bayou.log.row_tracking import FEATURE
 from bayou.protocol import properties
-from bayou.protocol.actions import Metadata, Protocol
-from bayou.protocol.features import MAX_READER_VERSION, MAX_WRITER_VERSION
-from bayou.protocol.mapping_rules import mode_change
+from bayou.protocol.actions.actions import Metadata, Protocol
+from bayou.protocol.columns.mapping_rules import mode_change
+from bayou.protocol.evolution.property_combinations import check_combinations
+from bayou.protocol.evolution.property_rules import PropertyChange, allows_arbitrary, canonical_key, compared_key, validated
+from bayou.protocol.features.features import MAX_READER_VERSION, MAX_WRITER_VERSION
+from bayou.protocol.features.protocol_rules import supported_features
 from bayou.protocol.properties import mapping_mode
-from bayou.protocol.property_combinations import check_combinations
-from bayou.protocol.property_rules import PropertyChange, allows_arbitrary, canonical_key, compared_key, validated
-from bayou.protocol.protocol_rules import supported_features
-from bayou.protocol.stats_columns import check_stats_columns
+from bayou.protocol.stats.indexed_columns import check_stats_columns
 from bayou.spark.alter_mapping import ALLOW_REMOVAL, remove_column_mapping
 from bayou.spark.alter_row_tracking import give_row_ids
 from bayou.spark.alter_target import altered, table_rules

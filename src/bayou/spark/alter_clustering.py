@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayou.log.clustering import logical_clustering, physical_clustering
-from bayou.protocol.clustering import CLUSTERING, logical_columns, names_of, physical_columns
-from bayou.protocol.clustering_rules import ClusteringRules
-from bayou.protocol.property_rules import PropertyChange
+from bayou.protocol.columns.clustering import CLUSTERING, logical_columns, names_of, physical_columns
+from bayou.protocol.columns.clustering_rules import ClusteringRules
+from bayou.protocol.evolution.property_rules import PropertyChange
 from bayou.spark.alter_columns import path_of
 from bayou.spark.alter_target import altered
 

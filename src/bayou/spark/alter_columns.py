@@ -11,18 +11,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import InvalidOptionError
-from bayou.protocol import properties, schema_changes
-from bayou.protocol.char_varchar import type_text
-from bayou.protocol.column_defaults import check_allowed, refuse_nested_defaults, with_default
-from bayou.protocol.column_mapping import without_mapping
-from bayou.protocol.mapping_rules import shown_path
-from bayou.protocol.protocol_rules import supported_features
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
-from bayou.protocol.schema_changes import AddedColumn, Position, rename_partition_columns, rewrite_stats_columns
-from bayou.protocol.schema_paths import TableRules, type_at
-from bayou.protocol.schema_replace import replace_columns as replaced_columns
-from bayou.protocol.stats import parse_column_list
-from bayou.protocol.type_widening import TYPE_CHANGES
+from bayou.protocol import properties
+from bayou.protocol.columns.column_defaults import check_allowed, refuse_nested_defaults, with_default
+from bayou.protocol.columns.column_mapping import without_mapping
+from bayou.protocol.columns.mapping_rules import shown_path
+from bayou.protocol.evolution import schema_changes
+from bayou.protocol.evolution.schema_changes import AddedColumn, Position, rename_partition_columns, rewrite_stats_columns
+from bayou.protocol.evolution.schema_replace import replace_columns as replaced_columns
+from bayou.protocol.features.protocol_rules import supported_features
+from bayou.protocol.features.type_widening import TYPE_CHANGES
+from bayou.protocol.stats.file_stats import parse_column_list
+from bayou.protocol.types.char_varchar import type_text
+from bayou.protocol.types.paths import TableRules, type_at
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 from bayou.spark.alter_target import altered, table_rules
 from bayou.spark.column_references import refuse_other_generated, refuse_referenced
 from bayou.spark.default_checks import check_defaults
@@ -31,7 +32,7 @@ from bayou.spark.types import as_table_has
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import DataType
+    from bayou.protocol.types.schema import DataType
     from bayou.spark.session_table import SessionTable
 
 ColumnPath = str | Sequence[str]

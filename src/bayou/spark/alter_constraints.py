@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.protocol import constraints
-from bayou.protocol.constraint_violations import new_constraint_violation
-from bayou.protocol.constraints import Constraint, ConstraintKind
-from bayou.protocol.expression_checks import check_is_boolean
-from bayou.protocol.sql_text import parenthesised, quoted_name
+from bayou.protocol.columns import constraints
+from bayou.protocol.columns.constraint_violations import new_constraint_violation
+from bayou.protocol.columns.constraints import Constraint, ConstraintKind
+from bayou.protocol.columns.expression_checks import check_is_boolean
+from bayou.protocol.types.sql_text import parenthesised, quoted_name
 from bayou.spark.alter_target import altered
 from bayou.spark.constraint_checks import checked_condition
 from bayou.spark.jvm.frames import columns_of

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.protocol.identity_columns import synced_high_water_mark, with_high_water_mark
-from bayou.protocol.identity_rules import column_to_sync
-from bayou.protocol.schema import StructType
-from bayou.protocol.sql_text import quoted_name
+from bayou.protocol.columns.identity_columns import synced_high_water_mark, with_high_water_mark
+from bayou.protocol.columns.identity_rules import column_to_sync
+from bayou.protocol.types.schema import StructType
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.alter_columns import column_parameter
 from bayou.spark.alter_target import altered
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.identity_columns import IdentityColumn
+    from bayou.protocol.columns.identity_columns import IdentityColumn
     from bayou.spark.session_table import SessionTable
 
 _ALLOW_LOWER: Final = "spark.databricks.delta.identityColumn.allowSyncIdentityToLowerHighWaterMark.enabled"

@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from bayou.log.clustering import logical_clustering, replaced_clustering
-from bayou.protocol.features import check_writable
-from bayou.protocol.mapping_removal import why_files_need_rewriting, without_column_mapping
-from bayou.protocol.mapping_rules import check_plain_names
-from bayou.protocol.schema import parse_schema
+from bayou.protocol.columns.mapping_rules import check_plain_names
+from bayou.protocol.evolution.mapping_removal import why_files_need_rewriting, without_column_mapping
+from bayou.protocol.features.features import check_writable
+from bayou.protocol.types.schema import parse_schema
 from bayou.spark.alter_target import altered
 from bayou.spark.rewritten_files import Rewriting, Rewritten, rewrite_files
 from bayou.spark.types import readable_schema
@@ -23,7 +23,7 @@ from bayou.spark.write_target import WriteTarget
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.actions import Metadata
+    from bayou.protocol.actions.actions import Metadata
     from bayou.spark.session_table import SessionTable
 
 ALLOW_REMOVAL: Final = "spark.databricks.delta.columnMapping.allowRemoval"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
 from bayou.log.row_id_backfill import FILES_PER_COMMIT, backfill_row_ids, check_countable, remove_row_ids
-from bayou.protocol.features import writer_features
-from bayou.protocol.property_rules import validated
+from bayou.protocol.evolution.property_rules import validated
+from bayou.protocol.features.features import writer_features
 from bayou.spark.alter_target import upgrade
 from bayou.spark.progress import operation, phase
 

@@ -7,10 +7,10 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import UnsupportedFeatureError
-from bayou.protocol.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.property_rules import shown_key
-from bayou.protocol.schema import StructType, parse_schema
-from bayou.protocol.schema_changes import NO_COMMENT, AddedColumn
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
+from bayou.protocol.evolution.property_rules import shown_key
+from bayou.protocol.evolution.schema_changes import NO_COMMENT, AddedColumn
+from bayou.protocol.types.schema import StructType, parse_schema
 from bayou.spark import alter, alter_clustering, alter_columns
 from bayou.spark.types import sql_type
 

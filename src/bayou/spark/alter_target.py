@@ -10,24 +10,24 @@ from bayou.errors import InvalidOptionError
 from bayou.log.clustering import logical_clustering, physical_clustering
 from bayou.log.row_tracking import with_materialised_columns
 from bayou.protocol import properties
-from bayou.protocol.actions import Protocol
-from bayou.protocol.clustering_rules import ClusteringRules
-from bayou.protocol.column_mapping import mapped_columns
-from bayou.protocol.features import check_writable
-from bayou.protocol.mapping_rules import fields_by_path, shown_path
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.columns.clustering_rules import ClusteringRules
+from bayou.protocol.columns.column_mapping import mapped_columns
+from bayou.protocol.columns.mapping_rules import fields_by_path, shown_path
+from bayou.protocol.features.features import check_writable
+from bayou.protocol.features.protocol_rules import upgraded
 from bayou.protocol.properties import mapping_mode
-from bayou.protocol.protocol_rules import upgraded
-from bayou.protocol.reserved_names import check_leftover_names
-from bayou.protocol.schema import StructType, schema_to_json
-from bayou.protocol.schema_check import check_names, check_partition_columns, check_types, check_void
-from bayou.protocol.schema_paths import TableRules
+from bayou.protocol.schema.reserved_names import check_leftover_names
+from bayou.protocol.schema.validity import check_names, check_partition_columns, check_types, check_void
+from bayou.protocol.types.paths import TableRules
+from bayou.protocol.types.schema import StructType, schema_to_json
 from bayou.spark.row_ids import tells_row_ids
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
     from bayou.log.transaction import Action
-    from bayou.protocol.actions import Metadata
-    from bayou.protocol.property_rules import PropertyChange
+    from bayou.protocol.actions.actions import Metadata
+    from bayou.protocol.evolution.property_rules import PropertyChange
     from bayou.spark.session_table import SessionTable
 
 

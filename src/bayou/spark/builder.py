@@ -13,11 +13,11 @@ from pyspark.sql.types import StructField as SparkField
 from pyspark.sql.types import StructType as SparkStruct
 
 from bayou.protocol import arguments
-from bayou.protocol.generated_columns import GENERATION_EXPRESSION
-from bayou.protocol.identity_columns import identity_metadata
-from bayou.protocol.identity_rules import check_definition
-from bayou.protocol.schema import StructField, StructType
-from bayou.protocol.schema_changes import COMMENT
+from bayou.protocol.columns.generated_columns import GENERATION_EXPRESSION
+from bayou.protocol.columns.identity_columns import identity_metadata
+from bayou.protocol.columns.identity_rules import check_definition
+from bayou.protocol.evolution.schema_changes import COMMENT
+from bayou.protocol.types.schema import StructField, StructType
 from bayou.spark.application import Application
 from bayou.spark.create import create
 from bayou.spark.errors import raised_as_pyspark

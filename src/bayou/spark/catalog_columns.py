@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.protocol.char_varchar import DECLARED_TYPE
-from bayou.protocol.column_defaults import CURRENT_DEFAULT, DEFAULT_KEYS
-from bayou.protocol.generated_columns import GENERATION_EXPRESSION, generation_expression
-from bayou.protocol.identity_columns import identity_metadata, is_identity
-from bayou.protocol.schema import StructType, required_and_absent
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT, DEFAULT_KEYS
+from bayou.protocol.columns.generated_columns import GENERATION_EXPRESSION, generation_expression
+from bayou.protocol.columns.identity_columns import identity_metadata, is_identity
+from bayou.protocol.types.char_varchar import DECLARED_TYPE
+from bayou.protocol.types.schema import StructType, required_and_absent
 from bayou.spark.jvm.frames import names_of
 from bayou.spark.jvm.relation import columns_of_nulls
 from bayou.spark.types import as_nullable, readable_schema, spark_data_type
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from bayou.protocol.schema import StructField
+    from bayou.protocol.types.schema import StructField
     from bayou.spark.jvm.bridge import Jvm
 
 _DEFAULT, _DEFAULT_OF_OLD_ROWS = DEFAULT_KEYS

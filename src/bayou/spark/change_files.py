@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bayou.protocol.file_names import CHANGES_FOLDER
+from bayou.protocol.actions.file_names import CHANGES_FOLDER
 from bayou.spark.change_rows import BesideColumns
 from bayou.spark.new_files import change_file
 from bayou.spark.progress import phase
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from bayou.protocol.actions import AddCDCFile
+    from bayou.protocol.actions.actions import AddCDCFile
     from bayou.spark.application import Application
     from bayou.spark.write_request import WriteRequest
     from bayou.spark.write_target import WriteTarget

@@ -15,7 +15,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.log.change_feed import CHANGE_TYPE
-from bayou.protocol.sql_text import quoted_name
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.columns import select
 
 if TYPE_CHECKING:

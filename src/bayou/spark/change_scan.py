@@ -21,9 +21,9 @@ from bayou.log.change_checks import SchemaMode
 from bayou.log.change_feed import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, FEED_COLUMNS, ChangeFeed
 from bayou.log.change_files import CDC, CHANGE_FILES
 from bayou.log.change_range import ChangeBounds
-from bayou.protocol.features import check_readable
-from bayou.protocol.schema import StructField, StructType
-from bayou.protocol.sql_text import quoted_name
+from bayou.protocol.features.features import check_readable
+from bayou.protocol.types.schema import StructField, StructType
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark import deletion_vectors
 from bayou.spark.change_request import ChangeSettings, PinnedChanges
 from bayou.spark.jvm.columns import projected
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot import Snapshot
     from bayou.plan.predicate import Predicate
-    from bayou.protocol.roaring import Bitmap
+    from bayou.protocol.deletion_vectors.roaring import Bitmap
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.protocol.char_varchar import DECLARED_TYPE, type_with_chars
-from bayou.protocol.sql_text import quoted_name
+from bayou.protocol.types.char_varchar import DECLARED_TYPE, type_with_chars
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.casts import padded_chars
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from bayou.protocol.schema import StructField, StructType
+    from bayou.protocol.types.schema import StructField, StructType
     from bayou.spark.jvm.bridge import JavaObject
 
 _PADS: Final = "spark.sql.readSideCharPadding"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.protocol.sql_text import column_sql
+from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.parsed_nodes import as_alter_column, commented_column
 from bayou.spark.jvm.parser import is_catalog, table_name

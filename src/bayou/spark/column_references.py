@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidSchemaError, SchemaMismatchError
 from bayou.protocol import properties
-from bayou.protocol.column_dependents import refuse_dependents
-from bayou.protocol.constraints import ConstraintKind, constraints_of
-from bayou.protocol.generated_columns import check_type, generated_columns, has_generated_columns
-from bayou.protocol.schema import ArrayType, MapType, StructType
-from bayou.protocol.type_widening import is_widening
+from bayou.protocol.columns.constraints import ConstraintKind, constraints_of
+from bayou.protocol.columns.generated_columns import check_type, generated_columns, has_generated_columns
+from bayou.protocol.evolution.column_dependents import refuse_dependents
+from bayou.protocol.features.type_widening import is_widening
+from bayou.protocol.types.schema import ArrayType, MapType, StructType
 from bayou.spark.alignment import same_names_and_types
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import DataType
+    from bayou.protocol.types.schema import DataType
     from bayou.spark.jvm.bridge import Jvm
 
 _OWN_TEXT: Final = (ConstraintKind.CHECK, ConstraintKind.INVARIANT)

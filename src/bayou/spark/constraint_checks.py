@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bayou.protocol.constraints import ConstraintKind, constraints_of
-from bayou.protocol.expression_checks import check_constraint_references, check_functions, check_is_boolean
-from bayou.protocol.expression_functions import ExpressionKind, refusal
-from bayou.protocol.schema import StructType, parse_schema
+from bayou.protocol.columns.constraints import ConstraintKind, constraints_of
+from bayou.protocol.columns.expression_checks import check_constraint_references, check_functions, check_is_boolean
+from bayou.protocol.columns.expression_functions import ExpressionKind, refusal
+from bayou.protocol.types.schema import StructType, parse_schema
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.relation import expression_type
 from bayou.spark.jvm.session import java_session
@@ -17,7 +17,7 @@ from bayou.spark.stored_expressions import check_stored
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from bayou.protocol.actions import Metadata
+    from bayou.protocol.actions.actions import Metadata
     from bayou.spark.jvm.bridge import Jvm
     from bayou.spark.jvm.parser import ParsedExpression
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import redact_text
-from bayou.protocol.sql_text import column_sql, quoted_name
+from bayou.protocol.types.sql_text import column_sql, quoted_name
 from bayou.spark import alter_constraints
 from bayou.spark.declared_constraints import rely_refused
 from bayou.spark.jvm import commands

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from bayou.errors import InvalidOptionError, InvalidSchemaError, ProtocolChangedException, TableExistsError, TableNotFoundError
 from bayou.log.clustering import logical_clustering, replaced_clustering
 from bayou.log.create import creation_parameters
-from bayou.protocol.char_varchar import DECLARED_TYPE, to_stored
-from bayou.protocol.clustering import parse_columns
-from bayou.protocol.clustering_rules import ClusteringRules
-from bayou.protocol.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.expression_checks import check_functions
-from bayou.protocol.expression_functions import ExpressionKind
-from bayou.protocol.generated_columns import check_references, check_type, generated_columns, generation_expression
-from bayou.protocol.protocol_rules import merged
-from bayou.protocol.schema import StructType, parse_schema, schema_to_json
+from bayou.protocol.columns.clustering import parse_columns
+from bayou.protocol.columns.clustering_rules import ClusteringRules
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
+from bayou.protocol.columns.expression_checks import check_functions
+from bayou.protocol.columns.expression_functions import ExpressionKind
+from bayou.protocol.columns.generated_columns import check_references, check_type, generated_columns, generation_expression
+from bayou.protocol.features.protocol_rules import merged
+from bayou.protocol.types.char_varchar import DECLARED_TYPE, to_stored
+from bayou.protocol.types.schema import StructType, parse_schema, schema_to_json
 from bayou.spark.alignment import same_names_and_types
 from bayou.spark.constraint_checks import check_constraints
 from bayou.spark.default_checks import check_defaults
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import StructField
+    from bayou.protocol.types.schema import StructField
     from bayou.spark.application import Application
     from bayou.spark.table_definition import TableDefinition
     from bayou.spark.table_place import Place

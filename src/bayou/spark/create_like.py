@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from bayou.errors import TableNotFoundError
 from bayou.log.clustering import logical_clustering
-from bayou.protocol.clustering import names_of
-from bayou.protocol.column_mapping import without_mapping
-from bayou.protocol.schema import parse_schema
+from bayou.protocol.columns.clustering import names_of
+from bayou.protocol.columns.column_mapping import without_mapping
+from bayou.protocol.types.schema import parse_schema
 from bayou.spark.create import create
 from bayou.spark.jvm import commands
 from bayou.spark.jvm.callbacks import BiFunction

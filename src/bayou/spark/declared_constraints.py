@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayou.errors import UnsupportedFeatureError
-from bayou.protocol.constraints import add_constraint
-from bayou.protocol.sql_text import column_sql
+from bayou.protocol.columns.constraints import add_constraint
+from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.parsed_nodes import declared_constraint, declared_constraints, parts_of_name, provider_of, with_properties
 from bayou.spark.jvm.parser import table_name

@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidSchemaError
-from bayou.protocol.char_varchar import type_text
-from bayou.protocol.column_defaults import CURRENT_DEFAULT, defaults, refuse_nested_defaults
-from bayou.protocol.expression_functions import ExpressionKind
-from bayou.protocol.partition_values import INTEGER_BITS, decimal_type
-from bayou.protocol.schema import StructType
-from bayou.protocol.schema_paths import TableRules
-from bayou.protocol.sql_text import parenthesised, quoted_name
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT, defaults, refuse_nested_defaults
+from bayou.protocol.columns.expression_functions import ExpressionKind
+from bayou.protocol.types.char_varchar import type_text
+from bayou.protocol.types.partition_values import INTEGER_BITS, decimal_type
+from bayou.protocol.types.paths import TableRules
+from bayou.protocol.types.schema import StructType
+from bayou.protocol.types.sql_text import parenthesised, quoted_name
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 from bayou.spark.jvm.columns import select
 from bayou.spark.jvm.frames import columns_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import StructField
+    from bayou.protocol.types.schema import StructField
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 _PLAIN: Final = re.compile(r"[-+]?\d[\w.]*|'[^'\\]*'|null|true|false", re.IGNORECASE)

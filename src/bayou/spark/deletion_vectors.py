@@ -33,7 +33,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from bayou.protocol.roaring import Bitmap
+    from bayou.protocol.deletion_vectors.roaring import Bitmap
 
 VECTOR = "__bayou_dv"
 BLOCKS = "__bayou_dv_blocks"

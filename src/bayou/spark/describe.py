@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from bayou.log.clustering import clustering_columns
-from bayou.protocol.features import reader_features, writer_features
+from bayou.protocol.features.features import reader_features, writer_features
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.session import java_session
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.protocol import paths
+from bayou.protocol.actions import paths
 from bayou.spark.jvm.bulk import Bulk, FileGroup
 from bayou.spark.jvm.relation import bound_predicate
 

@@ -13,8 +13,8 @@ from bayou.errors import ConcurrentModificationError, DeltaError, UnsupportedFea
 from bayou.log.feature_history import history_uses, truncate_log
 from bayou.log.row_tracking import DOMAIN
 from bayou.protocol import properties
-from bayou.protocol.actions import DomainMetadata
-from bayou.protocol.drop_feature import (
+from bayou.protocol.actions.actions import DomainMetadata
+from bayou.protocol.evolution.drop_feature import (
     DropFeaturePlan,
     PreDowngrade,
     drop_feature_plan,

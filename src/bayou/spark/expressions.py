@@ -23,15 +23,15 @@ from bayou.plan.predicate import (
     StartsWith,
     Unknown,
 )
-from bayou.protocol import partition_values
-from bayou.protocol.char_varchar import bounded_length, from_stored
-from bayou.protocol.schema import StructType
-from bayou.protocol.stats import is_collated
+from bayou.protocol.stats.file_stats import is_collated
+from bayou.protocol.types import partition_values
+from bayou.protocol.types.char_varchar import bounded_length, from_stored
+from bayou.protocol.types.schema import StructType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bayou.protocol.schema import DataType, StructField
+    from bayou.protocol.types.schema import DataType, StructField
 
     Resolve = Callable[[tuple[str, ...]], tuple[tuple[str, ...], DataType] | None]
     """From a column's names as Catalyst has them to its physical path and type; None where it is no column of the table."""

@@ -18,13 +18,13 @@ from bayou.log.deletion_vector_tombstones import vector_tombstones
 from bayou.log.feature_history import first_commit
 from bayou.log.row_id_backfill import has_row_ids
 from bayou.protocol import properties
-from bayou.protocol.actions import DomainMetadata
-from bayou.protocol.drop_feature import DropFeaturePlan, PreDowngrade
-from bayou.protocol.feature_traces import has_type_changes
-from bayou.protocol.mapping_removal import is_mapped
-from bayou.protocol.mapping_rules import fields_by_path
-from bayou.protocol.schema import schema_to_json
-from bayou.protocol.type_widening import TYPE_CHANGES, without_type_changes
+from bayou.protocol.actions.actions import DomainMetadata
+from bayou.protocol.columns.mapping_rules import fields_by_path
+from bayou.protocol.evolution.drop_feature import DropFeaturePlan, PreDowngrade
+from bayou.protocol.evolution.feature_traces import has_type_changes
+from bayou.protocol.evolution.mapping_removal import is_mapped
+from bayou.protocol.features.type_widening import TYPE_CHANGES, without_type_changes
+from bayou.protocol.types.schema import schema_to_json
 from bayou.spark.alter_columns import column_parameter
 from bayou.spark.alter_mapping import remove_column_mapping
 from bayou.spark.alter_row_tracking import take_row_ids
@@ -34,7 +34,7 @@ from bayou.spark.widened_files import narrow_files
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.actions import Metadata
+    from bayou.protocol.actions.actions import Metadata
     from bayou.spark.session_table import SessionTable
 
 _REORG: Final = {"predicate": "[]", "applyPurge": True}

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from bayou.protocol import paths
-from bayou.protocol.schema import ArrayType, MapType, StructType
+from bayou.protocol.actions import paths
+from bayou.protocol.types.schema import ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import pyarrow.parquet as pq
 
-    from bayou.protocol.schema import DataType, StructField
+    from bayou.protocol.types.schema import DataType, StructField
 
     FooterReader: TypeAlias = Callable[[Sequence[tuple[str, int]]], list[pq.FileMetaData | OSError]]
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import types as spark_types
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError, SqlSyntaxError
-from bayou.protocol.given_schema import check_parts
-from bayou.protocol.mapping_rules import fields_by_path, shown_path
-from bayou.protocol.schema import FIELD_ID, PHYSICAL_NAME, StructField, StructType, parse_schema
+from bayou.protocol.columns.mapping_rules import fields_by_path, shown_path
+from bayou.protocol.schema.given_schema import check_parts
+from bayou.protocol.types.schema import FIELD_ID, PHYSICAL_NAME, StructField, StructType, parse_schema
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 from bayou.spark.jvm.session import java_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from bayou.protocol.schema import DataType
+    from bayou.protocol.types.schema import DataType
 
 _OF_A_TABLE = (FIELD_ID, PHYSICAL_NAME)
 """What the metadata of a field has that comes from another table's schema, and means nothing in this one."""

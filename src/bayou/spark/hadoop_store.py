@@ -8,7 +8,7 @@ import uuid
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 from bayou.errors import SessionError, StorageError
-from bayou.protocol.file_names import LOG_FOLDER
+from bayou.protocol.actions.file_names import LOG_FOLDER
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles
 from bayou.storage import FileStatus, check_spark_log_store_conf, redact_uri, register

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bayou.protocol.schema import VOID_TYPES, ArrayType, DataType, MapType, StructField, StructType
-from bayou.protocol.stats import COLLATIONS
-from bayou.protocol.type_widening import Widening, is_widening
+from bayou.protocol.features.type_widening import Widening, is_widening
+from bayou.protocol.stats.file_stats import COLLATIONS
+from bayou.protocol.types.schema import VOID_TYPES, ArrayType, DataType, MapType, StructField, StructType
 from bayou.spark.alignment import same_names_and_types
 
 if TYPE_CHECKING:

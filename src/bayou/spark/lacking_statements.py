@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import DeltaError
-from bayou.protocol.sql_text import column_sql, quoted_name
+from bayou.protocol.types.sql_text import column_sql, quoted_name
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.parser import described_column, table_name
 from bayou.spark.jvm.session import active_session, java_session

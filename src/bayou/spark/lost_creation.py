@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bayou.errors import ConcurrentWriteException, ProtocolChangedException
-from bayou.protocol.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.identity_columns import identity_columns
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
+from bayou.protocol.columns.identity_columns import identity_columns
 from bayou.spark.alignment import same_names_and_types
 from bayou.spark.uncommitted_files import taking_back
 from bayou.spark.write_jobs import delete_files

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.protocol.schema import StructField, StructType, schema_to_json
+from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.spark.directories import PartitionColumn, partition_groups
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.relation import bound_predicate

@@ -17,8 +17,8 @@ from bayou.errors import InvalidOptionError, UnsupportedFeatureError
 from bayou.log.change_feed import CHANGE_TYPE, COMMIT_VERSION, feed_schema
 from bayou.log.keys import canonical_paths, vector_ids
 from bayou.log.row_ids_kept import first_without_ids
-from bayou.protocol.features import check_readable
-from bayou.protocol.sql_text import quoted_name
+from bayou.protocol.features.features import check_readable
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.change_request import ChangeSettings
 from bayou.spark.jvm.session import java_session
 from bayou.spark.row_ids import RowIdColumns

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 from bayou.errors import SessionError
 from bayou.log.footer_types import differences
 from bayou.log.footers import facts_of
-from bayou.protocol import paths, properties
-from bayou.protocol.actions import AddCDCFile, AddFile, Metadata
-from bayou.protocol.file_names import CHANGES_FOLDER
-from bayou.protocol.file_prefixes import data_prefix
-from bayou.protocol.identity_columns import identity_columns, raised_high_water_mark, with_high_water_marks
-from bayou.protocol.schema import schema_to_json
-from bayou.protocol.stats import indexed_leaves
+from bayou.protocol import properties
+from bayou.protocol.actions import paths
+from bayou.protocol.actions.actions import AddCDCFile, AddFile, Metadata
+from bayou.protocol.actions.file_names import CHANGES_FOLDER
+from bayou.protocol.actions.file_prefixes import data_prefix
+from bayou.protocol.columns.identity_columns import identity_columns, raised_high_water_mark, with_high_water_marks
+from bayou.protocol.stats.file_stats import indexed_leaves
+from bayou.protocol.types.schema import schema_to_json
 from bayou.spark.change_rows import IS_CHANGE
 from bayou.spark.partitioning import values_of
 from bayou.spark.placed_files import SplitFolders

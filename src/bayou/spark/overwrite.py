@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.protocol import partition_values
-from bayou.protocol.char_varchar import char_width
+from bayou.protocol.types import partition_values
+from bayou.protocol.types.char_varchar import char_width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bayou.log.transaction import Transaction
-    from bayou.protocol.actions import AddFile
-    from bayou.protocol.schema import StructField
+    from bayou.protocol.actions.actions import AddFile
+    from bayou.protocol.types.schema import StructField
 
 
 def replaced_partitions(

@@ -14,7 +14,7 @@ from bayou.spark.jvm import merge as catalyst
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from bayou.protocol.schema import StructField, StructType
+    from bayou.protocol.types.schema import StructField, StructType
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 _MOST: Final = 64

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import SchemaMismatchError
-from bayou.protocol.partition_values import NULL_FOLDER, is_string_type
+from bayou.protocol.types.partition_values import NULL_FOLDER, is_string_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bayou.errors import SessionError, StorageError
-from bayou.protocol.file_names import CHANGES_FOLDER
+from bayou.protocol.actions.file_names import CHANGES_FOLDER
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.protocol.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.constraints import ConstraintKind
-from bayou.protocol.expression_functions import ExpressionKind
-from bayou.protocol.generated_columns import columns_to_compute, generation_expression
-from bayou.protocol.identity_columns import generation_sql, identity_columns, row_number_sql
-from bayou.protocol.schema import as_nullable
-from bayou.protocol.sql_text import column_sql, parenthesised, quoted_name
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
+from bayou.protocol.columns.constraints import ConstraintKind
+from bayou.protocol.columns.expression_functions import ExpressionKind
+from bayou.protocol.columns.generated_columns import columns_to_compute, generation_expression
+from bayou.protocol.columns.identity_columns import generation_sql, identity_columns, row_number_sql
+from bayou.protocol.types.schema import as_nullable
+from bayou.protocol.types.sql_text import column_sql, parenthesised, quoted_name
 from bayou.spark.alignment import AlignedColumn, aligned, cast_sql, same_names_and_types, selected
 from bayou.spark.change_rows import FATE, BesideColumns, Fate, with_changes
 from bayou.spark.char_columns import declared_chars, with_chars
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from bayou.protocol.constraints import Constraint
-    from bayou.protocol.schema import StructField
+    from bayou.protocol.columns.constraints import Constraint
+    from bayou.protocol.types.schema import StructField
     from bayou.spark.carried_rows import CarriedRows
     from bayou.spark.jvm.bridge import Jvm
     from bayou.spark.jvm.parser import ParsedExpression

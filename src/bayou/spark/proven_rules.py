@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from bayou.plan.predicate import And, Column, Comparison, IsNotNull, columns
 from bayou.plan.proofs import must_match
 from bayou.plan.statistics import from_json
-from bayou.protocol.constraints import ConstraintKind
-from bayou.protocol.partition_values import is_string_type
-from bayou.protocol.schema import schema_to_json
-from bayou.protocol.stats import indexed_leaves
+from bayou.protocol.columns.constraints import ConstraintKind
+from bayou.protocol.stats.file_stats import indexed_leaves
+from bayou.protocol.types.partition_values import is_string_type
+from bayou.protocol.types.schema import schema_to_json
 from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm.relation import conditions_in_json
 from bayou.spark.types import as_nullable, contains_void, readable_schema
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.plan.predicate import Path, Predicate
-    from bayou.protocol.schema import DataType, StructType
+    from bayou.protocol.types.schema import DataType, StructType
     from bayou.spark.jvm.bridge import Jvm
     from bayou.spark.row_checks import RowRule
     from bayou.spark.write_target import WriteTarget

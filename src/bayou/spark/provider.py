@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 
 from bayou.errors import SchemaMismatchError
-from bayou.protocol.schema import parse_schema
+from bayou.protocol.types.schema import parse_schema
 from bayou.spark import reader
 from bayou.spark.catalog_columns import without_filled
 from bayou.spark.dml.changed_table import ChangedTable

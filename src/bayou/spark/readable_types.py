@@ -8,10 +8,10 @@ import threading
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import UnsupportedFeatureError, redact_uri
-from bayou.protocol.schema import StructType, schema_to_json
-from bayou.protocol.schema_check import is_supported
-from bayou.protocol.stats import COLLATIONS, collated_fields
-from bayou.protocol.type_widening import unsupported_changes
+from bayou.protocol.features.type_widening import unsupported_changes
+from bayou.protocol.schema.validity import is_supported
+from bayou.protocol.stats.file_stats import COLLATIONS, collated_fields
+from bayou.protocol.types.schema import StructType, schema_to_json
 from bayou.spark.jvm.relation import knows_type
 from bayou.spark.types import kinds, readable_schema
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import StructField
+    from bayou.protocol.types.schema import StructField
     from bayou.spark.application import Application
 
 _FIRST_SPARK_WITH_COLLATIONS: Final = (4, 0)

@@ -14,9 +14,9 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import InvalidSchemaError
 from bayou.log.active import active_transaction
 from bayou.log.log_jobs import jobs_for
-from bayou.protocol.column_defaults import defaults
-from bayou.protocol.schema import StructField, StructType, schema_to_json
-from bayou.protocol.sql_text import quoted_name
+from bayou.protocol.columns.column_defaults import defaults
+from bayou.protocol.types.schema import StructField, StructType, schema_to_json
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.catalog_columns import catalog_schema
 from bayou.spark.change_scan import FEED_NAMES, pin
 from bayou.spark.default_checks import harmless_defaults

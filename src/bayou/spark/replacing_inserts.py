@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayou.errors import SchemaMismatchError, UnsupportedFeatureError, redact_text
-from bayou.protocol.sql_text import column_sql, quoted_name
+from bayou.protocol.types.sql_text import column_sql, quoted_name
 from bayou.spark.jvm import commands
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm.callbacks import BiFunction

@@ -17,8 +17,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import ConstraintViolationError
-from bayou.protocol.constraint_violations import MAX_ROWS, violation
-from bayou.protocol.sql_text import column_sql, parenthesised
+from bayou.protocol.columns.constraint_violations import MAX_ROWS, violation
+from bayou.protocol.types.sql_text import column_sql, parenthesised
 from bayou.spark.char_columns import declared_as_chars
 from bayou.spark.jvm.own_sql import own_column
 from bayou.spark.types import contains_void
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from bayou.errors import DeltaError
-    from bayou.protocol.constraints import Constraint
-    from bayou.protocol.schema import StructType
+    from bayou.protocol.columns.constraints import Constraint
+    from bayou.protocol.types.schema import StructType
 
 OBSERVATION = "bayou.rules"
 """The name of the observation; one write has one."""

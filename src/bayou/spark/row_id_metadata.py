@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from bayou.errors import SchemaChangedError
-from bayou.protocol.sql_text import quoted_name
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.columns import projected
 from bayou.spark.jvm.relation import java_frame
 from bayou.spark.jvm.session import session_of

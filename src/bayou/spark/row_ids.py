@@ -13,8 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import CorruptLogError
 from bayou.protocol import properties
-from bayou.protocol.schema import StructField
-from bayou.protocol.sql_text import quoted_name
+from bayou.protocol.types.schema import StructField
+from bayou.protocol.types.sql_text import quoted_name
 
 if TYPE_CHECKING:
     import pyarrow as pa

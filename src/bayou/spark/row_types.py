@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.protocol.type_widening import Widening
+from bayou.protocol.features.type_widening import Widening
 from bayou.spark.jvm.session import settings_of
 from bayou.spark.table_types import with_table_types
 from bayou.spark.write_request import with_settings

@@ -12,7 +12,7 @@ from bayou.log.active import active_transaction
 from bayou.log.log_jobs import narrowed
 from bayou.log.partition_folder import PartitionFolder
 from bayou.plan.predicate import Predicate, columns
-from bayou.protocol.schema import StructType, parse_schema
+from bayou.protocol.types.schema import StructType, parse_schema
 from bayou.spark import metadata_query
 from bayou.spark.change_request import PinnedChanges
 from bayou.spark.change_scan import FEED_NAMES, changes_at
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import StructField
+    from bayou.protocol.types.schema import StructField
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
 

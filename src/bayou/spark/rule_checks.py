@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.protocol import paths
-from bayou.protocol.sql_text import quoted_name
+from bayou.protocol.actions import paths
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.pinned_settings import Job, with_options
 from bayou.spark.row_checks import error_of, observed_violations, violations_in
 from bayou.spark.types import as_nullable, physical_field, readable_schema, spark_data_type, spark_schema
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from bayou.protocol.actions import AddFile
-    from bayou.protocol.schema import StructType
+    from bayou.protocol.actions.actions import AddFile
+    from bayou.protocol.types.schema import StructType
     from bayou.spark.projection import ProjectedRows
     from bayou.spark.row_checks import RowRule, Violations
     from bayou.spark.write_request import WriteRequest

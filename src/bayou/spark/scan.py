@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import UnsupportedFeatureError
-from bayou.protocol.schema import StructField, StructType, parse_schema, schema_to_json
-from bayou.protocol.sql_text import quoted_name
+from bayou.protocol.types.schema import StructField, StructType, parse_schema, schema_to_json
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark import deletion_vectors
 from bayou.spark.alignment import aligned
 from bayou.spark.deletion_vectors import BYTES

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 
 from bayou.errors import InvalidOptionError, SchemaMismatchError, SessionError, TableNotFoundError, UnsupportedFeatureError
-from bayou.protocol.schema import schema_to_json
-from bayou.protocol.schema_check import check_has_data
-from bayou.protocol.type_widening import Widening
+from bayou.protocol.features.type_widening import Widening
+from bayou.protocol.schema.validity import check_has_data
+from bayou.protocol.types.schema import schema_to_json
 from bayou.spark import alter_statement
 from bayou.spark.catalog_columns import catalog_schema, insert_schema, with_absent_columns, without_filled
 from bayou.spark.create import create
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import StructType
+    from bayou.protocol.types.schema import StructType
     from bayou.spark.application import Application
     from bayou.spark.table_place import Place
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bayou.log.transaction import MAX_ATTEMPTS, Transaction
-from bayou.protocol.features import check_writable
+from bayou.protocol.features.features import check_writable
 from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.reader import read as read_request
 from bayou.spark.session_transaction import session_transaction

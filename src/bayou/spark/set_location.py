@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError, TableNotFoundError
-from bayou.protocol.char_varchar import type_text
-from bayou.protocol.column_mapping import without_mapping
+from bayou.protocol.columns.column_mapping import without_mapping
+from bayou.protocol.types.char_varchar import type_text
 from bayou.spark.jvm.catalog import Catalog
 from bayou.spark.jvm.session import settings_of
 from bayou.storage import qualify

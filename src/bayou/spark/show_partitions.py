@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from bayou.errors import InvalidOptionError
-from bayou.protocol import partition_values
-from bayou.protocol.partition_values import NULL_FOLDER
+from bayou.protocol.types import partition_values
+from bayou.protocol.types.partition_values import NULL_FOLDER
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.relation import local_relation
 from bayou.spark.jvm.session import active_session, java_session

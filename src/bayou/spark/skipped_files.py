@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.plan.predicate import And, Predicate, columns, is_never_true
-from bayou.protocol.generated_columns import has_generated_columns
+from bayou.protocol.columns.generated_columns import has_generated_columns
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bayou.errors import UnsupportedFeatureError
-from bayou.protocol.clustering import names_of
-from bayou.protocol.schema import parse_schema
+from bayou.protocol.columns.clustering import names_of
+from bayou.protocol.types.schema import parse_schema
 from bayou.spark.catalog_columns import schema_of_statement
 from bayou.spark.table_definition import TableDefinition
 

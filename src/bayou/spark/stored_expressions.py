@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayou.errors import InvalidSchemaError
-from bayou.protocol.expression_functions import ExpressionKind, refusal
-from bayou.protocol.schema import StructType
+from bayou.protocol.columns.expression_functions import ExpressionKind, refusal
+from bayou.protocol.types.schema import StructType
 
 if TYPE_CHECKING:
     from bayou.spark.jvm.parser import ParsedExpression

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from bayou.protocol import properties
-from bayou.protocol.reserved_names import check_no_own_names
-from bayou.protocol.sql_text import quoted_name
+from bayou.protocol.schema.reserved_names import check_no_own_names
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.change_rows import BesideColumns
 from bayou.spark.jvm.session import java_session
 from bayou.spark.reader import scan_frame

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from bayou.log.create import first_actions
 from bayou.log.create_like import like_actions
-from bayou.protocol.clustering import parse_columns
-from bayou.protocol.schema import StructType
+from bayou.protocol.columns.clustering import parse_columns
+from bayou.protocol.types.schema import StructType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bayou.log.create import FirstActions
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.actions import Metadata
+    from bayou.protocol.actions.actions import Metadata
 
 
 @dataclass(frozen=True, slots=True)

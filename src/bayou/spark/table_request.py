@@ -10,7 +10,7 @@ from bayou.errors import InvalidOptionError, TableNotFoundError
 from bayou.log.delta_log import open_log
 from bayou.log.partition_folder import PartitionFolder
 from bayou.log.time_travel import split_path
-from bayou.protocol.features import check_readable
+from bayou.protocol.features.features import check_readable
 from bayou.spark.change_request import bounds_of
 from bayou.spark.readable_types import check_types
 from bayou.storage import qualify

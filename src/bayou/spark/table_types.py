@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.protocol.partition_values import INTEGER_BITS, decimal_type
-from bayou.protocol.schema import VOID_TYPES, ArrayType, MapType, StructField, StructType, schema_to_json
-from bayou.protocol.sql_text import quoted_name
-from bayou.protocol.type_widening import Widening, is_widening
+from bayou.protocol.features.type_widening import Widening, is_widening
+from bayou.protocol.types.partition_values import INTEGER_BITS, decimal_type
+from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructField, StructType, schema_to_json
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.casts import ansi_cast
 from bayou.spark.jvm.frames import columns_of
 from bayou.spark.jvm.relation import aligned_rows
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from bayou.protocol.schema import DataType
+    from bayou.protocol.types.schema import DataType
     from bayou.spark.jvm.bridge import Jvm
 
 _POLICY: Final = "spark.sql.storeAssignmentPolicy"

@@ -8,16 +8,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from bayou.errors import UnsupportedFeatureError
-from bayou.protocol.column_defaults import DEFAULT_KEYS
-from bayou.protocol.schema import VOID_TYPES, ArrayType, MapType, StructField, StructType, UserDefinedType, schema_to_json
-from bayou.protocol.schema import as_nullable as nullable_type
-from bayou.protocol.sql_text import quoted_name
+from bayou.protocol.columns.column_defaults import DEFAULT_KEYS
+from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructField, StructType, UserDefinedType, schema_to_json
+from bayou.protocol.types.schema import as_nullable as nullable_type
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.user_defined import for_spark, known_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bayou.protocol.schema import DataType
+    from bayou.protocol.types.schema import DataType
 
 FIELD_ID = "parquet.field.id"
 """The key of Spark's field metadata that holds a Parquet field id."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.roaring import Bitmap
+    from bayou.protocol.deletion_vectors.roaring import Bitmap
 
 _FAR: Final = 1 << 28
 """From this row on it is looked up whether a file has so many: its constants would take two megabytes."""

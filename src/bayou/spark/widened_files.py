@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from bayou.protocol.feature_traces import has_type_changes
-from bayou.protocol.schema import StructType
+from bayou.protocol.evolution.feature_traces import has_type_changes
+from bayou.protocol.types.schema import StructType
 from bayou.spark.file_types import group_by_types
 from bayou.spark.footers import read_footers
 from bayou.spark.types import physical_field, stored_fields

@@ -17,8 +17,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from bayou.errors import DeltaError, SessionError, StorageError, UnsupportedFeatureError
-from bayou.protocol import paths, properties
-from bayou.protocol.sql_text import quoted_name
+from bayou.protocol import properties
+from bayou.protocol.actions import paths
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.errors import causes
 from bayou.spark.footers import read_footers
 from bayou.spark.jvm.bridge import Jvm
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
     from pyspark.sql import DataFrame
 
-    from bayou.protocol.actions import AddCDCFile, AddFile
+    from bayou.protocol.actions.actions import AddCDCFile, AddFile
     from bayou.spark.application import Application
     from bayou.spark.jvm.file_writer import WrittenFile, WrittenRows
     from bayou.spark.write_request import WriteRequest

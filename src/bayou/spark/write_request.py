@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidOptionError
 from bayou.protocol import arguments
-from bayou.protocol.clustering import parse_columns
-from bayou.protocol.stats import parse_column_list
+from bayou.protocol.columns.clustering import parse_columns
+from bayou.protocol.stats.file_stats import parse_column_list
 from bayou.spark.unknown_options import report_unknown
 from bayou.spark.write_settings import (
     batch_of,
@@ -29,7 +29,7 @@ from bayou.storage import qualify
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bayou.protocol.clustering import ClusteringColumns
+    from bayou.protocol.columns.clustering import ClusteringColumns
     from bayou.spark.jvm.streaming import PlannedBatch
 
 PARTITION_COLUMNS_OPTION = "__partition_columns"

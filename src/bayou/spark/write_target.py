@@ -10,25 +10,25 @@ from bayou.errors import InvalidSchemaError, SchemaMismatchError
 from bayou.log.clustering import logical_clustering, replaced_clustering
 from bayou.log.create import first_actions
 from bayou.protocol import properties
-from bayou.protocol.actions import DomainMetadata, Metadata, Protocol
-from bayou.protocol.append_only import check_not_append_only
-from bayou.protocol.clustering import CLUSTERING
-from bayou.protocol.clustering_rules import ClusteringRules
-from bayou.protocol.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.column_mapping import mapped_columns, without_mapping
-from bayou.protocol.constraints import constraints_of
-from bayou.protocol.features import MATERIALIZE_PARTITIONS, check_writable, writer_features
-from bayou.protocol.generated_columns import generation_expression, has_generated_columns
-from bayou.protocol.identity_columns import is_identity
-from bayou.protocol.identity_rules import refuse_explicit_values
-from bayou.protocol.partition_values import is_string_type
+from bayou.protocol.actions.actions import DomainMetadata, Metadata, Protocol
+from bayou.protocol.columns.clustering import CLUSTERING
+from bayou.protocol.columns.clustering_rules import ClusteringRules
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
+from bayou.protocol.columns.column_mapping import mapped_columns, without_mapping
+from bayou.protocol.columns.constraints import constraints_of
+from bayou.protocol.columns.generated_columns import generation_expression, has_generated_columns
+from bayou.protocol.columns.identity_columns import is_identity
+from bayou.protocol.columns.identity_rules import refuse_explicit_values
+from bayou.protocol.evolution.schema_merge import check_write, merge_schemas
+from bayou.protocol.features.append_only import check_not_append_only
+from bayou.protocol.features.features import MATERIALIZE_PARTITIONS, check_writable, writer_features
+from bayou.protocol.features.protocol_rules import merged, upgraded
+from bayou.protocol.features.type_widening import Widening
 from bayou.protocol.properties import mapping_mode
-from bayou.protocol.protocol_rules import merged, upgraded
-from bayou.protocol.reserved_names import check_leftover_names, check_takes_rows
-from bayou.protocol.schema import StructType, parse_schema, required_and_absent, schema_to_json
-from bayou.protocol.schema_check import check_names, check_schema
-from bayou.protocol.schema_merge import check_write, merge_schemas
-from bayou.protocol.type_widening import Widening
+from bayou.protocol.schema.reserved_names import check_leftover_names, check_takes_rows
+from bayou.protocol.schema.validity import check_names, check_schema
+from bayou.protocol.types.partition_values import is_string_type
+from bayou.protocol.types.schema import StructType, parse_schema, required_and_absent, schema_to_json
 from bayou.spark.types import as_nullable
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.constraints import Constraint
-    from bayou.protocol.schema import StructField
+    from bayou.protocol.columns.constraints import Constraint
+    from bayou.protocol.types.schema import StructField
     from bayou.spark.write_request import WriteRequest
 
 HeadAction: TypeAlias = Protocol | Metadata | DomainMetadata

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bayou.protocol.clustering import names_of
+from bayou.protocol.columns.clustering import names_of
 from bayou.spark.session_transaction import session_transaction
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from bayou.errors import (
 )
 from bayou.log.create import creation_parameters
 from bayou.log.transaction import Transaction, Unchanged
-from bayou.protocol.identity_rules import EXPLICIT_INSERT
-from bayou.protocol.schema_check import check_has_data
+from bayou.protocol.columns.identity_rules import EXPLICIT_INSERT
+from bayou.protocol.schema.validity import check_has_data
 from bayou.spark.column_references import refuse_other_types, refuse_widened
 from bayou.spark.committing import commit_new_files
 from bayou.spark.constraint_checks import check_constraints

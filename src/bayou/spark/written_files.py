@@ -6,12 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.protocol import paths
+from bayou.protocol.actions import paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bayou.protocol.actions import AddCDCFile, AddFile
+    from bayou.protocol.actions.actions import AddCDCFile, AddFile
     from bayou.spark.write_target import HeadAction
 
 

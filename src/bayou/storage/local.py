@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from bayou.errors import StorageError
-from bayou.protocol.file_names import LOG_FOLDER, LogFileKind, parse_log_file_name
+from bayou.protocol.actions.file_names import LOG_FOLDER, LogFileKind, parse_log_file_name
 from bayou.storage.durable_files import publish, sync_file, sync_folder, sync_folders_above, temporary_file
 from bayou.storage.store import FileStatus
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bayou.errors import InvalidOptionError, redact_uri
 from bayou.protocol import arguments
-from bayou.protocol.paths import local_path, with_lower_scheme
+from bayou.protocol.actions.paths import local_path, with_lower_scheme
 
 __all__ = ["QualifiedPath", "host_of", "path_text", "qualify", "redact_uri", "without_host"]
 

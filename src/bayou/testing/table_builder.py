@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 from bayou.log.columns import JSON_NAMES, TEXT_MAP, VECTOR_JSON_NAMES, to_objects
 from bayou.log.delta_log import DeltaLog
 from bayou.log.staged import encode_commit
-from bayou.protocol import file_names
-from bayou.protocol.actions import Protocol
-from bayou.protocol.schema import StructField, StructType, schema_to_json
+from bayou.protocol.actions import file_names
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.storage import LocalStore, LogStore, qualify
 
 CheckpointKind: TypeAlias = Literal["classic", "multipart", "v2-json", "v2-parquet"]

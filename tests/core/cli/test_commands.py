@@ -7,7 +7,7 @@ import pytest
 from tests.core.cli.conftest import add
 
 from bayou import __version__
-from bayou.protocol.file_names import commit_path
+from bayou.protocol.actions.file_names import commit_path
 from bayou.testing.table_builder import TableBuilder
 from bayou.testing.table_builder import add as builder_add
 

@@ -10,8 +10,8 @@ from tests.core.log.checkpoint_tables import DAY
 
 from bayou.errors import TimestampOutOfRangeError
 from bayou.log.cleanup import clean_up, expired_files
-from bayou.protocol import file_names
-from bayou.protocol.actions import Protocol
+from bayou.protocol.actions import file_names
+from bayou.protocol.actions.actions import Protocol
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, remove
 

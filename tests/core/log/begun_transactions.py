@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 
 from bayou.log.transaction import Transaction
-from bayou.protocol import file_names
-from bayou.protocol.actions import AddFile
+from bayou.protocol.actions import file_names
+from bayou.protocol.actions.actions import AddFile
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, metadata
 

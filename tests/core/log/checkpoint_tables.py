@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bayou.log.checkpoint_writer import write_checkpoint
-from bayou.protocol import file_names
-from bayou.protocol.actions import Protocol
+from bayou.protocol.actions import file_names
+from bayou.protocol.actions.actions import Protocol
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from bayou.log.checksum_writer import next_checksum
-from bayou.protocol.actions import Protocol
+from bayou.protocol.actions.actions import Protocol
 from bayou.testing.table_builder import metadata
 
 URI = "file:///memory/table"

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from bayou.protocol.actions import Protocol
-from bayou.protocol.deletion_vector import encode_inline
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.deletion_vectors.descriptor import encode_inline
 from bayou.testing.table_builder import remove
 
 FEED = {"delta.enableChangeDataFeed": "true"}

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bayou
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.types.schema import StructField, StructType
 
 
 def schema(**columns):

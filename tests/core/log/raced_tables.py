@@ -13,7 +13,7 @@ from bayou.errors import (
     MetadataChangedException,
 )
 from bayou.log.transaction import Transaction
-from bayou.protocol.actions import AddFile, Protocol, RemoveFile
+from bayou.protocol.actions.actions import AddFile, Protocol, RemoveFile
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import InvalidCommitError
-from bayou.protocol.actions import AddFile, Protocol
-from bayou.protocol.deletion_vector import DeletionVectorDescriptor
+from bayou.protocol.actions.actions import AddFile, Protocol
+from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add
 

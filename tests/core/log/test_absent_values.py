@@ -13,8 +13,8 @@ import pytest
 
 from bayou.errors import CorruptLogError
 from bayou.log.events import HookFailedEvent, add_listener
-from bayou.protocol.actions import AddFile, Metadata, RemoveFile
-from bayou.protocol.file_names import checkpoint_path, commit_path
+from bayou.protocol.actions.actions import AddFile, Metadata, RemoveFile
+from bayou.protocol.actions.file_names import checkpoint_path, commit_path
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, metadata
 

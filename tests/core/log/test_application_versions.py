@@ -8,7 +8,7 @@ from tests.core.log.begun_transactions import FILE, begin, committed, table
 
 from bayou.errors import ConcurrentTransactionException, InvalidOptionError
 from bayou.log.transaction import Committed, Unchanged
-from bayou.protocol.actions import AddFile
+from bayou.protocol.actions.actions import AddFile
 
 
 def test_a_commit_for_an_application_is_made_once():

@@ -22,9 +22,9 @@ from bayou.errors import (
     VersionGapError,
     VersionNotFoundError,
 )
-from bayou.protocol import file_names
-from bayou.protocol.deletion_vector import DeletionVectorDescriptor
-from bayou.protocol.schema import parse_schema
+from bayou.protocol.actions import file_names
+from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
+from bayou.protocol.types.schema import parse_schema
 from bayou.storage import LocalStore, MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove
 

@@ -10,7 +10,7 @@ from tests.core.log.feed_actions import FEED, cdc, gone
 from bayou.errors import CorruptLogError
 from bayou.log import change_files
 from bayou.log.change_feed import ChangeBounds
-from bayou.protocol import file_names
+from bayou.protocol.actions import file_names
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove
 

@@ -16,7 +16,7 @@ import pytest
 
 from bayou.log.change_feed import ChangeBounds, ChangeFeed
 from bayou.log.delta_log import open_log
-from bayou.protocol.paths import decode
+from bayou.protocol.actions.paths import decode
 
 CORPORA = Path(__file__).resolve().parents[4] / "shared" / "corpora" / "open"
 

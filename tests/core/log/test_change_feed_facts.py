@@ -8,7 +8,7 @@ from tests.core.log.change_feeds import DAY, facts, feed_of, table
 from tests.core.log.feed_actions import cdc, gone
 
 from bayou.errors import CorruptLogError
-from bayou.protocol import file_names
+from bayou.protocol.actions import file_names
 from bayou.testing.table_builder import add, remove
 
 

@@ -12,7 +12,7 @@ from tests.core.log.change_feeds import changes, feed_of, table
 from tests.core.log.feed_actions import gone, vector
 
 from bayou.errors import DeletionVectorError
-from bayou.protocol.deletion_vector import encode_file, encode_inline
+from bayou.protocol.deletion_vectors.descriptor import encode_file, encode_inline
 from bayou.testing.table_builder import add, remove
 
 

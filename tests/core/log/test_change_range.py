@@ -10,7 +10,7 @@ from tests.core.log.feed_actions import FEED
 
 from bayou.errors import InvalidOptionError, InvalidTimestampError, TimestampOutOfRangeError, VersionNotFoundError
 from bayou.log.change_range import ChangeBounds
-from bayou.protocol import file_names
+from bayou.protocol.actions import file_names
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, metadata
 

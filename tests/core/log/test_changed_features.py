@@ -12,8 +12,8 @@ from tests.core.log.raced_tables import BLIND, SCHEMA, begin, theirs
 
 from bayou.errors import CorruptLogError, MetadataChangedException
 from bayou.log.transaction import Committed, Conflicted, Transaction
-from bayou.protocol.actions import AddFile, Metadata, Protocol
-from bayou.protocol.file_names import commit_path
+from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
+from bayou.protocol.actions.file_names import commit_path
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata
 

@@ -32,9 +32,10 @@ from tests.core.log.checkpoint_tables import (
 from tests.core.plan.random_tables import PARTITION, PATHS, any_table
 
 from bayou.log.checkpoint_writer import write_checkpoint
-from bayou.protocol import file_names, partition_values
-from bayou.protocol.actions import Protocol
-from bayou.protocol.schema import FIELD_ID, PHYSICAL_NAME, StructField, StructType
+from bayou.protocol.actions import file_names
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.types import partition_values
+from bayou.protocol.types.schema import FIELD_ID, PHYSICAL_NAME, StructField, StructType
 from bayou.testing.table_builder import add, metadata
 
 

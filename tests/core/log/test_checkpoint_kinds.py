@@ -31,7 +31,7 @@ from bayou.errors import InvalidOptionError
 from bayou.log.checkpoint_writer import SIDECAR_ACTIONS, write_checkpoint
 from bayou.log.last_checkpoint import json_checksum
 from bayou.log.part_hash import part_of_others, parts_of
-from bayou.protocol import file_names
+from bayou.protocol.actions import file_names
 from bayou.testing.table_builder import add, remove
 
 # ---- V2 ----

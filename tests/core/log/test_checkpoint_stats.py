@@ -16,8 +16,8 @@ from tests.core.plan.random_tables import PATHS, any_table
 from bayou.log.checkpoint_stats import parsed_stats, stats_type
 from bayou.log.stats_texts import stats_texts, to_texts
 from bayou.plan.statistics import from_json, from_struct
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
-from bayou.protocol.stats import indexed_leaves
+from bayou.protocol.stats.file_stats import indexed_leaves
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 
 UTC = pa.timestamp("us", "UTC")
 

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import CorruptLogError
-from bayou.protocol.file_names import commit_path
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.actions.file_names import commit_path
+from bayou.protocol.types.schema import StructField, StructType
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add
 

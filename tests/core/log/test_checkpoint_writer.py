@@ -27,8 +27,8 @@ from bayou.log import checkpoint_contents
 from bayou.log.checkpoint_writer import write_checkpoint
 from bayou.log.last_checkpoint import json_checksum
 from bayou.log.replay import FileState
-from bayou.protocol import file_names
-from bayou.protocol.actions import Protocol
+from bayou.protocol.actions import file_names
+from bayou.protocol.actions.actions import Protocol
 from bayou.storage import LocalStore
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove
 

@@ -11,7 +11,7 @@ from tests.core.log.checkpoint_tables import EVERYTHING, NOW, STATS, builder, fr
 
 from bayou.log import checkpoint_contents
 from bayou.log.checkpoint_writer import write_checkpoint
-from bayou.protocol.actions import Protocol
+from bayou.protocol.actions.actions import Protocol
 from bayou.testing.table_builder import add, remove
 
 PATHS_IN_LOG = st.sampled_from(["a", "b", "c%20d", "./a", "/memory/table/b"])

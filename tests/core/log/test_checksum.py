@@ -5,7 +5,7 @@ import pytest
 
 from bayou.errors import ChecksumMismatchError
 from bayou.log.verify_checksum import verify_checksum
-from bayou.protocol import file_names
+from bayou.protocol.actions import file_names
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata
 

@@ -11,8 +11,8 @@ from tests.core.log.checksum_commits import ENABLED, URI, VECTORS, after, domain
 from bayou.errors import ChecksumMismatchError, StorageError
 from bayou.log.checksum import read_checksum
 from bayou.log.checksum_writer import checksum_of, write_checksum
-from bayou.protocol import file_names
-from bayou.protocol.actions import Protocol
+from bayou.protocol.actions import file_names
+from bayou.protocol.actions.actions import Protocol
 from bayou.storage import FileStatus, MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, remove
 

@@ -7,8 +7,8 @@ import pytest
 from tests.core.log.followed_commits import STATS, append, names_in_log, table
 
 from bayou.errors import ConcurrentAppendException
-from bayou.protocol.actions import AddFile, RemoveFile
-from bayou.protocol.file_names import checksum_path, commit_path
+from bayou.protocol.actions.actions import AddFile, RemoveFile
+from bayou.protocol.actions.file_names import checksum_path, commit_path
 from bayou.testing.table_builder import add
 
 

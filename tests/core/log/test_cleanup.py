@@ -13,9 +13,9 @@ from tests.core.log.checkpoint_tables import DAY
 from bayou.errors import VersionNotFoundError
 from bayou.log import cleanup
 from bayou.log.cleanup import clean_up
-from bayou.protocol import file_names
-from bayou.protocol.actions import Protocol
-from bayou.protocol.file_names import checkpoint_path, checksum_path, commit_path, compacted_path
+from bayou.protocol.actions import file_names
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.actions.file_names import checkpoint_path, checksum_path, commit_path, compacted_path
 from bayou.testing.table_builder import TableBuilder, add
 
 

@@ -8,9 +8,9 @@ from tests.core.log.aged_tables import ICT, NOW, age, at_times, cleaned, expired
 from tests.core.log.checkpoint_tables import DAY
 
 from bayou.log.cleanup import expired_files
-from bayou.protocol import file_names
-from bayou.protocol.actions import Protocol
-from bayou.protocol.file_names import checkpoint_path, commit_path
+from bayou.protocol.actions import file_names
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.actions.file_names import checkpoint_path, commit_path
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder
 

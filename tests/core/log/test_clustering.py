@@ -10,10 +10,10 @@ import pytest
 from bayou.errors import InvalidSchemaError
 from bayou.log.clustering import clustering_columns, logical_clustering, physical_clustering, replaced_clustering
 from bayou.log.create import first_actions
-from bayou.protocol.actions import AddFile, DomainMetadata, Protocol
-from bayou.protocol.clustering import clustering_domain
-from bayou.protocol.protocol_rules import merged
-from bayou.protocol.schema import StructField, StructType, parse_schema
+from bayou.protocol.actions.actions import AddFile, DomainMetadata, Protocol
+from bayou.protocol.columns.clustering import clustering_domain
+from bayou.protocol.features.protocol_rules import merged
+from bayou.protocol.types.schema import StructField, StructType, parse_schema
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder
 

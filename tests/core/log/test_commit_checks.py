@@ -10,8 +10,8 @@ import pytest
 from tests.core.log.refused_commits import FIRST, SECOND, VECTORS, marked, refused, table
 
 from bayou.errors import InvalidCommitError, InvalidOptionError, InvalidSchemaError
-from bayou.protocol.actions import AddFile, Protocol, RemoveFile, SetTransaction
-from bayou.protocol.schema import FIELD_ID, PHYSICAL_NAME, StructField, StructType
+from bayou.protocol.actions.actions import AddFile, Protocol, RemoveFile, SetTransaction
+from bayou.protocol.types.schema import FIELD_ID, PHYSICAL_NAME, StructField, StructType
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add
 

@@ -13,7 +13,7 @@ from bayou.errors import InvalidCommitError, UnsupportedProtocolError
 from bayou.log.commit_checks import check_staged
 from bayou.log.conflict_state import TableState
 from bayou.log.staged import StagedActions
-from bayou.protocol.actions import AddFile, DomainMetadata, Protocol
+from bayou.protocol.actions.actions import AddFile, DomainMetadata, Protocol
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder
 

@@ -12,7 +12,7 @@ from tests.core.log.refused_commits import FIRST, SECOND, VECTORS, live, marked,
 
 from bayou.errors import InvalidCommitError
 from bayou.log.outcomes import Committed
-from bayou.protocol.actions import AddFile, RemoveFile
+from bayou.protocol.actions.actions import AddFile, RemoveFile
 from bayou.testing.table_builder import TableBuilder
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bayou.errors import CorruptLogError, InvalidOptionError, UnsupportedFeatureError, VersionNotFoundError
 from bayou.log.compaction import compact_log
-from bayou.protocol.actions import Protocol
-from bayou.protocol.file_names import commit_path, compacted_path
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.actions.file_names import commit_path, compacted_path
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove
 

@@ -11,7 +11,7 @@ from tests.core.log.checkpoint_tables import NOW, STATS, V2, V2_POLICY, builder,
 from bayou.log.checkpoint_writer import write_checkpoint
 from bayou.log.cleanup import clean_up
 from bayou.log.compatible_checkpoint import write_compatible_checkpoint
-from bayou.protocol.file_names import checkpoint_path, commit_path
+from bayou.protocol.actions.file_names import checkpoint_path, commit_path
 from bayou.testing.table_builder import add, remove
 
 DAYS = 40 * 86_400_000

@@ -19,7 +19,7 @@ from tests.core.log.raced_tables import (
 )
 
 from bayou.log.transaction import Committed, Conflicted
-from bayou.protocol.actions import RemoveFile
+from bayou.protocol.actions.actions import RemoveFile
 
 
 def insert_from_itself(transaction):

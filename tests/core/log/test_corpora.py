@@ -25,7 +25,7 @@ from bayou.errors import (
 from bayou.log.delta_log import open_log
 from bayou.log.snapshot import Snapshot
 from bayou.log.verify_checksum import verify_checksum
-from bayou.protocol.schema import leaves
+from bayou.protocol.types.schema import leaves
 
 CORPORA = Path(__file__).resolve().parents[4] / "shared" / "corpora" / "open"
 FACTS = (

@@ -7,7 +7,7 @@ import pytest
 
 from bayou.errors import InvalidOptionError
 from bayou.log.create import first_actions
-from bayou.protocol.schema import StructField, StructType, parse_schema
+from bayou.protocol.types.schema import StructField, StructType, parse_schema
 
 NUMBERS = StructType((StructField("id", "long"),))
 ROW_ID = "delta.rowTracking.materializedRowIdColumnName"

@@ -120,7 +120,7 @@ def test_folders_say_null_and_encoded_values(tmp_path):
     snapshot = log.snapshot()
     assert snapshot.partition_texts()["p"].to_pylist() == [None, "a/b"]
     for path in snapshot.files(["path"])["path"].to_pylist():
-        from bayou.protocol.paths import decode
+        from bayou.protocol.actions.paths import decode
 
         assert (tmp_path / decode(path)).exists()
 

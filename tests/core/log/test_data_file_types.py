@@ -14,7 +14,7 @@ from tests.core.log.parquet_files import schema, write
 
 import bayou
 from bayou.errors import SchemaMismatchError
-from bayou.protocol.schema import ArrayType, StructField, StructType
+from bayou.protocol.types.schema import ArrayType, StructField, StructType
 
 table = parquet_files.table
 

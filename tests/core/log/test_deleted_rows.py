@@ -11,8 +11,8 @@ import pytest
 from bayou.errors import DeletionVectorError, InvalidCommitError, StorageError
 from bayou.log.deleted_rows import delete_rows
 from bayou.log.vector_files import VectorFiles
-from bayou.protocol.actions import Protocol
-from bayou.protocol.deletion_vector import Bitmap, DeletionVectorDescriptor, encode_inline, read_from_file
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.deletion_vectors.descriptor import Bitmap, DeletionVectorDescriptor, encode_inline, read_from_file
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add
 

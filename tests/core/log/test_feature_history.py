@@ -11,8 +11,8 @@ from bayou.log.cleanup import expired_files
 from bayou.log.deletion_vector_tombstones import vector_tombstones
 from bayou.log.delta_log import open_log
 from bayou.log.feature_history import first_commit, history_uses, truncate_log
-from bayou.protocol.actions import Protocol
-from bayou.protocol.deletion_vector import encode_inline
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.deletion_vectors.descriptor import encode_inline
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove
 
 VECTORS = Protocol(3, 7, ("deletionVectors",), ("deletionVectors",))

@@ -7,7 +7,7 @@ import pytest
 
 from bayou.errors import InvalidOptionError
 from bayou.plan.predicate import Column, IsNull
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.types.schema import StructField, StructType
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add
 

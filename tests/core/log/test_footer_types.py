@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bayou.log.footer_types import differences
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 
 STORED = {
     "byte": pa.int8(),

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from bayou.errors import CorruptLogError, VersionNotFoundError
-from bayou.protocol import file_names
+from bayou.protocol.actions import file_names
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add
 

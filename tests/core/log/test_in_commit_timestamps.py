@@ -8,8 +8,8 @@ from dataclasses import replace
 from tests.core.log.begun_transactions import FILE, SCHEMA, begin, committed, table
 
 from bayou.log.transaction import Transaction
-from bayou.protocol import file_names
-from bayou.protocol.actions import AddFile, Metadata, Protocol
+from bayou.protocol.actions import file_names
+from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder
 

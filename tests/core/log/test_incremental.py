@@ -9,7 +9,7 @@ import pytest
 
 from bayou.errors import TableNotFoundError
 from bayou.log.delta_log import open_log
-from bayou.protocol import file_names
+from bayou.protocol.actions import file_names
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, remove
 

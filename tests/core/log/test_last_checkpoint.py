@@ -7,7 +7,7 @@ import json
 import pytest
 
 from bayou.log.last_checkpoint import LastCheckpoint, V2Hint, json_checksum, write_last_checkpoint
-from bayou.protocol.file_names import LAST_CHECKPOINT, checkpoint_path
+from bayou.protocol.actions.file_names import LAST_CHECKPOINT, checkpoint_path
 from bayou.storage import LocalStore, MemoryStore
 
 SAMPLE = """{"k0":"'v 0'", "checksum": "adsaskfljadfkjadfkj",

@@ -10,8 +10,8 @@ import pytest
 
 from bayou.errors import ConcurrentWriteException, StorageError, VersionNotFoundError
 from bayou.log.transaction import Committed, Conflicted, Transaction, Unknown
-from bayou.protocol.actions import AddFile, Metadata, Protocol
-from bayou.protocol.file_names import commit_path
+from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
+from bayou.protocol.actions.file_names import commit_path
 from bayou.storage import MemoryStore
 from bayou.testing.faulty_store import Fault, FaultyStore
 from bayou.testing.table_builder import TableBuilder, metadata

@@ -10,7 +10,7 @@ from tests.core.log.begun_transactions import FILE, SCHEMA, begin, committed, ta
 
 from bayou.errors import ConcurrentModificationError, StorageError
 from bayou.log.transaction import Committed, Transaction, Unknown
-from bayou.protocol.actions import AddFile, Metadata, Protocol
+from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
 from bayou.storage import MemoryStore
 from bayou.testing.faulty_store import Fault, FaultyStore
 from bayou.testing.table_builder import TableBuilder, add

@@ -10,7 +10,7 @@ import pytest
 from tests.core.log.begun_transactions import SCHEMA
 
 from bayou.log.metadata_tags import metadata_tags
-from bayou.protocol.actions import Metadata
+from bayou.protocol.actions.actions import Metadata
 
 TRACKING = {"delta.enableRowTracking": "true", "delta.rowTracking.materializedRowIdColumnName": "_id"}
 IDENTITY = {"delta.identity.start": 1, "delta.identity.step": 1, "delta.identity.allowExplicitInsert": False}

@@ -12,8 +12,8 @@ from tests.core.log.followed_commits import append, names_in_log, table
 import bayou
 from bayou.errors import ChecksumMismatchError, InvalidOptionError
 from bayou.log import events, post_commit
-from bayou.protocol.actions import AddFile
-from bayou.protocol.file_names import LAST_CHECKPOINT, checksum_path
+from bayou.protocol.actions.actions import AddFile
+from bayou.protocol.actions.file_names import LAST_CHECKPOINT, checksum_path
 from bayou.testing.faulty_store import Fault
 
 

@@ -14,7 +14,7 @@ from bayou.log.change_range import ChangeBounds
 from bayou.log.events import HistoryCutEvent, add_listener
 from bayou.log.listing import list_log, sort_listing
 from bayou.log.segment import earliest_version
-from bayou.protocol.file_names import LAST_CHECKPOINT, commit_path
+from bayou.protocol.actions.file_names import LAST_CHECKPOINT, commit_path
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from bayou.errors import DeltaError, InvalidCommitError, InvalidOptionError, InvalidSchemaError
-from bayou.protocol.actions import AddCDCFile, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, schema_to_json
+from bayou.protocol.actions.actions import AddCDCFile, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, schema_to_json
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add
 

@@ -13,10 +13,10 @@ from bayou.errors import ConcurrentDeleteDeleteException, InvalidCommitError
 from bayou.log.columns import ADD_SCHEMA, actions_table
 from bayou.log.removed_files import COLUMNS, RemovedFiles
 from bayou.log.verify_checksum import verify_checksum
-from bayou.protocol.actions import AddFile, RemoveFile
-from bayou.protocol.deletion_vector import DeletionVectorDescriptor
-from bayou.protocol.file_names import commit_path
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.actions.actions import AddFile, RemoveFile
+from bayou.protocol.actions.file_names import commit_path
+from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
+from bayou.protocol.types.schema import StructField, StructType
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, remove
 

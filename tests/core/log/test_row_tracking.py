@@ -24,8 +24,8 @@ from bayou.log.row_tracking import (
     with_row_ids,
 )
 from bayou.log.staged import StagedActions
-from bayou.protocol.actions import AddFile, DomainMetadata, Metadata, Protocol, RemoveFile
-from bayou.protocol.file_names import commit_path
+from bayou.protocol.actions.actions import AddFile, DomainMetadata, Metadata, Protocol, RemoveFile
+from bayou.protocol.actions.file_names import commit_path
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder
 

@@ -10,7 +10,7 @@ import pytest
 
 from bayou.errors import DeltaError, InvalidCommitError, StorageError, redact_text
 from bayou.log.delta_log import DeltaLog
-from bayou.protocol.actions import AddFile, Metadata
+from bayou.protocol.actions.actions import AddFile, Metadata
 from bayou.storage import MemoryStore, qualify
 from bayou.testing.faulty_store import Fault, FaultyStore
 from bayou.testing.table_builder import metadata

@@ -17,16 +17,18 @@ from bayou.log.listing import list_log, sort_listing
 from bayou.log.row_tracking import high_water_mark
 from bayou.log.segment import extend_segment
 from bayou.log.verify_checksum import verify_checksum
-from bayou.protocol import file_names, mapping_removal, properties
-from bayou.protocol.actions import AddFile, Metadata, Protocol
-from bayou.protocol.constraints import constraints_of
-from bayou.protocol.deletion_vector import DeletionVectorDescriptor, decode_inline, read_from_file
-from bayou.protocol.file_prefixes import data_prefix
-from bayou.protocol.partition_values import decimal_type, parse
-from bayou.protocol.schema import parse_schema
-from bayou.protocol.stats import parse_column_list
-from bayou.protocol.type_widening import unsupported_changes
-from bayou.protocol.wide_stats import num_records
+from bayou.protocol import properties
+from bayou.protocol.actions import file_names
+from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
+from bayou.protocol.actions.file_prefixes import data_prefix
+from bayou.protocol.columns.constraints import constraints_of
+from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor, decode_inline, read_from_file
+from bayou.protocol.evolution import mapping_removal
+from bayou.protocol.features.type_widening import unsupported_changes
+from bayou.protocol.stats.file_stats import parse_column_list
+from bayou.protocol.stats.wide_stats import num_records
+from bayou.protocol.types.partition_values import decimal_type, parse
+from bayou.protocol.types.schema import parse_schema
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add
 

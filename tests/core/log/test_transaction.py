@@ -18,9 +18,9 @@ from bayou.errors import (
     UnsupportedFeatureError,
 )
 from bayou.log.transaction import Committed, Transaction, Unchanged
-from bayou.protocol import file_names
-from bayou.protocol.actions import AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
-from bayou.protocol.deletion_vector import DeletionVectorDescriptor
+from bayou.protocol.actions import file_names
+from bayou.protocol.actions.actions import AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
+from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
 from bayou.storage import LocalStore, MemoryStore
 from bayou.testing.table_builder import TableBuilder, add
 

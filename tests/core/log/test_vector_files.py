@@ -9,7 +9,7 @@ import pytest
 
 from bayou.errors import StorageError
 from bayou.log.vector_files import VectorFiles
-from bayou.protocol.deletion_vector import Bitmap, decode_inline, encode, read_from_file
+from bayou.protocol.deletion_vectors.descriptor import Bitmap, decode_inline, encode, read_from_file
 from bayou.storage import LocalStore, MemoryStore
 
 VECTORS = [Bitmap.from_positions(range(start, start + 900, 2)) for start in range(7)]

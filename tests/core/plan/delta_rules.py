@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from tests.core.plan.spark_semantics import order_key, truth
 
 from bayou.plan.predicate import And, Comparison, In, IsNotNull, IsNull, Not, Or, Predicate, StartsWith, columns
-from bayou.protocol import instants
+from bayou.protocol.types import instants
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from bayou.plan.generated_filters import partition_rules
 from bayou.plan.predicate import And, Column, Comparison, In, IsNull, Literal, Or, StartsWith
 from bayou.plan.truncation import DATE_UNITS
-from bayou.protocol.instants import MICROS_PER_DAY, parse_timestamp
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.types.instants import MICROS_PER_DAY, parse_timestamp
+from bayou.protocol.types.schema import StructField, StructType
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 MICROSECOND = timedelta(microseconds=1)

@@ -32,7 +32,7 @@ from bayou.plan.predicate import (
     StartsWith,
     Unknown,
 )
-from bayou.protocol.partition_values import to_float32
+from bayou.protocol.types.partition_values import to_float32
 
 PARTITION: Path = ("p",)
 PATHS: tuple[Path, ...] = (("a",), ("s", "x"), ("s", "t", "y.z"))

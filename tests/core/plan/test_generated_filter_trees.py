@@ -9,7 +9,7 @@ from tests.core.plan.generated_partitions import OPERATORS, STAMP, leaf, rules_f
 
 from bayou.plan.generated_filters import derived_filter
 from bayou.plan.predicate import And, Column, In, IsNull, Literal, Or
-from bayou.protocol.instants import MICROS_PER_DAY
+from bayou.protocol.types.instants import MICROS_PER_DAY
 
 LEAVES = st.one_of(
     st.builds(leaf, OPERATORS, st.builds(Literal, st.integers(0, 5 * MICROS_PER_DAY), st.just("timestamp"))),

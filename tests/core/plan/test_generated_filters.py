@@ -31,7 +31,7 @@ from tests.core.plan.generated_partitions import (
 from bayou.plan.generated_filters import derived_filter
 from bayou.plan.predicate import Column, Comparison, Literal, StartsWith
 from bayou.plan.truncation import DATE_UNITS, TIMESTAMP_UNITS
-from bayou.protocol.instants import parse_timestamp
+from bayou.protocol.types.instants import parse_timestamp
 
 
 def stamp_columns(unit, date_unit):

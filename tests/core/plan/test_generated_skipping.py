@@ -12,7 +12,7 @@ from bayou.plan.partition_values import to_arrow
 from bayou.plan.predicate import And, Boolean, Column, Comparison, In, IsNotNull, IsNull, Literal, Not, Or, StartsWith, Unknown
 from bayou.plan.skipping import may_match
 from bayou.plan.statistics import FileStatistics
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.types.schema import StructField, StructType
 
 
 def kept(predicate, rules, column, values, time_zone="UTC"):

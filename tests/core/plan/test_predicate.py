@@ -27,7 +27,7 @@ from bayou.plan.predicate import (
     is_never_true,
     literal,
 )
-from bayou.protocol.schema import ArrayType, StructField, StructType
+from bayou.protocol.types.schema import ArrayType, StructField, StructType
 
 SCHEMA = StructType(
     (

@@ -19,7 +19,7 @@ from bayou.plan import bounds, comparisons, skipping, statistics
 from bayou.plan.partition_values import arrow_type
 from bayou.plan.predicate import Predicate, columns, only_about
 from bayou.plan.statistics import from_json
-from bayou.protocol import stats
+from bayou.protocol.stats import file_stats as stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from tests.core.plan.spark_semantics import order_key
 
-from bayou.protocol import instants
-from bayou.protocol.partition_values import decimal_type
-from bayou.protocol.stats import LeafStatistics, to_json, truncate_maximum, truncate_minimum
+from bayou.protocol.stats.file_stats import LeafStatistics, to_json, truncate_maximum, truncate_minimum
+from bayou.protocol.types import instants
+from bayou.protocol.types.partition_values import decimal_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,9 +6,9 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import InvalidSchemaError
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
-from bayou.protocol.schema_changes import Position
-from bayou.protocol.schema_paths import TableRules
+from bayou.protocol.evolution.schema_changes import Position
+from bayou.protocol.types.paths import TableRules
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 
 PLAIN = TableRules(table="/t", version=3)
 MAPPED = TableRules(table="/t", version=3, column_mapping=True)

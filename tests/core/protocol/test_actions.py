@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import CorruptLogError, DeletionVectorError
-from bayou.protocol.actions import AddFile, CommitInfo, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
-from bayou.protocol.deletion_vector import DeletionVectorDescriptor
+from bayou.protocol.actions.actions import AddFile, CommitInfo, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
+from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
 
 TEXT = st.text(max_size=10)
 LONG = st.integers(-(2**63), 2**63 - 1)

@@ -6,11 +6,11 @@ from __future__ import annotations
 import pytest
 from tests.core.protocol.schema_fields import FIRST, MAPPED, NESTED, PLAIN, field, refusal, struct
 
-from bayou.protocol.char_varchar import DECLARED_TYPE
-from bayou.protocol.schema import ArrayType, StructType
-from bayou.protocol.schema_changes import AddedColumn, Position, add_columns, rename_column
-from bayou.protocol.schema_paths import TableRules, type_at
-from bayou.protocol.schema_replace import replace_columns
+from bayou.protocol.evolution.schema_changes import AddedColumn, Position, add_columns, rename_column
+from bayou.protocol.evolution.schema_replace import replace_columns
+from bayou.protocol.types.char_varchar import DECLARED_TYPE
+from bayou.protocol.types.paths import TableRules, type_at
+from bayou.protocol.types.schema import ArrayType, StructType
 
 
 def test_columns_are_added_one_after_the_other():

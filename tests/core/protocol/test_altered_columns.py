@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.protocol.schema_fields import FIRST, NESTED, PLAIN, field, refusal, struct
 
-from bayou.protocol.char_varchar import DECLARED_TYPE
-from bayou.protocol.schema import ArrayType, MapType, StructType
-from bayou.protocol.schema_changes import AddedColumn, Position, add_columns, change_column
-from bayou.protocol.schema_paths import TableRules, type_at
-from bayou.protocol.type_widening import TYPE_CHANGES
+from bayou.protocol.evolution.schema_changes import AddedColumn, Position, add_columns, change_column
+from bayou.protocol.features.type_widening import TYPE_CHANGES
+from bayou.protocol.types.char_varchar import DECLARED_TYPE
+from bayou.protocol.types.paths import TableRules, type_at
+from bayou.protocol.types.schema import ArrayType, MapType, StructType
 
 WIDENED = TableRules(table="/t", version=3, type_widening=True)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import AppendOnlyError
-from bayou.protocol.actions import Metadata
-from bayou.protocol.append_only import check_not_append_only
+from bayou.protocol.actions.actions import Metadata
+from bayou.protocol.features.append_only import check_not_append_only
 
 
 def metadata(**configuration):

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import InvalidSchemaError
-from bayou.protocol.char_varchar import (
+from bayou.protocol.schema.validity import walk
+from bayou.protocol.types.char_varchar import (
     DECLARED_TYPE,
     LengthCheck,
     bounded_length,
@@ -17,8 +18,7 @@ from bayou.protocol.char_varchar import (
     type_text,
     type_with_chars,
 )
-from bayou.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
-from bayou.protocol.schema_check import walk
+from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType
 
 LENGTHS = st.integers(0, 10**6)
 PRIMITIVES = st.one_of(

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError, SchemaMismatchError
-from bayou.protocol.actions import DomainMetadata, Metadata, Protocol
-from bayou.protocol.clustering import (
+from bayou.protocol.actions.actions import DomainMetadata, Metadata, Protocol
+from bayou.protocol.columns.clustering import (
     CLUSTERING_DOMAIN,
     clustering_domain,
     logical_columns,
@@ -20,8 +20,8 @@ from bayou.protocol.clustering import (
     parse_columns,
     physical_columns,
 )
-from bayou.protocol.clustering_rules import ClusteringRules
-from bayou.protocol.schema import ArrayType, StructField, StructType, schema_to_json
+from bayou.protocol.columns.clustering_rules import ClusteringRules
+from bayou.protocol.types.schema import ArrayType, StructField, StructType, schema_to_json
 
 INNER = StructType((StructField("x", "double"), StructField("Y.z", "string"), StructField("b", "binary")))
 SCHEMA = StructType(

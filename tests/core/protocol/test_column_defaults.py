@@ -5,10 +5,10 @@ import pytest
 
 from bayou.errors import InvalidSchemaError, UnsupportedFeatureError
 from bayou.log.create import first_actions
-from bayou.protocol.column_defaults import check_allowed, defaults, refuse_nested_defaults, with_default
-from bayou.protocol.protocol_rules import supported_features
-from bayou.protocol.schema import ArrayType, StructField, StructType, parse_schema
-from bayou.protocol.schema_paths import TableRules
+from bayou.protocol.columns.column_defaults import check_allowed, defaults, refuse_nested_defaults, with_default
+from bayou.protocol.features.protocol_rules import supported_features
+from bayou.protocol.types.paths import TableRules
+from bayou.protocol.types.schema import ArrayType, StructField, StructType, parse_schema
 
 RULES = TableRules("t", 3)
 IDENTITY = {"delta.identity.start": 1, "delta.identity.step": 1, "delta.identity.allowExplicitInsert": False}

@@ -9,10 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError
-from bayou.protocol.column_mapping import NESTED_IDS, mapped_columns, without_mapping
-from bayou.protocol.mapping_rules import ModeChange, check_mapping, check_plain_names, fields_by_path, highest_id, mode_change
+from bayou.protocol.columns.column_mapping import NESTED_IDS, mapped_columns, without_mapping
+from bayou.protocol.columns.mapping_rules import (
+    ModeChange,
+    check_mapping,
+    check_plain_names,
+    fields_by_path,
+    highest_id,
+    mode_change,
+)
 from bayou.protocol.properties import mapping_mode
-from bayou.protocol.schema import FIELD_ID, PHYSICAL_NAME, ArrayType, MapType, StructField, StructType
+from bayou.protocol.types.schema import FIELD_ID, PHYSICAL_NAME, ArrayType, MapType, StructField, StructType
 
 MODE = "delta.columnMapping.mode"
 MAX = "delta.columnMapping.maxColumnId"

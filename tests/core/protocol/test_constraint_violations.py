@@ -7,8 +7,8 @@ import pickle
 import pytest
 
 from bayou.errors import ConstraintViolationError, DeltaError
-from bayou.protocol.constraint_violations import new_constraint_violation, violation
-from bayou.protocol.constraints import LENGTH_CHECK_NAME, Constraint, ConstraintKind
+from bayou.protocol.columns.constraint_violations import new_constraint_violation, violation
+from bayou.protocol.columns.constraints import LENGTH_CHECK_NAME, Constraint, ConstraintKind
 
 CHECK = Constraint("positive", ConstraintKind.CHECK, (), "id > 0")
 NOT_NULL = Constraint("NOT NULL", ConstraintKind.NOT_NULL, ("s", "a b"), "`s`.`a b` IS NOT NULL")

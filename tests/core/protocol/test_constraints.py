@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import InvalidSchemaError, UnsupportedFeatureError
-from bayou.protocol.actions import Metadata
-from bayou.protocol.constraints import (
+from bayou.protocol.actions.actions import Metadata
+from bayou.protocol.columns.constraints import (
     LENGTH_CHECK_NAME,
     ConstraintKind,
     add_constraint,
@@ -18,7 +18,7 @@ from bayou.protocol.constraints import (
     drop_constraint,
     refuse_nested_not_null,
 )
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, schema_to_json
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, schema_to_json
 
 
 def constraints(*fields, provided=(), **configuration):

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayou.errors import DeletionVectorError
-from bayou.protocol import roaring, z85
-from bayou.protocol.deletion_vector import (
+from bayou.protocol.deletion_vectors import roaring, z85
+from bayou.protocol.deletion_vectors.descriptor import (
     Bitmap,
     Container,
     DeletionVectorDescriptor,

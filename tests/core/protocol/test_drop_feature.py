@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from bayou.errors import DeltaError, InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
-from bayou.protocol.actions import Metadata, Protocol
-from bayou.protocol.drop_feature import DROPPABLE, PreDowngrade, drop_feature_plan, history_remains, wait_for_retention
-from bayou.protocol.features import FEATURES
-from bayou.protocol.protocol_rules import supported_features
-from bayou.protocol.schema import StructField, StructType, schema_to_json
+from bayou.protocol.actions.actions import Metadata, Protocol
+from bayou.protocol.evolution.drop_feature import DROPPABLE, PreDowngrade, drop_feature_plan, history_remains, wait_for_retention
+from bayou.protocol.features.features import FEATURES
+from bayou.protocol.features.protocol_rules import supported_features
+from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 
 PLAIN = StructType((StructField("id", "long"),))
 

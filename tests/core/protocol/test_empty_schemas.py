@@ -5,10 +5,10 @@ import pytest
 
 from bayou.errors import InvalidSchemaError, SchemaMismatchError
 from bayou.log.create import first_actions
-from bayou.protocol.schema import StructField, StructType, parse_schema
-from bayou.protocol.schema_changes import AddedColumn, add_columns
-from bayou.protocol.schema_merge import check_write, merge_schemas
-from bayou.protocol.schema_paths import TableRules
+from bayou.protocol.evolution.schema_changes import AddedColumn, add_columns
+from bayou.protocol.evolution.schema_merge import check_write, merge_schemas
+from bayou.protocol.types.paths import TableRules
+from bayou.protocol.types.schema import StructField, StructType, parse_schema
 
 EMPTY = StructType()
 NUMBERS = StructType((StructField("id", "long"),))

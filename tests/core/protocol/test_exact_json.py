@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayou.protocol.exact_json import dumps, loads
+from bayou.protocol.actions.exact_json import dumps, loads
 
 SURROGATES = st.characters(min_codepoint=0xD800, max_codepoint=0xDFFF, categories=["Cs"])
 TEXTS = st.text(st.one_of(st.characters(), SURROGATES))

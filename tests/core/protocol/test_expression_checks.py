@@ -4,9 +4,9 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import InvalidSchemaError
-from bayou.protocol.expression_checks import check_constraint_references, check_functions, check_is_boolean
-from bayou.protocol.expression_functions import ExpressionKind
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.columns.expression_checks import check_constraint_references, check_functions, check_is_boolean
+from bayou.protocol.columns.expression_functions import ExpressionKind
+from bayou.protocol.types.schema import StructField, StructType
 
 SCHEMA = StructType((StructField("a", "long"), StructField("s", StructType((StructField("x", "long"),)))))
 

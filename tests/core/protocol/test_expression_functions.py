@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayou.protocol.expression_functions import (
+from bayou.protocol.columns.expression_functions import (
     CHECK_CONSTRAINT_FUNCTIONS,
     COLUMN_DEFAULT_FUNCTIONS,
     GENERATED_COLUMN_FUNCTIONS,

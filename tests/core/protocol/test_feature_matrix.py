@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import pytest
 
-from bayou.protocol.drop_feature import DROPPABLE
+from bayou.protocol.evolution.drop_feature import DROPPABLE
 from bayou.protocol.feature_matrix import feature_matrix
-from bayou.protocol.features import FEATURES, Feature, check_readable
+from bayou.protocol.features.features import FEATURES, Feature, check_readable
 
 HEADER = ["Feature", "Protocol", "Read", "Write", "Enabled by", "Drop"]
 
@@ -39,7 +39,7 @@ def test_a_row_says_what_the_table_of_features_says(name, protocol, enabled_by):
 
 def test_what_is_read_is_what_is_not_refused():
     from bayou.errors import UnsupportedFeatureError
-    from bayou.protocol.actions import Protocol
+    from bayou.protocol.actions.actions import Protocol
 
     for name, row in rows().items():
         if FEATURES[name].reader_writer:

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from bayou.errors import UnsupportedFeatureError, UnsupportedProtocolError
-from bayou.protocol.actions import Metadata, Protocol
-from bayou.protocol.features import (
+from bayou.protocol.actions.actions import Metadata, Protocol
+from bayou.protocol.features.features import (
     FEATURES,
     check_readable,
     check_takes_files,
@@ -16,7 +16,7 @@ from bayou.protocol.features import (
     write_obstacles,
     writer_features,
 )
-from bayou.protocol.schema import ArrayType, StructField, StructType, schema_to_json
+from bayou.protocol.types.schema import ArrayType, StructField, StructType, schema_to_json
 
 PLAIN = StructType((StructField("id", "long"),))
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayou.protocol import file_names
-from bayou.protocol.file_names import LogFileKind, LogFileName, parse_log_file_name
+from bayou.protocol.actions import file_names
+from bayou.protocol.actions.file_names import LogFileKind, LogFileName, parse_log_file_name
 
 VERSIONS = st.integers(0, 10**20 - 1)
 

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import InvalidSchemaError
-from bayou.protocol.actions import Protocol
-from bayou.protocol.column_dependents import dependents, refuse_dependents
-from bayou.protocol.generated_columns import (
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.columns.generated_columns import (
     GeneratedColumn,
     check_references,
     check_type,
@@ -18,7 +17,8 @@ from bayou.protocol.generated_columns import (
     has_generated_columns,
     with_generation_expression,
 )
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
+from bayou.protocol.evolution.column_dependents import dependents, refuse_dependents
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 
 
 def generated(name, kind, expression):

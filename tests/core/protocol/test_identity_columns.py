@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bayou.errors import InvalidSchemaError
-from bayou.protocol.identity_columns import (
+from bayou.protocol.columns.identity_columns import (
     IdentityColumn,
     generation_sql,
     high_water_marks,
@@ -21,7 +21,7 @@ from bayou.protocol.identity_columns import (
     with_high_water_mark,
     with_high_water_marks,
 )
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.types.schema import StructField, StructType
 
 BIGINTS = st.integers(-(2**63), 2**63 - 1)
 SMALL = st.integers(-1000, 1000)

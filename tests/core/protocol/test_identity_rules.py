@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from bayou.errors import InvalidSchemaError, SchemaMismatchError
-from bayou.protocol.actions import Metadata
-from bayou.protocol.identity_columns import identity_metadata, with_high_water_marks
-from bayou.protocol.identity_rules import (
+from bayou.protocol.actions.actions import Metadata
+from bayou.protocol.columns.identity_columns import identity_metadata, with_high_water_marks
+from bayou.protocol.columns.identity_rules import (
     IdentityConflict,
     check_definition,
     column_to_sync,
@@ -18,7 +18,7 @@ from bayou.protocol.identity_rules import (
     refuse_replace_columns,
     refuse_update,
 )
-from bayou.protocol.schema import ArrayType, StructField, StructType, schema_to_json
+from bayou.protocol.types.schema import ArrayType, StructField, StructType, schema_to_json
 
 ALWAYS = StructField("Id", "long", metadata=identity_metadata())
 BY_DEFAULT = StructField("key", "long", metadata=identity_metadata(allow_explicit_insert=True))

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from bayou.protocol.actions import Metadata
-from bayou.protocol.column_mapping import mapped_columns
-from bayou.protocol.mapping_removal import is_mapped, why_files_need_rewriting, without_column_mapping
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, parse_schema, schema_to_json
-from bayou.protocol.schema_changes import drop_columns, rename_column
-from bayou.protocol.schema_paths import TableRules
+from bayou.protocol.actions.actions import Metadata
+from bayou.protocol.columns.column_mapping import mapped_columns
+from bayou.protocol.evolution.mapping_removal import is_mapped, why_files_need_rewriting, without_column_mapping
+from bayou.protocol.evolution.schema_changes import drop_columns, rename_column
+from bayou.protocol.types.paths import TableRules
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, parse_schema, schema_to_json
 
 INNER = StructType((StructField("x", "long"), StructField("y", "string")))
 PLAIN = StructType(

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.protocol.drawn_values import QUICK
 
-from bayou.protocol import instants
-from bayou.protocol.partition_values import parse, serialise
+from bayou.protocol.types import instants
+from bayou.protocol.types.partition_values import parse, serialise
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 

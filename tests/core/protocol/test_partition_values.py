@@ -8,7 +8,7 @@ import math
 import pytest
 
 from bayou.errors import SchemaMismatchError
-from bayou.protocol.partition_values import decimal_type, is_string_type, parse, serialise
+from bayou.protocol.types.partition_values import decimal_type, is_string_type, parse, serialise
 
 ALL_TYPES = ["byte", "short", "integer", "long", "float", "double", "decimal(10,2)", "boolean", "date", "timestamp"]
 ALL_TYPES += ["timestamp_ntz", "string", "binary", "varchar(5)", "void"]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayou.protocol.paths import canonical, decode, encode, is_absolute, to_uri
+from bayou.protocol.actions.paths import canonical, decode, encode, is_absolute, to_uri
 
 TABLE = "file:///data/my table"
 NAMES = st.text(st.characters(exclude_characters="/\0", exclude_categories=("Cs",)), min_size=1, max_size=20)

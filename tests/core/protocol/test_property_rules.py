@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from bayou.errors import DeltaError, InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 from bayou.log.delta_log import open_log
 from bayou.protocol import properties
-from bayou.protocol.features import FEATURES
-from bayou.protocol.property_combinations import check_combinations
-from bayou.protocol.property_rules import DEFAULTS_PREFIX, canonical_key, session_defaults, validated
-from bayou.protocol.property_values import CHECKS
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.evolution.property_combinations import check_combinations
+from bayou.protocol.evolution.property_rules import DEFAULTS_PREFIX, canonical_key, session_defaults, validated
+from bayou.protocol.evolution.property_values import CHECKS
+from bayou.protocol.features.features import FEATURES
+from bayou.protocol.types.schema import StructField, StructType
 
 
 def change(given, **options):

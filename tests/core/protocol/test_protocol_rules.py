@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import CorruptLogError, InvalidCommitError, UnsupportedFeatureError
-from bayou.protocol.actions import Protocol
-from bayou.protocol.features import FEATURES, reader_features, writer_features
-from bayou.protocol.protocol_rules import (
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.features.features import FEATURES, reader_features, writer_features
+from bayou.protocol.features.protocol_rules import (
     check_features_match_metadata,
     check_no_downgrade,
     merged,
@@ -19,7 +19,7 @@ from bayou.protocol.protocol_rules import (
     upgraded,
     with_requirements,
 )
-from bayou.protocol.schema import ArrayType, StructField, StructType
+from bayou.protocol.types.schema import ArrayType, StructField, StructType
 
 PLAIN = StructType((StructField("id", "long"),))
 DEFAULT = ("appendOnly", "invariants")

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayou.protocol.actions import Metadata
-from bayou.protocol.read_compatibility import column_mapping_mode, is_read_compatible, keeps_columns
-from bayou.protocol.schema import FIELD_ID, PHYSICAL_NAME, ArrayType, MapType, StructField, StructType, schema_to_json
+from bayou.protocol.actions.actions import Metadata
+from bayou.protocol.schema.read_compatibility import column_mapping_mode, is_read_compatible, keeps_columns
+from bayou.protocol.types.schema import FIELD_ID, PHYSICAL_NAME, ArrayType, MapType, StructField, StructType, schema_to_json
 
 LONG = StructField("a", "long")
 TEXT = StructField("b", "string")

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from tests.core.protocol.schema_fields import MAPPED, NESTED, field, refusal, struct
 
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
-from bayou.protocol.char_varchar import DECLARED_TYPE
-from bayou.protocol.schema import ArrayType, StructType
-from bayou.protocol.schema_changes import (
+from bayou.protocol.evolution.schema_changes import (
     AddedColumn,
     add_columns,
     drop_columns,
@@ -19,8 +17,10 @@ from bayou.protocol.schema_changes import (
     rename_partition_columns,
     rewrite_stats_columns,
 )
-from bayou.protocol.schema_paths import TableRules, type_at
-from bayou.protocol.stats import parse_column_list
+from bayou.protocol.stats.file_stats import parse_column_list
+from bayou.protocol.types.char_varchar import DECLARED_TYPE
+from bayou.protocol.types.paths import TableRules, type_at
+from bayou.protocol.types.schema import ArrayType, StructType
 
 # RENAME COLUMN and DROP COLUMN
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import InvalidSchemaError
-from bayou.protocol.reserved_names import check_leftover_names
-from bayou.protocol.schema import PHYSICAL_NAME, StructField, StructType
+from bayou.protocol.schema.reserved_names import check_leftover_names
+from bayou.protocol.types.schema import PHYSICAL_NAME, StructField, StructType
 
 ID = StructField("id", "long")
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayou.protocol.roaring import Bitmap, decode, encode
-from bayou.protocol.roaring_containers import BITMAP_BYTES, Container
+from bayou.protocol.deletion_vectors.roaring import Bitmap, decode, encode
+from bayou.protocol.deletion_vectors.roaring_containers import BITMAP_BYTES, Container
 
 QUICK = settings(deadline=None, max_examples=60, derandomize=True)
 BLOCK = 32_768

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from bayou.cli.facts import simple_type
 from bayou.errors import InvalidSchemaError
-from bayou.protocol.char_varchar import type_text
-from bayou.protocol.schema import (
+from bayou.protocol.types.char_varchar import type_text
+from bayou.protocol.types.schema import (
     ArrayType,
     DataType,
     MapType,

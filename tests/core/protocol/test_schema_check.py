@@ -4,8 +4,8 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import InvalidSchemaError
-from bayou.protocol.schema import PHYSICAL_NAME, ArrayType, MapType, StructField, StructType
-from bayou.protocol.schema_check import check_has_data, check_schema, is_supported, walk
+from bayou.protocol.schema.validity import check_has_data, check_schema, is_supported, walk
+from bayou.protocol.types.schema import PHYSICAL_NAME, ArrayType, MapType, StructField, StructType
 
 
 def struct(**columns):

@@ -6,9 +6,9 @@ from hypothesis import given as hypothesis_given
 from hypothesis import strategies as st
 
 from bayou.errors import InvalidSchemaError, SchemaMismatchError
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
-from bayou.protocol.schema_merge import check_write, is_write_compatible, merge_schemas
-from bayou.protocol.type_widening import TYPE_CHANGES, Widening
+from bayou.protocol.evolution.schema_merge import check_write, is_write_compatible, merge_schemas
+from bayou.protocol.features.type_widening import TYPE_CHANGES, Widening
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 
 PRIMITIVES = ["byte", "short", "integer", "long", "double", "string", "decimal(10,2)", "decimal(12,2)", "date", "void"]
 

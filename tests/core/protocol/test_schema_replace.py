@@ -4,11 +4,11 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import InvalidSchemaError
-from bayou.protocol.char_varchar import DECLARED_TYPE
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
-from bayou.protocol.schema_paths import TableRules
-from bayou.protocol.schema_replace import replace_columns
-from bayou.protocol.type_widening import TYPE_CHANGES
+from bayou.protocol.evolution.schema_replace import replace_columns
+from bayou.protocol.features.type_widening import TYPE_CHANGES
+from bayou.protocol.types.char_varchar import DECLARED_TYPE
+from bayou.protocol.types.paths import TableRules
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 
 PLAIN = TableRules(table="/t", version=3)
 MAPPED = TableRules(table="/t", version=3, column_mapping=True, partition_columns=("p",), clustering_columns=(("c", "x"),))

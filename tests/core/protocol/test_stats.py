@@ -12,9 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayou.errors import InvalidOptionError
-from bayou.protocol.partition_values import to_float32
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
-from bayou.protocol.stats import (
+from bayou.protocol.stats.file_stats import (
     LeafStatistics,
     indexed_leaves,
     parse_column_list,
@@ -24,6 +22,8 @@ from bayou.protocol.stats import (
     truncate_maximum,
     truncate_minimum,
 )
+from bayou.protocol.types.partition_values import to_float32
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 
 QUICK = settings(deadline=None, max_examples=200, derandomize=True)
 LAST = "\U0010ffff"

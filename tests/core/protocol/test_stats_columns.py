@@ -7,9 +7,9 @@ import pytest
 
 import bayou
 from bayou.errors import InvalidOptionError, InvalidSchemaError
-from bayou.protocol.schema import ArrayType, StructField, StructType
-from bayou.protocol.schema_paths import TableRules
-from bayou.protocol.stats_columns import check_stats_columns
+from bayou.protocol.stats.indexed_columns import check_stats_columns
+from bayou.protocol.types.paths import TableRules
+from bayou.protocol.types.schema import ArrayType, StructField, StructType
 
 SCHEMA = StructType(
     (

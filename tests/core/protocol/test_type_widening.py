@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayou.protocol.actions import Protocol
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, schema_to_json
-from bayou.protocol.type_widening import (
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.features.type_widening import (
     TYPE_CHANGES,
     Widening,
     is_widening,
@@ -18,6 +17,7 @@ from bayou.protocol.type_widening import (
     with_noted_version,
     without_type_changes,
 )
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, schema_to_json
 from bayou.testing.table_builder import TableBuilder, add
 
 TYPES = [

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayou.protocol.wide_stats import num_records, with_wide_bounds
+from bayou.protocol.stats.wide_stats import num_records, with_wide_bounds
 
 QUICK = settings(deadline=None, max_examples=100, derandomize=True)
 _VALUES = st.recursive(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.core.protocol.drawn_values import QUICK
 
 from bayou.errors import SchemaMismatchError
-from bayou.protocol.partition_values import parse, serialise, to_float32
+from bayou.protocol.types.partition_values import parse, serialise, to_float32
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 

@@ -9,7 +9,7 @@ import pytest
 
 from bayou.errors import ConcurrentModificationError, InvalidCommitError, StorageError
 from bayou.log.transaction import Committed, Transaction, Unchanged
-from bayou.protocol.actions import AddFile, SetTransaction
+from bayou.protocol.actions.actions import AddFile, SetTransaction
 from bayou.spark.committing import commit_new_files
 from bayou.spark.uncommitted_files import taking_back
 from bayou.storage import MemoryStore

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from bayou import errors
-from bayou.protocol import constraints
+from bayou.protocol.columns import constraints
 from bayou.spark.error_parameters import parameters_of
 from bayou.spark.errors import as_pyspark
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, UserDefinedType
-from bayou.protocol.stats import COLLATIONS
-from bayou.protocol.type_widening import Widening
+from bayou.protocol.features.type_widening import Widening
+from bayou.protocol.stats.file_stats import COLLATIONS
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, UserDefinedType
 from bayou.spark.insert_columns import goes_by_name
 
 VECTOR = UserDefinedType("pyspark.ml.linalg.VectorUDT", StructType(()), "{}")

@@ -6,9 +6,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType
-from bayou.protocol.schema_merge import merge_schemas
-from bayou.protocol.type_widening import Widening
+from bayou.protocol.evolution.schema_merge import merge_schemas
+from bayou.protocol.features.type_widening import Widening
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 from bayou.spark.insert_columns import evolved_columns
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from bayou.protocol.schema import ArrayType, StructField, StructType
-from bayou.protocol.type_widening import Widening
+from bayou.protocol.features.type_widening import Widening
+from bayou.protocol.types.schema import ArrayType, StructField, StructType
 from bayou.spark.dml.merge import evolution
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bayou.errors import StorageError
-from bayou.protocol.file_names import commit_path
+from bayou.protocol.actions.file_names import commit_path
 from bayou.storage import LocalStore
 from bayou.testing.log_store_conformance import LogStoreConformance
 

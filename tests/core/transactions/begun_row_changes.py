@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from tests.core.transactions.row_operations import RowTable
 
-from bayou.protocol.file_names import commit_path
+from bayou.protocol.actions.file_names import commit_path
 
 QUICK = settings(deadline=None, max_examples=30, derandomize=True)
 KEYS = st.frozensets(st.integers(0, 11), min_size=1, max_size=3)

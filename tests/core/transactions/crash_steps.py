@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.protocol.file_names import SIDECAR_FOLDER, LogFileKind, parse_log_file_name
+from bayou.protocol.actions.file_names import SIDECAR_FOLDER, LogFileKind, parse_log_file_name
 from bayou.storage import LocalStore
 
 if TYPE_CHECKING:

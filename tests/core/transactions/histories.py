@@ -12,7 +12,7 @@ from tests.core.transactions.operations import SCHEMA, DataFiles, Operation, Sta
 
 from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged
 from bayou.log.transaction import Action, Transaction
-from bayou.protocol.file_names import LogFileKind, commit_path, parse_log_file_name
+from bayou.protocol.actions.file_names import LogFileKind, commit_path, parse_log_file_name
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder
 

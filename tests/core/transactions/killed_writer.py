@@ -25,7 +25,7 @@ from tests.core.transactions.table_checks import check
 
 from bayou.log import checkpoint_writer, checksum_writer, file_statistics, statistics_cache  # noqa: F401  (loaded once, before the forks)
 from bayou.log.outcomes import Committed, Unknown
-from bayou.protocol.file_names import LOG_FOLDER
+from bayou.protocol.actions.file_names import LOG_FOLDER
 
 _NOBODY: Final = 65534
 

@@ -20,7 +20,7 @@ from bayou.log import checkpoint_writer, checksum_writer, file_statistics, stati
 from bayou.log.delta_log import DeltaLog, open_log
 from bayou.log.outcomes import Committed
 from bayou.log.transaction import Action, Transaction
-from bayou.protocol.actions import AddFile, RemoveFile
+from bayou.protocol.actions.actions import AddFile, RemoveFile
 
 
 @dataclass

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
 from bayou.log.transaction import Action, Transaction
-from bayou.protocol.actions import AddFile, RemoveFile
-from bayou.protocol.paths import canonical, encode
+from bayou.protocol.actions.actions import AddFile, RemoveFile
+from bayou.protocol.actions.paths import canonical, encode
 
 Row: TypeAlias = tuple[str, str | None, int | None]
 """A key that no other row has, the partition, and a number: the columns `key`, `day` and `x`."""

@@ -19,9 +19,9 @@ from bayou.log.reads import ReadSet
 from bayou.log.snapshot import Snapshot
 from bayou.log.transaction import Transaction
 from bayou.log.vector_files import VectorFiles
-from bayou.protocol.actions import AddFile, Protocol
-from bayou.protocol.deletion_vector import Bitmap, DeletionVectorDescriptor, read_from_file
-from bayou.protocol.file_names import LogFileKind, parse_log_file_name
+from bayou.protocol.actions.actions import AddFile, Protocol
+from bayou.protocol.actions.file_names import LogFileKind, parse_log_file_name
+from bayou.protocol.deletion_vectors.descriptor import Bitmap, DeletionVectorDescriptor, read_from_file
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder
 

@@ -19,8 +19,8 @@ from bayou.log.cleanup import clean_up
 from bayou.log.delta_log import open_log
 from bayou.log.outcomes import CommitOutcome, Committed
 from bayou.log.transaction import Action, Transaction
-from bayou.protocol.actions import AddFile, Metadata, Protocol, RemoveFile, SetTransaction
-from bayou.protocol.file_names import LOG_FOLDER
+from bayou.protocol.actions.actions import AddFile, Metadata, Protocol, RemoveFile, SetTransaction
+from bayou.protocol.actions.file_names import LOG_FOLDER
 from bayou.testing.table_builder import metadata
 
 COMMITS: Final = 5

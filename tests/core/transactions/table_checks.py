@@ -17,7 +17,7 @@ from bayou.log.listing import list_log, sort_listing
 from bayou.log.outcomes import Committed
 from bayou.log.segment import earliest_version
 from bayou.log.verify_checksum import verify_checksum
-from bayou.protocol.file_names import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOLDER, parse_log_file_name
+from bayou.protocol.actions.file_names import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOLDER, parse_log_file_name
 
 _TEMPORARY: Final = re.compile(r"\..+\.[0-9a-f]{32}\.tmp")
 

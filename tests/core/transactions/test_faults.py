@@ -21,9 +21,9 @@ from bayou.log.post_commit import checkpoint
 from bayou.log.transaction import Action, Transaction
 from bayou.log.vector_files import VectorFiles
 from bayou.log.verify_checksum import verify_checksum
-from bayou.protocol.actions import AddFile, Protocol, RemoveFile
-from bayou.protocol.deletion_vector import Bitmap
-from bayou.protocol.file_names import commit_path
+from bayou.protocol.actions.actions import AddFile, Protocol, RemoveFile
+from bayou.protocol.actions.file_names import commit_path
+from bayou.protocol.deletion_vectors.descriptor import Bitmap
 from bayou.storage import MemoryStore
 from bayou.testing.faulty_store import Fault, FaultyStore
 from bayou.testing.table_builder import TableBuilder, add

@@ -7,7 +7,7 @@ import pytest
 
 from bayou.errors import ConcurrentAppendException
 from bayou.log.transaction import Committed, Conflicted
-from bayou.protocol.actions import AddFile, RemoveFile
+from bayou.protocol.actions.actions import AddFile, RemoveFile
 from bayou.storage import MemoryStore
 from bayou.testing.faulty_store import Fault, FaultyStore
 from bayou.testing.table_builder import TableBuilder, add, remove

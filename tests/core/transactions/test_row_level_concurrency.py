@@ -14,7 +14,7 @@ from tests.core.transactions.row_operations import Compact, Delete, Update
 from bayou.errors import ConcurrentDeleteDeleteException, ConcurrentDeleteReadException
 from bayou.log import row_rebase
 from bayou.log.outcomes import Committed, Conflicted
-from bayou.protocol.deletion_vector import DeletionVectorDescriptor
+from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
 
 
 @QUICK

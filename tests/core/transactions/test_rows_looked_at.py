@@ -14,7 +14,7 @@ from bayou.log import row_rebase
 from bayou.log.deleted_rows import Untold, delete_rows
 from bayou.log.outcomes import Committed, Conflicted
 from bayou.log.vector_files import VectorFiles
-from bayou.protocol.deletion_vector import Bitmap
+from bayou.protocol.deletion_vectors.descriptor import Bitmap
 
 
 def test_two_upserts_of_the_same_new_key_conflict():

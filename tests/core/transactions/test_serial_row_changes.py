@@ -15,7 +15,7 @@ from bayou.log import conflict, row_rebase
 from bayou.log.delta_log import DeltaLog
 from bayou.log.outcomes import Committed
 from bayou.log.vector_files import VectorFiles
-from bayou.protocol.deletion_vector import Bitmap
+from bayou.protocol.deletion_vectors.descriptor import Bitmap
 
 CHANGES = st.one_of(
     KEYS.map(Delete),

@@ -11,7 +11,7 @@ from tests.core.transactions.row_operations import Delete
 
 from bayou.errors import InvalidCommitError, StorageError
 from bayou.log.outcomes import Unchanged
-from bayou.protocol.actions import AddFile
+from bayou.protocol.actions.actions import AddFile
 
 
 def test_vectors_go_where_nothing_is_committed():

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from bayou.log.streaming.offsets import SourceOffset
     from bayou.log.streaming.options import StreamOptions
     from bayou.log.streaming.path_filter import PathFilter
-    from bayou.protocol.actions import Metadata
-    from bayou.protocol.schema import StructType
+    from bayou.protocol.actions.actions import Metadata
+    from bayou.protocol.types.schema import StructType
 
 _FEW: Final = 8
 

@@ -20,7 +20,7 @@ from bayou.log.change_files import CHANGE_FILES, INSERT, FeedCommit, change_file
 from bayou.log.columns import ADD_SCHEMA, BROKEN_ACTION, actions_table
 from bayou.log.removed_file_facts import FACTS, with_file_facts
 from bayou.log.streaming.indexed_files import IndexedFiles
-from bayou.protocol.actions import CommitInfo
+from bayou.protocol.actions.actions import CommitInfo
 
 if TYPE_CHECKING:
     from bayou.log.commits import ActionFile, Header
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from bayou.log.streaming.offsets import SourceOffset
     from bayou.log.streaming.path_filter import PathFilter
     from bayou.log.streaming.stream_files import InitialPart
-    from bayou.protocol.actions import Metadata
-    from bayou.protocol.schema import StructType
+    from bayou.protocol.actions.actions import Metadata
+    from bayou.protocol.types.schema import StructType
 
 _FACTS = pa.schema([ADD_SCHEMA.field(name) for name in FACTS])
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from bayou.errors import InvalidOptionError
-from bayou.protocol.schema import leaves
-from bayou.protocol.stats import skipping_types
+from bayou.protocol.stats.file_stats import skipping_types
+from bayou.protocol.types.schema import leaves
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot

@@ -12,7 +12,7 @@ from bayou.errors import StreamingSourceError, VersionNotFoundError
 from bayou.log.commits import ActionFile
 from bayou.log.listing import list_log, sort_listing
 from bayou.log.streaming.offsets import other_table
-from bayou.protocol.file_names import version_prefix
+from bayou.protocol.actions.file_names import version_prefix
 
 if TYPE_CHECKING:
     from bayou.log.log_reader import LogReader

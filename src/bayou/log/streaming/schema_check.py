@@ -17,14 +17,14 @@ from bayou.log.streaming.offsets import other_table
 from bayou.log.streaming.schema_differences import has_wider_types
 from bayou.log.streaming.stops import operation_of, user_of, what_it_was
 from bayou.log.streaming.stream_settings import UNSAFE_MAPPING_CONF, StreamSettings
-from bayou.protocol.features import writer_features
-from bayou.protocol.read_compatibility import column_mapping_mode, is_read_compatible, keeps_columns
-from bayou.protocol.schema import parse_schema
-from bayou.protocol.type_widening import Widening
+from bayou.protocol.features.features import writer_features
+from bayou.protocol.features.type_widening import Widening
+from bayou.protocol.schema.read_compatibility import column_mapping_mode, is_read_compatible, keeps_columns
+from bayou.protocol.types.schema import parse_schema
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.actions import Metadata
+    from bayou.protocol.actions.actions import Metadata
 
 _NO_MAPPING: Final = "none"
 _WIDENING: Final = frozenset({"typeWidening", "typeWidening-preview"})

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bayou.protocol.schema import ArrayType, MapType, StructType
-from bayou.protocol.type_widening import is_widening
+from bayou.protocol.features.type_widening import is_widening
+from bayou.protocol.types.schema import ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
-    from bayou.protocol.schema import DataType
+    from bayou.protocol.types.schema import DataType
 
 
 def has_wider_types(before: StructType, after: StructType) -> bool:

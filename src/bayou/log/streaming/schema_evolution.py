@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 from bayou.errors import SchemaChangedError
 from bayou.log.streaming.schema_differences import changed_types, dropped_columns, renamed_columns
 from bayou.log.streaming.stream_settings import StreamSettings
-from bayou.protocol.read_compatibility import is_read_compatible
-from bayou.protocol.schema import to_physical
-from bayou.protocol.type_widening import Widening
+from bayou.protocol.features.type_widening import Widening
+from bayou.protocol.schema.read_compatibility import is_read_compatible
+from bayou.protocol.types.schema import to_physical
 
 if TYPE_CHECKING:
     from bayou.log.streaming.options import StreamOptions

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import CorruptLogError, DeltaError, InvalidOptionError, StreamingSourceError
-from bayou.protocol.actions import Metadata, Protocol
-from bayou.protocol.schema import StructType, parse_schema, schema_to_json
+from bayou.protocol.actions.actions import Metadata, Protocol
+from bayou.protocol.types.schema import StructType, parse_schema, schema_to_json
 
 if TYPE_CHECKING:
     from bayou.storage.store import LogStore

@@ -18,9 +18,9 @@ from bayou.log.streaming.offsets import METADATA_CHANGE_INDEX, POST_METADATA_CHA
 from bayou.log.streaming.schema_evolution import check_leave
 from bayou.log.streaming.schema_log import SchemaLog, TrackedMetadata, conflict, log_location
 from bayou.log.streaming.stream_settings import OUTSIDE_CHECKPOINT_CONF, TRACKING_CONF, StreamSettings
-from bayou.protocol.features import reader_features, writer_features
-from bayou.protocol.read_compatibility import is_read_compatible, keeps_columns
-from bayou.protocol.schema import parse_schema
+from bayou.protocol.features.features import reader_features, writer_features
+from bayou.protocol.schema.read_compatibility import is_read_compatible, keeps_columns
+from bayou.protocol.types.schema import parse_schema
 from bayou.storage.open_store import open_store
 from bayou.storage.paths import qualify
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bayou.log.log_reader import LogReader
     from bayou.log.snapshot import Snapshot
     from bayou.log.streaming.options import StreamOptions
-    from bayou.protocol.actions import Metadata, Protocol
+    from bayou.protocol.actions.actions import Metadata, Protocol
     from bayou.storage.store import LogStore
 
 _SOURCES = "/sources/"

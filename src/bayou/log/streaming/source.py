@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bayou.log.log_reader import LogReader
     from bayou.log.snapshot import Snapshot
     from bayou.log.streaming.initial_files import InitialFiles
-    from bayou.protocol.schema import StructType
+    from bayou.protocol.types.schema import StructType
     from bayou.storage.store import LogStore
 
 _NO_SETTINGS: Final[Mapping[str, str]] = {}

@@ -14,7 +14,7 @@ from bayou.log.segment import version_not_found
 from bayou.log.streaming.options import LATEST
 from bayou.log.time_travel import to_milliseconds
 from bayou.log.timestamps import CommitTimes, InCommitTimestamps
-from bayou.protocol.file_names import LOG_FOLDER
+from bayou.protocol.actions.file_names import LOG_FOLDER
 
 if TYPE_CHECKING:
     from bayou.log.log_reader import LogReader

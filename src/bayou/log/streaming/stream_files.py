@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bayou.log.streaming.initial_files import InitialFiles
     from bayou.plan.predicate import Filters
     from bayou.plan.statistics import FileStatistics
-    from bayou.protocol.schema import StructType
+    from bayou.protocol.types.schema import StructType
 
 
 @dataclass(frozen=True, slots=True)

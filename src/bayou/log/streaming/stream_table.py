@@ -11,7 +11,7 @@ from bayou.log.streaming.initial_files import InitialFiles
 from bayou.log.streaming.log_tail import LogTail
 from bayou.log.streaming.schema_check import SchemaCheck
 from bayou.log.streaming.stream_settings import UNSAFE_MAPPING_CONF, StreamSettings
-from bayou.protocol.features import check_readable
+from bayou.protocol.features.features import check_readable
 
 if TYPE_CHECKING:
     from bayou.log.log_reader import LogReader

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
-from bayou.protocol.clustering import fields_on
-from bayou.protocol.identity_columns import is_identity
-from bayou.protocol.schema import ArrayType, MapType, StructField, StructType, parse_schema
-from bayou.protocol.schema_paths import first_conflict
-from bayou.protocol.sql_text import column_sql
-from bayou.protocol.type_widening import is_widening
+from bayou.protocol.columns.clustering import fields_on
+from bayou.protocol.columns.identity_columns import is_identity
+from bayou.protocol.features.type_widening import is_widening
+from bayou.protocol.types.paths import first_conflict
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, parse_schema
+from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.alignment import same_names_and_types
 from bayou.spark.expressions import path_of
 from bayou.spark.jvm import casts, nodes, row_changes
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import DataType
+    from bayou.protocol.types.schema import DataType
     from bayou.spark.jvm.bridge import JavaObject, Jvm
     from bayou.spark.jvm.columns import ChosenColumns
     from bayou.spark.jvm.expression_list import ExpressionList

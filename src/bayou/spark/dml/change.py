@@ -14,10 +14,10 @@ from bayou.log.reads import ReadSet
 from bayou.log.transaction import Transaction
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way, files_by_outcome
 from bayou.protocol import properties
-from bayou.protocol.append_only import check_not_append_only
-from bayou.protocol.features import check_writable, writer_features
-from bayou.protocol.reserved_names import check_takes_rows
-from bayou.protocol.schema import parse_schema
+from bayou.protocol.features.append_only import check_not_append_only
+from bayou.protocol.features.features import check_writable, writer_features
+from bayou.protocol.schema.reserved_names import check_takes_rows
+from bayou.protocol.types.schema import parse_schema
 from bayou.spark.change_rows import FATE, Fate
 from bayou.spark.dml.condition import row_condition
 from bayou.spark.dml.files import choose_files
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import StructField
+    from bayou.protocol.types.schema import StructField
     from bayou.spark.dml.condition import RowCondition
     from bayou.spark.dml.files import ChosenFiles
     from bayou.spark.dml.scanned import ScannedRows

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import SchemaMismatchError, UnsupportedFeatureError
 from bayou.plan.predicate import And, Boolean, Predicate
-from bayou.protocol.char_varchar import type_with_chars
+from bayou.protocol.types.char_varchar import type_with_chars
 from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm import nodes
 from bayou.spark.jvm.adapters import described

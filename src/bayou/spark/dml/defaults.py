@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.protocol.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.expression_functions import ExpressionKind
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
+from bayou.protocol.columns.expression_functions import ExpressionKind
 from bayou.spark.jvm.parser import parsed
 from bayou.spark.jvm.session import java_session
 from bayou.spark.stored_expressions import check_stored
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import StructField, StructType
+    from bayou.protocol.types.schema import StructField, StructType
     from bayou.spark.jvm.bridge import Jvm
 
 

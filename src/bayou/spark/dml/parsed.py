@@ -15,7 +15,7 @@ from pyspark.errors import AnalysisException
 
 from bayou.errors import DeltaError, PathNotFoundError, redact_text
 from bayou.log.time_travel import split_path
-from bayou.protocol.sql_text import column_sql
+from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.dml.result import COUNTS
 from bayou.spark.dml.target import Target
 from bayou.spark.jvm import commands, nodes

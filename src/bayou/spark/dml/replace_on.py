@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidOptionError
-from bayou.protocol.sql_text import quoted_name
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.char_columns import as_chars_of, declared_as_chars
 from bayou.spark.dml.change import change_of
 from bayou.spark.dml.replaced_rows import ReplacedRows

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import ParseException
 
 from bayou.errors import InvalidOptionError
-from bayou.protocol.constraints import Constraint, ConstraintKind
+from bayou.protocol.columns.constraints import Constraint, ConstraintKind
 from bayou.spark.dml.change import change_of
 from bayou.spark.dml.condition import check_condition
 from bayou.spark.dml.replaced_rows import ReplacedRows

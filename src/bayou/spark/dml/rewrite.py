@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.protocol.constraints import constraints_of
+from bayou.protocol.columns.constraints import constraints_of
 from bayou.spark.change_files import write_change_files
 from bayou.spark.change_rows import FATE, Fate
 from bayou.spark.dml.commit import write_request
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from bayou.protocol.constraints import Constraint
+    from bayou.protocol.columns.constraints import Constraint
     from bayou.spark.dml.change import Change
     from bayou.spark.written_files import NewFiles
 

@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column
 
 from bayou.errors import SchemaChangedError, UnsupportedFeatureError
-from bayou.protocol.schema import schema_to_json
+from bayou.protocol.types.schema import schema_to_json
 from bayou.spark.jvm import nodes
 from bayou.spark.jvm.callbacks import error_class_of
 from bayou.spark.readable_types import check_types
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import StructType
+    from bayou.protocol.types.schema import StructType
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
     from bayou.spark.own_frames import OwnFrames

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.plan.row_changes import FileTotals
-from bayou.protocol.roaring import Bitmap
+from bayou.protocol.deletion_vectors.roaring import Bitmap
 from bayou.spark.dml.scanned import FILE, METADATA
 from bayou.spark.progress import phase
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.plan.row_changes import FileTotals, RowChangeCounts, Way
-from bayou.protocol.expression_functions import ExpressionKind
-from bayou.protocol.generated_columns import generation_expression, has_generated_columns
-from bayou.protocol.sql_text import parenthesised, quoted_name
+from bayou.protocol.columns.expression_functions import ExpressionKind
+from bayou.protocol.columns.generated_columns import generation_expression, has_generated_columns
+from bayou.protocol.types.sql_text import parenthesised, quoted_name
 from bayou.spark.change_rows import FATE, Fate
 from bayou.spark.char_columns import declared_chars, with_chars
 from bayou.spark.dml.assignments import NewValues, assignments_of
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from bayou.log.transaction import Transaction
-    from bayou.protocol.schema import StructField
+    from bayou.protocol.types.schema import StructField
     from bayou.spark.dml.assignments import Assignment
     from bayou.spark.dml.change import Change
     from bayou.spark.dml.result import RowChangeResult

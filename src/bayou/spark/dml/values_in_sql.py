@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bayou.errors import UnsupportedFeatureError
-from bayou.protocol.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.schema import ArrayType, MapType, StructType
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
+from bayou.protocol.types.schema import ArrayType, MapType, StructType
 from bayou.spark.dml.defaults import default_of
 from bayou.spark.expressions import path_of
 from bayou.spark.jvm import nodes, row_changes
@@ -21,7 +21,7 @@ from bayou.spark.jvm.expression_list import ExpressionList
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import DataType, StructField
+    from bayou.protocol.types.schema import DataType, StructField
     from bayou.spark.dml.target import Target
     from bayou.spark.jvm.bridge import JavaObject
 

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from bayou.log.deleted_rows import Untold, delete_rows
 from bayou.log.reads import ReadSet
 from bayou.log.vector_files import VectorFiles
-from bayou.protocol.identity_rules import without_marks
-from bayou.protocol.roaring import Bitmap
+from bayou.protocol.columns.identity_rules import without_marks
+from bayou.protocol.deletion_vectors.roaring import Bitmap
 from bayou.spark.dml.live_rows import uncounted_rows
 from bayou.spark.dml.row_counts import check_emptied
 from bayou.spark.dml.touched_rows import has_new

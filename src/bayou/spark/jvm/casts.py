@@ -6,15 +6,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from bayou.protocol.char_varchar import DECLARED_TYPE
-from bayou.protocol.schema import VOID_TYPES, StructField, StructType, schema_to_json
+from bayou.protocol.types.char_varchar import DECLARED_TYPE
+from bayou.protocol.types.schema import VOID_TYPES, StructField, StructType, schema_to_json
 from bayou.spark.jvm.nodes import column, expression
 from bayou.spark.jvm.relation import struct_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
-    from bayou.protocol.schema import DataType
+    from bayou.protocol.types.schema import DataType
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"

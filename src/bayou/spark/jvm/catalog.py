@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JJavaError
 
 from bayou.errors import InvalidOptionError, TableNotFoundError
-from bayou.protocol.sql_text import quoted_name
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
 from bayou.spark.jvm.parser import table_name
 from bayou.spark.jvm.relation import struct_type

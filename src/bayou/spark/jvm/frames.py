@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.protocol.schema import parse_schema
+from bayou.protocol.types.schema import parse_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from bayou.protocol.schema import StructType
+    from bayou.protocol.types.schema import StructType
 
 
 def columns_of(frame: DataFrame) -> StructType:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 
-from bayou.protocol.char_varchar import DECLARED_TYPE
+from bayou.protocol.types.char_varchar import DECLARED_TYPE
 from bayou.spark.jvm import columns
 from bayou.spark.jvm.adapters import Adapters
 from bayou.spark.jvm.bulk import Bulk

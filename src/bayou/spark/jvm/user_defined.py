@@ -15,20 +15,12 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.types import UserDefinedType as SparkUserDefinedType
 
-from bayou.protocol.schema import (
-    ArrayType,
-    MapType,
-    StructField,
-    StructType,
-    UserDefinedType,
-    parse_schema,
-    schema_to_json,
-)
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, UserDefinedType, parse_schema, schema_to_json
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from bayou.protocol.schema import DataType
+    from bayou.protocol.types.schema import DataType
 
 _OF_SPARK: Final = ("pyspark.ml.linalg", "pyspark.mllib.linalg")
 """The modules of PySpark that have such types. They are loaded when they are needed, any others never."""

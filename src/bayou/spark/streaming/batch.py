@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from bayou.log.change_feed import ChangeFeed
 from bayou.plan.predicate import columns
-from bayou.protocol.schema import StructType
+from bayou.protocol.types.schema import StructType
 from bayou.spark import deletion_vectors
 from bayou.spark.change_scan import FEED_NAMES, Changes
 from bayou.spark.jvm.relation import java_frame
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from bayou.log.streaming.stream_files import StreamFiles
     from bayou.plan.predicate import Predicate
-    from bayou.protocol.schema import StructField
+    from bayou.protocol.types.schema import StructField
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
     from bayou.spark.scan import PlannedScan

@@ -14,8 +14,8 @@ from bayou.errors import InvalidOptionError, SchemaMismatchError, TimeTravelErro
 from bayou.log.streaming.options import StreamOptions
 from bayou.log.streaming.source import StreamingSource
 from bayou.log.time_travel import split_path
-from bayou.protocol.features import check_readable
-from bayou.protocol.schema import parse_schema, schema_to_json
+from bayou.protocol.features.features import check_readable
+from bayou.protocol.types.schema import parse_schema, schema_to_json
 from bayou.spark.jvm.session import session_of, settings_of
 from bayou.spark.jvm.streaming import stream_source
 from bayou.spark.readable_types import check_types

@@ -13,7 +13,7 @@ from bayou.errors import SchemaChangedError, redact_uri
 from bayou.log.streaming.event_order import check_event_order
 from bayou.log.streaming.limits import ReadLimits
 from bayou.log.streaming.schema_log import conflict
-from bayou.protocol.schema import parse_schema
+from bayou.protocol.types.schema import parse_schema
 from bayou.spark.jvm.streaming import numbers_of_sources, stream_leaf
 from bayou.spark.scan import is_file_metadata
 from bayou.spark.streaming.batch import BatchRequest, rows_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from bayou.log.streaming.offsets import SourceOffset
     from bayou.log.streaming.source import StreamingSource
-    from bayou.protocol.schema import StructField
+    from bayou.protocol.types.schema import StructField
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
     from bayou.spark.jvm.streaming import StreamLeaf

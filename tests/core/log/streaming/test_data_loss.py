@@ -7,7 +7,7 @@ import pytest
 from tests.core.log.streaming.streams import drain, next_batch, place, source_of, table
 
 from bayou.errors import StreamingSourceError, TableNotFoundError, VersionNotFoundError
-from bayou.protocol import file_names
+from bayou.protocol.actions import file_names
 from bayou.testing.table_builder import TableBuilder, add, metadata
 
 

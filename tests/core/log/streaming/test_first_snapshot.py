@@ -13,9 +13,9 @@ from bayou.errors import InvalidOptionError, VersionNotFoundError
 from bayou.log.streaming.indexed_files import STREAM_FILES, take_rows
 from bayou.log.streaming.limits import ReadLimits
 from bayou.log.streaming.offsets import SourceOffset
-from bayou.protocol import file_names
-from bayou.protocol.actions import Protocol
-from bayou.protocol.deletion_vector import encode_inline
+from bayou.protocol.actions import file_names
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.deletion_vectors.descriptor import encode_inline
 from bayou.testing.table_builder import add, metadata, remove
 
 FOUR = (add("d", modificationTime=1), add("c", modificationTime=2), add("a", modificationTime=3), add("b", modificationTime=2))

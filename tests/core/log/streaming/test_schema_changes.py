@@ -8,9 +8,9 @@ from tests.core.log.streaming.streams import drain, next_batch, place, source_of
 
 from bayou.errors import SchemaChangedError, VersionNotFoundError
 from bayou.log.streaming import stream_settings as confs
-from bayou.protocol import file_names
-from bayou.protocol.actions import Protocol
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.actions import file_names
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.types.schema import StructField, StructType
 from bayou.testing.table_builder import add, metadata
 
 BASE = {"id": "integer", "name": "string"}

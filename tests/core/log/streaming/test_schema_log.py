@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from bayou.errors import InvalidOptionError, StreamingSourceError
 from bayou.log.streaming.schema_log import SchemaLog, TrackedMetadata, log_location
-from bayou.protocol.actions import Metadata, Protocol
-from bayou.protocol.schema import StructField, StructType, schema_to_json
+from bayou.protocol.actions.actions import Metadata, Protocol
+from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.storage import LocalStore, MemoryStore
 
 SCHEMA = schema_to_json(StructType((StructField("id", "long"), StructField("day", "date"))))

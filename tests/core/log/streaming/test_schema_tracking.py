@@ -10,7 +10,7 @@ from tests.core.log.streaming.tracked_streams import FIRST, MAPPED, MAPPING, PAT
 from bayou.errors import SchemaChangedError
 from bayou.log.streaming import stream_settings as confs
 from bayou.log.streaming.offsets import METADATA_CHANGE_INDEX, POST_METADATA_CHANGE_INDEX, SourceOffset
-from bayou.protocol.actions import Protocol
+from bayou.protocol.actions.actions import Protocol
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import add, metadata, remove
 

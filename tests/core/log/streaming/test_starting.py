@@ -9,8 +9,8 @@ from tests.core.log.streaming.streams import ONE, drain, next_batch, paths, plac
 from bayou.errors import InvalidTimestampError, TimestampOutOfRangeError, UnsupportedProtocolError, VersionNotFoundError
 from bayou.log.change_range import OUT_OF_RANGE_CONF
 from bayou.log.streaming.limits import ReadLimits
-from bayou.protocol import file_names
-from bayou.protocol.actions import Protocol
+from bayou.protocol.actions import file_names
+from bayou.protocol.actions.actions import Protocol
 from bayou.testing.table_builder import add, remove
 
 ALLOWED = {OUT_OF_RANGE_CONF: "true"}

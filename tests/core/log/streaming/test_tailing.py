@@ -9,8 +9,8 @@ from tests.core.log.streaming.streams import ONE, drain, next_batch, paths, plac
 from bayou.errors import CorruptLogError, StreamingSourceError, UnsupportedProtocolError
 from bayou.log.streaming.limits import ReadLimits
 from bayou.log.streaming.offsets import OFFSET_VALIDATION_CONF
-from bayou.protocol.actions import Protocol
-from bayou.protocol.deletion_vector import encode_inline
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.deletion_vectors.descriptor import encode_inline
 from bayou.testing.table_builder import add, metadata, remove
 
 BY_ALICE = {

@@ -7,8 +7,8 @@ from tests.core.log.streaming.streams import paths, source_of, table
 
 from bayou.errors import SchemaChangedError
 from bayou.log.streaming.schema_log import SchemaLog
-from bayou.protocol.actions import Protocol
-from bayou.protocol.schema import StructField, StructType
+from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.types.schema import StructField, StructType
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import add, metadata
 

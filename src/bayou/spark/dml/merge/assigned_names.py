@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import AnalysisException
 
-from bayou.protocol.schema import schema_to_json
+from bayou.protocol.types.schema import schema_to_json
 from bayou.spark.dml.assignments import no_path
 from bayou.spark.dml.merge.refusals import unresolved
 from bayou.spark.expressions import path_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import StructType
+    from bayou.protocol.types.schema import StructType
     from bayou.spark.dml.merge.clauses import Clause
     from bayou.spark.dml.merge.evolution import Path
     from bayou.spark.jvm.bridge import JavaObject, Jvm

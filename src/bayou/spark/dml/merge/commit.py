@@ -16,7 +16,7 @@ from bayou.log.reads import ReadSet
 from bayou.log.transaction import Unchanged
 from bayou.log.vector_files import VectorFiles
 from bayou.plan.row_changes import FileTotals
-from bayou.protocol.roaring import Bitmap
+from bayou.protocol.deletion_vectors.roaring import Bitmap
 from bayou.spark.committing import commit_new_files
 from bayou.spark.dml.live_rows import uncounted_rows
 from bayou.spark.dml.merge.actions import KEPT, action_of, matched_action_of

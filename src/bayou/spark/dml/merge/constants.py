@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from bayou.protocol.clustering import fields_on
+from bayou.protocol.columns.clustering import fields_on
 from bayou.spark.alignment import same_names_and_types
 from bayou.spark.dml.assignments import widens
 from bayou.spark.jvm.expression_list import ExpressionList
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from bayou.protocol.schema import StructType
+    from bayou.protocol.types.schema import StructType
     from bayou.spark.dml.assignments import Assignment
     from bayou.spark.dml.merge.resolved import Resolution
     from bayou.spark.jvm.bridge import JavaObject, Jvm

@@ -7,15 +7,15 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bayou.protocol.schema import StructType
-from bayou.protocol.schema_merge import merge_schemas
-from bayou.protocol.type_widening import Widening
+from bayou.protocol.evolution.schema_merge import merge_schemas
+from bayou.protocol.features.type_widening import Widening
+from bayou.protocol.types.schema import StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bayou.protocol.schema import StructField
-    from bayou.protocol.schema_merge import Keeps
+    from bayou.protocol.evolution.schema_merge import Keeps
+    from bayou.protocol.types.schema import StructField
 
 Path = tuple[str, ...]
 

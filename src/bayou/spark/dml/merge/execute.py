@@ -10,9 +10,9 @@ from bayou.errors import TransactionStateError
 from bayou.log.active import inside
 from bayou.log.transaction import Transaction
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
-from bayou.protocol.append_only import check_not_append_only
-from bayou.protocol.features import check_writable
-from bayou.protocol.reserved_names import check_takes_rows
+from bayou.protocol.features.append_only import check_not_append_only
+from bayou.protocol.features.features import check_writable
+from bayou.protocol.schema.reserved_names import check_takes_rows
 from bayou.spark.dml.commit import Stopwatch
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind, check_clauses
 from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of, relying_on_matches

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import MultipleMatchesError
-from bayou.protocol.roaring import Bitmap
+from bayou.protocol.deletion_vectors.roaring import Bitmap
 from bayou.spark.dml.merge.actions import ACTION, KEPT, NONE, action_of, matched_action_of
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.source import IN_SOURCE

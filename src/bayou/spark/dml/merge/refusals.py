@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
-from bayou.protocol.identity_rules import refuse_explicit_values
+from bayou.protocol.columns.identity_rules import refuse_explicit_values
 from bayou.spark.dml.assignments import typed_assignments
 from bayou.spark.jvm import merge as catalyst
 from bayou.spark.jvm import nodes, row_changes

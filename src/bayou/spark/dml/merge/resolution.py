@@ -11,10 +11,10 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column
 
 from bayou.errors import SchemaMismatchError
-from bayou.protocol.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.generated_columns import generation_expression
-from bayou.protocol.identity_columns import is_identity
-from bayou.protocol.schema import StructType, parse_schema, schema_to_json
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
+from bayou.protocol.columns.generated_columns import generation_expression
+from bayou.protocol.columns.identity_columns import is_identity
+from bayou.protocol.types.schema import StructType, parse_schema, schema_to_json
 from bayou.spark.column_references import refuse_widened
 from bayou.spark.dml.assignments import assignments_of
 from bayou.spark.dml.defaults import default_of
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import StructField
+    from bayou.protocol.types.schema import StructField
     from bayou.spark.dml.assignments import Assignment
     from bayou.spark.dml.merge.clauses import Clause
     from bayou.spark.jvm.bridge import JavaObject, Jvm

@@ -11,7 +11,7 @@ from bayou.spark.dml.merge.clauses import Action, Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bayou.protocol.schema import StructType
+    from bayou.protocol.types.schema import StructType
     from bayou.spark.dml.assignments import Assignment
     from bayou.spark.dml.merge.evolution import Path
     from bayou.spark.jvm import merge as catalyst

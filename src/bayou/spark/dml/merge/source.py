@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import UnsupportedFeatureError
-from bayou.protocol.partition_values import is_string_type
-from bayou.protocol.reserved_names import INTERNAL_PREFIXES
+from bayou.protocol.schema.reserved_names import INTERNAL_PREFIXES
+from bayou.protocol.types.partition_values import is_string_type
 from bayou.spark.dml.merge.constants import without_constants
 from bayou.spark.dml.merge.keys import condition_of
 from bayou.spark.dml.merge.source_footers import told_by_footers

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from pyspark.errors import AnalysisException
 
 from bayou.errors import DeltaError, UnsupportedFeatureError, redact_uri
-from bayou.protocol.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.schema import ArrayType, MapType, StructType, parse_schema
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
+from bayou.protocol.types.schema import ArrayType, MapType, StructType, parse_schema
 from bayou.spark.dml.changed_table import ChangedTable
 from bayou.spark.dml.merge.clauses import Action, Clause, Kind
 from bayou.spark.dml.merge.execute import MergeRequest, planned
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import DataType
+    from bayou.protocol.types.schema import DataType
     from bayou.spark.application import Application
     from bayou.spark.dml.result import PlannedChange
     from bayou.spark.jvm.bridge import JavaObject

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.plan.predicate import And, Boolean, Or, Predicate, only_about
-from bayou.protocol.schema import parse_schema
-from bayou.protocol.sql_text import quoted_name
+from bayou.protocol.types.schema import parse_schema
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.alignment import AlignedColumn, aligned, cast_sql, selected
 from bayou.spark.dml.change import Change
 from bayou.spark.dml.condition import RowCondition, parts_about_partitions
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from bayou.log.snapshot import Snapshot
-    from bayou.protocol.schema import StructField
+    from bayou.protocol.types.schema import StructField
     from bayou.spark.dml.merge.resolved import Resolution
     from bayou.spark.dml.merge.source import Source
     from bayou.spark.dml.target import Target

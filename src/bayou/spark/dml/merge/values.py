@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.protocol.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.expression_functions import ExpressionKind
-from bayou.protocol.generated_columns import generation_expression, has_generated_columns
-from bayou.protocol.sql_text import parenthesised, quoted_name
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
+from bayou.protocol.columns.expression_functions import ExpressionKind
+from bayou.protocol.columns.generated_columns import generation_expression, has_generated_columns
+from bayou.protocol.types.sql_text import parenthesised, quoted_name
 from bayou.spark.char_columns import declared_chars, with_chars
 from bayou.spark.dml.assignments import NewValues
 from bayou.spark.dml.merge.actions import ACTION, is_one_of
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from bayou.protocol.schema import StructField, StructType
+    from bayou.protocol.types.schema import StructField, StructType
     from bayou.spark.dml.merge.resolved import ResolvedClause
     from bayou.spark.dml.merge.target import Merge
     from bayou.spark.jvm.bridge import Jvm

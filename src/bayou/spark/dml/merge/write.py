@@ -17,11 +17,11 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.plan.row_changes import FileTotals
 from bayou.protocol import properties
-from bayou.protocol.actions import Metadata
-from bayou.protocol.constraints import constraints_of
-from bayou.protocol.generated_columns import generation_expression
-from bayou.protocol.identity_columns import identity_columns
-from bayou.protocol.schema import StructType, parse_schema
+from bayou.protocol.actions.actions import Metadata
+from bayou.protocol.columns.constraints import constraints_of
+from bayou.protocol.columns.generated_columns import generation_expression
+from bayou.protocol.columns.identity_columns import identity_columns
+from bayou.protocol.types.schema import StructType, parse_schema
 from bayou.spark.dml.commit import write_request
 from bayou.spark.dml.merge.actions import ACTION, action_of, is_one_of, matched_action_of
 from bayou.spark.dml.merge.beside import RowsBeside

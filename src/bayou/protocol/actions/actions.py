@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The actions of the log as immutable values, and their JSON.
+
+Unknown fields are ignored on reading, as the protocol asks. A field of a wrong type raises CorruptLogError; the caller
+adds the table and the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar, cast
+
+from bayou.errors import CorruptLogError
+from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
+
+T = TypeVar("T")
+
+_LONG_LIMIT: Final = 1 << 63
+
+EMPTY_SCHEMA: Final = '{"type":"struct","fields":[]}'
+"""The schema of a table whose metadata names none: some writers leave it out of a first commit. Source: delta-spark, Metadata."""
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """What a client must understand to read and to write the table.
+
+    The features keep the order of the log. None means that the protocol lists no features at all, which is so below
+    reader version 3 and writer version 7.
+    """
+
+    min_reader_version: int
+    min_writer_version: int
+    reader_features: tuple[str, ...] | None = None
+    writer_features: tuple[str, ...] | None = None
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Protocol:
+        """Read the value of a `protocol` action."""
+        fields = _Fields("protocol", document)
+        return cls(
+            fields.required("minReaderVersion", int),
+            fields.required("minWriterVersion", int),
+            fields.texts("readerFeatures"),
+            fields.texts("writerFeatures"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The value of a `protocol` action."""
+        document: dict[str, Any] = {
+            "minReaderVersion": self.min_reader_version,
+            "minWriterVersion": self.min_writer_version,
+        }
+        if self.reader_features is not None:
+            document["readerFeatures"] = list(self.reader_features)
+        if self.writer_features is not None:
+            document["writerFeatures"] = list(self.writer_features)
+        return document
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """The table's identity, schema, partition columns and properties."""
+
+    id: str
+    schema_string: str
+    partition_columns: tuple[str, ...] = ()
+    configuration: Mapping[str, str] = field(default_factory=dict)
+    name: str | None = None
+    description: str | None = None
+    format_provider: str = "parquet"
+    format_options: Mapping[str, str] = field(default_factory=dict)
+    created_time: int | None = None
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Metadata:
+        """Read the value of a `metaData` action."""
+        fields = _Fields("metaData", document)
+        schema = fields.optional("schemaString", str)
+        file_format = _Fields("metaData.format", fields.optional("format", dict) or {})
+        return cls(
+            id=fields.optional("id", str) or "",
+            schema_string=EMPTY_SCHEMA if schema is None else schema,
+            partition_columns=fields.texts("partitionColumns") or (),
+            configuration=fields.text_map("configuration"),
+            name=fields.optional("name", str),
+            description=fields.optional("description", str),
+            format_provider=file_format.optional("provider", str) or "parquet",
+            format_options=file_format.text_map("options"),
+            created_time=fields.optional("createdTime", int),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The value of a `metaData` action."""
+        return _without_nulls(
+            {
+                "id": self.id,
+                "name": self.name,
+                "description": self.description,
+                "format": {"provider": self.format_provider, "options": dict(self.format_options)},
+                "schemaString": self.schema_string,
+                "partitionColumns": list(self.partition_columns),
+                "configuration": dict(self.configuration),
+                "createdTime": self.created_time,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AddFile:
+    """A data file that becomes part of the table. `path` is percent-encoded, as in the log."""
+
+    path: str
+    partition_values: Mapping[str, str | None]
+    size: int
+    modification_time: int
+    data_change: bool = True
+    stats: str | None = None
+    tags: Mapping[str, str] | None = None
+    deletion_vector: DeletionVectorDescriptor | None = None
+    base_row_id: int | None = None
+    default_row_commit_version: int | None = None
+    clustering_provider: str | None = None
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> AddFile:
+        """Read the value of an `add` action."""
+        fields = _Fields("add", document)
+        return cls(
+            path=fields.required("path", str),
+            partition_values=fields.optional("partitionValues", dict) or {},
+            size=fields.required("size", int),
+            modification_time=fields.optional("modificationTime", int) or 0,
+            data_change=fields.flag("dataChange"),
+            stats=fields.optional("stats", str),
+            tags=fields.optional("tags", dict),
+            deletion_vector=_deletion_vector(fields.optional("deletionVector", dict)),
+            base_row_id=fields.optional("baseRowId", int),
+            default_row_commit_version=fields.optional("defaultRowCommitVersion", int),
+            clustering_provider=fields.optional("clusteringProvider", str),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The value of an `add` action."""
+        return _without_nulls(
+            {
+                "path": self.path,
+                "partitionValues": dict(self.partition_values),
+                "size": self.size,
+                "modificationTime": self.modification_time,
+                "dataChange": self.data_change,
+                "stats": self.stats,
+                "tags": None if self.tags is None else dict(self.tags),
+                "deletionVector": self.deletion_vector.to_json() if self.deletion_vector else None,
+                "baseRowId": self.base_row_id,
+                "defaultRowCommitVersion": self.default_row_commit_version,
+                "clusteringProvider": self.clustering_provider,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveFile:
+    """A data file that leaves the table: its tombstone."""
+
+    path: str
+    deletion_timestamp: int | None = None
+    data_change: bool = True
+    extended_file_metadata: bool | None = None
+    partition_values: Mapping[str, str | None] | None = None
+    size: int | None = None
+    stats: str | None = None
+    tags: Mapping[str, str] | None = None
+    deletion_vector: DeletionVectorDescriptor | None = None
+    base_row_id: int | None = None
+    default_row_commit_version: int | None = None
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> RemoveFile:
+        """Read the value of a `remove` action."""
+        fields = _Fields("remove", document)
+        return cls(
+            path=fields.required("path", str),
+            deletion_timestamp=fields.optional("deletionTimestamp", int),
+            data_change=fields.flag("dataChange"),
+            extended_file_metadata=fields.optional("extendedFileMetadata", bool),
+            partition_values=fields.optional("partitionValues", dict),
+            size=fields.optional("size", int),
+            stats=fields.optional("stats", str),
+            tags=fields.optional("tags", dict),
+            deletion_vector=_deletion_vector(fields.optional("deletionVector", dict)),
+            base_row_id=fields.optional("baseRowId", int),
+            default_row_commit_version=fields.optional("defaultRowCommitVersion", int),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The value of a `remove` action."""
+        return _without_nulls(
+            {
+                "path": self.path,
+                "deletionTimestamp": self.deletion_timestamp,
+                "dataChange": self.data_change,
+                "extendedFileMetadata": self.extended_file_metadata,
+                "partitionValues": None if self.partition_values is None else dict(self.partition_values),
+                "size": self.size,
+                "stats": self.stats,
+                "tags": None if self.tags is None else dict(self.tags),
+                "deletionVector": self.deletion_vector.to_json() if self.deletion_vector else None,
+                "baseRowId": self.base_row_id,
+                "defaultRowCommitVersion": self.default_row_commit_version,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AddCDCFile:
+    """A file of changed rows, for the change data feed: the `cdc` action. `path` is percent-encoded, as in the log.
+
+    Source: PROTOCOL.md, "Add CDC File".
+    """
+
+    path: str
+    partition_values: Mapping[str, str | None]
+    size: int
+    tags: Mapping[str, str] | None = None
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> AddCDCFile:
+        """Read the value of a `cdc` action."""
+        fields = _Fields("cdc", document)
+        return cls(
+            path=fields.required("path", str),
+            partition_values=fields.optional("partitionValues", dict) or {},
+            size=fields.required("size", int),
+            tags=fields.optional("tags", dict),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The value of a `cdc` action. Its rows are no rows of the table, so it never says that data change."""
+        return _without_nulls(
+            {
+                "path": self.path,
+                "partitionValues": dict(self.partition_values),
+                "size": self.size,
+                "tags": None if self.tags is None else dict(self.tags),
+                "dataChange": False,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SetTransaction:
+    """How far an application has got: the `txn` action."""
+
+    app_id: str
+    version: int
+    last_updated: int | None = None
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> SetTransaction:
+        """Read the value of a `txn` action."""
+        fields = _Fields("txn", document)
+        return cls(fields.required("appId", str), fields.required("version", int), fields.optional("lastUpdated", int))
+
+    def to_json(self) -> dict[str, Any]:
+        """The value of a `txn` action."""
+        return _without_nulls({"appId": self.app_id, "version": self.version, "lastUpdated": self.last_updated})
+
+
+@dataclass(frozen=True, slots=True)
+class DomainMetadata:
+    """A named piece of metadata that belongs to a feature or a user."""
+
+    domain: str
+    configuration: str
+    removed: bool = False
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> DomainMetadata:
+        """Read the value of a `domainMetadata` action."""
+        fields = _Fields("domainMetadata", document)
+        removed = fields.optional("removed", bool) or False
+        return cls(fields.required("domain", str), fields.optional("configuration", str) or "", removed)
+
+    def to_json(self) -> dict[str, Any]:
+        """The value of a `domainMetadata` action."""
+        return {"domain": self.domain, "configuration": self.configuration, "removed": self.removed}
+
+
+@dataclass(frozen=True, slots=True)
+class CommitInfo:
+    """The provenance of a commit. Writers add what they like; `raw` keeps all of it."""
+
+    raw: Mapping[str, Any]
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> CommitInfo:
+        """Read the value of a `commitInfo` action."""
+        _Fields("commitInfo", document)
+        return cls(document)
+
+    def to_json(self) -> dict[str, Any]:
+        """The value of a `commitInfo` action."""
+        return dict(self.raw)
+
+    @property
+    def timestamp(self) -> int | None:
+        """The writer's clock in ms, or None."""
+        return self._typed("timestamp", int)
+
+    @property
+    def in_commit_timestamp(self) -> int | None:
+        """The commit's own timestamp in ms, or None where the table does not use it."""
+        return self._typed("inCommitTimestamp", int)
+
+    @property
+    def operation(self) -> str | None:
+        """The name of the operation, for example WRITE."""
+        return self._typed("operation", str)
+
+    @property
+    def txn_id(self) -> str | None:
+        """The writer's unique name for the commit."""
+        return self._typed("txnId", str)
+
+    @property
+    def read_version(self) -> int | None:
+        """The version that the writer read, or None where it does not say."""
+        return self._typed("readVersion", int)
+
+    @property
+    def is_blind_append(self) -> bool | None:
+        """Whether the commit only added files and read none."""
+        return self._typed("isBlindAppend", bool)
+
+    def _typed(self, name: str, kind: type[T]) -> T | None:
+        value = self.raw.get(name)
+        return value if type(value) is kind else None
+
+
+def _deletion_vector(document: Mapping[str, Any] | None) -> DeletionVectorDescriptor | None:
+    if document is None:
+        return None
+    return DeletionVectorDescriptor.from_json(document)
+
+
+def _without_nulls(document: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if value is not None}
+
+
+class _Fields:
+    """Typed access to an action's fields; null and absent are the same."""
+
+    def __init__(self, action: str, document: object) -> None:
+        if not isinstance(document, Mapping):
+            raise CorruptLogError(f"the action {action} is no JSON object")
+        self._action = action
+        self._document = document
+
+    def optional(self, name: str, kind: type[T]) -> T | None:
+        value = self._document.get(name)
+        if value is None:
+            return None
+        # Python takes a boolean for a number, and the widest number of the log has 64 bits.
+        is_broken = kind is int and not (type(value) is int and -_LONG_LIMIT <= value < _LONG_LIMIT)
+        if is_broken or not isinstance(value, kind):
+            raise self._wrong(name, value)
+        return value
+
+    def required(self, name: str, kind: type[T]) -> T:
+        value = self.optional(name, kind)
+        if value is None:
+            raise CorruptLogError(f"the action {self._action} lacks the field {name}")
+        return value
+
+    def flag(self, name: str) -> bool:
+        value = self.optional(name, bool)
+        return True if value is None else value
+
+    def texts(self, name: str) -> tuple[str, ...] | None:
+        values = self.optional(name, list)
+        if values is None:
+            return None
+        if not all(isinstance(value, str) for value in values):
+            raise self._wrong(name, values)
+        return tuple(values)
+
+    def text_map(self, name: str) -> Mapping[str, str]:
+        values = self.optional(name, dict) or {}
+        if all(isinstance(value, str) for value in values.values()):
+            return cast("Mapping[str, str]", values)
+        return {key: _as_text(value) for key, value in values.items() if value is not None}
+
+    def _wrong(self, name: str, value: object) -> CorruptLogError:
+        return CorruptLogError(f"the field {name} of the action {self._action} has the wrong type: {value!r:.80}")
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The errors of rows that break a table's rules, with delta-spark's error classes and the words that users search for.
+
+Source: delta-spark's `DeltaInvariantViolationException` and its error classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any, Final
+
+from bayou.errors import ConstraintViolationError
+from bayou.protocol.columns.constraints import Constraint, ConstraintKind
+from bayou.protocol.types.sql_text import column_sql
+
+MAX_ROWS: Final = 5
+"""How many of the rows an error shows: a load in which every row is bad must not fill the driver."""
+
+_MAX_VALUE_CHARACTERS: Final = 200
+
+
+def violation(
+    constraint: Constraint,
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    num_violations: int | None = None,
+    table: str | None = None,
+    version: int | None = None,
+) -> ConstraintViolationError:
+    """The error of a write whose rows break a constraint.
+
+    Args:
+        constraint: the constraint.
+        rows: some of the rows, each with the values of the columns that the constraint looks at; a few are taken.
+        num_violations: how many rows break it, where that is known.
+        table: the table.
+        version: its version before the write.
+    """
+    shown = [dict(row) for row in islice(rows, MAX_ROWS)]
+    message, error_class, sql_state = _described(constraint, shown)
+    return ConstraintViolationError(
+        message + _total(num_violations),
+        table=table,
+        version=version,
+        next_step="Correct or leave out the rows that break it, and write again; nothing was committed.",
+        error_class=error_class,
+        sql_state=sql_state,
+        constraint=constraint.name,
+        expression=constraint.expression,
+        column=constraint.column,
+        rows=shown,
+        num_violations=num_violations,
+    )
+
+
+def new_constraint_violation(
+    constraint: Constraint, *, num_violations: int, table: str, version: int | None = None, rows: Iterable[Mapping[str, Any]] = ()
+) -> ConstraintViolationError:
+    """The error of a constraint that cannot be added, because rows of the table break it.
+
+    Args:
+        constraint: the CHECK or NOT NULL constraint.
+        num_violations: how many rows break it.
+        table: the table.
+        version: the version that was looked at.
+        rows: some of the rows; a few are taken.
+    """
+    is_check = constraint.kind is not ConstraintKind.NOT_NULL
+    what = f"CHECK constraint ({constraint.expression})" if is_check else f"NOT NULL constraint on {_name(constraint)}"
+    return ConstraintViolationError(
+        f"{num_violations} rows in {table} violate the new {what}",
+        table=table,
+        version=version,
+        next_step="Correct or delete these rows first.",
+        error_class="DELTA_NEW_CHECK_CONSTRAINT_VIOLATION" if is_check else "DELTA_NEW_NOT_NULL_VIOLATION",
+        sql_state="23512",
+        constraint=constraint.name,
+        expression=constraint.expression,
+        column=constraint.column,
+        rows=[dict(row) for row in islice(rows, MAX_ROWS)],
+        num_violations=num_violations,
+    )
+
+
+def _described(constraint: Constraint, rows: list[dict[str, Any]]) -> tuple[str, str, str]:
+    if constraint.kind is ConstraintKind.NOT_NULL:
+        message = f"NOT NULL constraint violated for column: {_name(constraint)}."
+        return message, "DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "23502"
+    if constraint.kind is ConstraintKind.CHAR_VARCHAR:
+        value = _shown(next(iter(rows[0].values()), None)) if rows else "?"
+        message = f'Value "{value}" exceeds char/varchar type length limitation. Failed check: {constraint.expression}.'
+        return message, "DELTA_EXCEED_CHAR_VARCHAR_LIMIT", "22001"
+    values = "\nand a row with:".join(map(_lines, rows))
+    message = f"CHECK constraint {constraint.name} {constraint.expression} violated by row with values:{values}"
+    return message, "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", "23001"
+
+
+def _name(constraint: Constraint) -> str:
+    """The column as delta-spark's text has it: backticks only where a name needs them."""
+    return ".".join(name if name.isidentifier() else column_sql([name]) for name in constraint.column)
+
+
+def _lines(row: Mapping[str, Any]) -> str:
+    return "".join(f"\n - {name} : {_shown(row[name])}" for name in sorted(row))
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = str(value)
+    return text if len(text) <= _MAX_VALUE_CHARACTERS else f"{text[:_MAX_VALUE_CHARACTERS]}..."
+
+
+def _total(num_violations: int | None) -> str:
+    if num_violations is None or num_violations < 1:
+        return ""
+    return f" Rows that violate it: {num_violations}."

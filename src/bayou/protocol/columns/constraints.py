@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules that every row of a table must obey, as SQL conditions, and the table's CHECK constraints as properties.
+
+A row obeys a condition that is true for it; false and NULL violate it.
+Sources: PROTOCOL.md, "Column Invariants" and "CHECK Constraints"; delta-spark's `Constraints`, `Invariants`, and the commands of
+ALTER TABLE ADD and DROP CONSTRAINT.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+from bayou.errors import InvalidSchemaError, UnsupportedFeatureError
+from bayou.protocol.actions.actions import Metadata
+from bayou.protocol.columns.generated_columns import generated_columns
+from bayou.protocol.properties import CONSTRAINT_PREFIX
+from bayou.protocol.types.length_checks import length_check
+from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.types.sql_text import column_sql, parenthesised
+
+INVARIANTS: Final = "delta.invariants"
+"""The key of the field metadata that holds a column's invariant."""
+
+LENGTH_CHECK_NAME: Final = "__CHAR_VARCHAR_STRING_LENGTH_CHECK__"
+"""The name of all length checks in delta-spark, which no CHECK constraint may have."""
+
+GENERATED_COLUMN_NAME: Final = "Generated Column"
+"""The name of the check of a generated column in delta-spark's errors."""
+
+
+class ConstraintKind(Enum):
+    """What declares a constraint."""
+
+    CHECK = "CHECK"
+    NOT_NULL = "NOT NULL"
+    INVARIANT = "INVARIANT"
+    GENERATED = "GENERATED"
+    CHAR_VARCHAR = "CHAR_VARCHAR"
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A rule that a row obeys where the expression is true; NULL violates it as false does.
+
+    Attributes:
+        name: as errors show it; of a CHECK constraint the name that its author gave.
+        kind: what declares it.
+        column: the logical names that lead to the column which declares it; empty for a CHECK constraint.
+        expression: a SQL condition over the table's logical columns.
+    """
+
+    name: str
+    kind: ConstraintKind
+    column: tuple[str, ...]
+    expression: str
+
+
+def constraints_of(metadata: Metadata, schema: StructType, *, provided: Iterable[str] = ()) -> tuple[Constraint, ...]:
+    """Every constraint of a table, in the order in which delta-spark checks them.
+
+    A field of a struct that is NOT NULL makes a NULL struct a violation too: nothing can be taken out of NULL. What is
+    NOT NULL inside an array or a map is not enforced, as in delta-spark (`refuse_nested_not_null` keeps it out of new tables).
+
+    Args:
+        metadata: the table's metadata, for its CHECK constraints.
+        schema: its schema.
+        provided: the columns that the writer brings; generated ones among them are compared with their expression.
+
+    Raises:
+        UnsupportedFeatureError: an invariant is not understood, and therefore cannot be enforced.
+        InvalidSchemaError: the declared type of a CHAR or VARCHAR column is not readable.
+    """
+    return (
+        *_check_constraints(metadata.configuration),
+        *_not_null(schema, ()),
+        *_invariants(schema, (), is_in_struct=True),
+        *_length_checks(schema),
+        *_generated(schema, provided),
+    )
+
+
+def constraint_key(name: str) -> str:
+    """The key of the table's configuration that holds a CHECK constraint."""
+    return CONSTRAINT_PREFIX + name.lower()
+
+
+def add_constraint(configuration: Mapping[str, str], name: str, expression: str, *, table: str) -> dict[str, str]:
+    """A table's configuration with one more CHECK constraint; the rows that are there are not looked at.
+
+    Raises:
+        InvalidSchemaError: there is a constraint of that name, in any case, or no constraint may have the name.
+    """
+    refuse_reserved_name(name, table=table)
+    key = _key_of(configuration, name)
+    if key is not None:
+        message = f"Constraint '{name}' already exists: {configuration[key]}."
+        step = "drop the old constraint first, or choose another name."
+        raise _refused(
+            message, "DELTA_CONSTRAINT_ALREADY_EXISTS", "42710", table, step, constraint=name, expression=configuration[key]
+        )
+    return {**configuration, constraint_key(name): expression}
+
+
+def refuse_reserved_name(name: str, *, table: str) -> None:
+    """Refuses a name that no CHECK constraint may have.
+
+    Raises:
+        InvalidSchemaError: it is such a name.
+    """
+    if name.lower() == LENGTH_CHECK_NAME.lower() or not name.strip():
+        message = f"Cannot use {name!r} as the name of a CHECK constraint. This name is reserved."
+        raise _refused(message, "DELTA_INVALID_CONSTRAINT_NAME", "42939", table, "choose another name.", constraint=name)
+
+
+def drop_constraint(
+    configuration: Mapping[str, str], name: str, *, table: str, if_exists: bool = False
+) -> tuple[dict[str, str], bool]:
+    """A table's configuration without a CHECK constraint, and whether it was there.
+
+    Raises:
+        InvalidSchemaError: there is no such constraint, and `if_exists` is not given.
+    """
+    key = _key_of(configuration, name)
+    if key is None and not if_exists:
+        known = sorted(each.name for each in _check_constraints(configuration))
+        message = f"Cannot drop nonexistent constraint {name} from table {table}; it has {known}."
+        step = "name one of these, or use IF EXISTS."
+        raise _refused(message, "DELTA_CONSTRAINT_DOES_NOT_EXIST", "42704", table, step, constraint=name)
+    return {each: value for each, value in configuration.items() if each != key}, key is not None
+
+
+def refuse_nested_not_null(schema: StructType, *, table: str) -> None:
+    """Refuses a schema for a new table that has a NOT NULL field inside an array or a map, where it is not enforced.
+
+    Raises:
+        InvalidSchemaError: there is such a field.
+    """
+    for field in schema.fields:
+        found = next(_nested_not_null(field.type, (field.name,)), None)
+        if found is not None:
+            path = column_sql(found)
+            message = f"Column {path} is NOT NULL inside an array or a map, where no constraint is enforced."
+            step = "declare it nullable."
+            raise _refused(message, "DELTA_NESTED_NOT_NULL_CONSTRAINT", "0AKDC", table, step, column=found)
+
+
+def _check_constraints(configuration: Mapping[str, str]) -> Iterator[Constraint]:
+    for key, expression in configuration.items():
+        if key.lower().startswith(CONSTRAINT_PREFIX):
+            yield Constraint(key[len(CONSTRAINT_PREFIX) :], ConstraintKind.CHECK, (), expression)
+
+
+def _key_of(configuration: Mapping[str, str], name: str) -> str | None:
+    wanted = constraint_key(name)
+    return next((key for key in configuration if key.lower() == wanted), None)
+
+
+def _not_null(schema: StructType, parents: tuple[str, ...]) -> Iterator[Constraint]:
+    for field in schema.fields:
+        path = (*parents, field.name)
+        if not field.nullable:
+            yield Constraint("NOT NULL", ConstraintKind.NOT_NULL, path, f"{column_sql(path)} IS NOT NULL")
+        if isinstance(field.type, StructType):
+            yield from _not_null(field.type, path)
+
+
+def _nested_not_null(kind: DataType, path: tuple[str, ...], *, is_nested: bool = False) -> Iterator[tuple[str, ...]]:
+    if isinstance(kind, StructType):
+        for field in kind.fields:
+            if is_nested and not field.nullable:
+                yield (*path, field.name)
+            yield from _nested_not_null(field.type, (*path, field.name), is_nested=is_nested)
+    elif isinstance(kind, ArrayType):
+        yield from _nested_not_null(kind.element_type, (*path, "element"), is_nested=True)
+    elif isinstance(kind, MapType):
+        yield from _nested_not_null(kind.key_type, (*path, "key"), is_nested=True)
+        yield from _nested_not_null(kind.value_type, (*path, "value"), is_nested=True)
+
+
+def _invariants(kind: DataType, path: tuple[str, ...], *, is_in_struct: bool) -> Iterator[Constraint]:
+    if isinstance(kind, StructType):
+        for field in kind.fields:
+            inner = (*path, field.name)
+            if INVARIANTS in field.metadata:
+                yield _invariant(field, inner, is_in_struct=is_in_struct)
+            yield from _invariants(field.type, inner, is_in_struct=is_in_struct)
+    elif isinstance(kind, ArrayType):
+        yield from _invariants(kind.element_type, (*path, "element"), is_in_struct=False)
+    elif isinstance(kind, MapType):
+        yield from _invariants(kind.key_type, (*path, "key"), is_in_struct=False)
+        yield from _invariants(kind.value_type, (*path, "value"), is_in_struct=False)
+
+
+def _invariant(field: StructField, path: tuple[str, ...], *, is_in_struct: bool) -> Constraint:
+    if not is_in_struct:
+        message = f"Column {column_sql(path)} has an invariant inside an array or a map, which cannot be enforced."
+        raise _unenforceable(message, "DELTA_UNSUPPORTED_INVARIANT_NON_STRUCT", "0AKDC")
+    try:
+        expression = json.loads(field.metadata[INVARIANTS])["expression"]["expression"]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        expression = None
+    if not isinstance(expression, str):
+        message = f"The invariant of column {column_sql(path)} is not understood: {field.metadata[INVARIANTS]!r:.200}"
+        raise _unenforceable(message, "DELTA_UNRECOGNIZED_INVARIANT", "56038")
+    return Constraint(f"EXPRESSION({expression})", ConstraintKind.INVARIANT, path, expression)
+
+
+def _length_checks(schema: StructType) -> Iterator[Constraint]:
+    for field in schema.fields:
+        expression = length_check(field)
+        if expression is not None:
+            yield Constraint(LENGTH_CHECK_NAME, ConstraintKind.CHAR_VARCHAR, (field.name,), expression)
+
+
+def _generated(schema: StructType, provided: Iterable[str]) -> Iterator[Constraint]:
+    given = {name.lower() for name in provided}
+    for column in generated_columns(schema):
+        if column.name.lower() in given:
+            path = (column.name,)
+            expression = f"({column_sql(path)} <=> {parenthesised(column.expression)})"
+            yield Constraint(GENERATED_COLUMN_NAME, ConstraintKind.GENERATED, path, expression)
+
+
+def _refused(message: str, error_class: str, sql_state: str, table: str, next_step: str, **facts: Any) -> InvalidSchemaError:
+    return InvalidSchemaError(message, table=table, error_class=error_class, sql_state=sql_state, next_step=next_step, **facts)
+
+
+def _unenforceable(message: str, error_class: str, sql_state: str) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(
+        message,
+        error_class=error_class,
+        sql_state=sql_state,
+        next_step="Write with the engine that declared it.",
+        features=("invariants",),
+    )

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of an expression before it goes into a table's metadata: what it calls, what it uses, what it gives.
+
+Sources: delta-spark's `GeneratedColumn.validateGeneratedColumns` and checks of CHECK constraints; Spark's `ResolveDefaultColumns`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from bayou.errors import InvalidSchemaError
+from bayou.protocol.columns.expression_functions import (
+    COLUMN_DEFAULT_FUNCTIONS,
+    REFUSED,
+    ExpressionKind,
+    refusal,
+    unknown_functions,
+)
+from bayou.protocol.types.schema import DataType, StructType
+from bayou.protocol.types.sql_text import column_sql
+
+_CATEGORIES: Final = {"it is random": "NON_DETERMINISTIC_EXPRESSION", "it looks at more than one row": "AGGREGATE"}
+_SUFFIXES: Final = {ExpressionKind.GENERATED_COLUMN: "GENERATED_COLUMN", ExpressionKind.CHECK_CONSTRAINT: "CHECK_CONSTRAINT"}
+
+
+def check_functions(names: Iterable[str], kind: ExpressionKind, *, owner: str, table: str) -> None:
+    """Refuses an expression that calls what an expression of its kind may not call.
+
+    Args:
+        names: the functions that it calls.
+        kind: where it stands.
+        owner: the column or the constraint that it belongs to.
+        table: the table.
+
+    Raises:
+        InvalidSchemaError: a function is not allowed; `owner` and `function` name the two.
+    """
+    for name in unknown_functions(names, kind):
+        error_class, sql_state = _class(name.lower(), kind)
+        message = f"Found {name} in the {kind.value} {owner!r}. {name} cannot be used in a {kind.value}: {refusal(name, kind)}."
+        raise _invalid(message, error_class, sql_state, table, owner=owner, function=name)
+
+
+def check_constraint_references(schema: StructType, references: Iterable[Sequence[str]], *, name: str, table: str) -> None:
+    """Refuses a CHECK constraint over what is no column.
+
+    Args:
+        schema: the table's schema.
+        references: the names that lead to each column that the constraint uses.
+        name: the constraint's name.
+        table: the table.
+
+    Raises:
+        InvalidSchemaError: there is no such column; `reference` names it.
+    """
+    for path in references:
+        if not has_column(schema, path):
+            message = f"Found {column_sql(path)} in CHECK constraint {name!r}. A check constraint cannot use a non-existent column."
+            error_class = "DELTA_INVALID_CHECK_CONSTRAINT_REFERENCES"
+            raise _invalid(message, error_class, "42621", table, owner=name, reference=tuple(path))
+
+
+def check_is_boolean(name: str, expression: str, expression_type: DataType, *, table: str) -> None:
+    """Refuses a CHECK constraint whose expression is no condition.
+
+    Raises:
+        InvalidSchemaError: its type is another one than boolean.
+    """
+    if expression_type != "boolean":
+        message = f"CHECK constraint '{name}' ({expression}) should be a boolean expression."
+        raise _invalid(message, "DELTA_NON_BOOLEAN_CHECK_CONSTRAINT", "42621", table, owner=name)
+
+
+def has_column(schema: StructType, path: Sequence[str]) -> bool:
+    """Whether names lead through structs to a column, whatever their case."""
+    kind: DataType = schema
+    for name in path:
+        field = kind.field(name) if isinstance(kind, StructType) else None
+        if field is None:
+            return False
+        kind = field.type
+    return bool(path)
+
+
+def _class(name: str, kind: ExpressionKind) -> tuple[str, str]:
+    category = _CATEGORIES.get(REFUSED.get(name, ""))
+    if kind is ExpressionKind.COLUMN_DEFAULT:
+        return f"INVALID_DEFAULT_VALUE.{'NOT_CONSTANT' if category else 'UNRESOLVED_EXPRESSION'}", "42623"
+    if category is None and name not in REFUSED and name not in COLUMN_DEFAULT_FUNCTIONS:
+        category = "UDF"
+    place = _SUFFIXES[kind]
+    return f"DELTA_{category}_IN_{place}" if category else f"DELTA_UNSUPPORTED_EXPRESSION_{place}", "42621"
+
+
+def _invalid(message: str, error_class: str, sql_state: str, table: str, **facts: Any) -> InvalidSchemaError:
+    return InvalidSchemaError(
+        message, table=table, error_class=error_class, sql_state=sql_state, next_step="change the expression.", **facts
+    )

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may not be done with identity columns, and what two writers that generate numbers at once mean for each other.
+
+Source: delta-spark's `IdentityColumn`, `ConflictChecker` and error classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from enum import Enum
+from typing import Any, Final
+
+from bayou.errors import InvalidSchemaError, SchemaMismatchError
+from bayou.protocol.actions.actions import Metadata
+from bayou.protocol.columns.generated_columns import generation_expression
+from bayou.protocol.columns.identity_columns import (
+    IdentityColumn,
+    high_water_marks,
+    identity_column,
+    identity_columns,
+    is_identity,
+    with_high_water_mark,
+)
+from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructType, parse_schema
+
+EXPLICIT_INSERT: Final = "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED"
+"""The error class of values that are brought for a column that is always generated."""
+
+
+class IdentityConflict(Enum):
+    """What a commit must do that another one changed the metadata under."""
+
+    NONE = "the metadata is as it was"
+    TAKE_MARKS = "only marks moved: go on top, with the marks of the other commit in any metadata of this one"
+    GENERATE_AGAIN = "numbers that this commit wrote may be in the other one too: generate them again, or fail"
+    METADATA_CHANGED = "more than marks changed"
+
+
+def identity_conflict(read: Metadata, winner: Metadata, generated: Iterable[str]) -> IdentityConflict:
+    """What another commit's metadata means for a commit that is based on an older one.
+
+    A number is in the data files already when the commit is tried. To move the mark and commit would commit it twice.
+
+    Args:
+        read: the metadata that the numbers were generated from.
+        winner: the metadata after the other commit.
+        generated: the logical names of the identity columns that this commit generated numbers for.
+    """
+    if read == winner:
+        return IdentityConflict.NONE
+    before, after = parse_schema(read.schema_string), parse_schema(winner.schema_string)
+    same = without_marks(before) == without_marks(after)
+    if not same or replace(read, schema_string="") != replace(winner, schema_string=""):
+        return IdentityConflict.METADATA_CHANGED
+    old, new = high_water_marks(before), high_water_marks(after)
+    names = {name.lower() for name in generated}
+    moved = {each.name.lower() for each in identity_columns(after) if old.get(each.physical_name) != new.get(each.physical_name)}
+    return IdentityConflict.GENERATE_AGAIN if moved & names else IdentityConflict.TAKE_MARKS
+
+
+def check_definition(schema: StructType, partition_columns: Iterable[str], *, table: str | None) -> None:
+    """Refuses identity columns that cannot be: of another type than BIGINT, nested, generated otherwise, or to partition by.
+
+    Raises:
+        InvalidSchemaError: a column is one of these; `column` names it.
+    """
+    for field in filter(is_identity, schema.fields):
+        column = identity_column(field)
+        if field.type != "long":
+            message = f"DataType {field.type} is not supported for IDENTITY columns, as {field.name!r} has it."
+            raise _invalid(message, "UNSUPPORTED_DATA_TYPE", "428H2", table, column.name)
+        if generation_expression(field) is not None:
+            message = f"IDENTITY column {field.name!r} cannot be specified with a generated column expression."
+            raise _invalid(message, "WITH_GENERATED_EXPRESSION", "42613", table, column.name)
+        if field.name.lower() in {name.lower() for name in partition_columns}:
+            message = f"PARTITIONED BY IDENTITY column {field.name} is not supported."
+            raise _invalid(message, "PARTITION_NOT_SUPPORTED", "42601", table, column.name)
+    for field in schema.fields:
+        if _has_identity_inside(field.type):
+            message = f"Column {field.name!r} has an IDENTITY column inside; only top-level columns can be one."
+            raise _invalid(message, "UNSUPPORTED_DATA_TYPE", "428H2", table, field.name)
+
+
+def refuse_explicit_values(schema: StructType, provided: Iterable[str], *, table: str, version: int | None = None) -> None:
+    """Refuses a write that brings numbers for a column that is GENERATED ALWAYS.
+
+    Args:
+        schema: the table's schema.
+        provided: the columns of the rows.
+        table: the table.
+        version: its version.
+
+    Raises:
+        SchemaMismatchError: there is such a column; `column` names it.
+    """
+    given = {name.lower() for name in provided}
+    for column in identity_columns(schema):
+        if not column.allow_explicit_insert and column.name.lower() in given:
+            raise SchemaMismatchError(
+                f"Providing values for GENERATED ALWAYS AS IDENTITY column {column.name} is not supported.",
+                table=table,
+                version=version,
+                next_step="leave the column out of the rows.",
+                error_class=EXPLICIT_INSERT,
+                sql_state="42808",
+                column=column.name,
+            )
+
+
+def refuse_update(schema: StructType, assigned: Iterable[str], *, table: str) -> None:
+    """Refuses an UPDATE, or the UPDATE of a MERGE, that assigns to an identity column.
+
+    Raises:
+        InvalidSchemaError: it does; `column` names the column.
+    """
+    names = {name.lower() for name in assigned}
+    for column in identity_columns(schema):
+        if column.name.lower() in names:
+            message = f"UPDATE on IDENTITY column {column.name} is not supported."
+            raise _invalid(message, "UPDATE_NOT_SUPPORTED", "42808", table, column.name)
+
+
+def refuse_alter(schema: StructType, name: str, *, table: str) -> None:
+    """Refuses to change an identity column, but for its name, place and comment, which the caller lets through.
+
+    Raises:
+        InvalidSchemaError: the column is one.
+    """
+    field = schema.field(name)
+    if field is not None and is_identity(field):
+        message = f"ALTER TABLE ALTER COLUMN is not supported for IDENTITY columns, such as {field.name!r}."
+        raise _invalid(message, "ALTER_COLUMN_NOT_SUPPORTED", "429BQ", table, field.name)
+
+
+def refuse_replace_columns(schema: StructType, *, table: str) -> None:
+    """Refuses REPLACE COLUMNS for a table that has an identity column.
+
+    Raises:
+        InvalidSchemaError: it has one.
+    """
+    for column in identity_columns(schema):
+        message = "ALTER TABLE REPLACE COLUMNS is not supported for table with IDENTITY columns."
+        raise _invalid(message, "REPLACE_COLUMN_NOT_SUPPORTED", "429BQ", table, column.name)
+
+
+def column_to_sync(schema: StructType, name: str, *, table: str) -> IdentityColumn:
+    """The identity column that SYNC IDENTITY is asked for.
+
+    Raises:
+        InvalidSchemaError: there is no such column, or it is no identity column.
+    """
+    field = schema.field(name)
+    if field is None or not is_identity(field):
+        message = f"ALTER TABLE ALTER COLUMN SYNC IDENTITY cannot be called on non IDENTITY columns, as {name!r} is."
+        raise _invalid(message, "ALTER_NON_IDENTITY_COLUMN", "429BQ", table, name)
+    return identity_column(field)
+
+
+def without_marks(schema: StructType) -> StructType:
+    """A schema without how far its identity columns have counted: each append moves that."""
+    return StructType(tuple(with_high_water_mark(field, None) for field in schema.fields))
+
+
+def _has_identity_inside(kind: DataType) -> bool:
+    if isinstance(kind, StructType):
+        return any(is_identity(field) or _has_identity_inside(field.type) for field in kind.fields)
+    if isinstance(kind, ArrayType):
+        return _has_identity_inside(kind.element_type)
+    if isinstance(kind, MapType):
+        return _has_identity_inside(kind.key_type) or _has_identity_inside(kind.value_type)
+    return False
+
+
+def _invalid(message: str, error_class: str, sql_state: str, table: str | None, column: str) -> InvalidSchemaError:
+    facts: dict[str, Any] = {"column": column}
+    return InvalidSchemaError(
+        message,
+        table=table,
+        next_step="leave the identity column as it is, or define the table anew.",
+        error_class=f"DELTA_IDENTITY_COLUMNS_{error_class}",
+        sql_state=sql_state,
+        **facts,
+    )

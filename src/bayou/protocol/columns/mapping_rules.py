@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Column mapping: its modes, the changes between them that a table can make, and what its ids and names have to be.
+
+Sources: PROTOCOL.md, "Column Mapping"; delta-spark's `DeltaColumnMapping`.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Mapping
+
+from bayou.errors import InvalidOptionError, InvalidSchemaError
+from bayou.protocol import properties
+from bayou.protocol.properties import mapping_mode
+from bayou.protocol.schema.validity import FORBIDDEN_CHARACTERS
+from bayou.protocol.types.schema import PHYSICAL_NAME, ArrayType, DataType, MapType, StructField, StructType
+
+Path = tuple[str, ...]
+
+
+class ModeChange(enum.Enum):
+    """What a change of properties does to a table's column mapping."""
+
+    NONE = "the mode stays"
+    UPGRADE = "columns get ids, and their names become their physical names"
+    REMOVAL = "all files are rewritten under their logical names"
+
+
+def mode_change(
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    *,
+    table: str | None,
+    version: int | None = None,
+    allow_removal: bool = True,
+) -> ModeChange:
+    """What a change of properties does to the column mapping of a table that is there.
+
+    A table that is created or replaced may have any mode; do not ask for those.
+
+    Args:
+        before: the configuration before the change.
+        after: the configuration after it.
+        table: the table's path or URI, for errors.
+        version: the table's version, for errors.
+        allow_removal: whether a mapped table may go back to mode none
+            (`spark.databricks.delta.columnMapping.allowRemoval`).
+
+    Raises:
+        InvalidOptionError: no table can change its mode this way.
+    """
+    old, new = mapping_mode(before), mapping_mode(after)
+    if old == new:
+        return ModeChange.NONE
+    if (old, new) == ("none", "name"):
+        return ModeChange.UPGRADE
+    if new == "none" and allow_removal:
+        return ModeChange.REMOVAL
+    if new == "none":
+        step = "Set it to none alone, with no other property; spark.databricks.delta.columnMapping.allowRemoval must not be false."
+    else:
+        step = "Use the mode name." if old == "none" else "Copy the rows into a new table with that mode."
+    raise InvalidOptionError(
+        f"changing column mapping mode from '{old}' to '{new}' is not supported: data files would not fit it",
+        table=table,
+        version=version,
+        error_class="DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE",
+        sql_state="0AKDC",
+        next_step=step,
+        option=properties.COLUMN_MAPPING_MODE.key,
+    )
+
+
+def check_mapping(schema: StructType, configuration: Mapping[str, str], *, table: str | None, version: int | None = None) -> None:
+    """Refuse ids and physical names that would mix up columns; a table that maps no columns has nothing to check.
+
+    Raises:
+        InvalidSchemaError: a field lacks one of them, one is there twice, or the highest id is not known.
+    """
+    if mapping_mode(configuration) == "none":
+        return
+    ids: dict[int, Path] = {}
+    names: dict[Path, Path] = {}
+    for path, physical, field in _physical_fields(schema, (), ()):
+        identifier, name = field.field_id, field.metadata.get(PHYSICAL_NAME)
+        if identifier is None or not isinstance(name, str):
+            lacks = "id" if identifier is None else "physical name"
+            raise _broken(f"the column {shown_path(path)} has no {lacks}", None, None, table, version)
+        twin = ids.setdefault(identifier, path)
+        if twin is not path:
+            raise _twice(f"the id {identifier}", twin, path, table, version)
+        twin = names.setdefault(physical, path)
+        if twin is not path:
+            raise _twice(f"the physical name {shown_path(physical)}", twin, path, table, version)
+    _check_highest(configuration, max(ids, default=0), table, version)
+
+
+def check_plain_names(schema: StructType, *, table: str | None, version: int | None = None) -> None:
+    """Refuse to give up column mapping where a logical name cannot be a name in data files.
+
+    Raises:
+        InvalidSchemaError: names have characters that need column mapping; `columns` names them.
+    """
+    names = [field.name for _, field in fields_by_path(schema)]
+    odd = tuple(name for name in names if any(character in name for character in FORBIDDEN_CHARACTERS))
+    if odd:
+        raise InvalidSchemaError(
+            f"column mapping cannot be removed: these column names have characters that need it: {', '.join(map(repr, odd))}",
+            table=table,
+            version=version,
+            error_class="DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING",
+            sql_state="42K05",
+            next_step="Rename the columns first.",
+            columns=odd,
+        )
+
+
+def highest_id(schema: StructType) -> int:
+    """The highest id of any field; 0 where none has one."""
+    return max((field.field_id or 0 for _, field in fields_by_path(schema)), default=0)
+
+
+def fields_by_path(schema: StructType) -> Iterator[tuple[Path, StructField]]:
+    """Every field with its logical path in lower case, parents first; `element`, `key` and `value` are steps of it."""
+    for logical, _, field in _physical_fields(schema, (), ()):
+        yield tuple(part.lower() for part in logical), field
+
+
+def shown_path(path: Path) -> str:
+    """A path as text, parts with dots in backticks."""
+    return ".".join(f"`{part}`" if "." in part else part for part in path)
+
+
+def _check_highest(configuration: Mapping[str, str], highest: int, table: str | None, version: int | None) -> None:
+    key = properties.MAX_COLUMN_ID.key
+    if all(each.lower() != key.lower() for each in configuration):
+        raise _broken(f"{key} is not set", "DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET", "42703", table, version)
+    noted = properties.MAX_COLUMN_ID.read(configuration)
+    if noted < highest:
+        message = f"{key} is {noted}, and a column has the id {highest}"
+        raise _broken(message, "DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET_CORRECTLY", "42703", table, version)
+
+
+def _twice(what: str, first: Path, second: Path, table: str | None, version: int | None) -> InvalidSchemaError:
+    message = f"the columns {shown_path(first)} and {shown_path(second)} share {what}"
+    return _broken(message, "DELTA_DUPLICATE_COLUMNS_FOUND", "42711", table, version)
+
+
+def _broken(
+    message: str, error_class: str | None, sql_state: str | None, table: str | None, version: int | None
+) -> InvalidSchemaError:
+    return InvalidSchemaError(
+        f"the column mapping is broken: {message}", table=table, version=version, error_class=error_class, sql_state=sql_state
+    )
+
+
+def _physical_fields(kind: DataType, path: Path, physical: Path) -> Iterator[tuple[Path, Path, StructField]]:
+    match kind:
+        case StructType(fields):
+            for each in fields:
+                at, stored_at = (*path, each.name), (*physical, each.physical_name)
+                yield at, stored_at, each
+                yield from _physical_fields(each.type, at, stored_at)
+        case ArrayType(element, _):
+            yield from _physical_fields(element, (*path, "element"), (*physical, "element"))
+        case MapType(key, value, _):
+            yield from _physical_fields(key, (*path, "key"), (*physical, "key"))
+            yield from _physical_fields(value, (*path, "value"), (*physical, "value"))
+        case _:
+            return

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every change of a table's schema obeys: which type becomes which, and what has to stay.
+
+Sources: delta-spark's `SchemaUtils.canChangeDataType` and `alterDeltaTableCommands`; Spark's `CheckAnalysis` for char and
+varchar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bayou.protocol.features.type_widening import is_widening, record_type_changes
+from bayou.protocol.schema.validity import check_names, walk
+from bayou.protocol.types.char_varchar import bounded_length, type_text
+from bayou.protocol.types.partition_values import decimal_type
+from bayou.protocol.types.paths import Path, TableRules, dotted
+from bayou.protocol.types.schema import VOID_TYPES, DataType, StructField, StructType, UserDefinedType
+
+
+def is_same_type(old: DataType, new: DataType) -> bool:
+    """Whether two types differ in nullability, metadata, case and the spaces of a decimal at most."""
+    if isinstance(old, str) and isinstance(new, str) and decimal_type(old):
+        return decimal_type(old) == decimal_type(new)
+    if isinstance(old, UserDefinedType) or isinstance(new, UserDefinedType):
+        return old == new
+    return type_text(old).lower() == type_text(new).lower()
+
+
+def may_become(old: str, new: DataType, rules: TableRules) -> bool:
+    """Whether a primitive type may become another: void anything, a char or varchar longer, others as type widening has it."""
+    if old in VOID_TYPES:
+        return True
+    if not isinstance(new, str):
+        return False
+    old_bound, new_bound = bounded_length(old), bounded_length(new)
+    if old_bound is not None:
+        return new == "string" or (new_bound is not None and new_bound[0] == "varchar" and new_bound[1] >= old_bound[1])
+    return rules.type_widening and is_widening(old, new)
+
+
+def has_not_null(field: StructField) -> bool:
+    """Whether a column, or a field at any depth in it, is NOT NULL."""
+    structs = (kind for _, kind in walk(field.type) if isinstance(kind, StructType))
+    return not field.nullable or any(not each.nullable for struct in structs for each in struct.fields)
+
+
+def is_under(path: Path, parent: Path) -> bool:
+    """Whether a path is another one or leads on from it, whatever the case."""
+    return [name.lower() for name in path[: len(parent)]] == [name.lower() for name in parent]
+
+
+def check_new_names(schema: StructType, rules: TableRules, duplicates_class: str, known: StructType) -> None:
+    """`schema_check.check_names` with what is known of the table.
+
+    Args:
+        schema: the schema with the new names.
+        rules: the table.
+        duplicates_class: the subclass of DELTA_DUPLICATE_COLUMNS_FOUND that says where duplicates come from.
+        known: the table's schema before.
+
+    Raises:
+        InvalidSchemaError: a name is taken, reserved, or not possible.
+    """
+    check_names(
+        schema,
+        rules.table,
+        version=rules.version,
+        column_mapping=rules.column_mapping,
+        change_data_feed=rules.change_data_feed,
+        duplicates_class=duplicates_class,
+        known=known,
+    )
+
+
+def recorded(schema: StructType, previous: StructType, rules: TableRules) -> StructType:
+    """The schema with its wider types noted, where the table enables type widening."""
+    return record_type_changes(schema, previous) if rules.type_widening else schema
+
+
+def refuse_dropped_layout(paths: Sequence[Path], rest: StructType, rules: TableRules) -> None:
+    """Keeps the table's partition and clustering columns, and beside the partition columns another one.
+
+    Args:
+        paths: the columns that are dropped.
+        rest: the schema without them.
+        rules: the table.
+
+    Raises:
+        InvalidSchemaError: one of them is dropped, or nothing else is left.
+    """
+    partitions = [name for name in rules.partition_columns if any(is_under((name,), path) for path in paths)]
+    if partitions:
+        message = f"Dropping partition columns ({', '.join(partitions)}) is not allowed."
+        raise rules.refusal(message, "DELTA_UNSUPPORTED_DROP_PARTITION_COLUMN", "0AKDC", columns=tuple(partitions))
+    clustering = [dotted(column) for column in rules.clustering_columns if any(is_under(column, path) for path in paths)]
+    if clustering:
+        message = f"Dropping clustering columns ({', '.join(clustering)}) is not allowed."
+        raise rules.refusal(message, "DELTA_UNSUPPORTED_DROP_CLUSTERING_COLUMN", "0AKDC", columns=tuple(clustering))
+    if rules.partition_columns and len(rest.fields) == len(rules.partition_columns):
+        message = "Only partition columns would be left, and the files would be empty."
+        raise rules.refusal(message, "DELTA_CANNOT_USE_ALL_COLUMNS_FOR_PARTITION", "428FT", columns=rules.partition_columns)

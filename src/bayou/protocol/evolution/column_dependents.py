@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands in the way of changing a column: the constraints and generated columns whose expressions use it.
+
+Source: delta-spark's checks of RENAME COLUMN, DROP COLUMN and a change of type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from bayou.errors import InvalidSchemaError
+from bayou.protocol.types.sql_text import column_sql
+
+Path: TypeAlias = Sequence[str]
+"""The logical names that lead to a column or a nested field."""
+
+_CLASSES = {
+    ("constraint", False): "DELTA_CONSTRAINT_DEPENDENT_COLUMN_CHANGE",
+    ("constraint", True): "DELTA_CONSTRAINT_DATA_TYPE_MISMATCH",
+    ("generated", False): "DELTA_GENERATED_COLUMNS_DEPENDENT_COLUMN_CHANGE",
+    ("generated", True): "DELTA_GENERATED_COLUMNS_DATA_TYPE_MISMATCH",
+}
+_NAMES = {"constraint": "check constraint(s)", "generated": "generated column(s)"}
+
+
+def dependents(column: Path, references: Mapping[str, Iterable[Path]]) -> tuple[str, ...]:
+    """The names among `references` that a change of the column concerns, in their order.
+
+    An expression that uses a field depends on the structs around it, and one that uses a struct on every field in it.
+
+    Args:
+        column: the column to be changed.
+        references: the columns that each expression uses, by the name of the constraint or generated column.
+    """
+    return tuple(name for name, used in references.items() if any(_overlap(column, each) for each in used))
+
+
+def refuse_dependents(
+    column: Path,
+    *,
+    constraints: Mapping[str, Iterable[Path]],
+    generated: Mapping[str, Iterable[Path]],
+    table: str,
+    changes_type: bool = False,
+) -> None:
+    """Refuses to rename, drop or retype a column that an expression uses.
+
+    Args:
+        column: the column to be changed.
+        constraints: the columns that each CHECK constraint uses, by its name.
+        generated: the columns that each generated column's expression uses, by its name.
+        table: the table.
+        changes_type: whether it is the type that changes.
+
+    Raises:
+        InvalidSchemaError: an expression uses the column; `dependents` names its owners.
+    """
+    for what, references in (("constraint", constraints), ("generated", generated)):
+        found = dependents(column, references)
+        if found:
+            change = "be altered to another data type" if changes_type else "be altered"
+            raise InvalidSchemaError(
+                f"Column {column_sql(column)} cannot {change} because this column is referenced by the following"
+                f" {_NAMES[what]}: {', '.join(found)}.",
+                table=table,
+                next_step="drop what refers to the column first.",
+                error_class=_CLASSES[what, changes_type],
+                sql_state="42K09",
+                column=tuple(column),
+                dependents=found,
+            )
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    return all(mine.lower() == theirs.lower() for mine, theirs in zip(one, other, strict=False))

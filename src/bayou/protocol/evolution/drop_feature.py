@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DROP FEATURE as decisions: whether a table can lose a feature, what has to be undone first, and what stays behind.
+
+Nothing is done here. Source: delta-spark's `AlterTableDropFeatureDeltaCommand` and `PreDowngradeTableFeatureCommand`, with
+its "fast drop": readers of old versions are protected by checkpoints that nobody may clean up, not by waiting.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from bayou.errors import DeltaError, InvalidOptionError, UnsupportedFeatureError
+from bayou.protocol import properties
+from bayou.protocol.actions.actions import Metadata, Protocol
+from bayou.protocol.columns.mapping_rules import check_plain_names
+from bayou.protocol.features.features import FEATURES
+from bayou.protocol.features.protocol_rules import normalised, supported_features, with_requirements
+from bayou.protocol.types.schema import parse_schema
+
+_PROTECTION: Final = "checkpointProtection"
+
+
+class PreDowngrade(enum.Enum):
+    """What has to be done to a table before its protocol can lose a feature."""
+
+    PURGE_DELETION_VECTORS = "rewrite the files that have deletion vectors"
+    REMOVE_COLUMN_MAPPING = (
+        "rewrite all files under their logical names, and in the same commit take ids and physical names from the schema "
+        "and the properties delta.columnMapping.* from the configuration"
+    )
+    REWRITE_WIDENED_FILES = "rewrite the files of narrower types, and take the type changes from the schema"
+    REMOVE_ROW_IDS = "commit all files again without row ids, and remove the domain delta.rowTracking"
+    REMOVE_DOMAINS = "remove the metadata of all domains"
+    WRITE_CLASSIC_CHECKPOINT = "write a classic checkpoint, and make it the last one"
+    TRUNCATE_PROTECTED_HISTORY = "delete the log before the version that checkpoint protection names"
+
+
+@dataclass(frozen=True, slots=True)
+class DropFeaturePlan:
+    """How a table loses a feature. The steps come in the order of the attributes.
+
+    Attributes:
+        feature: its name in the protocol's lists.
+        protocol: the table's protocol after the last commit.
+        unset_first: properties to take away first, so that no other writer brings the feature's traces back.
+        set_properties: properties to set in the same commit.
+        actions: what to undo then.
+        barriers: how many empty commits, each with a checkpoint, separate the traces from the end.
+        truncates_history: whether the history that knows the feature goes: without a trace the protocol may be lowered at
+            once; where traces were removed now, `wait_for_retention` says so; where old ones remain, `history_remains`.
+        writes_tombstones: whether a commit names the deletion vectors' files of removed files, so that a VACUUM which knows no
+            vectors keeps them.
+        protects_checkpoints: whether the last commit sets `delta.requireCheckpointProtectionBeforeVersion` to its own
+            version. A checkpoint follows it.
+        unset_properties: properties that the last commit takes away; a table may spell them in another case.
+    """
+
+    feature: str
+    protocol: Protocol
+    unset_first: tuple[str, ...] = ()
+    set_properties: Mapping[str, str] = field(default_factory=dict)
+    actions: tuple[PreDowngrade, ...] = ()
+    barriers: int = 0
+    truncates_history: bool = False
+    writes_tombstones: bool = False
+    protects_checkpoints: bool = False
+    unset_properties: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Undoing:
+    sets: Mapping[str, str] = field(default_factory=dict)
+    actions: tuple[PreDowngrade, ...] = ()
+    unsets: tuple[str, ...] = ()
+    unsets_first: tuple[str, ...] = ()
+
+
+_BARRIERS: Final = 3
+_PREVIEW: Final = "-preview"
+
+
+def _timestamps(suffix: str = "") -> _Undoing:
+    """The properties of in-commit timestamps go, under the names of the feature or of its preview."""
+    enabled = properties.ENABLE_IN_COMMIT_TIMESTAMPS.key + suffix
+    since = (properties.ICT_ENABLEMENT_TIMESTAMP.key + suffix, properties.ICT_ENABLEMENT_VERSION.key + suffix)
+    return _Undoing({enabled: "false"}, unsets_first=(*since, enabled))
+
+
+_WIDENING: Final = _Undoing(actions=(PreDowngrade.REWRITE_WIDENED_FILES,), unsets_first=(properties.ENABLE_TYPE_WIDENING.key,))
+_UNDOING: Final[Mapping[str, _Undoing]] = {
+    "checkConstraints": _Undoing(),
+    "checkpointProtection": _Undoing(
+        actions=(PreDowngrade.TRUNCATE_PROTECTED_HISTORY,), unsets=(properties.CHECKPOINT_PROTECTION_VERSION.key,)
+    ),
+    "columnMapping": _Undoing(actions=(PreDowngrade.REMOVE_COLUMN_MAPPING,)),
+    "deletionVectors": _Undoing(
+        actions=(PreDowngrade.PURGE_DELETION_VECTORS,), unsets_first=(properties.ENABLE_DELETION_VECTORS.key,)
+    ),
+    "domainMetadata": _Undoing(actions=(PreDowngrade.REMOVE_DOMAINS,)),
+    "inCommitTimestamp": _timestamps(),
+    "inCommitTimestamp-preview": _timestamps(_PREVIEW),
+    "materializePartitionColumns": _Undoing(unsets=(properties.MATERIALIZE_PARTITION_COLUMNS.key,)),
+    "rowTracking": _Undoing(
+        {properties.ENABLE_ROW_TRACKING.key: "false", properties.ROW_TRACKING_SUSPENDED.key: "true"},
+        (PreDowngrade.REMOVE_ROW_IDS,),
+        (
+            properties.ENABLE_ROW_TRACKING.key,
+            properties.ROW_TRACKING_SUSPENDED.key,
+            properties.MATERIALIZED_ROW_ID.key,
+            properties.MATERIALIZED_ROW_COMMIT_VERSION.key,
+        ),
+    ),
+    "typeWidening": _WIDENING,
+    "typeWidening-preview": _WIDENING,
+    "v2Checkpoint": _Undoing({properties.CHECKPOINT_POLICY.key: "classic"}, (PreDowngrade.WRITE_CLASSIC_CHECKPOINT,)),
+    "vacuumProtocolCheck": _Undoing(),
+}
+DROPPABLE: Final = frozenset(_UNDOING)
+"""The features that bayou can take from a table."""
+
+
+def drop_feature_plan(
+    protocol: Protocol,
+    metadata: Metadata,
+    name: str,
+    *,
+    truncate_history: bool = False,
+    table: str | None,
+    version: int | None = None,
+) -> DropFeaturePlan:
+    """How a table loses a feature.
+
+    Args:
+        protocol: the table's protocol.
+        metadata: its metadata.
+        name: the feature, in any case.
+        truncate_history: whether the history that knows the feature may go (TRUNCATE HISTORY).
+        table: the table's path or URI, for errors.
+        version: the table's version, for errors.
+
+    Raises:
+        UnsupportedFeatureError: the feature cannot be dropped, by anyone or by bayou, or something needs it.
+        InvalidOptionError: no feature is named but a property, the table does not have it, or its history may not, or
+            must, be truncated.
+        InvalidSchemaError: column mapping cannot go, because logical names need it.
+    """
+    refuse = _Refusal(table, version)
+    feature = _droppable(protocol, name, refuse)
+    protects = FEATURES[feature].reader_writer
+    if truncate_history and not protects and feature != _PROTECTION:
+        raise refuse.option(
+            f"the history of a table need not be truncated to drop {feature}, which no reader looks at",
+            "HISTORY_TRUNCATION_NOT_ALLOWED",
+            "42000",
+            "Leave TRUNCATE HISTORY out.",
+        )
+    if feature == _PROTECTION and not truncate_history:
+        raise InvalidOptionError(
+            f"{_PROTECTION} can only be dropped by truncating history: it keeps old versions readable",
+            table=table,
+            version=version,
+            error_class="DELTA_FEATURE_CAN_ONLY_DROP_CHECKPOINT_PROTECTION_WITH_HISTORY_TRUNCATION",
+            sql_state="55000",
+            next_step=f"Run ALTER TABLE ... DROP FEATURE {_PROTECTION} TRUNCATE HISTORY.",
+        )
+    _check_metadata(metadata, feature, refuse)
+    fast = protects and not truncate_history
+    undoing = _UNDOING[feature]
+    sets = {key: value for key, value in undoing.sets.items() if _differs(key, value, metadata.configuration)}
+    set_here = {key.lower() for key in (*metadata.configuration, *sets)}
+    return DropFeaturePlan(
+        feature,
+        _without(protocol, feature, protect=fast),
+        tuple(key for key in undoing.unsets_first if _is_set(key, metadata.configuration)),
+        sets,
+        undoing.actions,
+        _BARRIERS if fast else int(protects),
+        protects and truncate_history,
+        feature == "deletionVectors",
+        fast,
+        tuple(key for key in undoing.unsets if key.lower() in set_here),
+    )
+
+
+def _is_set(key: str, configuration: Mapping[str, str]) -> bool:
+    """Whether a property says something else than its default."""
+    known = _property(key)
+    return bool(known.read(configuration) != known.read({}))
+
+
+def _differs(key: str, value: str, configuration: Mapping[str, str]) -> bool:
+    known = _property(key)
+    return bool(known.read(configuration) != known.parse(value))
+
+
+def _property(key: str) -> properties.TableProperty[Any]:
+    """What is known of a property, which a preview may have under its own name."""
+    return replace(properties.PROPERTIES[key.removesuffix(_PREVIEW)], key=key)
+
+
+def wait_for_retention(plan: DropFeaturePlan, metadata: Metadata, *, table: str | None, version: int | None = None) -> DeltaError:
+    """The error of a drop with TRUNCATE HISTORY that has removed the feature's traces: the history has to grow old first."""
+    return _waiting(
+        f"dropping {plan.feature} was partially successful: the table uses it no more, and its history still does",
+        "WAIT_FOR_RETENTION_PERIOD",
+        metadata,
+        _Refusal(table, version),
+    )
+
+
+def history_remains(plan: DropFeaturePlan, metadata: Metadata, *, table: str | None, version: int | None = None) -> DeltaError:
+    """The error of a drop with TRUNCATE HISTORY that found versions which use the feature and are too young to go."""
+    if plan.feature == _PROTECTION:
+        why = "the table's history still has traces of dropped features"
+        return _waiting(why, "CHECKPOINT_PROTECTION_WAIT_FOR_RETENTION_PERIOD", metadata, _Refusal(table, version))
+    why = f"{plan.feature} cannot be dropped yet: the log contains historical versions that use it"
+    return _waiting(why, "HISTORICAL_VERSIONS_EXIST", metadata, _Refusal(table, version))
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    table: str | None
+    version: int | None
+
+    def feature(self, message: str, kind: str, sql_state: str, next_step: str, *names: str) -> UnsupportedFeatureError:
+        return UnsupportedFeatureError(
+            message,
+            table=self.table,
+            version=self.version,
+            error_class=f"DELTA_FEATURE_DROP_{kind}",
+            sql_state=sql_state,
+            next_step=next_step,
+            features=names,
+        )
+
+    def option(self, message: str, kind: str, sql_state: str, next_step: str) -> InvalidOptionError:
+        error_class = f"DELTA_FEATURE_DROP_{kind}"
+        return InvalidOptionError(
+            message, table=self.table, version=self.version, error_class=error_class, sql_state=sql_state, next_step=next_step
+        )
+
+
+def _droppable(protocol: Protocol, name: str, refuse: _Refusal) -> str:
+    """The feature's canonical name."""
+    lower = name.lower()
+    if lower in {key.lower() for key in properties.PROPERTIES}:
+        step = f"Unset it with ALTER TABLE ... UNSET TBLPROPERTIES ('{name}'), and drop the feature by its own name."
+        raise refuse.option(f"{name} is a table property and no table feature", "FEATURE_IS_DELTA_PROPERTY", "42000", step)
+    feature = next((known for known in FEATURES if known.lower() == lower), None)
+    if feature is None:
+        step = "Drop it with an engine that knows it."
+        raise refuse.feature(f"the table feature {name} is not known", "UNSUPPORTED_CLIENT_FEATURE", "0AKDC", step, name)
+    supported = supported_features(protocol)
+    if feature not in supported:
+        step = f"The table has: {', '.join(sorted(supported)) or 'none'}."
+        raise refuse.option(f"the table does not have the feature {feature}", "FEATURE_NOT_PRESENT", "55000", step)
+    if not FEATURES[feature].removable:
+        why = f"no table can lose the feature {feature}"
+        raise refuse.feature(why, "NONREMOVABLE_FEATURE", "0AKDC", "Copy the rows into a table without it.", feature)
+    if feature not in _UNDOING:
+        step = "Drop it with an engine that does."
+        raise refuse.feature(f"bayou cannot undo the feature {feature}", "UNSUPPORTED_CLIENT_FEATURE", "0AKDC", step, feature)
+    dependent = tuple(sorted(each for each in supported if each != feature and feature in with_requirements([each])))
+    if dependent:
+        why = f"the feature {feature} cannot be dropped: {', '.join(dependent)} depends on it"
+        raise refuse.feature(why, "DEPENDENT_FEATURE", "55000", f"Drop {', '.join(dependent)} first.", *dependent)
+    return feature
+
+
+def _check_metadata(metadata: Metadata, feature: str, refuse: _Refusal) -> None:
+    prefix = properties.CONSTRAINT_PREFIX
+    constraints = [key[len(prefix) :] for key in sorted(metadata.configuration) if key.lower().startswith(prefix)]
+    if feature == "checkConstraints" and constraints:
+        raise InvalidOptionError(
+            f"the CHECK constraints have to be dropped before their table feature: {', '.join(constraints)}",
+            table=refuse.table,
+            version=refuse.version,
+            error_class="DELTA_CANNOT_DROP_CHECK_CONSTRAINT_FEATURE",
+            sql_state="0AKDE",
+            next_step="Run ALTER TABLE ... DROP CONSTRAINT for each of them.",
+        )
+    if feature == "columnMapping":
+        check_plain_names(parse_schema(metadata.schema_string), table=refuse.table, version=refuse.version)
+
+
+def _without(protocol: Protocol, feature: str, *, protect: bool) -> Protocol:
+    """The protocol without a feature, in its weakest form."""
+    supported = supported_features(protocol)
+    order = dict.fromkeys((*(protocol.writer_features or ()), *FEATURES, *sorted(supported)))
+    kept = [name for name in order if name in supported and name != feature]
+    if protect and _PROTECTION not in kept:
+        kept.append(_PROTECTION)
+    # As lists of the highest versions, whatever they are, and from there to the weakest form.
+    readers = [name for name in kept if name in (protocol.reader_features or ()) or _is_read(name)]
+    return normalised(Protocol(3, 7, tuple(readers), tuple(kept)))
+
+
+def _is_read(name: str) -> bool:
+    return name in FEATURES and FEATURES[name].reader_writer
+
+
+def _waiting(why: str, kind: str, metadata: Metadata, refuse: _Refusal) -> DeltaError:
+    retention = properties.DROP_FEATURE_RETENTION_MS
+    text = metadata.configuration.get(retention.key, "24 hours")
+    step = f"Run ALTER TABLE ... DROP FEATURE ... TRUNCATE HISTORY again after {text} ({retention.key})."
+    return refuse.option(why, kind, "22KD0", step)

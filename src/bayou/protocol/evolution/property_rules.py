@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user may set as table properties: which keys, which values, and which of them together.
+
+Sources: delta-spark's `DeltaConfig.scala`, `TableFeatureProtocolUtils` and `alterDeltaTableCommands.scala`. Where it stores
+a key as the user spelled it, bayou stores the canonical one, and takes `delta.isolationLevel` = WriteSerializable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, Final, NoReturn
+
+from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.protocol import arguments, properties
+from bayou.protocol.columns.constraints import refuse_reserved_name
+from bayou.protocol.evolution.property_combinations import check_combinations, keep_the_log_long_enough
+from bayou.protocol.evolution.property_values import CHECKS, ENUM_SPELLINGS, InvalidValueError, read_boolean
+from bayou.protocol.features.features import FEATURES
+
+DEFAULTS_PREFIX: Final = "spark.databricks.delta.properties.defaults."
+"""The prefix of the session settings that hold defaults for the properties of new tables."""
+
+_ALLOW_ARBITRARY: Final = "spark.databricks.delta.allowArbitraryProperties.enabled"
+_DELTA: Final = "delta."
+_FREE_PREFIXES: Final = ("delta.universalformat.config.",)
+_PROTOCOL_KEYS: Final = frozenset(
+    each.key for each in (properties.MIN_READER_VERSION, properties.MIN_WRITER_VERSION, properties.IGNORE_PROTOCOL_DEFAULTS)
+)
+_CANONICAL_KEYS: Final = {key.lower(): key for key in properties.PROPERTIES}
+_CANONICAL_FEATURES: Final = {name.lower(): name for name in FEATURES}
+_STATUSES: Final = ("supported", "enabled")
+_BY_WRITERS_ONLY: Final = frozenset(
+    each.key for each in (properties.MAX_COLUMN_ID, properties.MATERIALIZED_ROW_ID, properties.MATERIALIZED_ROW_COMMIT_VERSION)
+)
+_COMMENT: Final = "comment"
+_RESERVED: Final = {
+    "location": ("DELTA_CANNOT_CHANGE_LOCATION", "42601", "where a table lies is no property of it"),
+    "provider": ("DELTA_CANNOT_CHANGE_PROVIDER", "42939", "'provider' is a reserved table property, and cannot be altered"),
+    "clusteringcolumns": (
+        "DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
+        "42939",
+        "the Delta table configuration clusteringColumns cannot be specified by the user; CLUSTER BY sets the columns",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyChange:
+    """What a set of properties asks for.
+
+    Attributes:
+        configuration: what the table's configuration gets, keys in their canonical spelling.
+        features: the table features that are named, in their canonical spelling, in the order given.
+        min_reader_version: the reader version asked for, or None.
+        min_writer_version: the writer version asked for, or None.
+        description: the table's description (`comment`), or None where it is not set.
+    """
+
+    configuration: Mapping[str, str] = field(default_factory=dict)
+    features: tuple[str, ...] = ()
+    min_reader_version: int | None = None
+    min_writer_version: int | None = None
+    description: str | None = None
+
+    @property
+    def asks_protocol(self) -> bool:
+        """Whether a feature or a version is asked for."""
+        return bool(self.features) or self.min_reader_version is not None or self.min_writer_version is not None
+
+
+def validated(
+    given: Mapping[str, str],
+    *,
+    table: str | None,
+    version: int | None = None,
+    current: Mapping[str, str] | None = None,
+    creating: bool = False,
+    allow_arbitrary: bool = False,
+) -> PropertyChange:
+    """The properties that a user gave, checked and sorted by what becomes of them.
+
+    Args:
+        given: the properties; keys of `delta.` in any case.
+        table: the table's path or URI, for errors.
+        version: the table's version, for errors.
+        current: the configuration that they are added to; empty for a new table.
+        creating: whether the table is made with them.
+        allow_arbitrary: whether unknown keys of `delta.` are kept, as `allows_arbitrary` says.
+
+    Raises:
+        InvalidOptionError: a key is unknown or no user's to set, a value is not of its key, or values exclude each other.
+        UnsupportedFeatureError: a feature is named that is not known.
+    """
+    subject = _Subject(table, version)
+    configuration: dict[str, str] = {}
+    features: list[str] = []
+    asked: dict[str, int] = {}
+    description: str | None = None
+    given_once = subject.once_each(arguments.text_map(given, "properties", table=table))
+    for key, value in given_once.items():
+        lower = key.lower()
+        if lower in _RESERVED:
+            subject.refuse_reserved(key)
+        if lower == _COMMENT:
+            description = value
+        elif lower.startswith(properties.FEATURE_PREFIX):
+            features.append(subject.feature(lower.removeprefix(properties.FEATURE_PREFIX), value, creating=creating))
+        elif key in _PROTOCOL_KEYS:
+            subject.check_value(key, value)
+            if key != properties.IGNORE_PROTOCOL_DEFAULTS.key:
+                asked[key] = int(value)
+        else:
+            configuration[key] = subject.stored(key, value, allow_arbitrary=allow_arbitrary, creating=creating)
+    touched = dict(configuration)
+    if keep_the_log_long_enough(configuration):  # delta-spark looks at one statement, and not at what the table has beside it
+        for each in (properties.LOG_RETENTION_MS, properties.DELETED_FILE_RETENTION_MS):
+            touched.pop(each.key, None)
+    check_combinations({**(current or {}), **configuration}, table=table, version=version, touched=touched)
+    if creating and read_boolean(given_once.get(properties.IGNORE_PROTOCOL_DEFAULTS.key, "false")):
+        asked = {properties.MIN_READER_VERSION.key: 1, properties.MIN_WRITER_VERSION.key: 1, **asked}
+    reader, writer = asked.get(properties.MIN_READER_VERSION.key), asked.get(properties.MIN_WRITER_VERSION.key)
+    return PropertyChange(configuration, tuple(features), reader, writer, description)
+
+
+def allows_arbitrary(confs: Mapping[str, str]) -> bool:
+    """Whether a session lets tables have properties of `delta.` that nobody knows.
+
+    Args:
+        confs: the session's settings.
+    """
+    return confs.get(_ALLOW_ARBITRARY, "false").lower() == "true"
+
+
+def canonical_key(key: str) -> str:
+    """A key as it is stored: known keys of `delta.` in their own spelling, constraints in lower case, others as they are."""
+    lower = key.lower()
+    return lower if lower.startswith(properties.CONSTRAINT_PREFIX) else _CANONICAL_KEYS.get(lower, key)
+
+
+def compared_key(key: str) -> str:
+    """A key as it is compared: case counts for a user's own keys; for those of `delta.`, and for the comment, it does not."""
+    lower = key.lower()
+    return lower if lower == _COMMENT or lower.startswith(_DELTA) else key
+
+
+def shown_key(key: str) -> str:
+    """A key as the history shows it: as it was given, features in lower case."""
+    return key.lower() if key.lower().startswith(properties.FEATURE_PREFIX) else key
+
+
+def session_defaults(confs: Mapping[str, str], given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The properties that a session's settings give to a new table; checked by `validated`, together with the given ones.
+
+    Apply them where a table is created or replaced, and nowhere else. Settings of unknown properties are passed over.
+
+    Args:
+        confs: the session's settings.
+        given: the properties that the table is made with; where one is given, its default is left out. With
+            `delta.ignoreProtocolDefaults`, here or among the settings, other features and protocol versions are left out.
+    """
+    named = {canonical_key(key).lower(): value for key, value in (given or {}).items()}
+    found: dict[str, str] = {}
+    for setting, value in confs.items():
+        if not setting.startswith(DEFAULTS_PREFIX):
+            continue
+        key = _DELTA + setting.removeprefix(DEFAULTS_PREFIX)
+        if key.lower().startswith(properties.FEATURE_PREFIX) or key in properties.PROPERTIES:
+            found[key] = value
+    ignore = properties.IGNORE_PROTOCOL_DEFAULTS.key
+    if read_boolean(named.get(ignore.lower(), found.get(ignore, "false"))):
+        found = {key: value for key, value in found.items() if key == ignore or not _is_about_protocol(key)}
+    return {key: value for key, value in found.items() if key.lower() not in named}
+
+
+def _is_about_protocol(key: str) -> bool:
+    return key in _PROTOCOL_KEYS or key.lower().startswith(properties.FEATURE_PREFIX)
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """The table that errors are about."""
+
+    table: str | None
+    version: int | None
+
+    def once_each(self, given: Mapping[Any, Any]) -> dict[str, str]:
+        """The properties by canonical key."""
+        found: dict[str, str] = {}
+        for key, value in given.items():
+            known = canonical_key(key)
+            if found.setdefault(known, value) != value:
+                self.refuse(f"{known} is set to {found[known]!r} and to {value!r}", next_step="Give each property once.")
+        return found
+
+    def stored(self, key: str, value: str, *, allow_arbitrary: bool, creating: bool) -> str:
+        """The value as the configuration gets it."""
+        lower = key.lower()
+        if lower.startswith(properties.CONSTRAINT_PREFIX):
+            if creating:
+                refuse_reserved_name(key[len(properties.CONSTRAINT_PREFIX) :], table=str(self.table))
+                return value
+            self.refuse(
+                f"{key} would be a CHECK constraint, which is no property to set",
+                "DELTA_ADD_CONSTRAINTS",
+                "0A000",
+                "Please use ALTER TABLE ADD CONSTRAINT to add CHECK constraints.",
+            )
+        if key in _BY_WRITERS_ONLY:
+            why = f"the Delta table configuration {key} cannot be specified by the user: writers keep it"
+            self.refuse(why, "DELTA_CANNOT_MODIFY_TABLE_PROPERTY", "42939")
+        if key in properties.PROPERTIES:
+            self.check_value(key, value)
+            return ENUM_SPELLINGS.get(key, {}).get(value.lower(), value)
+        if lower.startswith(_DELTA) and not allow_arbitrary and not lower.startswith(_FREE_PREFIXES):
+            self.refuse_unknown(key)
+        return value
+
+    def check_value(self, key: str, value: str) -> None:
+        try:
+            CHECKS[key](value)
+        except InvalidValueError as error:
+            message = f"the property {key} cannot be {value!r}: {key} {error.needs}"
+            self.refuse(message, error.error_class, error.sql_state, error.next_step, option=key)
+
+    def feature(self, name: str, status: str, *, creating: bool) -> str:
+        """A feature's canonical name."""
+        if status.lower() not in _STATUSES:
+            why = f'expecting the status for table feature {name} to be "supported", but got "{status}"'
+            self.refuse(why, "DELTA_UNSUPPORTED_FEATURE_STATUS", "0AKDE", f"Set {properties.FEATURE_PREFIX}{name} to supported.")
+        if name == "clustering":
+            verb = "CREATE" if creating else "ALTER"
+            self.refuse(
+                "the table feature clustering cannot be set as a property: it needs columns",
+                f"DELTA_{verb}_TABLE_SET_CLUSTERING_TABLE_FEATURE_NOT_ALLOWED",
+                "42000",
+                "Use CLUSTER BY.",
+            )
+        if name not in _CANONICAL_FEATURES:
+            raise UnsupportedFeatureError(
+                f"the table feature {name} is not known",
+                table=self.table,
+                version=self.version,
+                error_class="DELTA_UNSUPPORTED_FEATURES_IN_CONFIG",
+                sql_state="56038",
+                next_step=_suggestion(name, _CANONICAL_FEATURES) or "Check the feature's name.",
+                features=(name,),
+            )
+        return _CANONICAL_FEATURES[name]
+
+    def refuse_reserved(self, key: str) -> NoReturn:
+        error_class, sql_state, why = _RESERVED[key.lower()]
+        self.refuse(why, error_class, sql_state)
+
+    def refuse_unknown(self, key: str) -> NoReturn:
+        keep = f"set {_ALLOW_ARBITRARY} to true to keep it as it is"
+        hint = _suggestion(key.lower(), _CANONICAL_KEYS)
+        step = f"{hint} Or {keep}." if hint else f"Leave it out, or {keep}."
+        self.refuse(f"Unknown configuration was specified: {key}", "DELTA_UNKNOWN_CONFIGURATION", "F0000", step, option=key)
+
+    def refuse(
+        self,
+        message: str,
+        error_class: str | None = None,
+        sql_state: str | None = None,
+        next_step: str = "",
+        option: str | None = None,
+    ) -> NoReturn:
+        raise InvalidOptionError(
+            message,
+            table=self.table,
+            version=self.version,
+            error_class=error_class,
+            sql_state=sql_state,
+            next_step=next_step,
+            option=option,
+        )
+
+
+def _suggestion(name: str, known: Mapping[str, str]) -> str:
+    close = get_close_matches(name, known, n=1, cutoff=0.8)
+    return f"Did you mean {known[close[0]]}?" if close else ""

@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ALTER TABLE makes of a schema: columns added, renamed, dropped and changed, at every depth.
+
+All functions are pure: they take a table's schema as the log keeps it, and return the new one. CHECK constraints and
+generated columns that use a column, and the ids and physical names of new columns, are for the caller; so are the
+table's partition columns and properties, with `rename_partition_columns` and `rewrite_stats_columns`.
+
+Sources: delta-spark's `alterDeltaTableCommands` and `SchemaUtils`; Spark's `CheckAnalysis` for char and varchar.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from bayou.errors import InvalidSchemaError, UnsupportedFeatureError
+from bayou.protocol.columns.column_defaults import refuse_added_default
+from bayou.protocol.evolution.alter_rules import (
+    check_new_names,
+    has_not_null,
+    is_same_type,
+    is_under,
+    may_become,
+    recorded,
+    refuse_dropped_layout,
+)
+from bayou.protocol.schema.validity import check_nested_void, check_types
+from bayou.protocol.stats.file_stats import parse_column_list
+from bayou.protocol.types.char_varchar import from_stored, to_stored, type_text
+from bayou.protocol.types.paths import Path, TableRules, column_not_found, dotted, edit_at, type_at
+from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType
+
+COMMENT: Final = "comment"
+"""The key of a field's metadata that holds its comment."""
+NO_COMMENT: Final = "\0"
+"""Instead of a comment: the field's comment is removed."""
+
+IDENTITY: Final = "delta.identity."
+"""How the metadata keys of an identity column begin."""
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where in its struct a column goes: behind another one, or first where `after` is None."""
+
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddedColumn:
+    """A column to be added.
+
+    Attributes:
+        field: the column; char and varchar types are allowed.
+        parent: the path of the struct that it goes into; empty for the table.
+        position: where in the struct; None for its end.
+    """
+
+    field: StructField
+    parent: tuple[str, ...] = ()
+    position: Position | None = None
+
+
+def add_columns(schema: StructType, columns: Sequence[AddedColumn], rules: TableRules) -> StructType:
+    """The schema after ADD COLUMNS, one column after the other.
+
+    Raises:
+        InvalidSchemaError: a column is NOT NULL, has a default, a name that is taken or not possible, or a type that no
+            table has; or its struct, or the column that it goes behind, is not there.
+    """
+    added = StructType(tuple(column.field for column in columns))
+    check_types(added, rules.table, version=rules.version)
+    check_nested_void(added, rules.table, version=rules.version)
+    declared = from_stored(schema)
+    for column in columns:
+        _refuse_added(column.field, rules)
+        declared = edit_at(declared, column.parent, partial(_with_field, column=column, rules=rules), rules)
+    check_new_names(declared, rules, "ADDING_COLUMNS", schema)
+    return to_stored(declared)
+
+
+def rename_column(schema: StructType, path: Path, new_name: str, rules: TableRules) -> StructType:
+    """The schema after RENAME COLUMN; the metadata stays, and with it the physical name.
+
+    Raises:
+        UnsupportedFeatureError: the table has no column mapping.
+        InvalidSchemaError: there is no such column, or the new name is taken or not possible.
+    """
+    if not rules.column_mapping:
+        raise _needs_column_mapping("rename", "DELTA_UNSUPPORTED_RENAME_COLUMN", rules)
+    declared = from_stored(schema)
+    struct, field = _struct_and_field(declared, path, rules, "renamed", "DELTA_UNSUPPORTED_RENAME_COLUMN")
+    fields = [replace(each, name=new_name) if each is field else each for each in struct.fields]
+    renamed = _with_struct(declared, path, fields, rules)
+    check_new_names(renamed, rules, "METADATA_UPDATE", schema)
+    return to_stored(renamed)
+
+
+def drop_columns(schema: StructType, paths: Sequence[Path], rules: TableRules) -> StructType:
+    """The schema after DROP COLUMNS, one column after the other.
+
+    Raises:
+        UnsupportedFeatureError: the table has no column mapping.
+        InvalidSchemaError: there is no such column, it is the last one of its struct, or the table is partitioned or
+            clustered by it.
+    """
+    if not rules.column_mapping:
+        raise _needs_column_mapping("drop", "DELTA_UNSUPPORTED_DROP_COLUMN", rules)
+    declared = from_stored(schema)
+    for path in paths:
+        error_class = "DELTA_UNSUPPORTED_DROP_NESTED_COLUMN_FROM_NON_STRUCT_TYPE"
+        struct, field = _struct_and_field(declared, path, rules, "dropped", error_class)
+        if len(struct.fields) == 1:
+            message = f"The column {dotted(path)!r} is the last one of its struct, and a struct needs one."
+            raise rules.refusal(message, "DELTA_DROP_COLUMN_ON_SINGLE_FIELD_SCHEMA", "0AKDC", column=dotted(path))
+        declared = _with_struct(declared, path, [each for each in struct.fields if each is not field], rules)
+    refuse_dropped_layout(paths, declared, rules)
+    return to_stored(declared)
+
+
+def change_column(
+    schema: StructType,
+    path: Path,
+    rules: TableRules,
+    *,
+    data_type: DataType | None = None,
+    comment: str | None = None,
+    nullable: bool | None = None,
+    position: Position | None = None,
+) -> StructType:
+    """The schema after ALTER COLUMN: what is None stays.
+
+    A type may become longer (char, varchar), lose its length, become wider where the table enables type widening, and
+    void becomes anything. A widened type is recorded in `delta.typeChanges`.
+
+    Args:
+        schema: the table's schema.
+        path: the column.
+        rules: the table.
+        data_type: its new type.
+        comment: its new comment, or NO_COMMENT.
+        nullable: True for DROP NOT NULL, False for SET NOT NULL.
+        position: its new place in its struct.
+
+    Raises:
+        InvalidSchemaError: there is no such column, or the change is not possible.
+    """
+    declared = from_stored(schema)
+    changed_type = type_at(declared, path, rules)
+    if data_type is not None:
+        check_types(StructType((StructField(path[-1], data_type),)), rules.table, version=rules.version)
+        changed_type = _changed_type(changed_type, data_type, path, rules)
+    parent = type_at(declared, path[:-1], rules)
+    if isinstance(parent, StructType):
+        field = _field(parent, path, rules)
+        _refuse_change(field, changed_type, path, rules, nullable=nullable)
+        metadata = field.metadata if comment is None else {**field.metadata, COMMENT: comment}
+        if comment == NO_COMMENT:
+            metadata = {key: value for key, value in field.metadata.items() if key != COMMENT}
+        changed = replace(field, type=changed_type, metadata=metadata, nullable=field.nullable or bool(nullable))
+        fields = tuple(changed if each is field else each for each in parent.fields)
+        fields = fields if position is None else _moved(fields, changed, position, path, rules)
+        result = _with_struct(declared, path, fields, rules)
+    else:
+        _refuse_nameless_change(parent, path, rules, comment=comment, nullable=nullable, position=position)
+        result = edit_at(declared, path, lambda _: changed_type, rules)
+    return recorded(to_stored(result), schema, rules)
+
+
+def rename_partition_columns(partition_columns: Sequence[str], path: Path, new_name: str) -> tuple[str, ...]:
+    """A table's partition columns after a column was renamed."""
+    if len(path) > 1:
+        return tuple(partition_columns)
+    return tuple(new_name if name.lower() == path[0].lower() else name for name in partition_columns)
+
+
+def rewrite_stats_columns(text: str, *, rename: tuple[Path, str] | None = None, drop: Sequence[Path] = ()) -> str:
+    """The property `delta.dataSkippingStatsColumns` after a column was renamed or columns were dropped.
+
+    Args:
+        text: the property's value.
+        rename: the column's path, and its new name.
+        drop: the paths of the dropped columns; what was inside them goes too.
+
+    Raises:
+        InvalidOptionError: the text is no list of columns.
+    """
+    listed = parse_column_list(text)
+    kept = [path for path in listed if not any(is_under(path, dropped) for dropped in drop)]
+    if rename is not None:
+        old, new_name = rename
+        kept = [(*path[: len(old) - 1], new_name, *path[len(old) :]) if is_under(path, old) else path for path in kept]
+    return text if kept == listed else ",".join(".".join(map(_quoted, path)) for path in kept)
+
+
+def _quoted(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else f"`{name.replace('`', '``')}`"
+
+
+def _needs_column_mapping(verb: str, error_class: str, rules: TableRules) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(
+        f"To {verb} a column, the table needs column mapping: its files have the columns under their logical names.",
+        next_step="set delta.columnMapping.mode to name.",
+        table=rules.table,
+        version=rules.version,
+        error_class=error_class,
+        sql_state="0AKDC",
+        features=("columnMapping",),
+    )
+
+
+def _struct_and_field(
+    schema: StructType, path: Path, rules: TableRules, done: str, error_class: str
+) -> tuple[StructType, StructField]:
+    type_at(schema, path, rules)
+    parent = type_at(schema, path[:-1], rules)
+    if not isinstance(parent, StructType):
+        message = f"{dotted(path)!r} is what an array or a map holds; it cannot be {done}."
+        raise rules.refusal(message, error_class, "0AKDC", column=dotted(path))
+    return parent, _field(parent, path, rules)
+
+
+def _with_struct(schema: StructType, path: Path, fields: Sequence[StructField], rules: TableRules) -> StructType:
+    """The schema with other fields in the struct that a column is in."""
+    return edit_at(schema, path[:-1], lambda _: StructType(tuple(fields)), rules)
+
+
+def _field(struct: StructType, path: Path, rules: TableRules) -> StructField:
+    field = struct.field(path[-1])
+    if field is None:
+        raise column_not_found(path, struct, rules)
+    return field
+
+
+def _refuse_added(field: StructField, rules: TableRules) -> None:
+    if has_not_null(field):
+        message = (
+            f"The column {field.name!r} is NOT NULL, or something in it is; NOT NULL in ALTER TABLE ADD COLUMNS is not supported."
+        )
+        step = "add the column without it: the rows that are there have no value for it."
+        raise rules.refusal(message, "DELTA_OPERATION_NOT_ALLOWED", "0AKDC", next_step=step, column=field.name)
+    refuse_added_default(field, rules)
+
+
+def _with_field(parent: DataType, column: AddedColumn, rules: TableRules) -> DataType:
+    if not isinstance(parent, StructType):
+        message = f"The column {column.field.name!r} cannot be added to {dotted(column.parent)!r}, which is {type_text(parent)}."
+        raise rules.refusal(message, "DELTA_ADD_COLUMN_PARENT_NOT_STRUCT", "42KD3", column=column.field.name)
+    (added,) = from_stored(StructType((column.field,))).fields
+    if column.position is None:
+        return StructType((*parent.fields, added))
+    return StructType(_inserted(parent.fields, added, column.position, (*column.parent, added.name), rules))
+
+
+def _inserted(
+    fields: tuple[StructField, ...], field: StructField, position: Position, path: Path, rules: TableRules
+) -> tuple[StructField, ...]:
+    if position.after is None:
+        return (field, *fields)
+    names = [each.name.lower() for each in fields]
+    if position.after.lower() not in names:
+        raise column_not_found((*path[:-1], position.after), StructType(fields), rules)
+    index = names.index(position.after.lower()) + 1
+    return (*fields[:index], field, *fields[index:])
+
+
+def _moved(
+    fields: tuple[StructField, ...], field: StructField, position: Position, path: Path, rules: TableRules
+) -> tuple[StructField, ...]:
+    """A column that goes behind itself stays where it is."""
+    if position.after is not None and position.after.lower() == field.name.lower():
+        return fields
+    return _inserted(tuple(each for each in fields if each is not field), field, position, path, rules)
+
+
+def _changed_type(old: DataType, new: DataType, path: Path, rules: TableRules) -> DataType:
+    if is_same_type(old, new):
+        return old
+    column = dotted(path)
+    match old:
+        case StructType():
+            step = "add, drop or change its fields one by one."
+            message = f"The struct {column!r} cannot take another type as a whole."
+            raise rules.refusal(message, "DELTA_CANNOT_UPDATE_STRUCT_FIELD", "429BQ", next_step=step, column=column)
+        case MapType():
+            step = f"change {column}.key or {column}.value."
+            message = f"The map {column!r} cannot take another type as a whole."
+            raise rules.refusal(message, "DELTA_CANNOT_UPDATE_MAP_FIELD", "429BQ", next_step=step, column=column)
+        case ArrayType():
+            message = f"The array {column!r} cannot take another type as a whole."
+            step = f"change {column}.element."
+            raise rules.refusal(message, "DELTA_CANNOT_UPDATE_ARRAY_FIELD", "429BQ", next_step=step, column=column)
+        case str() if may_become(old, new, rules):
+            return new
+        case _:
+            raise _bad_change(f"its type cannot change from {type_text(old)} to {type_text(new)}", path, rules, widening=True)
+
+
+def _refuse_change(field: StructField, new_type: DataType, path: Path, rules: TableRules, *, nullable: bool | None) -> None:
+    if nullable is False and field.nullable:
+        raise _bad_change("it can become nullable, but not NOT NULL", path, rules)
+    is_identity = any(key.startswith(IDENTITY) for key in field.metadata)
+    if is_identity and (new_type != field.type or (nullable is not None and nullable != field.nullable)):
+        message = f"The column {dotted(path)!r} is an identity column: only its name, comment and place can change."
+        raise rules.refusal(message, "DELTA_IDENTITY_COLUMNS_ALTER_COLUMN_NOT_SUPPORTED", "429BQ", column=dotted(path))
+
+
+def _refuse_nameless_change(
+    parent: DataType, path: Path, rules: TableRules, *, comment: str | None, nullable: bool | None, position: Position | None
+) -> None:
+    """What an array or a map holds has a type, and nothing else that can change."""
+    if comment is not None:
+        message = f"Can't add a comment to {dotted(path)!r}: what an array or a map holds has none."
+        raise rules.refusal(message, "DELTA_UNSUPPORTED_COMMENT_MAP_ARRAY", "0AKDC", column=dotted(path))
+    if nullable is not None and nullable != _holds_null(parent, path[-1]):
+        raise _bad_change("what an array or a map holds keeps its nullability", path, rules)
+    if position is not None:
+        raise _bad_change("what an array or a map holds has no position", path, rules)
+
+
+def _holds_null(parent: DataType, name: str) -> bool:
+    match parent:
+        case ArrayType(_, contains_null):
+            return contains_null
+        case MapType(_, _, value_contains_null):
+            return value_contains_null and name.lower() == "value"
+        case _:
+            return True
+
+
+def _bad_change(why: str, path: Path, rules: TableRules, *, widening: bool = False) -> InvalidSchemaError:
+    step = "set delta.enableTypeWidening to true for a wider type." if widening and not rules.type_widening else ""
+    message = f"The column {dotted(path)!r} cannot be changed so: {why}."
+    error_class = "DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP"
+    return rules.refusal(message, error_class, "0AKDC", next_step=step, column=dotted(path))

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The schema of some rows against a table's: whether they fit as they are, and what the table's becomes with them.
+
+Types are as the log keeps them: char and varchar are strings with metadata.
+
+Sources: delta-spark's `SchemaMergingUtils.mergeSchemas`, `ImplicitMetadataOperation` and `MetadataMismatchErrorBuilder`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from bayou.errors import SchemaMismatchError
+from bayou.protocol.columns.column_defaults import DEFAULT_KEYS
+from bayou.protocol.features.type_widening import Widening, is_widening, record_type_changes
+from bayou.protocol.schema.validity import check_names
+from bayou.protocol.types.char_varchar import type_text
+from bayou.protocol.types.partition_values import decimal_type
+from bayou.protocol.types.schema import VOID_TYPES, ArrayType, DataType, MapType, StructField, StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+Keeps: TypeAlias = Callable[[DataType, DataType], bool]
+"""Whether a column keeps its type, the first one, for values of the other."""
+
+_INT32_TYPES: Final = ("byte", "short", "integer")
+"""Parquet stores them all as INT32: a file of a narrower one reads as a wider one. In order of their width."""
+_SHORT_SCHEMA: Final = 12
+_WRITER_METADATA: Final = ("delta.", *DEFAULT_KEYS)
+_MERGE_HINT: Final = (
+    'To enable schema migration using DataFrameWriter or DataStreamWriter, please set: \'.option("mergeSchema", "true")\'.'
+)
+_OVERWRITE_HINT: Final = 'To overwrite your schema or change partitioning, please set: \'.option("overwriteSchema", "true")\'.'
+_CAST_HINT: Final = "Cast the columns to the table's types."
+
+
+def merge_schemas(
+    table: StructType,
+    given: StructType,
+    *,
+    widening: Widening = Widening.NEVER,
+    keeps: Keeps | None = None,
+    table_uri: str | None = None,
+    version: int | None = None,
+) -> StructType:
+    """The table's schema after a write of rows that may change it.
+
+    Columns match by name, whatever the case. The table's names, order, nullability and metadata stay; new columns come
+    last in their struct, nullable, without what their metadata says to writers. Void becomes the other type; byte,
+    short and integer the widest of them. A type that is widened is recorded in its field's `delta.typeChanges`. Whether
+    a table can have the new columns is for `schema_check` to say.
+
+    Args:
+        table: the table's schema.
+        given: the schema of the rows.
+        widening: which types may be widened.
+        keeps: whether the table's type, the first one, stays where the rows have the other and neither is widened. None where it
+            only does for values that are values of it.
+        table_uri: the table's path or URI, for the error.
+        version: the table's version, for the error.
+
+    Raises:
+        InvalidSchemaError: the rows have two columns of one name.
+        SchemaMismatchError: types have nothing in common; `columns` has the paths, `problems` a text for each, and the
+            cause has the error class of the first.
+    """
+    check_names(given, table_uri, version=version, column_mapping=True, duplicates_class="DATA")
+    merge = _Merge(widening, keeps)
+    merged = merge.structs(table, _as_new_columns(given), ())
+    if merge.conflicts:
+        first = merge.conflicts[0]
+        cause = SchemaMismatchError(first.reason, error_class=first.error_class, sql_state=first.sql_state, column=first.column)
+        raise SchemaMismatchError(
+            f"{_merge_failure(given, first)}: {'; '.join(each.text for each in merge.conflicts)}.",
+            next_step=_CAST_HINT,
+            table=table_uri,
+            version=version,
+            error_class="DELTA_FAILED_TO_MERGE_FIELDS",
+            sql_state="22005",
+            problems=tuple(each.text for each in merge.conflicts),
+            columns=tuple(each.column for each in merge.conflicts),
+        ) from cause
+    return merged if widening is Widening.NEVER else record_type_changes(merged, table)
+
+
+def is_write_compatible(table: StructType, given: StructType) -> bool:
+    """Whether rows can be written to a table without a change of its schema.
+
+    Columns match by name in any order, whatever the case, nested fields too; those that the rows lack are NULL in them.
+    Nullability is no difference. Void fits every type, and byte and short fit wider ones up to integer: the writer
+    casts them, and it gives nested fields the table's names.
+    """
+    return next(_differences(table, given, ()), None) is None
+
+
+def check_write(
+    table: StructType,
+    given: StructType,
+    *,
+    partition_columns: Sequence[str] = (),
+    partition_by: Sequence[str] | None = None,
+    overwrite: bool = False,
+    widening: Widening = Widening.NEVER,
+    table_id: str | None = None,
+    table_uri: str | None = None,
+    version: int | None = None,
+) -> None:
+    """Refuses rows that cannot be written to a table without a change of its schema; says all that is in the way.
+
+    Args:
+        table: the table's schema.
+        given: the schema of the rows.
+        partition_columns: the table's partition columns.
+        partition_by: those that the writer named; None where it named none.
+        overwrite: whether the rows replace the table's.
+        widening: what a merge of schemas could widen, for the advice.
+        table_id: the table's id, for the error.
+        table_uri: the table's path or URI, for the error.
+        version: the table's version, for the error.
+
+    Raises:
+        InvalidSchemaError: the rows have two columns of one name.
+        SchemaMismatchError: the rows do not fit; `problems` has a text for each difference. The error class is
+            DELTA_FAILED_TO_MERGE_FIELDS where a merge could not help either, else DELTA_METADATA_MISMATCH, or one of its
+            own where only partition columns, or everything but them, are missing.
+    """
+    check_names(given, table_uri, version=version, column_mapping=True, duplicates_class="DATA")
+    merge = _Merge(widening)
+    merge.structs(table, given, ())
+    mismatch = _Mismatch()
+    if merge.conflicts:
+        mismatch.add("DELTA_FAILED_TO_MERGE_FIELDS", "22005", _merge_failure(given, merge.conflicts[0]), hint=_CAST_HINT)
+    differences = tuple(_differences(table, given, ()))
+    if differences:
+        identity = f" (Table ID: {table_id})" if table_id else ""
+        sentence = f"A schema mismatch detected when writing to the Delta table{identity}: {'; '.join(differences)}"
+        hints = [hint for hint, helps in ((_MERGE_HINT, not merge.conflicts), (_OVERWRITE_HINT, overwrite)) if helps]
+        mismatch.add("DELTA_METADATA_MISMATCH", "42KDG", sentence, differences, " ".join(hints))
+    strange = [name for name in partition_by or () if table.field(name) is None and given.field(name) is None]
+    if strange:
+        sentence = f"Partition columns {strange} are not found in the schema {list(table.names)}"
+        mismatch.add("DELTA_PARTITION_COLUMN_NOT_FOUND", "42703", sentence, (sentence,))
+    if partition_by is not None and _lower(partition_by) != _lower(partition_columns):
+        lists = f"Given: [{', '.join(partition_by)}] Table: [{', '.join(partition_columns)}]"
+        sentence = f"Partition columns do not match the partition columns of the table. {lists}"
+        mismatch.add("DELTA_METADATA_MISMATCH", "42KDG", sentence, (sentence,), _OVERWRITE_HINT)
+    absent = tuple(f"the partition column {name!r} is missing in the rows" for name in partition_columns if not given.field(name))
+    if absent:
+        mismatch.add("DELTA_PARTITION_COLUMN_NOT_FOUND", "42703", f"The rows are incomplete: {'; '.join(absent)}", absent)
+    if not mismatch.sentences and not _has_data(given, partition_columns):
+        sentence = "Data written into Delta needs to contain at least one non-partitioned column"
+        mismatch.add("DELTA_NON_PARTITION_COLUMN_ABSENT", "KD005", sentence, (sentence,))
+    if mismatch.sentences:
+        raise mismatch.error(_schemas(table, given) if differences else "", table_uri, version)
+
+
+@dataclass(slots=True)
+class _Mismatch:
+    """What is in the way of a write. The error class is that of the first finding."""
+
+    classes: list[tuple[str, str]] = field(default_factory=list)
+    sentences: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)
+
+    def add(self, error_class: str, sql_state: str, sentence: str, problems: Sequence[str] = (), hint: str = "") -> None:
+        self.classes.append((error_class, sql_state))
+        self.sentences.append(sentence)
+        self.problems += problems
+        if hint and hint not in self.hints:
+            self.hints.append(hint)
+
+    def error(self, schemas: str, table: str | None, version: int | None) -> SchemaMismatchError:
+        error_class, sql_state = self.classes[0]
+        return SchemaMismatchError(
+            f"{'. '.join(self.sentences)}.{schemas}",
+            next_step=" ".join(self.hints),
+            table=table,
+            version=version,
+            error_class=error_class,
+            sql_state=sql_state,
+            problems=tuple(self.problems),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Conflict:
+    """Two types that cannot become one: where, the error class of the reason, and a text for each of the two errors."""
+
+    path: tuple[str, ...]
+    text: str
+    reason: str
+    error_class: str
+    sql_state: str
+
+    @property
+    def column(self) -> str:
+        return ".".join(self.path)
+
+
+@dataclass(slots=True)
+class _Merge:
+    """One merge: its rules, and the conflicts that it met."""
+
+    widening: Widening
+    keeps: Keeps | None = None
+    conflicts: list[_Conflict] = field(default_factory=list)
+
+    def structs(self, table: StructType, given: StructType, path: tuple[str, ...]) -> StructType:
+        known, new = _by_name(table), _by_name(given)
+        kept = tuple(self._field(each, new.get(each.name.lower()), path) for each in table.fields)
+        return StructType(kept + tuple(each for each in given.fields if each.name.lower() not in known))
+
+    def _field(self, table: StructField, given: StructField | None, path: tuple[str, ...]) -> StructField:
+        return table if given is None else replace(table, type=self._types(table.type, given.type, (*path, table.name)))
+
+    def _types(self, table: DataType, given: DataType, path: tuple[str, ...]) -> DataType:
+        match table, given:
+            case StructType(), StructType():
+                return self.structs(table, given, path)
+            case ArrayType(element, contains_null), ArrayType(other, _):
+                return ArrayType(self._types(element, other, (*path, "element")), contains_null)
+            case MapType(key, value, contains_null), MapType(other_key, other_value, _):
+                merged_key = self._types(key, other_key, (*path, "key"))
+                return MapType(merged_key, self._types(value, other_value, (*path, "value")), contains_null)
+            case _:
+                return self._others(table, given, path)
+
+    def _others(self, table: DataType, given: DataType, path: tuple[str, ...]) -> DataType:
+        if isinstance(table, str) and isinstance(given, str) and is_widening(table, given, self.widening):
+            return given
+        if _fits(table, given) or (self.keeps is not None and self.keeps(table, given)):
+            return table
+        if table in VOID_TYPES or _fits(given, table):
+            return given
+        self.conflicts.append(_conflict(table, given, path))
+        return table
+
+
+def _fits(table: DataType, given: DataType) -> bool:
+    """Whether values of a type are values of the table's type: the same one, void, or a narrower INT32 type."""
+    if isinstance(given, str) and given in VOID_TYPES:
+        return True
+    if table in _INT32_TYPES and given in _INT32_TYPES:
+        return _INT32_TYPES.index(given) <= _INT32_TYPES.index(table)
+    return table == given or (isinstance(table, str) and isinstance(given, str) and _equal_decimals(table, given))
+
+
+def _equal_decimals(table: str, given: str) -> bool:
+    return decimal_type(table) == decimal_type(given) is not None
+
+
+def _conflict(table: DataType, given: DataType, path: tuple[str, ...]) -> _Conflict:
+    text = _type_difference(table, given, path)
+    if isinstance(table, str) and isinstance(given, str) and decimal_type(table) and decimal_type(given):
+        reason = f"Failed to merge decimal types with incompatible precision or scale: {text}"
+        return _Conflict(path, text, reason, "DELTA_MERGE_INCOMPATIBLE_DECIMAL_TYPE", "42806")
+    reason = f"Failed to merge incompatible data types {type_text(table)} and {type_text(given)}: {text}"
+    return _Conflict(path, text, reason, "DELTA_MERGE_INCOMPATIBLE_DATATYPE", "42K09")
+
+
+def _differences(table: DataType, given: DataType, path: tuple[str, ...]) -> Iterator[str]:
+    """What of some rows' columns does not fit the table's, one text each."""
+    match table, given:
+        case StructType(), StructType(fields):
+            by_name = _by_name(table)
+            for each in fields:
+                known = by_name.get(each.name.lower())
+                if known is None:
+                    yield f"column {'.'.join((*path, each.name))!r} is not in the table"
+                else:
+                    yield from _differences(known.type, each.type, (*path, known.name))
+        case ArrayType(element, _), ArrayType(other, _):
+            yield from _differences(element, other, (*path, "element"))
+        case MapType(key, value, _), MapType(other_key, other_value, _):
+            yield from _differences(key, other_key, (*path, "key"))
+            yield from _differences(value, other_value, (*path, "value"))
+        case _ if not _fits(table, given):
+            yield _type_difference(table, given, path)
+        case _:
+            return
+
+
+def _type_difference(table: DataType, given: DataType, path: tuple[str, ...]) -> str:
+    return f"column {'.'.join(path)!r} is {type_text(table)} in the table and {type_text(given)} in the rows"
+
+
+def _merge_failure(given: StructType, conflict: _Conflict) -> str:
+    name = conflict.path[0]
+    twin = given.field(name)
+    return f"Failed to merge fields '{name}' and '{name if twin is None else twin.name}'"
+
+
+def _has_data(given: StructType, partition_columns: Sequence[str]) -> bool:
+    partitions = _lower(partition_columns)
+    return not partitions or any(each.name.lower() not in partitions and each.type not in VOID_TYPES for each in given.fields)
+
+
+def _schemas(table: StructType, given: StructType) -> str:
+    """Both schemas, where they are short enough to help."""
+    if max(len(table.fields), len(given.fields)) > _SHORT_SCHEMA:
+        return ""
+    return "".join(
+        f"\n{title} schema:\n{', '.join(f'{each.name}: {type_text(each.type)}' for each in schema.fields)}"
+        for title, schema in (("Table", table), ("Data", given))
+    )
+
+
+def _by_name(struct: StructType) -> dict[str, StructField]:
+    """A struct's fields by their names in lower case: wide tables have too many to look each one up from the start."""
+    return {each.name.lower(): each for each in struct.fields}
+
+
+def _lower(names: Sequence[str]) -> list[str]:
+    return [name.lower() for name in names]
+
+
+def _as_new_columns(schema: StructType) -> StructType:
+    """Columns of rows as a table gets them: all nullable, and without what their metadata said to another table's writers."""
+    return StructType(tuple(_as_new_column(each) for each in schema.fields))
+
+
+def _as_new_column(each: StructField) -> StructField:
+    metadata = {key: value for key, value in each.metadata.items() if not key.startswith(_WRITER_METADATA)}
+    return StructField(each.name, _as_new_type(each.type), nullable=True, metadata=metadata)
+
+
+def _as_new_type(kind: DataType) -> DataType:
+    match kind:
+        case StructType():
+            return _as_new_columns(kind)
+        case ArrayType(element, _):
+            return ArrayType(_as_new_type(element))
+        case MapType(key, value, _):
+            return MapType(_as_new_type(key), _as_new_type(value))
+        case _:
+            return kind

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ALTER TABLE ... REPLACE COLUMNS makes of a schema.
+
+Sources: delta-spark's `AlterTableReplaceColumnsDeltaCommand`, `SchemaUtils.canChangeDataType` and `changeDataType`.
+"""
+
+from __future__ import annotations
+
+from bayou.errors import InvalidSchemaError
+from bayou.protocol.columns.column_defaults import refuse_added_default
+from bayou.protocol.evolution.alter_rules import (
+    check_new_names,
+    has_not_null,
+    is_same_type,
+    may_become,
+    recorded,
+    refuse_dropped_layout,
+)
+from bayou.protocol.evolution.schema_changes import COMMENT, IDENTITY
+from bayou.protocol.schema.validity import check_types
+from bayou.protocol.types.char_varchar import from_stored, to_stored, type_text
+from bayou.protocol.types.paths import Path, TableRules, dotted
+from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
+
+
+def replace_columns(schema: StructType, columns: StructType, rules: TableRules) -> StructType:
+    """The schema after REPLACE COLUMNS: the new columns, in their order, with the metadata of those that were there.
+
+    Columns may be added, moved, and become nullable; they take new comments and types as `change_column` allows; with
+    column mapping they may be left out, but not while others are added, which could be a rename.
+
+    Raises:
+        InvalidSchemaError: the change is not possible.
+    """
+    if any(key.startswith(IDENTITY) for field in schema.fields for key in field.metadata):
+        message = "REPLACE COLUMNS is not supported for a table with an identity column."
+        raise rules.refusal(message, "DELTA_IDENTITY_COLUMNS_REPLACE_COLUMN_NOT_SUPPORTED", "429BQ")
+    given = from_stored(columns)
+    check_new_names(given, rules, "REPLACING_COLUMNS", schema)
+    check_types(given, rules.table, version=rules.version)
+    replaced = _replaced_struct(from_stored(schema), given, (), rules)
+    gone = [(name,) for name in schema.names if replaced.field(name) is None]
+    refuse_dropped_layout(gone, replaced, rules)
+    return recorded(to_stored(replaced), schema, rules)
+
+
+def _replaced_struct(old: StructType, new: StructType, path: tuple[str, ...], rules: TableRules) -> StructType:
+    removed = [each.name for each in old.fields if new.field(each.name) is None]
+    added = [each for each in new.fields if old.field(each.name) is None]
+    if removed and added:
+        names = [each.name for each in added]
+        where = f" in {dotted(path)!r}" if path else ""
+        message = f"The columns {removed} would go and {names} come{where}, which could be a rename as well."
+        step = "make these changes one by one, with ADD, DROP and RENAME COLUMN."
+        raise rules.refusal(message, "DELTA_AMBIGUOUS_DATA_TYPE_CHANGE", "429BQ", next_step=step, columns=(*removed, *names))
+    if removed and not rules.column_mapping:
+        raise _bad_replacement(f"dropping column(s) {removed}, which needs column mapping", path, rules)
+    required = next((each for each in added if has_not_null(each)), None)
+    if required is not None:
+        raise _bad_replacement("adding a NOT NULL column", (*path, required.name), rules)
+    for each in added:
+        refuse_added_default(each, rules)
+    return StructType(tuple(_replaced_field(old.field(each.name), each, path, rules) for each in new.fields))
+
+
+def _replaced_field(old: StructField | None, new: StructField, path: tuple[str, ...], rules: TableRules) -> StructField:
+    if old is None:
+        return new
+    here = (*path, old.name)
+    if old.nullable and not new.nullable:
+        raise _bad_replacement("tightening nullability", here, rules)
+    metadata = {**old.metadata, COMMENT: new.metadata[COMMENT]} if COMMENT in new.metadata else old.metadata
+    return StructField(old.name, _replaced_type(old.type, new.type, here, rules), new.nullable, metadata)
+
+
+def _replaced_type(old: DataType, new: DataType, path: tuple[str, ...], rules: TableRules) -> DataType:
+    match old, new:
+        case StructType(), StructType():
+            return _replaced_struct(old, new, path, rules)
+        case (ArrayType(_, True), ArrayType(_, False)) | (MapType(_, _, True), MapType(_, _, False)):
+            raise _bad_replacement("tightening nullability", path, rules)
+        case ArrayType(element, contains_null), ArrayType(other, _):
+            return ArrayType(_replaced_type(element, other, (*path, "element"), rules), contains_null)
+        case MapType(key, value, contains_null), MapType(other_key, other_value, _):
+            new_key = _replaced_type(key, other_key, (*path, "key"), rules)
+            return MapType(new_key, _replaced_type(value, other_value, (*path, "value"), rules), contains_null)
+        case str(), _ if is_same_type(old, new) or may_become(old, new, rules):
+            return new
+        case UserDefinedType(), _ if old == new:
+            return old
+        case _:
+            raise _bad_replacement(f"changing data type from {type_text(old)} to {type_text(new)}", path, rules)
+
+
+def _bad_replacement(why: str, path: Path, rules: TableRules) -> InvalidSchemaError:
+    where = f" of {dotted(path)!r}" if path else ""
+    message = f"Unsupported ALTER TABLE REPLACE COLUMNS operation. Reason: {why}{where}."
+    return rules.refusal(message, "DELTA_UNSUPPORTED_ALTER_TABLE_REPLACE_COL_OP", "0AKDC", column=dotted(path))

@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Table features: one table of facts, and the two questions asked of it: may we read, may we write.
+
+To support a feature, change its row here and do its work elsewhere. `read` is true where bayou does what the feature
+asks of a reader, or where a reader may ignore it. `write_blocked` says when a plain append would need more than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from bayou.errors import UnsupportedFeatureError, UnsupportedProtocolError
+from bayou.protocol import properties
+from bayou.protocol.actions.actions import Metadata, Protocol
+from bayou.protocol.stats.file_stats import collated_fields
+from bayou.protocol.types.distinct_names import check_distinct
+from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructType, UserDefinedType, all_fields, parse_schema
+
+MAX_READER_VERSION: Final = 3
+MAX_WRITER_VERSION: Final = 7
+
+Rule = Callable[[Metadata, StructType], bool]
+
+
+def _never(_metadata: Metadata, _schema: StructType) -> bool:
+    return False
+
+
+def _always(_metadata: Metadata, _schema: StructType) -> bool:
+    return True
+
+
+def _enabled(*wanted: properties.TableProperty[bool]) -> Rule:
+    return lambda metadata, _schema: any(each.read(metadata.configuration) for each in wanted)
+
+
+def _field_has(*keys: str) -> Rule:
+    return lambda _metadata, schema: any(key in found.metadata for found in all_fields(schema) for key in keys)
+
+
+def _has_invariants(_metadata: Metadata, schema: StructType) -> bool:
+    return any(not found.nullable or "delta.invariants" in found.metadata for found in all_fields(schema))
+
+
+def _has_constraints(metadata: Metadata, _schema: StructType) -> bool:
+    return any(key.lower().startswith(properties.CONSTRAINT_PREFIX) for key in metadata.configuration)
+
+
+def _maps_columns(metadata: Metadata, _schema: StructType) -> bool:
+    return properties.COLUMN_MAPPING_MODE.read(metadata.configuration).lower() not in {"", "none"}
+
+
+def _has_type(kind: str) -> Rule:
+    return lambda _metadata, schema: any(each == kind for each in _all_types(schema))
+
+
+@dataclass(frozen=True, slots=True)
+class Enablement:
+    """What makes a table need a feature.
+
+    Attributes:
+        text: the property or the part of the schema, in words for the documentation; empty where nothing does.
+        asked: whether a table's metadata and schema ask for the feature. A new table gets it then.
+        auto: whether a table that is there gets it by itself, too; where not, a user has to name it.
+    """
+
+    text: str = ""
+    asked: Rule = _never
+    auto: bool = True
+
+
+def _on(*wanted: properties.TableProperty[bool]) -> Enablement:
+    return Enablement(f"`{wanted[0].key}`", _enabled(*wanted))
+
+
+def _given(wanted: properties.TableProperty[str | None]) -> Enablement:
+    return Enablement(f"`{wanted.key}`", lambda metadata, _schema: bool(wanted.read(metadata.configuration)))
+
+
+_BY_HAND: Final = Enablement()
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """The facts about one table feature.
+
+    Attributes:
+        name: the name in the protocol's lists.
+        reader_writer: whether a reader must understand it too.
+        read: whether bayou reads tables that have it.
+        write_blocked: whether a table that has it cannot be appended to yet, given its metadata and schema.
+        legacy_reader: the reader version that implies it, for features older than the lists.
+        legacy_writer: the writer version that implies it.
+        enabled_by: what makes a table need it, beside its being named.
+        requires: the features that it cannot be without.
+        removable: whether a table can lose it again.
+    """
+
+    name: str
+    reader_writer: bool
+    read: bool = True
+    write_blocked: Rule = _never
+    legacy_reader: int | None = None
+    legacy_writer: int | None = None
+    enabled_by: Enablement = _BY_HAND
+    requires: tuple[str, ...] = ()
+    removable: bool = False
+
+
+def _writer(
+    name: str,
+    write_blocked: Rule = _never,
+    *,
+    legacy: int | None = None,
+    legacy_reader: int | None = None,
+    by: Enablement = _BY_HAND,
+    requires: tuple[str, ...] = (),
+    drop: bool = False,
+) -> Feature:
+    reads = legacy_reader is not None
+    return Feature(name, reads, True, write_blocked, legacy_reader, legacy, by, requires, drop)
+
+
+def _reader(
+    name: str,
+    write_blocked: Rule = _never,
+    *,
+    read: bool = True,
+    by: Enablement = _BY_HAND,
+    requires: tuple[str, ...] = (),
+    drop: bool = False,
+) -> Feature:
+    return Feature(name, True, read, write_blocked, enabled_by=by, requires=requires, removable=drop)
+
+
+_change_feed = _enabled(properties.ENABLE_CHANGE_DATA_FEED)
+_generates = _field_has("delta.generationExpression")
+_is_identity = _field_has("delta.identity.start", "delta.identity.step")
+
+
+def _has_v2_checkpoints(metadata: Metadata, _schema: StructType) -> bool:
+    return properties.CHECKPOINT_POLICY.read(metadata.configuration).lower() == "v2"
+
+
+MATERIALIZE_PARTITIONS: Final = "materializePartitionColumns"
+"""The feature that has writers write the partition columns into data files, as other columns."""
+_TIMESTAMPS: Final = _on(properties.ENABLE_IN_COMMIT_TIMESTAMPS)
+_OF_CATALOG: Final = ("inCommitTimestamp", "vacuumProtocolCheck")
+
+FEATURES: Final[Mapping[str, Feature]] = {
+    feature.name: feature
+    for feature in (
+        _writer("appendOnly", legacy=2, by=_on(properties.APPEND_ONLY)),
+        _writer("invariants", legacy=2, by=Enablement("a NOT NULL column", _has_invariants)),
+        _writer("checkConstraints", legacy=3, by=Enablement("a CHECK constraint", _has_constraints), drop=True),
+        _writer("changeDataFeed", legacy=4, by=Enablement("`delta.enableChangeDataFeed`", _change_feed)),
+        _writer("generatedColumns", legacy=4, by=Enablement("a generated column", _generates)),
+        _writer(
+            "columnMapping",
+            legacy=5,
+            legacy_reader=2,
+            by=Enablement("`delta.columnMapping.mode`", _maps_columns),
+            drop=True,
+        ),
+        _writer("identityColumns", legacy=6, by=Enablement("an identity column", _is_identity)),
+        _writer("allowColumnDefaults"),
+        _writer("domainMetadata", drop=True),
+        _writer("rowTracking", by=_on(properties.ENABLE_ROW_TRACKING), requires=("domainMetadata",), drop=True),
+        _writer("clustering", by=Enablement("CLUSTER BY"), requires=("domainMetadata",)),
+        _writer("inCommitTimestamp", by=_TIMESTAMPS, drop=True),
+        _writer("inCommitTimestamp-preview", drop=True),
+        _writer("icebergCompatV1", _always, by=_on(properties.ENABLE_ICEBERG_COMPAT_V1), requires=("columnMapping",)),
+        _writer("icebergCompatV2", _always, by=_on(properties.ENABLE_ICEBERG_COMPAT_V2), requires=("columnMapping",)),
+        _writer(
+            "icebergCompatV3",
+            _always,
+            by=_on(properties.ENABLE_ICEBERG_COMPAT_V3),
+            requires=("columnMapping", "rowTracking"),
+        ),
+        _writer("icebergWriterCompatV1", _always, requires=("icebergCompatV2",)),
+        _writer("icebergWriterCompatV3", _always, requires=("icebergCompatV3",)),
+        _writer("checkpointProtection", by=Enablement("DROP FEATURE"), drop=True),
+        _writer(MATERIALIZE_PARTITIONS, by=_on(properties.MATERIALIZE_PARTITION_COLUMNS), drop=True),
+        _writer(
+            "coordinatedCommits-preview",
+            _always,
+            by=_given(properties.COMMIT_COORDINATOR),
+            requires=_OF_CATALOG,
+            drop=True,
+        ),
+        _writer("collations", _always),
+        _writer("collations-preview", _always),
+        _writer("redirectWriterOnly-preview", _always, by=_given(properties.REDIRECT_WRITER_ONLY), drop=True),
+        _reader("deletionVectors", by=_on(properties.ENABLE_DELETION_VECTORS), drop=True),
+        _reader("timestampNtz", by=Enablement("a timestamp_ntz column", _has_type("timestamp_ntz"), auto=False)),
+        _reader("v2Checkpoint", by=Enablement("`delta.checkpointPolicy`", _has_v2_checkpoints), drop=True),
+        _reader("typeWidening", by=_on(properties.ENABLE_TYPE_WIDENING), drop=True),
+        _reader("typeWidening-preview", drop=True),
+        _reader("vacuumProtocolCheck", drop=True),
+        _reader("variantType", by=Enablement("a variant column", _has_type("variant"))),
+        _reader("variantType-preview"),
+        _reader("variantShredding"),
+        _reader("variantShredding-preview", by=_on(properties.ENABLE_VARIANT_SHREDDING)),
+        _reader("catalogManaged", _always, read=False, requires=_OF_CATALOG),
+        _reader("catalogOwned", _always, read=False, requires=_OF_CATALOG),
+        _reader("catalogOwned-preview", _always, read=False, requires=_OF_CATALOG),
+        _reader("geospatial", _always, read=False, drop=True),
+        _reader("geospatial-dev", _always, read=False, drop=True),
+        _reader("timestampNanos", _always, read=False),
+        _reader(
+            "adaptiveMetadata-preview",
+            _always,
+            read=False,
+            requires=("catalogManaged", "rowTracking", "domainMetadata", "deletionVectors", "columnMapping"),
+        ),
+        _reader(
+            "redirectReaderWriter-preview",
+            _always,
+            read=False,
+            by=_given(properties.REDIRECT_READER_WRITER),
+            drop=True,
+        ),
+    )
+}
+"""Every feature that is known by name."""
+
+_CATALOG_MANAGED: Final = frozenset({"catalogManaged", "catalogOwned", "catalogOwned-preview"})
+
+
+def reader_features(protocol: Protocol) -> frozenset[str]:
+    """The features that a reader of this protocol must understand, legacy versions spelled out."""
+    if protocol.min_reader_version >= MAX_READER_VERSION:
+        return frozenset(protocol.reader_features or ())
+    return frozenset(
+        each.name
+        for each in FEATURES.values()
+        if each.legacy_reader is not None and protocol.min_reader_version >= each.legacy_reader
+    )
+
+
+def writer_features(protocol: Protocol) -> frozenset[str]:
+    """The features that a writer of this protocol must understand, legacy versions spelled out."""
+    if protocol.min_writer_version >= MAX_WRITER_VERSION:
+        return frozenset(protocol.writer_features or ())
+    return frozenset(
+        each.name
+        for each in FEATURES.values()
+        if each.legacy_writer is not None and protocol.min_writer_version >= each.legacy_writer
+    )
+
+
+def check_readable(protocol: Protocol, table: str, version: int | None = None) -> None:
+    """Refuse a table that bayou cannot read right.
+
+    Raises:
+        UnsupportedProtocolError: the reader version is above every known one, or a version is below the first.
+        UnsupportedFeatureError: reader features are unknown or not read; `features` names them.
+    """
+    if min(protocol.min_reader_version, protocol.min_writer_version) < 1:
+        raise UnsupportedProtocolError(
+            f"the table has the protocol ({protocol.min_reader_version}, {protocol.min_writer_version}), and there is no version 0",
+            table=table,
+            version=version,
+            next_step="Find out which program wrote it. Versions begin with 1 for readers and for writers.",
+            features=(),
+            required=min(protocol.min_reader_version, protocol.min_writer_version),
+            supported=1,
+        )
+    if protocol.min_reader_version > MAX_READER_VERSION:
+        raise UnsupportedProtocolError(
+            f"the table needs reader version {protocol.min_reader_version}; bayou reads up to {MAX_READER_VERSION}",
+            table=table,
+            version=version,
+            next_step="Read it with a newer bayou, or with the engine that wrote it.",
+            features=(),
+            required=protocol.min_reader_version,
+            supported=MAX_READER_VERSION,
+        )
+    refused = sorted(name for name in reader_features(protocol) if name not in FEATURES or not FEATURES[name].read)
+    if not refused:
+        return
+    message = f"the table uses reader features that bayou does not support: {', '.join(refused)}"
+    next_step = "Read it with an engine that supports them, or drop the features there."
+    if _CATALOG_MANAGED.intersection(refused):
+        message += "; a catalog-managed table cannot be read by its path, because its catalog holds the latest commits"
+        next_step = "Read it through the catalog that manages it."
+    raise UnsupportedFeatureError(message, table=table, version=version, next_step=next_step, features=tuple(refused))
+
+
+def check_writable(protocol: Protocol, metadata: Metadata, table: str, version: int | None = None) -> None:
+    """Refuse a table whose protocol, schema or properties ask a writer for something that bayou does not do yet.
+
+    Raises:
+        UnsupportedProtocolError: the writer version is above every known one.
+        UnsupportedFeatureError: rules are asked for that are not enforced; `features` names them all.
+        InvalidSchemaError: columns differ in case only: readers for which case makes no difference refuse such a table.
+    """
+    check_readable(protocol, table, version)
+    if protocol.min_writer_version > MAX_WRITER_VERSION:
+        raise UnsupportedProtocolError(
+            f"the table needs writer version {protocol.min_writer_version}; bayou knows up to {MAX_WRITER_VERSION}",
+            table=table,
+            version=version,
+            next_step="Write to it with the engine that created it.",
+            features=(),
+            required=protocol.min_writer_version,
+            supported=MAX_WRITER_VERSION,
+        )
+    refused = tuple(write_obstacles(protocol, metadata))
+    if refused:
+        raise UnsupportedFeatureError(
+            f"the table asks its writers for what bayou does not do yet: {', '.join(refused)}",
+            table=table,
+            version=version,
+            error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
+            next_step="Write to it with an engine that supports all of these; reading works.",
+            features=refused,
+        )
+    check_distinct(parse_schema(metadata.schema_string), table, version)
+
+
+def check_takes_files(protocol: Protocol | None, metadata: Metadata, table: str, version: int | None = None) -> None:
+    """Refuse to add files that others wrote to a table that asks more of rows than their columns.
+
+    Args:
+        protocol: the table's protocol; None where it is not said yet.
+        metadata: the table's metadata.
+        table: the table's URI.
+        version: the table's version.
+
+    Raises:
+        UnsupportedFeatureError: there are such rules; `features` names them.
+    """
+    schema = parse_schema(metadata.schema_string)
+    refused = [name for name, asked in _RULES_OF_ROWS.items() if asked(metadata, schema)]
+    named = frozenset() if protocol is None else writer_features(protocol)
+    asks = MATERIALIZE_PARTITIONS in named or properties.MATERIALIZE_PARTITION_COLUMNS.read(metadata.configuration)
+    if metadata.partition_columns and asks:
+        refused.append(MATERIALIZE_PARTITIONS)
+    if refused:
+        raise UnsupportedFeatureError(
+            f"files cannot be added as they are: whether their rows obey the table's rules is not known ({', '.join(refused)})",
+            table=table,
+            version=version,
+            error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
+            next_step="Write the rows with Spark, which checks them.",
+            features=tuple(refused),
+        )
+
+
+def write_obstacles(protocol: Protocol, metadata: Metadata) -> Iterator[str]:
+    """Name everything about a table that stands against a plain append, sorted features first."""
+    schema = parse_schema(metadata.schema_string)
+    named = writer_features(protocol) if protocol.min_writer_version >= MAX_WRITER_VERSION else frozenset()
+    for name in sorted(named):
+        if name not in FEATURES or FEATURES[name].write_blocked(metadata, schema):
+            yield name
+    if not named.intersection(_COLLATIONS) and any(collated_fields(schema)):
+        yield _COLLATIONS[0]  # whatever the protocol lists: not every Spark compares as the table asks
+    for key in _OBSTACLE_PROPERTIES:
+        if key.read(metadata.configuration):
+            yield key.key
+
+
+_COLLATIONS: Final = ("collations", "collations-preview")
+
+_OBSTACLE_PROPERTIES: Final = (
+    properties.SYMLINK_MANIFEST,
+    properties.UNIFORM_FORMATS,
+    properties.ENABLE_ICEBERG_COMPAT_V1,
+    properties.ENABLE_ICEBERG_COMPAT_V2,
+    properties.ENABLE_ICEBERG_COMPAT_V3,
+)
+
+# What a table asks of each row, whatever its protocol lists: of files that others wrote it is not known.
+_RULES_OF_ROWS: Final[Mapping[str, Rule]] = {
+    "invariants": _has_invariants,
+    "checkConstraints": _has_constraints,
+    "generatedColumns": _generates,
+    "columnMapping": _maps_columns,
+    "identityColumns": _is_identity,
+}
+
+
+def _all_types(data_type: DataType) -> Iterator[str]:
+    match data_type:
+        case str():
+            yield data_type
+        case StructType(fields):
+            for found in fields:
+                yield from _all_types(found.type)
+        case ArrayType(element, _):
+            yield from _all_types(element)
+        case MapType(key, value, _):
+            yield from _all_types(key)
+            yield from _all_types(value)
+        case UserDefinedType(stored=stored):
+            yield from _all_types(stored)

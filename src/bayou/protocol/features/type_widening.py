@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Type widening: which type a column may change to while its files stay, and how the schema records it.
+
+Sources: PROTOCOL.md, "Type Widening"; delta-spark's `TypeWidening`, `TypeWideningMode` and `TypeWideningMetadata`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from dataclasses import replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+from bayou.errors import InvalidSchemaError
+from bayou.protocol.features.features import writer_features
+from bayou.protocol.types.char_varchar import parse_type_text
+from bayou.protocol.types.partition_values import INTEGER_BITS, decimal_type, is_string_type
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bayou.protocol.actions.actions import Protocol
+    from bayou.protocol.types.schema import DataType
+
+TYPE_CHANGES: Final = "delta.typeChanges"
+"""The key of a field's metadata that lists the changes of its type."""
+
+_ONE_DIGIT_NUMBER: Final = re.compile(r"decimal\((\d{1,3})\)", re.ASCII)
+_VERSION: Final = "tableVersion"
+_FEATURE: Final = "typeWidening"
+_PREVIEW: Final = "typeWidening-preview"
+_INT32_TYPES: Final = ("byte", "short", "integer")
+_EXACT_DECIMALS: Final = {"byte": (10, 0), "short": (10, 0), "integer": (10, 0), "long": (20, 0)}
+"""The least decimal that Parquet readers make of an integer."""
+
+
+class Widening(Enum):
+    """Which changes of a column's type a merge may make by itself. The values are delta-spark's, but for ICEBERG.
+
+    Attributes:
+        NEVER: none; so it is where the table does not enable type widening.
+        ICEBERG: those that Iceberg has too: integers, float to double, decimals of one scale.
+        SAME_FAMILY: integers, float to double, decimals, date to timestamp_ntz.
+        ALWAYS: also integers to decimals, and byte, short and integer to double; ALTER TABLE allows as much.
+    """
+
+    NEVER = "never"
+    ICEBERG = "iceberg"
+    SAME_FAMILY = "same_family_type"
+    ALWAYS = "always"
+
+
+def is_widening(from_type: str, to_type: str, widening: Widening = Widening.ALWAYS) -> bool:
+    """Whether a primitive type may become another one; False where they are the same.
+
+    Source: `TypeWidening.isTypeChangeSupported`; PROTOCOL.md, "Type Widening".
+    """
+    from_decimal, to_decimal = decimal_type(from_type), decimal_type(to_type)
+    if widening is Widening.NEVER or from_type == to_type or (from_decimal and from_decimal == to_decimal):
+        return False
+    if to_decimal:
+        return _widens_to_decimal(
+            from_decimal or _EXACT_DECIMALS.get(from_type), to_decimal, widening, is_decimal=bool(from_decimal)
+        )
+    if from_type in INTEGER_BITS and to_type in INTEGER_BITS:
+        return INTEGER_BITS[from_type] < INTEGER_BITS[to_type]
+    if to_type == "double" and from_type in _INT32_TYPES:
+        return widening is Widening.ALWAYS
+    if (from_type, to_type) == ("date", "timestamp_ntz"):
+        return widening is not Widening.ICEBERG
+    return (from_type, to_type) == ("float", "double")
+
+
+def record_type_changes(schema: StructType, previous: StructType) -> StructType:
+    """The schema with every type that is wider than before noted in the metadata of the nearest field.
+
+    Args:
+        schema: the table's new schema.
+        previous: its schema before.
+
+    Source: PROTOCOL.md, "Type Change Metadata".
+    """
+    before = {field.name.lower(): field for field in previous.fields}
+    return StructType(tuple(_recorded(field, before.get(field.name.lower())) for field in schema.fields))
+
+
+def unsupported_changes(schema: StructType, protocol: Protocol) -> Iterator[tuple[str, str, str]]:
+    """The changes of types that a schema notes and that are none of type widening's: dotted path, old and new type of each.
+
+    Values of older files cannot be read as the column's type then. Source: delta-spark's `TypeWidening.assertTableReadable`.
+    """
+    if {_FEATURE, _PREVIEW} & writer_features(protocol):
+        yield from _unsupported(schema, ())
+
+
+def _plain(text: str) -> str:
+    """A type in the words of the log, whatever its lengths are: a note may be in those of SQL."""
+    with contextlib.suppress(InvalidSchemaError):
+        kind = parse_type_text(text.lower())
+        text = kind if isinstance(kind, str) else text
+    digits = decimal_type(_ONE_DIGIT_NUMBER.sub(r"decimal(\1,0)", text.replace(" ", "")))
+    if digits is not None:
+        return f"decimal({digits[0]},{digits[1]})"
+    return "string" if is_string_type(text) else text
+
+
+def _holds_all(integer: str, decimal: str) -> bool:
+    """Whether a decimal of fewer digits than type widening asks for has all numbers of an integer type: such tables can be read."""
+    bits, digits = INTEGER_BITS.get(integer), decimal_type(decimal)
+    return bits is not None and digits is not None and 10 ** (digits[0] - digits[1]) > 1 << (bits - 1)
+
+
+def _unsupported(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+    match kind:
+        case StructType(fields):
+            for field in fields:
+                notes = field.metadata.get(TYPE_CHANGES) or ()
+                for note in notes if isinstance(notes, (list, tuple)) else (notes,):
+                    known: dict[str, Any] = note if isinstance(note, dict) else {}
+                    old, new = _plain(str(known.get("fromType"))), _plain(str(known.get("toType")))
+                    is_known = isinstance(note, dict) and (old == new or is_widening(old, new) or _holds_all(old, new))
+                    if not is_known:
+                        inner = (str(known["fieldPath"]),) if known.get("fieldPath") else ()
+                        yield ".".join((*path, field.name, *inner)), old, new
+                yield from _unsupported(field.type, (*path, field.name))
+        case ArrayType(element, _):
+            yield from _unsupported(element, (*path, "element"))
+        case MapType(key, value, _):
+            yield from _unsupported(key, (*path, "key"))
+            yield from _unsupported(value, (*path, "value"))
+        case _:
+            return
+
+
+def notes_versions(protocol: Protocol) -> bool:
+    """Whether a table's changes of types are noted with the version that made them.
+
+    It is so where a table has the preview of the feature: older clients rely on it.
+
+    Source: the RFC of type widening; delta-spark's `TypeWideningMetadata.addTypeWideningMetadata`.
+    """
+    return _PREVIEW in writer_features(protocol)
+
+
+def with_noted_version(schema: StructType, version: int) -> StructType:
+    """The schema with a version in each change of a type that is noted without one.
+
+    Args:
+        schema: the schema.
+        version: the version that the commit becomes.
+    """
+    return StructType(tuple(_noted(field, version) for field in schema.fields))
+
+
+def _noted(field: StructField, version: int) -> StructField:
+    kind, notes = _noted_type(field.type, version), field.metadata.get(TYPE_CHANGES)
+    if not isinstance(notes, list):
+        return replace(field, type=kind)
+    noted = [{_VERSION: version, **note} if isinstance(note, dict) else note for note in notes]
+    return replace(field, type=kind, metadata={**field.metadata, TYPE_CHANGES: noted})
+
+
+def _noted_type(kind: DataType, version: int) -> DataType:
+    match kind:
+        case StructType():
+            return with_noted_version(kind, version)
+        case ArrayType(element, _):
+            return replace(kind, element_type=_noted_type(element, version))
+        case MapType(key, value, _):
+            return replace(kind, key_type=_noted_type(key, version), value_type=_noted_type(value, version))
+        case _:
+            return kind
+
+
+def without_type_changes(schema: StructType) -> StructType:
+    """The schema without its notes of wider types, for a table that has no file of a narrower one.
+
+    Source: PROTOCOL.md, "Writer Requirements for Type Widening".
+    """
+    return StructType(tuple(_unrecorded(field) for field in schema.fields))
+
+
+def _unrecorded(field: StructField) -> StructField:
+    metadata = {key: value for key, value in field.metadata.items() if key != TYPE_CHANGES}
+    return replace(field, type=_unrecorded_type(field.type), metadata=metadata)
+
+
+def _unrecorded_type(kind: DataType) -> DataType:
+    match kind:
+        case StructType():
+            return without_type_changes(kind)
+        case ArrayType(element, _):
+            return replace(kind, element_type=_unrecorded_type(element))
+        case MapType(key, value, _):
+            return replace(kind, key_type=_unrecorded_type(key), value_type=_unrecorded_type(value))
+        case _:
+            return kind
+
+
+def _widens_to_decimal(
+    digits: tuple[int, int] | None, to_decimal: tuple[int, int], widening: Widening, *, is_decimal: bool
+) -> bool:
+    """Whether neither the digits before the point nor those after it become fewer, and the mode allows the change."""
+    if digits is None or not (is_decimal or widening is Widening.ALWAYS):
+        return False
+    (precision, scale), (to_precision, to_scale) = digits, to_decimal
+    if widening is Widening.ICEBERG and to_scale != scale:
+        return False
+    return to_scale >= scale and to_precision - to_scale >= precision - scale
+
+
+def _recorded(field: StructField, previous: StructField | None) -> StructField:
+    if previous is None:
+        return field
+    kind = _recorded_type(field.type, previous.type)
+    changes = list(_changes(field.type, previous.type, ()))
+    if not changes:
+        return replace(field, type=kind)
+    known = field.metadata.get(TYPE_CHANGES)
+    earlier = known if isinstance(known, list) else []
+    return replace(field, type=kind, metadata={**field.metadata, TYPE_CHANGES: [*earlier, *changes]})
+
+
+def _recorded_type(kind: DataType, previous: DataType) -> DataType:
+    match kind, previous:
+        case StructType(), StructType():
+            return record_type_changes(kind, previous)
+        case ArrayType(element, _), ArrayType(old, _):
+            return replace(kind, element_type=_recorded_type(element, old))
+        case MapType(key, value, _), MapType(old_key, old_value, _):
+            recorded = _recorded_type(value, old_value)
+            return replace(kind, key_type=_recorded_type(key, old_key), value_type=recorded)
+        case _:
+            return kind
+
+
+def _changes(kind: DataType, previous: DataType, path: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """The changes inside a field's arrays and maps; a struct's fields have notes of their own."""
+    match kind, previous:
+        case ArrayType(element, _), ArrayType(old, _):
+            yield from _changes(element, old, (*path, "element"))
+        case MapType(key, value, _), MapType(old_key, old_value, _):
+            yield from _changes(key, old_key, (*path, "key"))
+            yield from _changes(value, old_value, (*path, "value"))
+        case str(), str() if is_widening(previous, kind):
+            change = {"fromType": previous, "toType": kind}
+            yield change | ({"fieldPath": ".".join(path)} if path else {})
+        case _:
+            return

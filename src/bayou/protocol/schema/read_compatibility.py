@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether rows that were written under one schema of a table can be read under another one, as change feeds and streams ask.
+
+Sources: delta-spark's `SchemaUtils.isReadCompatible` and `DeltaColumnMapping.hasNoColumnMappingSchemaChanges`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from bayou.protocol import properties
+from bayou.protocol.features.type_widening import Widening, is_widening
+from bayou.protocol.types.schema import ArrayType, MapType, StructType, parse_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bayou.protocol.actions.actions import Metadata
+    from bayou.protocol.types.schema import DataType, StructField
+
+_NO_MAPPING = "none"
+
+
+def is_read_compatible(
+    written: StructType,
+    read: StructType,
+    *,
+    widening: Widening = Widening.NEVER,
+    allow_missing: bool = False,
+    checks_nulls: bool = True,
+) -> bool:
+    """Whether rows of an older schema can be read under a newer one.
+
+    The newer one has all columns of the older one, with the same names and types; none of them has become NOT NULL.
+
+    Args:
+        written: the older schema.
+        read: the newer one.
+        widening: which types may be wider in the newer one.
+        allow_missing: whether the newer one may lack columns at the top.
+        checks_nulls: where False, columns may become NOT NULL, and NOT NULL ones must stay so, as delta-spark had it once.
+    """
+    held = {each.name.lower(): each for each in written.fields}
+    known = {each.name.lower(): each for each in read.fields}
+    if not (allow_missing or held.keys() <= known.keys()):
+        return False
+    fit = _Fit(widening, checks_nulls=checks_nulls)
+    return all(fit.fields(each, known[name]) for name, each in held.items() if name in known)
+
+
+def reads_older_rows(older: Metadata, newer: Metadata) -> bool:
+    """Whether each value of rows of an older version is read as itself under a newer one, which may lack columns at the top.
+
+    Whether a column may be NULL does not count: rows that are gone need not fit a rule.
+    """
+    if older.partition_columns != newer.partition_columns:
+        return False
+    before, after = (parse_schema(each.schema_string) for each in (older, newer))
+    known = {each.name.lower() for each in after.fields}
+    common = StructType(tuple(each for each in before.fields if each.name.lower() in known))
+    physical, wanted = (
+        {tuple(map(str.lower, path)): found.name.lower() for path, found in _physical_fields(each)} for each in (after, common)
+    )
+    if any(physical.get(path) != name for path, name in wanted.items()):
+        return False
+    return is_read_compatible(_nullable(common), _nullable(after), widening=Widening.ALWAYS)
+
+
+def keeps_columns(older: Metadata, newer: Metadata) -> bool:
+    """Whether no column was renamed or dropped by column mapping between two versions, and the partition columns are the same.
+
+    A table may have been given column mapping in between; it may not have lost it, nor changed its mode.
+    """
+    modes = column_mapping_mode(older), column_mapping_mode(newer)
+    if modes[1] == _NO_MAPPING:
+        return modes[0] == _NO_MAPPING and older.partition_columns == newer.partition_columns
+    if modes[0] not in {_NO_MAPPING, modes[1]} or older.partition_columns != newer.partition_columns:
+        return False
+    before = dict(_physical_fields(parse_schema(older.schema_string)))
+    after = dict(_physical_fields(parse_schema(newer.schema_string)))
+    return all(path in after and after[path].name == found.name for path, found in before.items())
+
+
+def column_mapping_mode(metadata: Metadata) -> str:
+    """The mode of a table's column mapping: `none`, `name` or `id`."""
+    return properties.COLUMN_MAPPING_MODE.read(metadata.configuration).strip().lower() or _NO_MAPPING
+
+
+class _Fit:
+    """What one type may be read as."""
+
+    def __init__(self, widening: Widening, *, checks_nulls: bool) -> None:
+        self._widening = widening
+        self._checks_nulls = checks_nulls
+
+    def fields(self, written: StructField, read: StructField) -> bool:
+        return written.name == read.name and self._nulls(written.nullable, read.nullable) and self._types(written.type, read.type)
+
+    def _nulls(self, written: bool, read: bool) -> bool:  # noqa: FBT001  (the values, no switches)
+        return read >= written if self._checks_nulls else written >= read
+
+    def _types(self, written: DataType, read: DataType) -> bool:
+        match written, read:
+            case StructType(), StructType():
+                return is_read_compatible(written, read, widening=self._widening, checks_nulls=self._checks_nulls)
+            case ArrayType(element, nulls), ArrayType(read_element, read_nulls):
+                return self._nulls(nulls, read_nulls) and self._types(element, read_element)
+            case MapType(key, value, nulls), MapType(read_key, read_value, read_nulls):
+                return self._nulls(nulls, read_nulls) and self._types(key, read_key) and self._types(value, read_value)
+            case str(), str():
+                return written == read or is_widening(written, read, self._widening)
+            case _:
+                return written == read
+
+
+def _nullable(kind: Any) -> Any:
+    """A type in which everything may be NULL, and names are in lower case."""
+    match kind:
+        case StructType(fields):
+            return StructType(
+                tuple(replace(each, name=each.name.lower(), type=_nullable(each.type), nullable=True) for each in fields)
+            )
+        case ArrayType(element, _):
+            return ArrayType(_nullable(element), True)
+        case MapType(key, value, _):
+            return MapType(_nullable(key), _nullable(value), True)
+        case _:
+            return kind
+
+
+def _physical_fields(kind: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], StructField]]:
+    """Every field at any depth by its physical path; elements, keys and values have paths of their own."""
+    match kind:
+        case StructType(fields):
+            for each in fields:
+                here = (*path, each.physical_name)
+                yield here, each
+                yield from _physical_fields(each.type, here)
+        case ArrayType(element, _):
+            yield from _physical_fields(element, (*path, "element"))
+        case MapType(key, value, _):
+            yield from _physical_fields(key, (*path, "key"))
+            yield from _physical_fields(value, (*path, "value"))
+        case _:
+            return

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a table's schema may be: column names, types, void columns, NOT NULL, partition columns.
+
+Sources: delta-spark's `SchemaUtils` (`checkSchemaFieldNames`, `findUnsupportedDataTypes`,
+`removeUnenforceableNotNullConstraints`), `SchemaMergingUtils.checkColumnNameDuplication`, `PartitionUtils` and
+`EmptySchemaWriteException`; the error classes are its own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import InvalidSchemaError
+from bayou.protocol.schema.reserved_names import check_feed_names, check_internal_names
+from bayou.protocol.stats.file_stats import COLLATIONS
+from bayou.protocol.types.distinct_names import duplicates
+from bayou.protocol.types.partition_values import decimal_type
+from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from bayou.protocol.types.schema import DataType
+
+FORBIDDEN_CHARACTERS: Final = " ,;{}()\n\t="
+"""What no column name may contain without column mapping: Parquet's own schema text uses these characters."""
+
+_NUMBERS: Final = frozenset({"byte", "short", "integer", "long", "float", "double"})
+_TIMES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})
+_PLAIN_TYPES: Final = _NUMBERS | _TIMES | VOID_TYPES | {"boolean", "string", "binary", "variant"}
+_CHAR_TYPE: Final = re.compile(r"(?:char|varchar)\(\s*\d+\s*\)")
+_MAX_PRECISION: Final = 38
+_RENAME: Final = "rename the columns, or set delta.columnMapping.mode to name."
+
+
+def check_schema(
+    schema: StructType,
+    partition_columns: Sequence[str],
+    table: str | None,
+    *,
+    version: int | None = None,
+    column_mapping: bool = False,
+    change_data_feed: bool = False,
+    may_be_empty: bool = False,
+) -> None:
+    """Refuses a schema that no table can have.
+
+    A DataFrame's schema is made nullable first: what it says about NULL is no constraint.
+
+    Args:
+        schema: the schema.
+        partition_columns: the logical names of the partition columns.
+        table: the table's path or URI, for the error.
+        version: the table's version, for the error.
+        column_mapping: whether files have physical names, so that logical ones may have any character.
+        change_data_feed: whether the table keeps a change data feed.
+        may_be_empty: whether there may be no column: a table may be made so, and gets its columns later.
+
+    Raises:
+        InvalidSchemaError: a name, a type, a NOT NULL or a partition column is not possible; the text says which and
+            why, and `columns` names the columns.
+    """
+    if not schema.fields and not may_be_empty:
+        raise _invalid("a table needs at least one column", table, version, "DELTA_EMPTY_DATA", "428GU")
+    odd = [name for name in partition_columns if any(character in FORBIDDEN_CHARACTERS for character in name)]
+    if odd and not column_mapping:
+        message = f"Found partition columns having invalid character(s) among {FORBIDDEN_CHARACTERS!r}: {', '.join(map(repr, odd))}"
+        raise _invalid(message, table, version, "DELTA_INVALID_PARTITION_COLUMN_NAME", "42996", odd, next_step=_RENAME)
+    check_names(
+        schema,
+        table,
+        version=version,
+        column_mapping=column_mapping,
+        change_data_feed=change_data_feed,
+        enables_feed=version is None,
+    )
+    check_types(schema, table, version=version)
+    check_void(schema, partition_columns, table, version=version)
+    check_nested_not_null(schema, table, version=version)
+    check_partition_columns(schema, partition_columns, table, version=version)
+
+
+def check_names(
+    schema: StructType,
+    table: str | None,
+    *,
+    version: int | None = None,
+    column_mapping: bool = False,
+    change_data_feed: bool = False,
+    duplicates_class: str = "METADATA_UPDATE",
+    enables_feed: bool = False,
+    known: StructType | None = None,
+) -> None:
+    """Refuses names that are taken, reserved, or have characters that the files cannot have.
+
+    Args:
+        schema: the schema.
+        table: as for `check_schema`.
+        version: as for `check_schema`.
+        column_mapping: as for `check_schema`.
+        change_data_feed: as for `check_schema`.
+        duplicates_class: the subclass of DELTA_DUPLICATE_COLUMNS_FOUND that says where the duplicates come from.
+        enables_feed: whether the table gets its change data feed with this schema.
+        known: the table's schema before, where it may have names that no new column gets.
+
+    Raises:
+        InvalidSchemaError: there is such a name; `columns` has them all.
+    """
+    twins = duplicates(schema)
+    if twins:
+        message = f"column names are not case-sensitive, and these are found more than once: {', '.join(twins)}"
+        error_class = f"DELTA_DUPLICATE_COLUMNS_FOUND.{duplicates_class}"
+        raise _invalid(message, table, version, error_class, "42711", twins)
+    check_internal_names(schema, table, version=version, known=known)
+    if change_data_feed:
+        check_feed_names(schema, table, version=version, column_mapping=column_mapping, enables_feed=enables_feed)
+    bad = [path for name, path in _names(schema) if any(character in FORBIDDEN_CHARACTERS for character in name)]
+    if bad and not column_mapping:
+        found = f"Found invalid character(s) among {FORBIDDEN_CHARACTERS!r} in the column names"
+        message = f"{found}: {', '.join(map(repr, bad))}"
+        raise _invalid(message, table, version, "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", "42K05", bad, next_step=_RENAME)
+
+
+def check_types(schema: StructType, table: str | None, *, version: int | None = None) -> None:
+    """Refuses types that no Delta table has.
+
+    Raises:
+        InvalidSchemaError: there is one; `columns` has all the columns.
+    """
+    primitives = ((".".join(path), kind) for path, kind in walk(schema) if isinstance(kind, str))
+    unsupported = {path: kind for path, kind in primitives if not is_supported(kind)}
+    unsupported |= {path: "text with a collation" for path in collated_paths(schema) if path not in unsupported}
+    if unsupported:
+        listed = ", ".join(f"{path!r} is {kind}" for path, kind in unsupported.items())
+        message = f"Found columns using unsupported data types: {listed}"
+        step = "cast the columns; a text keeps the value of every type."
+        raise _invalid(message, table, version, "DELTA_UNSUPPORTED_DATA_TYPES", "0AKDC", unsupported, next_step=step)
+
+
+def check_void(schema: StructType, partition_columns: Sequence[str], table: str | None, *, version: int | None = None) -> None:
+    """Refuses void where the files would have nothing in its place: files have no void columns.
+
+    Raises:
+        InvalidSchemaError: void is inside an array or a map, or a struct or the table has no column of another type.
+    """
+    check_nested_void(schema, table, version=version)
+    partitions = {name.lower() for name in partition_columns}
+    stored = [field for field in schema.fields if field.name.lower() not in partitions]
+    if stored and all(_is_void(field.type) for field in stored):
+        message = "all columns that files would hold have VOID type"
+        error_class = "DELTA_CANNOT_WRITE_EMPTY_SCHEMA.TABLE_ALL_VOID_COLUMNS"
+        raise _invalid(message, table, version, error_class, "428GU", [field.name for field in stored])
+
+
+def check_nested_void(schema: StructType, table: str | None, *, version: int | None = None) -> None:
+    """Refuses void inside arrays and maps, and structs of nothing but void.
+
+    Raises:
+        InvalidSchemaError: there is such a column.
+    """
+    for path, kind in walk(schema):
+        column = ".".join(path)
+        if isinstance(kind, ArrayType | MapType) and any(_is_void(inner) for _, inner in walk(kind)):
+            message = f"the column {column!r} has void inside an array or a map"
+            error_class = "DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_TYPE"
+            raise _invalid(message, table, version, error_class, "22005", [column], next_step="cast the elements.")
+        if path and isinstance(kind, StructType) and all(_is_void(field.type) for field in kind.fields):
+            subclass = "STRUCT_ALL_VOID_FIELDS" if kind.fields else "STRUCT_NO_FIELDS"
+            message = f"the column {column!r} is a struct {'where all fields have VOID type' if kind.fields else 'with no fields'}"
+            raise _invalid(message, table, version, f"DELTA_CANNOT_WRITE_EMPTY_SCHEMA.{subclass}", "428GU", [column])
+
+
+def check_nested_not_null(schema: StructType, table: str | None, *, version: int | None = None) -> None:
+    """Refuses NOT NULL on the fields of array elements, map keys and map values, which no writer enforces.
+
+    Raises:
+        InvalidSchemaError: there is one.
+    """
+    for path, collection in walk(schema):
+        if not isinstance(collection, ArrayType | MapType):
+            continue
+        structs = ((inner, kind) for inner, kind in walk(collection, path) if isinstance(kind, StructType))
+        required = [".".join((*inner, field.name)) for inner, kind in structs for field in kind.fields if not field.nullable]
+        if required:
+            message = f"the field {required[0]!r} is NOT NULL inside an array or a map, where no writer checks it"
+            raise _invalid(message, table, version, "DELTA_NESTED_NOT_NULL_CONSTRAINT", "0AKDC", required)
+
+
+def check_partition_columns(
+    schema: StructType, partition_columns: Sequence[str], table: str | None, *, version: int | None = None
+) -> None:
+    """Refuses partition columns that are no columns, whose values have no text, or that leave the files without columns.
+
+    Raises:
+        InvalidSchemaError: a partition column is not possible.
+    """
+    for name in partition_columns:
+        field = schema.field(name)
+        if field is None:
+            message = f"the partition column {name!r} is not among the columns {list(schema.names)}"
+            raise _invalid(message, table, version, "DELTA_PARTITION_COLUMN_NOT_FOUND", "42703", [name])
+        if not isinstance(field.type, str) or field.type in VOID_TYPES or field.type == "variant":
+            message = f"the column {name!r} cannot be a partition column: values of its type have no single text"
+            raise _invalid(message, table, version, "DELTA_INVALID_PARTITION_COLUMN_TYPE", "42996", [name])
+    if len({name.lower() for name in partition_columns}) < len(partition_columns):
+        message = f"a partition column is named twice in {list(partition_columns)}"
+        error_class = "DELTA_DUPLICATE_COLUMNS_FOUND.PARTITION_COLUMNS"
+        raise _invalid(message, table, version, error_class, "42711", partition_columns)
+    if partition_columns and len(partition_columns) == len(schema.fields):
+        message = "not every column can be a partition column: the files would be empty"
+        error_class = "DELTA_CANNOT_USE_ALL_COLUMNS_FOR_PARTITION"
+        raise _invalid(message, table, version, error_class, "428FT", partition_columns)
+
+
+def check_has_data(rows: StructType, table: str | None, *, version: int | None = None, of_statement: bool = False) -> None:
+    """Refuses rows that bring no value: rows without columns, or with nothing but NULL that has no type.
+
+    Written, each of them would be a row of NULL.
+
+    Args:
+        rows: the columns of the rows.
+        table: as for `check_schema`.
+        version: as for `check_schema`.
+        of_statement: whether NULL without a type is a value, as in `INSERT INTO t VALUES (NULL)`.
+
+    Raises:
+        InvalidSchemaError: the rows are so.
+    """
+    if any(of_statement or _holds_data(field.type) for field in rows.fields):
+        return
+    what = "have nothing but NULL values without a type" if rows.fields else "have no columns"
+    raise InvalidSchemaError(
+        f"Data used in creating or writing the Delta table doesn't have any columns with values: the rows {what}.",
+        next_step="select the columns that the table has; cast NULL to the type of its column.",
+        table=table,
+        version=version,
+        error_class="DELTA_EMPTY_DATA",
+        sql_state="428GU",
+        columns=rows.names,
+    )
+
+
+def _holds_data(kind: DataType) -> bool:
+    """Whether a type has a value other than NULL, or than collections and structs of NULL."""
+    match kind:
+        case StructType(fields):
+            return any(_holds_data(field.type) for field in fields)
+        case ArrayType(element, _):
+            return _holds_data(element)
+        case MapType(key, value, _):
+            return _holds_data(key) or _holds_data(value)
+        case _:
+            return not _is_void(kind)
+
+
+def is_supported(kind: str) -> bool:
+    """Whether a table can have columns of a primitive type."""
+    decimal = decimal_type(kind)
+    if decimal is not None:
+        precision, scale = decimal
+        return 0 < precision <= _MAX_PRECISION and 0 <= scale <= precision
+    return kind in _PLAIN_TYPES or _CHAR_TYPE.fullmatch(kind) is not None
+
+
+def collated_paths(schema: StructType) -> Iterator[str]:
+    """The logical paths of the strings that are compared by a collation, at every depth; see `walk`."""
+    for path, kind in walk(schema):
+        if isinstance(kind, str) and "collate" in kind.lower():
+            yield ".".join(path)
+        elif isinstance(kind, StructType):
+            for field in kind.fields:
+                named = field.metadata.get(COLLATIONS)
+                # A field's metadata names what is in its arrays and maps, too: `v`, `v.element`, `v.key.element`.
+                found = named if isinstance(named, dict) else [field.name] if named else []
+                yield from (".".join((*path, name)) for name in found)
+
+
+def walk(kind: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], DataType]]:
+    """The type and every type inside it, each with its logical path, an outer one before its inner ones.
+
+    What an array or a map holds is under `element`, `key` and `value`.
+    """
+    yield path, kind
+    match kind:
+        case StructType(fields):
+            for field in fields:
+                yield from walk(field.type, (*path, field.name))
+        case ArrayType(element, _):
+            yield from walk(element, (*path, "element"))
+        case MapType(key, value, _):
+            yield from walk(key, (*path, "key"))
+            yield from walk(value, (*path, "value"))
+        case _:
+            return
+
+
+def _names(schema: StructType) -> Iterator[tuple[str, str]]:
+    """Each column's own name and its dotted path, at every depth."""
+    for path, kind in walk(schema):
+        if isinstance(kind, StructType):
+            yield from ((name, ".".join((*path, name))) for name in kind.names)
+
+
+def _is_void(kind: DataType) -> bool:
+    return kind in VOID_TYPES if isinstance(kind, str) else False
+
+
+def _invalid(
+    message: str,
+    table: str | None,
+    version: int | None,
+    error_class: str,
+    sql_state: str,
+    columns: Iterable[str] = (),
+    *,
+    next_step: str = "",
+) -> InvalidSchemaError:
+    return InvalidSchemaError(
+        f"This schema is not valid for a Delta table: {message}.",
+        next_step=next_step,
+        table=table,
+        version=version,
+        error_class=error_class,
+        sql_state=sql_state,
+        columns=tuple(columns),
+    )

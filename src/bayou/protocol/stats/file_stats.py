@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The statistics of a data file: which columns have them, and the JSON text that the log holds.
+
+Sources: PROTOCOL.md, "Per-file Statistics"; delta-spark's `StatisticsCollection` and `StatsCollectionUtils` for how
+bounds are cut.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bayou.errors import InvalidOptionError
+from bayou.protocol import properties
+from bayou.protocol.types import instants, partition_values
+from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructField, all_fields, leaves
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from bayou.protocol.types.schema import DataType, StructType
+
+COLLATIONS = "__COLLATIONS"
+"""The metadata of a field whose strings are compared by a collation: byte order says nothing about it."""
+
+NUM_INDEXED_COLUMNS = "delta.dataSkippingNumIndexedCols"
+STATS_COLUMNS = "delta.dataSkippingStatsColumns"
+
+# `delta.dataSkippingNumIndexedCols` where the table does not set it; -1 stands for all.
+DEFAULT_INDEXED_COLUMNS = 32
+# `delta.dataSkippingStringPrefixLength` where the table does not set it.
+DEFAULT_STRING_PREFIX_LENGTH = properties.STRING_PREFIX_LENGTH.default
+
+_ALL_COLUMNS = -1
+_BOUNDED_TYPES = frozenset({*partition_values.INTEGER_BITS, "float", "double", "date", "timestamp", "timestamp_ntz"})
+# A type whose statistics are null counts alone.
+_UNBOUNDED_TYPE = "binary"
+# The metadata of a field whose type was widened, with the types that it had.
+_TYPE_CHANGES = "delta.typeChanges"
+_ASCII_MAX = "\x7f"
+_UNICODE_MAX = "\U0010ffff"
+_MILLISECOND_DIGITS = 3
+# In backticks a doubled backtick stands for one.
+_QUOTED_NAME = re.compile(r"\s*`((?:[^`]|``)*)`\s*")
+_PLAIN_NAME = re.compile(r"(?!\s*`)[^.,]*")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedLeaf:
+    """A leaf column that gets statistics.
+
+    Attributes:
+        logical_path: the names as users see them, from the top-level column down.
+        path: the physical names, which key the statistics.
+        field: the leaf itself.
+        has_bounds: whether it gets a minimum and a maximum; each indexed leaf gets a null count.
+        string_prefix: how many code points of a string its bounds keep.
+    """
+
+    logical_path: tuple[str, ...]
+    path: tuple[str, ...]
+    field: StructField
+    has_bounds: bool
+    string_prefix: int = DEFAULT_STRING_PREFIX_LENGTH
+
+
+@dataclass(frozen=True, slots=True)
+class LeafStatistics:
+    """What is known about one leaf column of one file.
+
+    Attributes:
+        path: the physical names.
+        type: the leaf's primitive type, as in the schema's JSON; of an array or map any text that is none.
+        min: the least value that is not NULL, as in `partition_values`; None where there is none or it is not known.
+        max: the greatest one, with NaN above everything.
+        null_count: the rows in which the leaf is NULL; None where that is not known.
+        string_prefix: how many code points of a string the bounds keep.
+    """
+
+    path: tuple[str, ...]
+    type: str
+    min: Any = None
+    max: Any = None
+    null_count: int | None = None
+    string_prefix: int = DEFAULT_STRING_PREFIX_LENGTH
+
+
+def statistics_type(field: StructField) -> str | None:
+    """The type by which a leaf's minimum and maximum compare, or None where they must not be used.
+
+    Booleans and binary have none by the rules; a collation orders strings otherwise than their bytes; and the digits
+    of a float in old statistics are another number once the column is widened to double.
+    """
+    return field.type if isinstance(field.type, str) and _gets_bounds(field) and not _was_float(field) else None
+
+
+def is_collated(field: StructField) -> bool:
+    """Whether a leaf's strings are compared by a collation, whose order is not that of the bytes."""
+    is_named = isinstance(field.type, str) and "collate" in field.type.lower()
+    return is_named or bool(field.metadata.get(COLLATIONS))
+
+
+def collated_fields(data_type: DataType) -> Iterator[StructField]:
+    """The fields at every depth of which texts are compared by a collation, those of elements, keys and values among them."""
+    return (field for field in all_fields(data_type) if is_collated(field) or _names_collation(field.type))
+
+
+def _names_collation(data_type: DataType) -> bool:
+    match data_type:
+        case ArrayType(element, _):
+            return _names_collation(element)
+        case MapType(key, value, _):
+            return _names_collation(key) or _names_collation(value)
+        case _:
+            return isinstance(data_type, str) and "collate" in data_type.lower()
+
+
+def has_bounds(data_type: str) -> bool:
+    """Whether values of a primitive type have a minimum and a maximum in statistics."""
+    if data_type in _BOUNDED_TYPES or partition_values.decimal_type(data_type) is not None:
+        return True
+    return partition_values.is_string_type(data_type) and "collate" not in data_type.lower()
+
+
+def skipping_types(schema: StructType) -> dict[tuple[str, ...], DataType]:
+    """For each leaf, by physical path, the type with which to read its statistics.
+
+    It is the leaf's own where its minimum and maximum may be used, else one that has none, so that null counts remain.
+    """
+    return {
+        physical: field.type if not isinstance(field.type, str) else statistics_type(field) or _UNBOUNDED_TYPE
+        for _, physical, field in leaves(schema)
+    }
+
+
+def indexed_leaves(
+    schema: StructType, configuration: Mapping[str, str], partition_columns: Iterable[str] = ()
+) -> tuple[IndexedLeaf, ...]:
+    """The leaf columns of a table that get statistics, in schema order.
+
+    They are those that `delta.dataSkippingStatsColumns` names (a struct stands for all its leaves), else the first
+    `delta.dataSkippingNumIndexedCols`, 32 by default; partition columns never, and they do not count. Bounds of strings
+    keep as many code points as `delta.dataSkippingStringPrefixLength` says, 32 by default.
+
+    Args:
+        schema: the table's schema.
+        configuration: the table's properties.
+        partition_columns: their logical names.
+
+    Raises:
+        InvalidOptionError: one of the first two properties cannot be understood.
+    """
+    partitions = {name.lower() for name in partition_columns}
+    prefix = properties.STRING_PREFIX_LENGTH.read(configuration)
+    candidates = [
+        IndexedLeaf(logical, physical, field, _gets_bounds(field), prefix)
+        for logical, physical, field in leaves(schema)
+        if logical[0].lower() not in partitions and field.type not in VOID_TYPES
+    ]
+    named = configuration.get(STATS_COLUMNS)
+    if named is not None:
+        chosen = [tuple(part.lower() for part in path) for path in parse_column_list(named)]
+        return tuple(leaf for leaf in candidates if any(_is_under(leaf, path) for path in chosen))
+    limit = _indexed_limit(configuration)
+    return tuple(candidates if limit == _ALL_COLUMNS else candidates[:limit])
+
+
+def parse_column_list(text: str) -> list[tuple[str, ...]]:
+    """The columns of a comma-separated list: names with dots between them, in backticks where they need it.
+
+    Raises:
+        InvalidOptionError: a backtick is not closed, or a name is empty.
+    """
+    paths: list[tuple[str, ...]] = []
+    names: list[str] = []
+    for name, separator in _names(text):
+        names.append(name)
+        if separator != ".":
+            paths.append(tuple(names))
+            names = []
+    return paths
+
+
+def truncate_minimum(text: str, length: int = DEFAULT_STRING_PREFIX_LENGTH) -> str:
+    """The first code points of a text, 32 by default: never above it."""
+    return text[:length]
+
+
+def truncate_maximum(text: str, length: int = DEFAULT_STRING_PREFIX_LENGTH) -> str | None:
+    """A prefix that ends in a tie-breaker and is never below the text, or None where no short one exists.
+
+    U+10FFFF, the last code point, cannot be exceeded: the prefix grows over it, up to twice its length.
+
+    Args:
+        text: the text.
+        length: how many of its code points are kept.
+    """
+    if len(text) <= length:
+        return text
+    if not length:
+        return None  # a tie-breaker alone says next to nothing
+    for end in range(length, 2 * length + 1):
+        if end >= len(text):
+            return text
+        if text[end] < _ASCII_MAX:
+            return text[:end] + _ASCII_MAX
+        if text[end] < _UNICODE_MAX:
+            return text[:end] + _UNICODE_MAX
+    return None
+
+
+def to_json(num_records: int, leaf_statistics: Iterable[LeafStatistics], *, tight_bounds: bool | None = None) -> str:
+    """The statistics of a file as the log holds them.
+
+    Bounds are cut: strings at their leaf's prefix, timestamps at milliseconds (a reader adds one to the maximum). What is
+    not known is left out. Negative zero is written as zero, which equals it.
+
+    Args:
+        num_records: the rows of the file, deleted ones included.
+        leaf_statistics: what is known of the leaves, in the order to write.
+        tight_bounds: whether bounds and counts are those of the live rows; None leaves the field out.
+    """
+    minimums: dict[str, Any] = {}
+    maximums: dict[str, Any] = {}
+    null_counts: dict[str, Any] = {}
+    for leaf in leaf_statistics:
+        if has_bounds(leaf.type):
+            _put(minimums, leaf.path, _bound(leaf.min, leaf, is_maximum=False))
+            _put(maximums, leaf.path, _bound(leaf.max, leaf, is_maximum=True))
+        _put(null_counts, leaf.path, None if leaf.null_count is None else str(leaf.null_count))
+    members = [
+        f'"numRecords":{num_records}',
+        f'"minValues":{_object(minimums)}',
+        f'"maxValues":{_object(maximums)}',
+        f'"nullCount":{_object(null_counts)}',
+    ]
+    if tight_bounds is not None:
+        members.append(f'"tightBounds":{"true" if tight_bounds else "false"}')
+    return "{" + ",".join(members) + "}"
+
+
+def _gets_bounds(field: StructField) -> bool:
+    return isinstance(field.type, str) and has_bounds(field.type) and not is_collated(field)
+
+
+def _was_float(field: StructField) -> bool:
+    changes = field.metadata.get(_TYPE_CHANGES)
+    return isinstance(changes, list) and any(isinstance(change, dict) and change.get("fromType") == "float" for change in changes)
+
+
+def _is_under(leaf: IndexedLeaf, path: Sequence[str]) -> bool:
+    return tuple(part.lower() for part in leaf.logical_path[: len(path)]) == path
+
+
+def _indexed_limit(configuration: Mapping[str, str]) -> int:
+    text = configuration.get(NUM_INDEXED_COLUMNS)
+    if text is None:
+        return DEFAULT_INDEXED_COLUMNS
+    try:
+        limit = int(text)
+    except ValueError:
+        limit = _ALL_COLUMNS - 1
+    if limit < _ALL_COLUMNS:
+        raise InvalidOptionError(
+            f"The table property {NUM_INDEXED_COLUMNS} is {text!r}.",
+            next_step="Set it to -1 for all columns, or to how many of the first columns get statistics.",
+            option=NUM_INDEXED_COLUMNS,
+            value=text,
+        )
+    return limit
+
+
+def _names(text: str) -> Iterator[tuple[str, str]]:
+    """Each name of a column list with the separator behind it: a dot, a comma or nothing at the end."""
+    position = 0 if text.strip() else len(text) + 1
+    while position <= len(text):
+        quoted = _QUOTED_NAME.match(text, position)
+        found = quoted or _PLAIN_NAME.match(text, position)
+        name = "" if found is None else quoted[1].replace("``", "`") if quoted else found[0].strip()
+        position = len(text) if found is None else found.end()
+        separator = text[position : position + 1]
+        if not name or separator not in {".", ",", ""}:
+            raise InvalidOptionError(
+                f"{text!r} is no list of columns.",
+                next_step="Separate columns with commas, and put a name with a dot or a comma into backticks.",
+                value=text,
+            )
+        yield name, separator
+        position += 1
+
+
+def _bound(value: Any, leaf: LeafStatistics, *, is_maximum: bool) -> str | None:
+    """A bound as JSON text. Numbers are written digit by digit: a float would lose what a decimal or a long holds."""
+    if value is None:
+        return None
+    data_type = leaf.type
+    if partition_values.is_string_type(data_type):
+        text = (truncate_maximum if is_maximum else truncate_minimum)(value, leaf.string_prefix)
+        return None if text is None else json.dumps(text, ensure_ascii=False)
+    if data_type in {"float", "double"}:
+        return _float(value, data_type)
+    decimal = partition_values.decimal_type(data_type)
+    if decimal is not None:
+        return partition_values.format_decimal(value, decimal[1])
+    instant = _instant(value, data_type)
+    return str(int(value)) if instant is None else f'"{instant}"'
+
+
+def _instant(value: int, data_type: str) -> str | None:
+    if data_type == "date":
+        return instants.format_date(value)
+    if data_type not in {"timestamp", "timestamp_ntz"}:
+        return None
+    text = instants.format_timestamp(value, fraction_digits=_MILLISECOND_DIGITS)
+    return f"{text}Z" if data_type == "timestamp" else text
+
+
+def _float(value: float, data_type: str) -> str:
+    if math.isnan(value):
+        return '"NaN"'
+    if math.isinf(value):
+        return '"Infinity"' if value > 0 else '"-Infinity"'
+    return "0.0" if value == 0 else partition_values.shortest_digits(value, data_type)
+
+
+def _put(tree: dict[str, Any], path: Sequence[str], text: str | None) -> None:
+    if text is None:
+        return
+    for name in path[:-1]:
+        tree = tree.setdefault(name, {})
+    tree[path[-1]] = text
+
+
+def _object(tree: Mapping[str, Any]) -> str:
+    members = (
+        f"{json.dumps(name, ensure_ascii=False)}:{_object(value) if isinstance(value, dict) else value}"
+        for name, value in tree.items()
+    )
+    return "{" + ",".join(members) + "}"

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which columns `delta.dataSkippingStatsColumns` may name.
+
+Source: delta-spark's `StatisticsCollection.validateDeltaStatsColumns`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from bayou.errors import InvalidSchemaError
+from bayou.protocol.stats.file_stats import STATS_COLUMNS, has_bounds, parse_column_list
+from bayou.protocol.types.partition_values import is_string_type
+from bayou.protocol.types.paths import Path, TableRules, dotted, type_at
+from bayou.protocol.types.schema import DataType, StructType
+
+
+def check_stats_columns(
+    schema: StructType, partition_columns: Collection[str], configuration: Mapping[str, str], rules: TableRules
+) -> None:
+    """Refuses columns that get no statistics.
+
+    Args:
+        schema: the table's schema.
+        partition_columns: its partition columns.
+        configuration: its properties.
+        rules: the table, for errors.
+
+    Raises:
+        InvalidSchemaError: a column is not there, is a partition column, or is of a type without bounds.
+    """
+    text = configuration.get(STATS_COLUMNS)
+    partitions = {name.lower() for name in partition_columns}
+    for path in () if text is None else parse_column_list(text):
+        type_at(schema, path, rules)  # it is there
+        if len(path) == 1 and path[0].lower() in partitions:
+            raise _is_partition_column(path, rules)
+        for leaf, leaf_type in _leaves(*_reached(schema, path, rules)):
+            if not (isinstance(leaf_type, str) and (has_bounds(leaf_type) or is_string_type(leaf_type))):
+                raise _has_no_bounds(leaf, leaf_type, path, rules)
+
+
+def _reached(schema: StructType, path: Path, rules: TableRules) -> tuple[DataType, Path]:
+    """What a path stands for, and its path: the array or the map, where it goes into one."""
+    for end in range(1, len(path)):
+        outer = type_at(schema, path[:end], rules)
+        if not isinstance(outer, StructType):
+            return outer, path[:end]
+    return type_at(schema, path, rules), path
+
+
+def _leaves(kind: DataType, path: Path) -> Iterator[tuple[Path, DataType]]:
+    if isinstance(kind, StructType):
+        for field in kind.fields:
+            yield from _leaves(field.type, (*path, field.name))
+    else:
+        yield path, kind
+
+
+def _is_partition_column(path: Path, rules: TableRules) -> InvalidSchemaError:
+    message = f"Data skipping is not supported for partition column {dotted(path)!r}: files have no statistics of it."
+    step = f"leave it out of {STATS_COLUMNS}: its values are in the log, and files are skipped by them."
+    error_class = "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN"
+    return rules.refusal(message, error_class, "0AKDC", next_step=step, column=dotted(path))
+
+
+def _has_no_bounds(leaf: Path, leaf_type: DataType, named: Path, rules: TableRules) -> InvalidSchemaError:
+    shown = leaf_type if isinstance(leaf_type, str) else "an array or a map"
+    message = f"Data skipping is not supported for column {dotted(leaf)!r} of type {shown}: it has no bounds."
+    others = f"name the other fields of {dotted(named)} one by one."
+    step = others if len(leaf) > len(named) else f"leave it out of {STATS_COLUMNS}."
+    error_class = "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE"
+    return rules.refusal(message, error_class, "0AKDC", next_step=step, column=dotted(leaf))

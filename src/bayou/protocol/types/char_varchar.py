@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""char(n) and varchar(n), as a user declares them and as the log keeps them.
+
+The log has strings only. Beside a column that is a char or a varchar, or that has one somewhere inside, its metadata
+holds the text of the declared type. Writers check lengths by it; char values are padded when they are read.
+
+Source: Spark's `CharVarcharUtils`; the text is `DataType.catalogString`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import InvalidSchemaError
+from bayou.protocol.types.partition_values import is_string_type
+from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DECLARED_TYPE: Final = "__CHAR_VARCHAR_TYPE_STRING"
+"""The key of a field's metadata that holds the text of its declared type."""
+
+_BOUNDED: Final = re.compile(r"(char|varchar)\(\s*(\d{1,10})\s*\)", re.IGNORECASE | re.ASCII)
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_QUOTED_NAME: Final = re.compile(r"`((?:[^`]|``)*)`")
+_PRIMITIVE: Final = re.compile(r"[^<>,():`]+(?:\([^()<>]*\))?[^<>,():`]*")
+_SQL_NAMES: Final = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint", "null": "void"}
+_LOG_NAMES: Final = {sql: log for log, sql in _SQL_NAMES.items() if log != "null"}
+
+
+@dataclass(frozen=True, slots=True)
+class LengthCheck:
+    """A length that no value of a string may exceed.
+
+    Attributes:
+        path: the logical path; what an array or a map holds is under `element`, `key` and `value`.
+        kind: "char" or "varchar".
+        length: the greatest number of characters; trailing spaces beyond it do not count.
+    """
+
+    path: tuple[str, ...]
+    kind: str
+    length: int
+
+
+def bounded_length(kind: DataType) -> tuple[str, int] | None:
+    """("char" or "varchar", the length) of such a type, or None for any other."""
+    found = _BOUNDED.fullmatch(kind) if isinstance(kind, str) else None
+    return None if found is None else (found[1].lower(), int(found[2]))
+
+
+def type_with_chars(field: StructField) -> str | None:
+    """The declared type of a top-level column of the log that is a char or has one somewhere inside; None for any other.
+
+    Returns:
+        The type as SQL spells it, with the names and the order of the field's own type.
+
+    Raises:
+        InvalidSchemaError: the text of a declared type cannot be understood.
+    """
+    text = field.metadata.get(DECLARED_TYPE)
+    if not isinstance(text, str) or "char" not in text.lower():
+        return None
+    declared = _overlay(field.type, parse_type_text(text))
+    return type_text(declared) if any(check.kind == "char" for check in _checks(declared, ())) else None
+
+
+def char_width(field: StructField) -> int:
+    """How many characters each value of a top-level column of the log has at least, as queries see it; 0 for no char(n).
+
+    Raises:
+        InvalidSchemaError: the text of the declared type cannot be understood.
+    """
+    bounded = bounded_length(type_with_chars(field) or "")
+    return bounded[1] if bounded is not None else 0
+
+
+def to_stored(schema: StructType) -> StructType:
+    """A declared schema as the log keeps it: strings, and the declared type in the metadata of the top-level column."""
+    return StructType(tuple(_stored_field(field) for field in schema.fields))
+
+
+def from_stored(schema: StructType) -> StructType:
+    """A schema of the log with its char and varchar types in place, and without the metadata that held them.
+
+    A nested field that the text names and the schema has no longer is passed over.
+
+    Raises:
+        InvalidSchemaError: the text of a declared type cannot be understood.
+    """
+    return StructType(tuple(_declared_field(field) for field in schema.fields))
+
+
+def length_checks(schema: StructType) -> tuple[LengthCheck, ...]:
+    """The lengths that a write into a table has to check, in schema order.
+
+    Args:
+        schema: the table's schema, as the log keeps it.
+
+    Raises:
+        InvalidSchemaError: the text of a declared type cannot be understood.
+    """
+    return tuple(_checks(from_stored(schema), ()))
+
+
+def type_text(kind: DataType) -> str:
+    """A type as SQL spells it, such as `struct<a:int,b:array<varchar(5)>>`; nullability and metadata are left out.
+
+    Names with other characters than letters, digits and `_` stand in backticks.
+    """
+    match kind:
+        case StructType(fields):
+            return f"struct<{','.join(f'{_quoted(field.name)}:{type_text(field.type)}' for field in fields)}>"
+        case ArrayType(element, _):
+            return f"array<{type_text(element)}>"
+        case MapType(key, value, _):
+            return f"map<{type_text(key)},{type_text(value)}>"
+        case UserDefinedType(stored=stored):
+            return type_text(stored)
+        case str():
+            return _SQL_NAMES.get(kind, kind)
+
+
+def parse_type_text(text: str) -> DataType:
+    """The type that `type_text`, or Spark's `catalogString`, spells; everything in it is nullable.
+
+    Raises:
+        InvalidSchemaError: the text is no type.
+    """
+    try:
+        kind, position = _parse(text, 0)
+    except RecursionError:
+        raise _unreadable(text) from None
+    if position != len(text):
+        raise _unreadable(text)
+    return kind
+
+
+def _stored_field(field: StructField) -> StructField:
+    stored = _without_lengths(field.type)
+    if stored == field.type:
+        return field
+    return replace(field, type=stored, metadata={**field.metadata, DECLARED_TYPE: type_text(field.type)})
+
+
+def _without_lengths(kind: DataType) -> DataType:
+    match kind:
+        case StructType(fields):
+            return StructType(tuple(replace(field, type=_without_lengths(field.type)) for field in fields))
+        case ArrayType(element, contains_null):
+            return ArrayType(_without_lengths(element), contains_null)
+        case MapType(key, value, contains_null):
+            return MapType(_without_lengths(key), _without_lengths(value), contains_null)
+        case UserDefinedType():
+            return kind
+        case str():
+            return kind if bounded_length(kind) is None else "string"
+
+
+def _declared_field(field: StructField) -> StructField:
+    """Nested fields may have a text of their own: those that were added to a struct later."""
+    text = field.metadata.get(DECLARED_TYPE)
+    if text is not None and not isinstance(text, str):
+        raise _unreadable(repr(text))
+    inner = _declared_type(field.type)
+    if text is None:
+        return replace(field, type=inner)
+    metadata = {key: value for key, value in field.metadata.items() if key != DECLARED_TYPE}
+    return replace(field, type=_overlay(inner, parse_type_text(text)), metadata=metadata)
+
+
+def _declared_type(kind: DataType) -> DataType:
+    match kind:
+        case StructType():
+            return from_stored(kind)
+        case ArrayType(element, contains_null):
+            return ArrayType(_declared_type(element), contains_null)
+        case MapType(key, value, contains_null):
+            return MapType(_declared_type(key), _declared_type(value), contains_null)
+        case _:
+            return kind
+
+
+def _overlay(stored: DataType, declared: DataType) -> DataType:
+    """The stored type with the lengths of the declared one; names, nullability and metadata stay the stored type's."""
+    match stored, declared:
+        case StructType(fields), StructType():
+            pairs = ((field, declared.field(field.name)) for field in fields)
+            return StructType(
+                tuple(field if known is None else replace(field, type=_overlay(field.type, known.type)) for field, known in pairs)
+            )
+        case ArrayType(element, contains_null), ArrayType(other, _):
+            return ArrayType(_overlay(element, other), contains_null)
+        case MapType(key, value, contains_null), MapType(other_key, other_value, _):
+            return MapType(_overlay(key, other_key), _overlay(value, other_value), contains_null)
+        case str(), str() if is_string_type(stored) and bounded_length(declared) is not None:
+            return declared
+        case _:
+            return stored
+
+
+def _checks(kind: DataType, path: tuple[str, ...]) -> Iterator[LengthCheck]:
+    match kind:
+        case StructType(fields):
+            for field in fields:
+                yield from _checks(field.type, (*path, field.name))
+        case ArrayType(element, _):
+            yield from _checks(element, (*path, "element"))
+        case MapType(key, value, _):
+            yield from _checks(key, (*path, "key"))
+            yield from _checks(value, (*path, "value"))
+        case _:
+            bounded = bounded_length(kind)
+            if bounded is not None:
+                yield LengthCheck(path, *bounded)
+
+
+def _quoted(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else f"`{name.replace('`', '``')}`"
+
+
+def _parse(text: str, start: int) -> tuple[DataType, int]:
+    position = _skip_spaces(text, start)
+    opening = re.compile(r"(struct|array|map)\s*<", re.IGNORECASE).match(text, position)
+    if opening is None:
+        return _parse_primitive(text, position)
+    position, kind = opening.end(), opening[1].lower()
+    if kind == "struct":
+        return _parse_struct(text, position)
+    first, position = _parse(text, position)
+    if kind == "array":
+        return ArrayType(first), _expect(text, position, ">")
+    value, position = _parse(text, _expect(text, position, ","))
+    return MapType(first, value), _expect(text, position, ">")
+
+
+def _parse_struct(text: str, position: int) -> tuple[StructType, int]:
+    fields: list[StructField] = []
+    position = _skip_spaces(text, position)
+    while text[position : position + 1] != ">":
+        if fields:
+            position = _expect(text, position, ",")
+        name, position = _parse_name(text, _skip_spaces(text, position))
+        kind, position = _parse(text, _expect(text, position, ":"))
+        fields.append(StructField(name, kind))
+        position = _skip_spaces(text, position)
+    return StructType(tuple(fields)), position + 1
+
+
+def _parse_name(text: str, position: int) -> tuple[str, int]:
+    """A name in backticks, or, as Spark writes every name, all up to the colon."""
+    quoted = _QUOTED_NAME.match(text, position)
+    if quoted is not None:
+        return quoted[1].replace("``", "`"), quoted.end()
+    end = text.find(":", position)
+    if end < 0:
+        raise _unreadable(text)
+    return text[position:end].strip(), end
+
+
+def _parse_primitive(text: str, position: int) -> tuple[str, int]:
+    """All up to the comma or bracket that ends it; commas in parentheses belong to it."""
+    found = _PRIMITIVE.match(text, position)
+    name = "" if found is None else found[0].strip()
+    if found is None or not name:
+        raise _unreadable(text)
+    bounded = bounded_length(name)
+    if bounded is not None:
+        return f"{bounded[0]}({bounded[1]})", found.end()
+    return _LOG_NAMES.get(name.lower(), name), found.end()
+
+
+def _skip_spaces(text: str, position: int) -> int:
+    while text[position : position + 1].isspace():
+        position += 1
+    return position
+
+
+def _expect(text: str, position: int, character: str) -> int:
+    position = _skip_spaces(text, position)
+    if text[position : position + 1] != character:
+        raise _unreadable(text)
+    return position + 1
+
+
+def _unreadable(text: str) -> InvalidSchemaError:
+    return InvalidSchemaError(
+        f"The declared type {text!r} in the metadata of a column ({DECLARED_TYPE}) cannot be understood.",
+        next_step="Check the schemaString of the table's last metaData action.",
+        type=text,
+    )

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of columns that differ in case only, which no table may have.
+
+Source: delta-spark's `SchemaMergingUtils.checkColumnNameDuplication`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from bayou.errors import InvalidSchemaError, sample
+from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def duplicates(schema: StructType) -> list[str]:
+    """The dotted paths of names that a struct has more than once, whatever the case, at every depth; each in lower case."""
+    return list(_duplicates(schema, ()))
+
+
+def check_distinct(schema: StructType, table: str, version: int | None = None) -> None:
+    """Refuse to change a table that another writer made with names that differ in case only.
+
+    Args:
+        schema: the table's schema.
+        table: the table's URI.
+        version: the table's version.
+
+    Raises:
+        InvalidSchemaError: there are such names; `columns` has them.
+    """
+    twins = duplicates(schema)
+    if twins:
+        raise InvalidSchemaError(
+            f"column names are not case-sensitive, and the table has these more than once: {sample(twins)}",
+            table=table,
+            version=version,
+            error_class="DELTA_DUPLICATE_COLUMNS_FOUND.METADATA_UPDATE",
+            sql_state="42711",
+            next_step="Rename or drop all but one of each with the engine that made the table, and write to it then.",
+            columns=tuple(twins),
+        )
+
+
+def _duplicates(kind: DataType, path: tuple[str, ...]) -> Iterator[str]:
+    match kind:
+        case StructType(fields):
+            counts = Counter(field.name.lower() for field in fields)
+            yield from (".".join((*path, name)) for name, count in counts.items() if count > 1)
+            for field in fields:
+                yield from _duplicates(field.type, (*path, field.name))
+        case ArrayType(element, _):
+            yield from _duplicates(element, (*path, "element"))
+        case MapType(key, value, _):
+            yield from _duplicates(key, (*path, "key"))
+            yield from _duplicates(value, (*path, "value"))
+        case _:
+            return

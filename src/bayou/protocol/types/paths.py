@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns by their path: what a path leads to in a schema, and the schema with something else in its place.
+
+A path leads through an array by `element` and through a map by `key` and `value`; names compare without regard to case.
+Source: delta-spark's `SchemaUtils.findColumnPosition`, whose error classes these are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from bayou.errors import InvalidSchemaError
+from bayou.protocol.types.char_varchar import type_text
+from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructType
+
+Path: TypeAlias = Sequence[str]
+"""The logical names that lead to a column or a nested field."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableRules:
+    """What the changes that a table's schema may see depend on.
+
+    Attributes:
+        table: the table's path or URI, for errors.
+        version: its version, for errors.
+        column_mapping: whether files have physical names, so that logical ones can change and go.
+        type_widening: whether the table enables type widening.
+        change_data_feed: whether it keeps a change data feed.
+        partition_columns: its partition columns.
+        clustering_columns: the logical paths of its clustering columns.
+    """
+
+    table: str | None = None
+    version: int | None = None
+    column_mapping: bool = False
+    type_widening: bool = False
+    change_data_feed: bool = False
+    partition_columns: tuple[str, ...] = ()
+    clustering_columns: tuple[tuple[str, ...], ...] = ()
+
+    def refusal(self, message: str, error_class: str, sql_state: str, *, next_step: str = "", **facts: Any) -> InvalidSchemaError:
+        """An error about a change of the table's schema, to be raised."""
+        return InvalidSchemaError(
+            message,
+            next_step=next_step,
+            table=self.table,
+            version=self.version,
+            error_class=error_class,
+            sql_state=sql_state,
+            **facts,
+        )
+
+
+def first_conflict(paths: Sequence[Path]) -> tuple[int, int] | None:
+    """The places of the first two paths that are the same, or of which one leads into the other; None where there are none.
+
+    Each path is looked at once: a statement may set thousands of columns.
+
+    Args:
+        paths: the paths, in the same case.
+    """
+    whole: dict[tuple[str, ...], int] = {}
+    parts: dict[tuple[str, ...], int] = {}
+    for number, path in enumerate(map(tuple, paths)):
+        above = [path[:depth] for depth in range(1, len(path) + 1)]
+        earlier = [found for each in above if (found := whole.get(each)) is not None]
+        if path in parts:
+            earlier.append(parts[path])
+        if earlier:
+            return min(earlier), number
+        whole[path] = number
+        for each in above:
+            parts.setdefault(each, number)
+    return None
+
+
+def type_at(schema: StructType, path: Path, rules: TableRules) -> DataType:
+    """The type that a path leads to; the schema itself for an empty one.
+
+    Raises:
+        InvalidSchemaError: the path leads nowhere.
+    """
+    kind: DataType = schema
+    for depth, name in enumerate(path):
+        kind = _child(kind, name, path[:depth], rules)
+    return kind
+
+
+def edit_at(schema: StructType, path: Path, change: Callable[[DataType], DataType], rules: TableRules) -> StructType:
+    """The schema with the type that a path leads to replaced by what `change` makes of it.
+
+    Args:
+        schema: the schema.
+        path: the path; empty for the schema itself.
+        change: gives the new type for the old one; a struct for an empty path.
+        rules: the table, for errors.
+
+    Raises:
+        InvalidSchemaError: the path leads nowhere.
+    """
+    edited = _edited(schema, tuple(path), (), change, rules)
+    if not isinstance(edited, StructType):
+        raise TypeError
+    return edited
+
+
+def column_not_found(path: Path, schema: StructType, rules: TableRules) -> InvalidSchemaError:
+    """The error for a column that a struct does not have, to be raised."""
+    message = f"There is no column {dotted(path)!r}; the columns beside it are {list(schema.names)}."
+    step = "name one of these columns."
+    return rules.refusal(message, "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", "42703", next_step=step, column=dotted(path))
+
+
+def dotted(path: Path) -> str:
+    """A path as a text for messages."""
+    return ".".join(path)
+
+
+def _edited(
+    kind: DataType, rest: tuple[str, ...], walked: tuple[str, ...], change: Callable[[DataType], DataType], rules: TableRules
+) -> DataType:
+    if not rest:
+        return change(kind)
+    name = rest[0]
+    child = _edited(_child(kind, name, walked, rules), rest[1:], (*walked, name), change, rules)
+    match kind:
+        case StructType(fields):
+            return StructType(tuple(replace(each, type=child) if each.name.lower() == name.lower() else each for each in fields))
+        case MapType() if name.lower() == "key":
+            return replace(kind, key_type=child)
+        case MapType():
+            return replace(kind, value_type=child)
+        case ArrayType():
+            return replace(kind, element_type=child)
+        case _:
+            return kind
+
+
+def _child(kind: DataType, name: str, walked: Path, rules: TableRules) -> DataType:
+    column, lower = dotted(walked), name.lower()
+    match kind:
+        case StructType():
+            field = kind.field(name)
+            if field is None:
+                raise column_not_found((*walked, name), kind, rules)
+            return field.type
+        case ArrayType(element, _) if lower == "element":
+            return element
+        case MapType(key, value, _) if lower in {"key", "value"}:
+            return key if lower == "key" else value
+        case ArrayType():
+            message = f"The column {column!r} is an array: its elements are {column}.element, not {column}.{name}."
+            step = f"name {column} or {column}.element."
+            raise rules.refusal(message, "DELTA_INCORRECT_ARRAY_ACCESS_BY_NAME", "KD003", next_step=step, column=column)
+        case MapType():
+            message = f"The column {column!r} is a map: what it holds is {column}.key and {column}.value, not {column}.{name}."
+            step = f"name {column}, {column}.key or {column}.value."
+            raise rules.refusal(message, "DELTA_FOUND_MAP_TYPE_COLUMN", "KD003", next_step=step, column=column)
+        case _:
+            message = f"The column {column!r} is {type_text(kind)}: there is no {name!r} in it."
+            step = f"name {column} itself."
+            raise rules.refusal(message, "DELTA_COLUMN_PATH_NOT_NESTED", "42704", next_step=step, column=column)
