@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from tests.spark.tables import file_of, ids
 
 import bayou
-from bayou.plan.partition_values import to_arrow
+from bayou.plan.predicates.partition_values import to_arrow
 from bayou.testing.table_builder import TableBuilder
 
 ZONE = "America/New_York"

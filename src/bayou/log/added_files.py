@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bayou.log.partition_columns import partition_texts, physical_names, typed_partitions
 from bayou.log.statistics_cache import Fields
-from bayou.plan.statistics import FileStatistics, from_json
+from bayou.plan.statistics.columns import FileStatistics, from_json
 from bayou.protocol.actions.actions import Metadata
 from bayou.protocol.types.schema import StructType, parse_schema
 

@@ -24,7 +24,7 @@ from bayou.storage.store import FileStatus, LogStore
 
 if TYPE_CHECKING:
     from bayou.log.statistics_cache import Fields, StatisticsCache
-    from bayou.plan.statistics import FileStatistics
+    from bayou.plan.statistics.columns import FileStatistics
 
 T = TypeVar("T")
 
@@ -116,7 +116,7 @@ class Checkpoint:
         """Column statistics of the live files, by physical path; each column is read once."""
         # Imported on use: most readers of a log plan nothing.
         from bayou.log.statistics_cache import StatisticsCache, part_statistics  # noqa: PLC0415
-        from bayou.plan.statistics import concat  # noqa: PLC0415
+        from bayou.plan.statistics.columns import concat  # noqa: PLC0415
 
         with self._lock:
             if self._statistics is None:

@@ -20,8 +20,8 @@ from bayou.log.parquet_actions import STATS_PARSED
 from bayou.log.partition_columns import partition_text
 from bayou.log.snapshot import Snapshot
 from bayou.log.stats_texts import stats_texts, wall_clocks
-from bayou.plan.partition_values import arrow_type, to_arrow
-from bayou.plan.stats_members import Path
+from bayou.plan.predicates.partition_values import arrow_type, to_arrow
+from bayou.plan.statistics.members import Path
 from bayou.protocol import properties
 from bayou.protocol.features.features import writer_features
 from bayou.protocol.stats.file_stats import indexed_leaves

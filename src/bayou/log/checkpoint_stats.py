@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import InvalidSchemaError
-from bayou.plan.partition_values import arrow_type, parse_distinct
-from bayou.plan.stats_json import exact_integers, read_rows
-from bayou.plan.stats_members import TEXT_PARSERS, column_members
+from bayou.plan.predicates.partition_values import arrow_type, parse_distinct
+from bayou.plan.statistics.json import exact_integers, read_rows
+from bayou.plan.statistics.members import TEXT_PARSERS, column_members
 from bayou.protocol.stats.file_stats import IndexedLeaf
 
 _NUM_RECORDS: Final = "numRecords"

@@ -10,14 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.plan import skipping
-from bayou.plan.predicate import Predicate, columns, from_dnf
-from bayou.plan.statistics import FileStatistics
+from bayou.plan.predicates.predicate import Predicate, columns, from_dnf
+from bayou.plan.statistics.columns import FileStatistics
 from bayou.protocol.stats.file_stats import is_collated, skipping_types
 from bayou.protocol.types.schema import StructType, leaves
 
 if TYPE_CHECKING:
     from bayou.log.statistics_cache import ColumnPath, Fields
-    from bayou.plan.predicate import Filters
+    from bayou.plan.predicates.predicate import Filters
 
 _FLOAT_CHARACTERS = 12
 

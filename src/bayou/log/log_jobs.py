@@ -29,7 +29,7 @@ from bayou.storage.memory import MemoryStore
 from bayou.storage.store import FileStatus
 
 if TYPE_CHECKING:
-    from bayou.plan.predicate import Predicate
+    from bayou.plan.predicates.predicate import Predicate
     from bayou.protocol.actions.actions import Metadata
     from bayou.protocol.actions.actions import Protocol as TableProtocol
 

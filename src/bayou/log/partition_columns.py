@@ -29,7 +29,7 @@ def partition_texts(maps: pa.ChunkedArray, names: Mapping[str, str]) -> dict[str
 
 def typed_partitions(schema: StructType, texts: Mapping[str, pa.ChunkedArray]) -> dict[tuple[str, ...], pa.Array]:
     """The partition values typed, by physical path."""
-    from bayou.plan.partition_values import to_arrow  # noqa: PLC0415  (not needed to open a table)
+    from bayou.plan.predicates.partition_values import to_arrow  # noqa: PLC0415  (not needed to open a table)
 
     types = {found.physical_name: found.type for found in schema.fields}
     return {(name,): to_arrow(text, str(types.get(name, "string"))) for name, text in texts.items()}

@@ -19,7 +19,7 @@ from bayou.errors import DeltaError, InvalidOptionError, PathNotFoundError, Tabl
 from bayou.log.log_reader import open_reader
 from bayou.log.replay import FileState
 from bayou.log.snapshot import Snapshot
-from bayou.plan.partition_values import to_arrow
+from bayou.plan.predicates.partition_values import to_arrow
 from bayou.protocol.types.partition_values import NULL_FOLDER
 from bayou.storage import host_of
 

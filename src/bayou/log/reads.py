@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from bayou.log.keys import canonical_paths
 
 if TYPE_CHECKING:
-    from bayou.plan.predicate import Predicate
+    from bayou.plan.predicates.predicate import Predicate
 
 
 class ReadSet:

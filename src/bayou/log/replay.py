@@ -21,7 +21,7 @@ from bayou.log.selection import Selection
 
 if TYPE_CHECKING:
     from bayou.log.statistics_cache import Fields, StatisticsCache
-    from bayou.plan.statistics import FileStatistics
+    from bayou.plan.statistics.columns import FileStatistics
 
 _MOST_CHUNKS = 64
 

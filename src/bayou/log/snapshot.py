@@ -25,8 +25,8 @@ from bayou.protocol.actions.actions import DomainMetadata, Metadata, Protocol, S
 from bayou.protocol.types.schema import DataType, StructType, parse_schema
 
 if TYPE_CHECKING:
-    from bayou.plan.predicate import Filters
-    from bayou.plan.statistics import FileStatistics
+    from bayou.plan.predicates.predicate import Filters
+    from bayou.plan.statistics.columns import FileStatistics
 
 ColumnPath: TypeAlias = tuple[str, ...]
 T = TypeVar("T")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.log.parquet_actions import ParquetActions
-from bayou.plan.statistics import FileStatistics, coalesce, concat, from_json, from_struct
+from bayou.plan.statistics.columns import FileStatistics, coalesce, concat, from_json, from_struct
 from bayou.protocol.types.schema import DataType
 
 if TYPE_CHECKING:

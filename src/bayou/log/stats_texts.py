@@ -10,7 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.plan.stats_members import Path
+from bayou.plan.statistics.members import Path
 from bayou.protocol.types import instants
 from bayou.protocol.types.schema import StructType, leaves
 

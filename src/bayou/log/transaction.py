@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from bayou.log.log_reader import LogReader
-    from bayou.plan.predicate import Filters
+    from bayou.plan.predicates.predicate import Filters
 
 __all__ = ["MAX_ATTEMPTS", "Action", "Committed", "Conflicted", "Transaction", "Unchanged", "Unknown"]
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.plan.exact import plain
-from bayou.plan.partition_values import arrow_type
-from bayou.plan.statistics import ColumnStatistics
+from bayou.plan.predicates.exact import plain
+from bayou.plan.predicates.partition_values import arrow_type
+from bayou.plan.statistics.columns import ColumnStatistics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bayou.plan.statistics import FileStatistics
-    from bayou.plan.stats_members import Path
+    from bayou.plan.statistics.columns import FileStatistics
+    from bayou.plan.statistics.members import Path
 
 Extreme: TypeAlias = Literal["min", "max"]
 

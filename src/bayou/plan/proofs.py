@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.plan import exact
-from bayou.plan.bounds import constant_mask
-from bayou.plan.predicate import And, Boolean, Comparison, In, IsNotNull, IsNull, Not, Or, StartsWith, Unknown
+from bayou.plan.predicates import exact
+from bayou.plan.predicates.predicate import And, Boolean, Comparison, In, IsNotNull, IsNull, Not, Or, StartsWith, Unknown
 from bayou.plan.skipping import may_match
+from bayou.plan.statistics.bounds import constant_mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bayou.plan.predicate import Path, Predicate
+    from bayou.plan.predicates.predicate import Path, Predicate
     from bayou.plan.skipping import Partitions
-    from bayou.plan.statistics import FileStatistics
+    from bayou.plan.statistics.columns import FileStatistics
 
 
 def must_match(predicate: Predicate, statistics: FileStatistics, partitions: Partitions) -> pa.BooleanArray:

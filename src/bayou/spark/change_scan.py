@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bayou.log.snapshot import Snapshot
-    from bayou.plan.predicate import Predicate
+    from bayou.plan.predicates.predicate import Predicate
     from bayou.protocol.deletion_vectors.roaring import Bitmap
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
-from bayou.plan.predicate import (
+from bayou.plan.predicates.predicate import (
     And,
     Boolean,
     Column,

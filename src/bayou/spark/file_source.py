@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bayou.log.snapshot import Snapshot
-    from bayou.plan.predicate import Predicate
+    from bayou.plan.predicates.predicate import Predicate
 
 
 class FileSource(Protocol):

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.plan.predicate import And, Column, Comparison, IsNotNull, columns
+from bayou.plan.predicates.predicate import And, Column, Comparison, IsNotNull, columns
 from bayou.plan.proofs import must_match
-from bayou.plan.statistics import from_json
+from bayou.plan.statistics.columns import from_json
 from bayou.protocol.columns.constraints import ConstraintKind
 from bayou.protocol.stats.file_stats import indexed_leaves
 from bayou.protocol.types.partition_values import is_string_type
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from bayou.plan.predicate import Path, Predicate
+    from bayou.plan.predicates.predicate import Path, Predicate
     from bayou.protocol.types.schema import DataType, StructType
     from bayou.spark.jvm.bridge import Jvm
     from bayou.spark.row_checks import RowRule

@@ -11,7 +11,7 @@ from bayou.errors import SchemaChangedError, UnsupportedFeatureError
 from bayou.log.active import active_transaction
 from bayou.log.log_jobs import narrowed
 from bayou.log.partition_folder import PartitionFolder
-from bayou.plan.predicate import Predicate, columns
+from bayou.plan.predicates.predicate import Predicate, columns
 from bayou.protocol.types.schema import StructType, parse_schema
 from bayou.spark import metadata_query
 from bayou.spark.change_request import PinnedChanges

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.plan.predicate import And, Predicate, columns, is_never_true
+from bayou.plan.predicates.predicate import And, Predicate, columns, is_never_true
 from bayou.protocol.columns.generated_columns import has_generated_columns
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _of_partitions(snapshot: Snapshot, predicate: Predicate) -> Predicate | None
     """What a predicate says about partition columns that are generated from the columns in it."""
     if not snapshot.partition_columns or not has_generated_columns(snapshot.protocol, snapshot.schema):
         return None
-    from bayou.plan.generated_filters import derived_filter, partition_rules  # noqa: PLC0415  (it loads a parser of SQL)
+    from bayou.plan.generated.filters import derived_filter, partition_rules  # noqa: PLC0415  (it loads a parser of SQL)
 
     # Which zone the writer was in is not known.
     return derived_filter(predicate, partition_rules(snapshot.schema, snapshot.partition_columns), time_zone=None)

@@ -6,7 +6,7 @@ import datetime as dt
 import pytest
 
 from bayou.errors import InvalidOptionError
-from bayou.plan.predicate import Column, IsNull
+from bayou.plan.predicates.predicate import Column, IsNull
 from bayou.protocol.types.schema import StructField, StructType
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add

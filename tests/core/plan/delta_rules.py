@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from tests.core.plan.spark_semantics import order_key, truth
 
-from bayou.plan.predicate import And, Comparison, In, IsNotNull, IsNull, Not, Or, Predicate, StartsWith, columns
+from bayou.plan.predicates.predicate import And, Comparison, In, IsNotNull, IsNull, Not, Or, Predicate, StartsWith, columns
 from bayou.protocol.types import instants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bayou.plan.predicate import Path
+    from bayou.plan.predicates.predicate import Path
 
 _FLIPPED = {"=": "!=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _MILLISECOND = 1_000

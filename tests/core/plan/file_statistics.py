@@ -7,9 +7,9 @@ import json
 
 import pyarrow as pa
 
-from bayou.plan.predicate import Column, Comparison, In, Literal
+from bayou.plan.predicates.predicate import Column, Comparison, In, Literal
 from bayou.plan.skipping import may_match
-from bayou.plan.statistics import from_json
+from bayou.plan.statistics.columns import from_json
 
 C = Column(("c",))
 """The column that the statistics are about."""

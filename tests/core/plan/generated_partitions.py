@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
 
-from bayou.plan.generated_filters import partition_rules
-from bayou.plan.predicate import And, Column, Comparison, In, IsNull, Literal, Or, StartsWith
-from bayou.plan.truncation import DATE_UNITS
+from bayou.plan.generated.filters import partition_rules
+from bayou.plan.generated.truncation import DATE_UNITS
+from bayou.plan.predicates.predicate import And, Column, Comparison, In, IsNull, Literal, Or, StartsWith
 from bayou.protocol.types.instants import MICROS_PER_DAY, parse_timestamp
 from bayou.protocol.types.schema import StructField, StructType
 

@@ -16,7 +16,7 @@ from tests.core.plan.writers import DataFile, Row, bayou_stats, foreign_stats
 if TYPE_CHECKING:
     from random import Random
 
-from bayou.plan.predicate import (
+from bayou.plan.predicates.predicate import (
     And,
     Boolean,
     Column,

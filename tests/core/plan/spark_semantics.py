@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from bayou.plan.predicate import And, Boolean, Comparison, In, IsNotNull, IsNull, Not, Or, StartsWith, Unknown
+from bayou.plan.predicates.predicate import And, Boolean, Comparison, In, IsNotNull, IsNull, Not, Or, StartsWith, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bayou.plan.predicate import Path, Predicate
+    from bayou.plan.predicates.predicate import Path, Predicate
 
 
 def truth(predicate: Predicate, row: Mapping[Path, Any], *, unknown: bool | None) -> bool | None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.plan.generated_partitions import OPERATORS, STAMP, leaf, rules_for, truth
 
-from bayou.plan.generated_filters import derived_filter
-from bayou.plan.predicate import And, Column, In, IsNull, Literal, Or
+from bayou.plan.generated.filters import derived_filter
+from bayou.plan.predicates.predicate import And, Column, In, IsNull, Literal, Or
 from bayou.protocol.types.instants import MICROS_PER_DAY
 
 LEAVES = st.one_of(

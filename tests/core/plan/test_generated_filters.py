@@ -28,9 +28,9 @@ from tests.core.plan.generated_partitions import (
     truth,
 )
 
-from bayou.plan.generated_filters import derived_filter
-from bayou.plan.predicate import Column, Comparison, Literal, StartsWith
-from bayou.plan.truncation import DATE_UNITS, TIMESTAMP_UNITS
+from bayou.plan.generated.filters import derived_filter
+from bayou.plan.generated.truncation import DATE_UNITS, TIMESTAMP_UNITS
+from bayou.plan.predicates.predicate import Column, Comparison, Literal, StartsWith
 from bayou.protocol.types.instants import parse_timestamp
 
 

@@ -7,11 +7,24 @@ import pyarrow as pa
 import pytest
 from tests.core.plan.generated_partitions import PARTS, STAMP, generated, leaf, micros, rules_for, stamp, truth
 
-from bayou.plan.generated_filters import derived_filter, partition_rules
-from bayou.plan.partition_values import to_arrow
-from bayou.plan.predicate import And, Boolean, Column, Comparison, In, IsNotNull, IsNull, Literal, Not, Or, StartsWith, Unknown
+from bayou.plan.generated.filters import derived_filter, partition_rules
+from bayou.plan.predicates.partition_values import to_arrow
+from bayou.plan.predicates.predicate import (
+    And,
+    Boolean,
+    Column,
+    Comparison,
+    In,
+    IsNotNull,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+    StartsWith,
+    Unknown,
+)
 from bayou.plan.skipping import may_match
-from bayou.plan.statistics import FileStatistics
+from bayou.plan.statistics.columns import FileStatistics
 from bayou.protocol.types.schema import StructField, StructType
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from bayou.errors import InvalidSchemaError
-from bayou.plan.partition_values import arrow_type, to_arrow
+from bayou.plan.predicates.partition_values import arrow_type, to_arrow
 
 
 def typed(texts, data_type, **options):

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from bayou.errors import InvalidOptionError
-from bayou.plan.predicate import (
+from bayou.plan.predicates.predicate import (
     And,
     Boolean,
     Column,

@@ -15,12 +15,12 @@ from tests.core.plan.random_tables import PARTITION, PATHS, POOLS, Table, any_pr
 from tests.core.plan.spark_semantics import truth
 
 from bayou.plan import proofs
-from bayou.plan.literals import literal
-from bayou.plan.partition_values import arrow_type
-from bayou.plan.predicate import And, Boolean, Column, Comparison, In, IsNotNull, IsNull, Not, Or, Predicate, Unknown
+from bayou.plan.predicates.literals import literal
+from bayou.plan.predicates.partition_values import arrow_type
+from bayou.plan.predicates.predicate import And, Boolean, Column, Comparison, In, IsNotNull, IsNull, Not, Or, Predicate, Unknown
 from bayou.plan.proofs import must_match
 from bayou.plan.skipping import may_match
-from bayou.plan.statistics import from_json
+from bayou.plan.statistics.columns import from_json
 
 _QUICK = settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 

@@ -15,10 +15,13 @@ from tests.core.plan import delta_rules
 from tests.core.plan.random_tables import PARTITION, PATHS, POOLS, Table, any_predicate, any_table
 from tests.core.plan.spark_semantics import truth
 
-from bayou.plan import bounds, comparisons, skipping, statistics
-from bayou.plan.partition_values import arrow_type
-from bayou.plan.predicate import Predicate, columns, only_about
-from bayou.plan.statistics import from_json
+from bayou.plan import skipping
+from bayou.plan.predicates import comparisons
+from bayou.plan.predicates.partition_values import arrow_type
+from bayou.plan.predicates.predicate import Predicate, columns, only_about
+from bayou.plan.statistics import bounds
+from bayou.plan.statistics import columns as statistics
+from bayou.plan.statistics.columns import from_json
 from bayou.protocol.stats import file_stats as stats
 
 if TYPE_CHECKING:

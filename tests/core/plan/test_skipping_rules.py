@@ -6,7 +6,19 @@ from __future__ import annotations
 import pytest
 from tests.core.plan.file_statistics import C, a_file, compare, in_list, keeps
 
-from bayou.plan.predicate import And, Boolean, Column, Comparison, IsNotNull, IsNull, Literal, Not, Or, StartsWith, Unknown
+from bayou.plan.predicates.predicate import (
+    And,
+    Boolean,
+    Column,
+    Comparison,
+    IsNotNull,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+    StartsWith,
+    Unknown,
+)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from tests.core.plan.file_statistics import C, a_file, compare, in_list, keeps
 
-from bayou.plan.partition_values import arrow_type
-from bayou.plan.predicate import Column, Comparison, IsNull, Literal, Not, StartsWith
+from bayou.plan.predicates.partition_values import arrow_type
+from bayou.plan.predicates.predicate import Column, Comparison, IsNull, Literal, Not, StartsWith
 from bayou.plan.skipping import may_match
-from bayou.plan.statistics import from_json
+from bayou.plan.statistics.columns import from_json
 
 MILLISECOND = 1_000
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayou.plan.statistics import FileStatistics, coalesce, concat, from_json, from_struct
+from bayou.plan.statistics.columns import FileStatistics, coalesce, concat, from_json, from_struct
 from bayou.protocol.types.schema import ArrayType
 
 GOOD = '{"numRecords":3,"minValues":{"c":1},"maxValues":{"c":5},"nullCount":{"c":0}}'

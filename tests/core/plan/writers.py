@@ -17,7 +17,7 @@ from bayou.protocol.types.partition_values import decimal_type
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bayou.plan.predicate import Path
+    from bayou.plan.predicates.predicate import Path
 
 Row = dict["Path", Any]
 

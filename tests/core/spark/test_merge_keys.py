@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayou.plan.predicate import And, Boolean, Column, Comparison, In, IsNull, Literal, Or, Unknown
+from bayou.plan.predicates.predicate import And, Boolean, Column, Comparison, In, IsNull, Literal, Or, Unknown
 from bayou.protocol.types.schema import StructField, StructType
 from bayou.spark.dml.merge.keys import Key, KeyValues, condition_of
 from bayou.spark.expressions import by_logical_name, from_catalyst

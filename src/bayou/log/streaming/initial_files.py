@@ -17,7 +17,7 @@ from bayou.log.streaming.indexed_files import FILE_COLUMNS, STREAM_FILES, Indexe
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
     from bayou.log.streaming.path_filter import PathFilter
-    from bayou.plan.predicate import Filters
+    from bayou.plan.predicates.predicate import Filters
 
 
 class InitialFiles:

@@ -11,14 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.log.partition_columns import partition_texts, physical_names, typed_partitions
-from bayou.plan.statistics import from_json
+from bayou.plan.statistics.columns import from_json
 
 if TYPE_CHECKING:
     from bayou.log.snapshot import Snapshot
     from bayou.log.statistics_cache import Fields
     from bayou.log.streaming.initial_files import InitialFiles
-    from bayou.plan.predicate import Filters
-    from bayou.plan.statistics import FileStatistics
+    from bayou.plan.predicates.predicate import Filters
+    from bayou.plan.statistics.columns import FileStatistics
     from bayou.protocol.types.schema import StructType
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import SchemaMismatchError, UnsupportedFeatureError
-from bayou.plan.predicate import And, Boolean, Predicate
+from bayou.plan.predicates.predicate import And, Boolean, Predicate
 from bayou.protocol.types.char_varchar import type_with_chars
 from bayou.spark.expressions import by_logical_name, from_catalyst
 from bayou.spark.jvm import nodes

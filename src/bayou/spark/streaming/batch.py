@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 from bayou.log.change_feed import ChangeFeed
-from bayou.plan.predicate import columns
+from bayou.plan.predicates.predicate import columns
 from bayou.protocol.types.schema import StructType
 from bayou.spark import deletion_vectors
 from bayou.spark.change_scan import FEED_NAMES, Changes
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bayou.log.streaming.stream_files import StreamFiles
-    from bayou.plan.predicate import Predicate
+    from bayou.plan.predicates.predicate import Predicate
     from bayou.protocol.types.schema import StructField
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject

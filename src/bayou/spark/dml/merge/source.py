@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from bayou.log.reads import ReadSet
     from bayou.log.snapshot import Snapshot
-    from bayou.plan.predicate import Predicate
+    from bayou.plan.predicates.predicate import Predicate
     from bayou.spark.application import Application
     from bayou.spark.dml.merge.resolved import Resolution
     from bayou.spark.jvm.bridge import JavaObject, Jvm

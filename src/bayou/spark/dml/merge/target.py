@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.plan.predicate import And, Boolean, Or, Predicate, only_about
+from bayou.plan.predicates.predicate import And, Boolean, Or, Predicate, only_about
 from bayou.protocol.types.schema import parse_schema
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.alignment import AlignedColumn, aligned, cast_sql, selected

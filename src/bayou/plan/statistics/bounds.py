@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.plan.comparisons import Constant, compare, constant
+from bayou.plan.predicates.comparisons import Constant, compare, constant
 from bayou.protocol.stats.file_stats import DEFAULT_STRING_PREFIX_LENGTH
 from bayou.protocol.types.instants import INT64_MAX, MICROS_PER_MILLISECOND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bayou.plan.literals import Literal
-    from bayou.plan.statistics import ColumnStatistics
+    from bayou.plan.predicates.literals import Literal
+    from bayou.plan.statistics.columns import ColumnStatistics
 
 # So many ranges stand for the values of a long IN list.
 _IN_RANGES = 64

@@ -14,8 +14,8 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from bayou.plan.generation_expressions import Call, Constant, Expression, Reference, parse_expression
-from bayou.plan.generation_rules import (
+from bayou.plan.generated.expressions import Call, Constant, Expression, Reference, parse_expression
+from bayou.plan.generated.rules import (
     ClockRule,
     FormattedRule,
     IdentityRule,
@@ -24,8 +24,8 @@ from bayou.plan.generation_rules import (
     Tests,
     TruncatedTimestampRule,
 )
-from bayou.plan.predicate import And, Column, Comparison, In, IsNull, Literal, Or, StartsWith
-from bayou.plan.truncation import DATE_FORMATS, DATE_UNITS, TIMESTAMP_UNITS, clock_parts, formatted, truncated
+from bayou.plan.generated.truncation import DATE_FORMATS, DATE_UNITS, TIMESTAMP_UNITS, clock_parts, formatted, truncated
+from bayou.plan.predicates.predicate import And, Column, Comparison, In, IsNull, Literal, Or, StartsWith
 from bayou.protocol.columns.generated_columns import generated_columns
 from bayou.protocol.stats.file_stats import is_collated
 from bayou.protocol.types.instants import MICROS_PER_DAY
@@ -34,7 +34,7 @@ from bayou.protocol.types.schema import StructField, StructType
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from bayou.plan.predicate import Path, Predicate
+    from bayou.plan.predicates.predicate import Path, Predicate
 
 __all__ = ["PartitionRule", "derived_filter", "partition_rules"]
 

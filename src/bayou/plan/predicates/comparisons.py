@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.plan.partition_values import arrow_type
+from bayou.plan.predicates.partition_values import arrow_type
 from bayou.protocol.types import partition_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bayou.plan.literals import Literal
+    from bayou.plan.predicates.literals import Literal
 
 NEGATED = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.plan.comparisons import compare, constant, is_any
+from bayou.plan.predicates.comparisons import compare, constant, is_any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bayou.plan.literals import Literal
+    from bayou.plan.predicates.literals import Literal
 
 
 def plain(values: pa.Array | pa.ChunkedArray) -> pa.Array:

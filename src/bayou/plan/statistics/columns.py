@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.plan.partition_values import parse_distinct
-from bayou.plan.stats_json import exact_integers, read_rows
-from bayou.plan.stats_members import MAX_VALUES, MIN_VALUES, NULL_COUNT, TEXT_PARSERS, Path, column_members
+from bayou.plan.predicates.partition_values import parse_distinct
+from bayou.plan.statistics.json import exact_integers, read_rows
+from bayou.plan.statistics.members import MAX_VALUES, MIN_VALUES, NULL_COUNT, TEXT_PARSERS, Path, column_members
 from bayou.protocol.stats.file_stats import has_bounds
 from bayou.protocol.types import partition_values
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from bayou.plan.predicate import And, Column, Comparison, IsNull, Literal, Or, StartsWith
-from bayou.plan.truncation import truncated
-from bayou.plan.wall_clock import ANY_ZONE, ClockRange, clock_range, instant_of
+from bayou.plan.generated.truncation import truncated
+from bayou.plan.generated.wall_clock import ANY_ZONE, ClockRange, clock_range, instant_of
+from bayou.plan.predicates.predicate import And, Column, Comparison, IsNull, Literal, Or, StartsWith
 from bayou.protocol.types.instants import MICROS_PER_DAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bayou.plan.predicate import Operator, Path, Predicate
+    from bayou.plan.predicates.predicate import Operator, Path, Predicate
 
 _WIDER: Final[dict[Operator, Operator]] = {"<": "<=", "<=": "<=", ">": ">=", ">=": ">=", "=": "=", "<=>": "="}
 

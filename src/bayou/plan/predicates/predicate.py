@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from typing import Literal as Choice
 
 from bayou.errors import InvalidOptionError
-from bayou.plan.literals import Literal, literal
+from bayou.plan.predicates.literals import Literal, literal
 from bayou.protocol.arguments import shown_text
 from bayou.protocol.stats.file_stats import is_collated, parse_column_list
 from bayou.protocol.types.schema import StructField, StructType
