@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bayou.log.delta_log import DeltaLog as DeltaLog
     from bayou.log.delta_log import open_log as open  # noqa: A004
     from bayou.log.events import add_listener as add_listener
-    from bayou.log.snapshot import Snapshot as Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot as Snapshot
     from bayou.spark.session import enable as enable
     from bayou.table import DeltaTable as DeltaTable
     from bayou.table import IdentityGenerator as IdentityGenerator
@@ -50,7 +50,7 @@ _HOMES: dict[str, tuple[str, str | None]] = {
     "DeltaLog": ("bayou.log.delta_log", "DeltaLog"),
     "DeltaTable": ("bayou.table", "DeltaTable"),
     "IdentityGenerator": ("bayou.table", "IdentityGenerator"),
-    "Snapshot": ("bayou.log.snapshot", "Snapshot"),
+    "Snapshot": ("bayou.log.snapshot.snapshot", "Snapshot"),
     "add_listener": ("bayou.log.events", "add_listener"),
     "enable": ("bayou.spark.session", "enable"),
     "install_as_delta": ("bayou.as_delta.install", "install_as_delta"),

@@ -19,10 +19,10 @@ from bayou.errors import (
     ConcurrentDeleteReadException,
     MetadataChangedException,
 )
-from bayou.log.checksum_writer import next_checksum
-from bayou.log.compatible_checkpoint import write_compatible_checkpoint
-from bayou.log.transaction import Committed, Conflicted
-from bayou.log.verify_checksum import verify_checksum
+from bayou.log.checkpoint.classic_name import write_compatible_checkpoint
+from bayou.log.checksum.verify import verify_checksum
+from bayou.log.checksum.writer import next_checksum
+from bayou.log.commit.transaction import Committed, Conflicted
 from bayou.protocol.actions.actions import AddFile, Protocol, RemoveFile
 from bayou.protocol.actions.file_names import checksum_path, commit_path
 from bayou.protocol.types.schema import StructField, StructType

@@ -11,12 +11,12 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 
 import bayou
-from bayou.log.vectors import read_vectors
+from bayou.log.rows.vector_reader import read_vectors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from bayou.log.history import HistoryEntry
+    from bayou.log.segment.history import HistoryEntry
 
 
 def feed(spark: SparkSession, path: str, *columns: str, start: int = 1, end: int | None = None) -> list[tuple[Any, ...]]:

@@ -12,7 +12,7 @@ from tests.spark.changes import actions
 from tests.spark.drawn_operations import KEYS, Change, Delete, Merge, Update, drawn
 
 import bayou
-from bayou.log.verify_checksum import verify_checksum
+from bayou.log.checksum.verify import verify_checksum
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

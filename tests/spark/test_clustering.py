@@ -13,7 +13,7 @@ from pyspark.sql import DataFrameWriter
 import bayou
 from bayou import DeltaTable
 from bayou.errors import DeltaError, InvalidSchemaError, SchemaMismatchError
-from bayou.log.clustering import clustering_columns, logical_clustering
+from bayou.log.snapshot.clustering import clustering_columns, logical_clustering
 
 ROWS = "select 1L as id, 'a' as k, named_struct('x', 2.5D, 'y', 'b') as s"
 

@@ -93,7 +93,7 @@ def test_properties_of_the_session_are_defaults_of_new_tables(spark, table_path)
 
 def test_two_writers_of_an_identity_column_never_give_a_number_twice(spark, table_path, monkeypatch):
     from bayou.errors import MetadataChangedException
-    from bayou.log.transaction import Transaction
+    from bayou.log.commit.transaction import Transaction
 
     create(table_path, StructField("k", "long", True, IDENTITY), StructField("v", "long"), protocol=Protocol(1, 6))
     original = Transaction.try_commit

@@ -13,7 +13,7 @@ from tests.spark.ways import FILES, VECTORS
 
 import bayou
 from bayou.errors import ConcurrentAppendException, ConcurrentModificationError
-from bayou.log.row_rebase import live_files
+from bayou.log.conflict.row_rebase import live_files
 
 
 def test_a_plan_runs_on_its_version_and_a_commit_since_then_may_exclude_it(spark, table_path):

@@ -14,7 +14,7 @@ from tests.spark.kills import KILLS, kill_all, start
 
 import bayou
 from bayou.errors import TableNotFoundError
-from bayou.log.verify_checksum import verify_checksum
+from bayou.log.checksum.verify import verify_checksum
 from bayou.protocol.actions.paths import decode
 
 

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import bayou
-from bayou.log.checkpoint_writer import write_checkpoint
-from bayou.log.log_jobs import register_log_jobs
+from bayou.log.checkpoint.sharding import register_log_jobs
+from bayou.log.checkpoint.writer import write_checkpoint
 from bayou.spark.log_jobs import SparkLogJobs
 
 V2 = {"delta.checkpointPolicy": "v2"}
@@ -104,7 +104,7 @@ def test_workers_without_bayou_are_no_obstacle(spark, many, jobs, monkeypatch, c
     def fails(*_arguments, **_options):
         raise ModuleNotFoundError("No module named 'bayou'")
 
-    monkeypatch.setattr("bayou.log.log_jobs.Prune.__reduce__", lambda _self: (fails, ()), raising=False)
+    monkeypatch.setattr("bayou.log.checkpoint.sharding.Prune.__reduce__", lambda _self: (fails, ()), raising=False)
     bayou.spark.application.Application.of(spark).logs.clear()
     assert spark.read.format("delta").load(many).where("id = 1234").count() == 1
     assert jobs.runs >= 1

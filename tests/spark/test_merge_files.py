@@ -16,7 +16,7 @@ from tests.spark.ways import FILES, VECTORS
 
 import bayou
 from bayou import DeltaTable
-from bayou.log.transaction import Transaction
+from bayou.log.commit.transaction import Transaction
 
 
 def live_files(path):

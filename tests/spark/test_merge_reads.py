@@ -9,7 +9,7 @@ import pytest
 
 import bayou
 from bayou.errors import ConcurrentModificationError
-from bayou.log.transaction import Transaction
+from bayou.log.commit.transaction import Transaction
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tests.spark.counting import jobs
 
 import bayou
 from bayou.errors import ConcurrentModificationError, ConstraintViolationError
-from bayou.log.transaction import Transaction
+from bayou.log.commit.transaction import Transaction
 
 BOTH = {"delta.enableChangeDataFeed": "true", "delta.enableRowTracking": "true"}
 TEN = "select id, id % 2 p, id v from range(0, 10, 1, 2)"

@@ -9,7 +9,7 @@ from tests.spark.counting import jobs
 
 import bayou
 from bayou.errors import ConcurrentModificationError, ConstraintViolationError
-from bayou.log.transaction import Transaction
+from bayou.log.commit.transaction import Transaction
 from bayou.spark.dml import replace_on
 
 VECTORS = {"delta.enableDeletionVectors": "true"}

@@ -19,7 +19,7 @@ from bayou.errors import (
     SchemaMismatchError,
     UnsupportedFeatureError,
 )
-from bayou.log.transaction import Transaction
+from bayou.log.commit.transaction import Transaction
 from bayou.spark.jvm.callbacks import error_class_of
 from bayou.testing.table_builder import TableBuilder
 

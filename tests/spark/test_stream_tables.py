@@ -10,8 +10,8 @@ from tests.spark.streams import error_class, rows, run
 from tests.spark.tables import ids, numbers_table
 
 from bayou import DeltaTable, IdentityGenerator
+from bayou.log.commit.transaction import Transaction
 from bayou.log.delta_log import open_log
-from bayou.log.transaction import Transaction
 
 
 def test_files_of_a_batch_are_gathered_where_that_is_asked_for(spark, arrivals, checkpoint, table_path):

@@ -17,7 +17,7 @@ from tests.spark.ways import FILES, VECTORS
 
 import bayou
 from bayou.errors import StorageError
-from bayou.log.vector_files import VectorFiles
+from bayou.log.rows.vector_writer import VectorFiles
 from bayou.spark.jvm.callbacks import FAILED_CALL, error_class_of
 
 UNUSUAL = {

@@ -11,7 +11,7 @@ from tests.spark.writes import actions, data_files
 
 import bayou
 from bayou.errors import ConcurrentAppendException, ConcurrentModificationError, TableExistsError
-from bayou.log.transaction import Transaction
+from bayou.log.commit.transaction import Transaction
 from bayou.protocol.actions.actions import AddFile
 from bayou.testing.table_builder import TableBuilder, add, metadata
 

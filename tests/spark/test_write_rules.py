@@ -86,7 +86,7 @@ def test_texts_keep_to_the_length_of_their_column(spark, table_path):
 
 def test_a_constraint_added_by_another_writer_stops_rows_that_were_not_checked(spark, table_path, monkeypatch):
     from bayou.errors import MetadataChangedException
-    from bayou.log.transaction import Transaction
+    from bayou.log.commit.transaction import Transaction
 
     spark.range(1).write.format("delta").save(table_path)
     original = Transaction.try_commit

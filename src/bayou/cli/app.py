@@ -14,7 +14,7 @@ from bayou.cli.output import Column, escape, pairs, plain_time, print_facts, pri
 from bayou.cli.process import INTERRUPTED, flushed
 from bayou.errors import DeltaError, TableNotFoundError
 from bayou.log.delta_log import DeltaLog, open_log
-from bayou.log.time_travel import split_path
+from bayou.log.segment.time_travel import split_path
 from bayou.protocol.actions import exact_json
 from bayou.protocol.types.partition_values import NULL_FOLDER
 from bayou.protocol.types.schema import schema_to_json
@@ -23,7 +23,7 @@ from bayou.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
 
 _PROGRAM = "bayou"
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bayou.cli.output import utc
-from bayou.log.clustering import clustering_columns
-from bayou.log.columns import JSON_NAMES, VECTOR_JSON_NAMES
+from bayou.log.actions.columns import JSON_NAMES, VECTOR_JSON_NAMES
+from bayou.log.snapshot.clustering import clustering_columns
 from bayou.protocol.actions import exact_json
 from bayou.protocol.features.features import reader_features, writer_features
 from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
@@ -15,8 +15,8 @@ from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructFiel
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from bayou.log.history import HistoryEntry
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.segment.history import HistoryEntry
+    from bayou.log.snapshot.snapshot import Snapshot
 
 # The columns of `files` that a reader of the log asks for; the others of an `add` action are writers' affairs.
 FILE_COLUMNS = ("path", "partition_values", "size", "modification_time", "stats", "deletion_vector")

@@ -15,7 +15,7 @@ from bayou.protocol.arguments import shown_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.storage.store import FileStatus, LogStore
 
 

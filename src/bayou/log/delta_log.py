@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.errors import TableNotFoundError
 from bayou.log import events
-from bayou.log.history import CommitChanges, HistoryEntry, read_changes, read_history
-from bayou.log.listing import LogListing
-from bayou.log.log_reader import LogReader, table_at
-from bayou.log.timestamps import CommitTimes
+from bayou.log.segment.commit_times import CommitTimes
+from bayou.log.segment.history import CommitChanges, HistoryEntry, read_changes, read_history
+from bayou.log.segment.listing import LogListing
+from bayou.log.snapshot.log_reader import LogReader, table_at
 from bayou.protocol import arguments
 
 if TYPE_CHECKING:
-    from bayou.log.change_checks import SchemaMode
-    from bayou.log.change_feed import ChangeFeed
-    from bayou.log.change_range import ChangeBounds, ChangeRange
-    from bayou.log.checkpoint_writer import WrittenCheckpoint
-    from bayou.log.cleanup import ExpiredFiles
-    from bayou.log.outcomes import Committed, Unchanged
-    from bayou.log.snapshot import Snapshot
-    from bayou.log.transaction import Transaction
+    from bayou.log.changes.checks import SchemaMode
+    from bayou.log.changes.feed import ChangeFeed
+    from bayou.log.changes.range import ChangeBounds, ChangeRange
+    from bayou.log.checkpoint.writer import WrittenCheckpoint
+    from bayou.log.commit.outcomes import Committed, Unchanged
+    from bayou.log.commit.transaction import Transaction
+    from bayou.log.maintenance.cleanup import ExpiredFiles
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructType
 
 
@@ -93,8 +93,8 @@ class DeltaLog(LogReader):
             UnsupportedFeatureError: its schemas do not fit, or a version needs what bayou cannot read.
             CorruptLogError: a commit cannot be read.
         """
-        from bayou.log.change_feed import read_change_feed  # noqa: PLC0415  (most users of a log do not need it)
-        from bayou.log.change_range import check_bounds  # noqa: PLC0415
+        from bayou.log.changes.feed import read_change_feed  # noqa: PLC0415  (most users of a log do not need it)
+        from bayou.log.changes.range import check_bounds  # noqa: PLC0415
 
         check_bounds(bounds, self._table_uri)
         latest, listing, times = self._commits(bounds.ending_version)
@@ -109,7 +109,7 @@ class DeltaLog(LogReader):
         Raises:
             InvalidOptionError, TimeTravelError: as `change_feed`.
         """
-        from bayou.log.change_range import check_bounds, resolve_range  # noqa: PLC0415  (most users of a log do not need it)
+        from bayou.log.changes.range import check_bounds, resolve_range  # noqa: PLC0415  (most users of a log do not need it)
 
         check_bounds(bounds, self._table_uri)
         latest, listing, times = self._commits(bounds.ending_version)
@@ -128,7 +128,7 @@ class DeltaLog(LogReader):
             ChecksumMismatchError: they disagree; `mismatches` says in what.
             DeltaError: the version cannot be read, as with `snapshot`.
         """
-        from bayou.log.verify_checksum import verify_checksum  # noqa: PLC0415  (not needed to read a table)
+        from bayou.log.checksum.verify import verify_checksum  # noqa: PLC0415  (not needed to read a table)
 
         return verify_checksum(self.snapshot(version))
 
@@ -151,7 +151,7 @@ class DeltaLog(LogReader):
         Raises:
             UnsupportedFeatureError: the table asks its writers for what bayou does not do.
         """
-        from bayou.log.transaction import Transaction  # noqa: PLC0415  (most users of a log only read)
+        from bayou.log.commit.transaction import Transaction  # noqa: PLC0415  (most users of a log only read)
 
         if snapshot is None:
             try:
@@ -182,7 +182,7 @@ class DeltaLog(LogReader):
             InvalidOptionError: an argument has a wrong type, or a property cannot be set.
             UnsupportedFeatureError: a property asks for what bayou does not do.
         """
-        from bayou.log.create import create_table  # noqa: PLC0415  (most users of a log only read)
+        from bayou.log.operations.create import create_table  # noqa: PLC0415  (most users of a log only read)
         from bayou.protocol.schema.given_schema import given_schema  # noqa: PLC0415
 
         table = self._table_uri
@@ -217,7 +217,7 @@ class DeltaLog(LogReader):
             InvalidOptionError: parts are asked for, and the table has V2 checkpoints.
             StorageError: the store failed; the log is as sound as before.
         """
-        from bayou.log.post_commit import checkpoint  # noqa: PLC0415  (most users of a log only read)
+        from bayou.log.commit.hooks import checkpoint  # noqa: PLC0415  (most users of a log only read)
 
         part_size = arguments.optional_integer(part_size, "part_size", table=self._table_uri)
         return checkpoint(self.update(), part_size=part_size)
@@ -232,7 +232,7 @@ class DeltaLog(LogReader):
             InvalidOptionError: the range holds nothing to compact.
             VersionNotFoundError: a version of the range is not in the log.
         """
-        from bayou.log.compaction import compact_log  # noqa: PLC0415  (most users of a log only read)
+        from bayou.log.maintenance.compaction import compact_log  # noqa: PLC0415  (most users of a log only read)
 
         return compact_log(self, start, end)
 
@@ -245,7 +245,7 @@ class DeltaLog(LogReader):
         Raises:
             StorageError: the store failed; some files are deleted, and every version that is kept can be read.
         """
-        from bayou.log.cleanup import clean_up, expired_files  # noqa: PLC0415  (most users of a log only read)
+        from bayou.log.maintenance.cleanup import clean_up, expired_files  # noqa: PLC0415  (most users of a log only read)
 
         arguments.flag(dry_run, "dry_run", table=self._table_uri)
         latest = self.update()

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidOptionError
-from bayou.log.row_id_backfill import lacks_row_ids
-from bayou.log.row_tracking import FEATURE
+from bayou.log.operations.row_id_backfill import lacks_row_ids
+from bayou.log.rows.row_tracking import FEATURE
 from bayou.protocol import properties
 from bayou.protocol.actions.actions import Metadata, Protocol
 from bayou.protocol.columns.mapping_rules import mode_change
@@ -27,8 +27,8 @@ from bayou.spark.alter_row_tracking import give_row_ids
 from bayou.spark.alter_target import altered, table_rules
 
 if TYPE_CHECKING:
-    from bayou.log.snapshot import Snapshot
-    from bayou.log.transaction import Action
+    from bayou.log.commit.transaction import Action
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.session_table import SessionTable
 
 COMMENT: Final = "comment"

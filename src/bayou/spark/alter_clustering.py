@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.log.clustering import logical_clustering, physical_clustering
+from bayou.log.snapshot.clustering import logical_clustering, physical_clustering
 from bayou.protocol.columns.clustering import CLUSTERING, logical_columns, names_of, physical_columns
 from bayou.protocol.columns.clustering_rules import ClusteringRules
 from bayou.protocol.evolution.property_rules import PropertyChange

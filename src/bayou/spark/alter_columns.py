@@ -31,7 +31,7 @@ from bayou.spark.given_types import given_schema, given_type, plain_columns, pla
 from bayou.spark.types import as_table_has
 
 if TYPE_CHECKING:
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import DataType
     from bayou.spark.session_table import SessionTable
 

@@ -18,7 +18,7 @@ from bayou.spark.alter_columns import column_parameter
 from bayou.spark.alter_target import altered
 
 if TYPE_CHECKING:
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.columns.identity_columns import IdentityColumn
     from bayou.spark.session_table import SessionTable
 

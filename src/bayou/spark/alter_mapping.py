@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from bayou.log.clustering import logical_clustering, replaced_clustering
+from bayou.log.snapshot.clustering import logical_clustering, replaced_clustering
 from bayou.protocol.columns.mapping_rules import check_plain_names
 from bayou.protocol.evolution.mapping_removal import why_files_need_rewriting, without_column_mapping
 from bayou.protocol.features.features import check_writable
@@ -22,7 +22,7 @@ from bayou.spark.types import readable_schema
 from bayou.spark.write_target import WriteTarget
 
 if TYPE_CHECKING:
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.actions.actions import Metadata
     from bayou.spark.session_table import SessionTable
 

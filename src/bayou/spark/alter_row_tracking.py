@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
-from bayou.log.row_id_backfill import FILES_PER_COMMIT, backfill_row_ids, check_countable, remove_row_ids
+from bayou.log.operations.row_id_backfill import FILES_PER_COMMIT, backfill_row_ids, check_countable, remove_row_ids
 from bayou.protocol.evolution.property_rules import validated
 from bayou.protocol.features.features import writer_features
 from bayou.spark.alter_target import upgrade
 from bayou.spark.progress import operation, phase
 
 if TYPE_CHECKING:
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.session_table import SessionTable
 
 _ENABLED: Final = "spark.databricks.delta.rowTracking.backfill.enabled"

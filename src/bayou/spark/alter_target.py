@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bayou.errors import InvalidOptionError
-from bayou.log.clustering import logical_clustering, physical_clustering
-from bayou.log.row_tracking import with_materialised_columns
+from bayou.log.rows.row_tracking import with_materialised_columns
+from bayou.log.snapshot.clustering import logical_clustering, physical_clustering
 from bayou.protocol import properties
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.columns.clustering_rules import ClusteringRules
@@ -24,8 +24,8 @@ from bayou.protocol.types.schema import StructType, schema_to_json
 from bayou.spark.row_ids import tells_row_ids
 
 if TYPE_CHECKING:
-    from bayou.log.snapshot import Snapshot
-    from bayou.log.transaction import Action
+    from bayou.log.commit.transaction import Action
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.actions.actions import Metadata
     from bayou.protocol.evolution.property_rules import PropertyChange
     from bayou.spark.session_table import SessionTable

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from bayou.errors import DataFileNotFoundError, DeltaError, SessionError, UnreadableDataFileError
-from bayou.log.active import active_transaction
+from bayou.log.checkpoint.sharding import register_log_jobs
+from bayou.log.commit.active_transactions import active_transaction
 from bayou.log.delta_log import open_log
-from bayou.log.log_jobs import register_log_jobs
 from bayou.spark.errors import extend_conversion
 from bayou.spark.hadoop_store import check_log_store_settings
 from bayou.spark.jvm import callbacks
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.log.delta_log import DeltaLog
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.jvm.bridge import JavaObject
 
 PINNED_SNAPSHOTS = 16

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidOptionError, TimeTravelError
-from bayou.log.change_checks import SCHEMA_MODE_CONF, UNSAFE_READ_CONF, SchemaMode
-from bayou.log.change_range import OUT_OF_RANGE_CONF, ChangeBounds
+from bayou.log.changes.checks import SCHEMA_MODE_CONF, UNSAFE_READ_CONF, SchemaMode
+from bayou.log.changes.range import OUT_OF_RANGE_CONF, ChangeBounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bayou.log.change_feed import ChangeFeed
+    from bayou.log.changes.feed import ChangeFeed
     from bayou.spark.jvm.bridge import JavaObject
 
 READ_OPTIONS = ("readChangeFeed", "readChangeData")

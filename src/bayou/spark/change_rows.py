@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.log.change_feed import CHANGE_TYPE
+from bayou.log.changes.feed import CHANGE_TYPE
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.columns import select
 

@@ -17,10 +17,10 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.log.change_checks import SchemaMode
-from bayou.log.change_feed import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, FEED_COLUMNS, ChangeFeed
-from bayou.log.change_files import CDC, CHANGE_FILES
-from bayou.log.change_range import ChangeBounds
+from bayou.log.changes.checks import SchemaMode
+from bayou.log.changes.feed import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, FEED_COLUMNS, ChangeFeed
+from bayou.log.changes.files import CDC, CHANGE_FILES
+from bayou.log.changes.range import ChangeBounds
 from bayou.protocol.features.features import check_readable
 from bayou.protocol.types.schema import StructField, StructType
 from bayou.protocol.types.sql_text import quoted_name
@@ -35,7 +35,7 @@ from bayou.spark.vectors import encoded
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.plan.predicates.predicate import Predicate
     from bayou.protocol.deletion_vectors.roaring import Bitmap
     from bayou.spark.application import Application

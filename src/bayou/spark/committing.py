@@ -6,14 +6,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayou.errors import DeltaError, StorageError
-from bayou.log.transaction import Unchanged
+from bayou.log.commit.transaction import Unchanged
 from bayou.spark.progress import phase
 from bayou.spark.uncommitted_files import taking_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bayou.log.transaction import Committed, Transaction
+    from bayou.log.commit.transaction import Committed, Transaction
     from bayou.spark.write_target import HeadAction
     from bayou.spark.written_files import NewFiles
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError, ProtocolChangedException, TableExistsError, TableNotFoundError
-from bayou.log.clustering import logical_clustering, replaced_clustering
-from bayou.log.create import creation_parameters
+from bayou.log.operations.create import creation_parameters
+from bayou.log.snapshot.clustering import logical_clustering, replaced_clustering
 from bayou.protocol.columns.clustering import parse_columns
 from bayou.protocol.columns.clustering_rules import ClusteringRules
 from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.log.delta_log import DeltaLog
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructField
     from bayou.spark.application import Application
     from bayou.spark.table_definition import TableDefinition

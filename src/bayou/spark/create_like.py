@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayou.errors import TableNotFoundError
-from bayou.log.clustering import logical_clustering
+from bayou.log.snapshot.clustering import logical_clustering
 from bayou.protocol.columns.clustering import names_of
 from bayou.protocol.columns.column_mapping import without_mapping
 from bayou.protocol.types.schema import parse_schema
@@ -25,7 +25,7 @@ from bayou.storage import qualify
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
     from bayou.spark.jvm.catalog import TableName

@@ -31,7 +31,7 @@ from bayou.spark.types import sql_type
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructField
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 

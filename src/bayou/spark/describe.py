@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from bayou.log.clustering import clustering_columns
+from bayou.log.snapshot.clustering import clustering_columns
 from bayou.protocol.features.features import reader_features, writer_features
 from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.session import java_session
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from bayou.log.history import HistoryEntry
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.segment.history import HistoryEntry
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.jvm.catalog import CatalogEntry
 

@@ -22,7 +22,7 @@ from bayou.spark.jvm.relation import bound_predicate
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import ConcurrentModificationError, DeltaError, UnsupportedFeatureError
-from bayou.log.feature_history import history_uses, truncate_log
-from bayou.log.row_tracking import DOMAIN
+from bayou.log.maintenance.feature_history import history_uses, truncate_log
+from bayou.log.rows.row_tracking import DOMAIN
 from bayou.protocol import properties
 from bayou.protocol.actions.actions import DomainMetadata
 from bayou.protocol.evolution.drop_feature import (
@@ -26,8 +26,8 @@ from bayou.spark.feature_cleanup import clean, is_protected, traces, without_key
 from bayou.spark.progress import operation, phase
 
 if TYPE_CHECKING:
-    from bayou.log.snapshot import Snapshot
-    from bayou.log.transaction import Action
+    from bayou.log.commit.transaction import Action
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.session_table import SessionTable
 
 _ATTEMPTS: Final = 20

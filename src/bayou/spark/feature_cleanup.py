@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.log.deletion_vector_tombstones import vector_tombstones
-from bayou.log.feature_history import first_commit
-from bayou.log.row_id_backfill import has_row_ids
+from bayou.log.maintenance.feature_history import first_commit
+from bayou.log.operations.row_id_backfill import has_row_ids
+from bayou.log.rows.vector_tombstones import vector_tombstones
 from bayou.protocol import properties
 from bayou.protocol.actions.actions import DomainMetadata
 from bayou.protocol.columns.mapping_rules import fields_by_path
@@ -33,7 +33,7 @@ from bayou.spark.rewritten_files import Rewriting, Rewritten, rewrite_files
 from bayou.spark.widened_files import narrow_files
 
 if TYPE_CHECKING:
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.actions.actions import Metadata
     from bayou.spark.session_table import SessionTable
 

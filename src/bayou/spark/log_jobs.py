@@ -15,9 +15,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from bayou.log.checkpoint_columns import spark_schema
-from bayou.log.footers import columns_of
-from bayou.log.log_jobs import MIN_FILES, LogJobError
+from bayou.log.checkpoint.columns import spark_schema
+from bayou.log.checkpoint.sharding import MIN_FILES, LogJobError
+from bayou.log.staging.footers import columns_of
 from bayou.spark.jvm.bridge import Jvm
 from bayou.spark.jvm.own_sessions import default_session
 from bayou.spark.jvm.session import java_session, session_of
@@ -27,8 +27,8 @@ from bayou.storage import qualify
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from bayou.log.log_jobs import Work
-    from bayou.log.snapshot_source import SnapshotSource
+    from bayou.log.checkpoint.sharding import Work
+    from bayou.log.snapshot.source import SnapshotSource
 
 _FILE_ACTIONS = ("add", "remove")
 # A path of a log is one file, whatever characters of a pattern are in it. The name is Spark's own.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bayou.errors import DeltaError
     from bayou.log.delta_log import DeltaLog
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.write_request import WriteRequest
     from bayou.spark.write_target import WriteTarget
     from bayou.spark.written_files import NewFiles

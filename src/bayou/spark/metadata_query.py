@@ -14,7 +14,7 @@ from bayou.spark.jvm.bulk import Bulk
 from bayou.spark.jvm.relation import local_relation
 
 if TYPE_CHECKING:
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
 

@@ -14,7 +14,7 @@ from bayou.spark.dml.live_rows import count_rows
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.jvm.bridge import Jvm
 
 

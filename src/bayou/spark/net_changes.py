@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
-from bayou.log.change_feed import CHANGE_TYPE, COMMIT_VERSION, feed_schema
-from bayou.log.keys import canonical_paths, vector_ids
-from bayou.log.row_ids_kept import first_without_ids
+from bayou.log.actions.keys import canonical_paths, vector_ids
+from bayou.log.changes.feed import CHANGE_TYPE, COMMIT_VERSION, feed_schema
+from bayou.log.rows.row_ids_kept import first_without_ids
 from bayou.protocol.features.features import check_readable
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.change_request import ChangeSettings
@@ -28,7 +28,7 @@ from bayou.spark.types import readable_schema, spark_data_type
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.table_request import TableRequest
 

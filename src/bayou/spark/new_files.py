@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import SessionError
-from bayou.log.footer_types import differences
-from bayou.log.footers import facts_of
+from bayou.log.staging.footer_types import differences
+from bayou.log.staging.footers import facts_of
 from bayou.protocol import properties
 from bayou.protocol.actions import paths
 from bayou.protocol.actions.actions import AddCDCFile, AddFile, Metadata

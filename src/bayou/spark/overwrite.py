@@ -14,7 +14,7 @@ from bayou.protocol.types.char_varchar import char_width
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bayou.log.transaction import Transaction
+    from bayou.log.commit.transaction import Transaction
     from bayou.protocol.actions.actions import AddFile
     from bayou.protocol.types.schema import StructField
 

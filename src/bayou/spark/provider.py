@@ -23,7 +23,7 @@ from bayou.spark.write_request import PARTITION_COLUMNS_OPTION, WriteRequest
 from bayou.spark.writer import write
 
 if TYPE_CHECKING:
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
 

@@ -18,7 +18,7 @@ from bayou.spark.types import kinds, readable_schema
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructField
     from bayou.spark.application import Application
 

@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidSchemaError
-from bayou.log.active import active_transaction
-from bayou.log.log_jobs import jobs_for
+from bayou.log.checkpoint.sharding import jobs_for
+from bayou.log.commit.active_transactions import active_transaction
 from bayou.protocol.columns.column_defaults import defaults
 from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.protocol.types.sql_text import quoted_name
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
     from bayou.spark.table_request import TableRequest

@@ -29,7 +29,7 @@ from bayou.spark.write_target import WriteTarget
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.session_table import SessionTable
     from bayou.spark.written_files import NewFiles
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from typing_extensions import Self
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
 
 BASE: Final = "__bayou_base_row_id"
 """The hidden column with the id of a file's first row."""

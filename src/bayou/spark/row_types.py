@@ -14,7 +14,7 @@ from bayou.spark.write_target import merge_widening
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.jvm.bridge import Jvm
     from bayou.spark.write_request import WriteRequest
 

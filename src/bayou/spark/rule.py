@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import SchemaChangedError, UnsupportedFeatureError
-from bayou.log.active import active_transaction
-from bayou.log.log_jobs import narrowed
-from bayou.log.partition_folder import PartitionFolder
+from bayou.log.checkpoint.sharding import narrowed
+from bayou.log.commit.active_transactions import active_transaction
+from bayou.log.snapshot.partition_folder import PartitionFolder
 from bayou.plan.predicates.predicate import Predicate, columns
 from bayou.protocol.types.schema import StructType, parse_schema
 from bayou.spark import metadata_query
@@ -40,7 +40,7 @@ from bayou.spark.types import incompatible
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructField
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject

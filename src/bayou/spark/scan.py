@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     import pyarrow.parquet as pq
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
 

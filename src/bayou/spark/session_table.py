@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bayou.log.transaction import MAX_ATTEMPTS, Transaction
+from bayou.log.commit.transaction import MAX_ATTEMPTS, Transaction
 from bayou.protocol.features.features import check_writable
 from bayou.spark.jvm.session import refresh_caches, settings_of
 from bayou.spark.reader import read as read_request
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from bayou.log.commit.transaction import Action
     from bayou.log.delta_log import DeltaLog
-    from bayou.log.snapshot import Snapshot
-    from bayou.log.transaction import Action
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
 
 

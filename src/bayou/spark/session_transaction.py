@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from bayou.log.transaction import Transaction
+from bayou.log.commit.transaction import Transaction
 from bayou.spark.write_settings import user_metadata_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.log.delta_log import DeltaLog
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
 
 LAST_VERSION: Final = "spark.databricks.delta.lastCommitVersionInSession"

@@ -18,7 +18,7 @@ from bayou.storage import qualify
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
 
 _BYPASS: Final = "spark.databricks.delta.alterLocation.bypassSchemaCheck"

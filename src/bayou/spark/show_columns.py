@@ -14,7 +14,7 @@ from bayou.spark.jvm.session import active_session, java_session, table_in
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
 

@@ -19,7 +19,7 @@ from bayou.spark.show_columns import snapshot_in
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
 

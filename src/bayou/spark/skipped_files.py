@@ -12,7 +12,7 @@ from bayou.plan.predicates.predicate import And, Predicate, columns, is_never_tr
 from bayou.protocol.columns.generated_columns import has_generated_columns
 
 if TYPE_CHECKING:
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
 
 
 def choose(snapshot: Snapshot, predicate: Predicate) -> pa.Array | None:

@@ -6,16 +6,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bayou.log.create import first_actions
-from bayou.log.create_like import like_actions
+from bayou.log.operations.create import first_actions
+from bayou.log.operations.create_like import like_actions
 from bayou.protocol.columns.clustering import parse_columns
 from bayou.protocol.types.schema import StructType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bayou.log.create import FirstActions
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.operations.create import FirstActions
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.actions.actions import Metadata
 
 

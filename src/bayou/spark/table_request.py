@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidOptionError, TableNotFoundError
 from bayou.log.delta_log import open_log
-from bayou.log.partition_folder import PartitionFolder
-from bayou.log.time_travel import split_path
+from bayou.log.segment.time_travel import split_path
+from bayou.log.snapshot.partition_folder import PartitionFolder
 from bayou.protocol.features.features import check_readable
 from bayou.spark.change_request import bounds_of
 from bayou.spark.readable_types import check_types
@@ -18,8 +18,8 @@ from bayou.storage import qualify
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bayou.log.change_range import ChangeBounds
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.changes.range import ChangeBounds
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject
 

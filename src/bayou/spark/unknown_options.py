@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from bayou.errors import redact_uri
-from bayou.log.streaming.options import option_names
+from bayou.log.streaming.request.options import option_names
 
 _NAMES: Final = (
     *("path", "mergeSchema", "overwriteSchema", "replaceWhere", "replaceOn", "replaceUsing", "partitionOverwriteMode"),

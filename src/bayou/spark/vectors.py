@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import DeletionVectorError
-from bayou.log.vectors import read_vectors
+from bayou.log.rows.vector_reader import read_vectors
 from bayou.spark.deletion_vectors import EncodedVector, encode
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.deletion_vectors.roaring import Bitmap
 
 _FAR: Final = 1 << 28

@@ -16,7 +16,7 @@ from bayou.spark.types import physical_field, stored_fields
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.jvm.bridge import Jvm
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bayou.errors import InvalidSchemaError, SchemaMismatchError
-from bayou.log.clustering import logical_clustering, replaced_clustering
-from bayou.log.create import first_actions
+from bayou.log.operations.create import first_actions
+from bayou.log.snapshot.clustering import logical_clustering, replaced_clustering
 from bayou.protocol import properties
 from bayou.protocol.actions.actions import DomainMetadata, Metadata, Protocol
 from bayou.protocol.columns.clustering import CLUSTERING
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from bayou.log.delta_log import DeltaLog
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.columns.constraints import Constraint
     from bayou.protocol.types.schema import StructField
     from bayou.spark.write_request import WriteRequest

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from bayou.log.commit.transaction import Transaction
     from bayou.log.delta_log import DeltaLog
-    from bayou.log.snapshot import Snapshot
-    from bayou.log.transaction import Transaction
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.write_request import WriteRequest
 

@@ -16,8 +16,8 @@ from bayou.errors import (
     TableExistsError,
     TableNotFoundError,
 )
-from bayou.log.create import creation_parameters
-from bayou.log.transaction import Transaction, Unchanged
+from bayou.log.commit.transaction import Transaction, Unchanged
+from bayou.log.operations.create import creation_parameters
 from bayou.protocol.columns.identity_rules import EXPLICIT_INSERT
 from bayou.protocol.schema.validity import check_has_data
 from bayou.spark.column_references import refuse_other_types, refuse_widened
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.log.delta_log import DeltaLog
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.dml.replaced_rows import ReplacedRows
     from bayou.spark.write_request import WriteRequest

@@ -11,9 +11,9 @@ from typing import Any, Final, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bayou.log.columns import JSON_NAMES, TEXT_MAP, VECTOR_JSON_NAMES, to_objects
+from bayou.log.actions.columns import JSON_NAMES, TEXT_MAP, VECTOR_JSON_NAMES, to_objects
 from bayou.log.delta_log import DeltaLog
-from bayou.log.staged import encode_commit
+from bayou.log.staging.staged import encode_commit
 from bayou.protocol.actions import file_names
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.types.schema import StructField, StructType, schema_to_json

@@ -11,7 +11,7 @@ import pytest
 from bayou.cli import output
 from bayou.errors import TimestampOutOfRangeError
 from bayou.log.delta_log import open_log
-from bayou.log.time_travel import format_timestamp, to_milliseconds
+from bayou.log.segment.time_travel import format_timestamp, to_milliseconds
 
 TIMES = [
     [1_700_000_005_678, 1_700_000_005_678, 1_700_000_005_679, 1_700_000_005_999],

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 
-from bayou.log.transaction import Transaction
+from bayou.log.commit.transaction import Transaction
 from bayou.protocol.actions import file_names
 from bayou.protocol.actions.actions import AddFile
 from bayou.storage import MemoryStore

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from tests.core.log.feed_actions import FEED, VECTORS
 
-from bayou.log.change_feed import ChangeBounds
+from bayou.log.changes.feed import ChangeBounds
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder
 

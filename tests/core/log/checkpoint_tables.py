@@ -10,7 +10,7 @@ import re
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bayou.log.checkpoint_writer import write_checkpoint
+from bayou.log.checkpoint.writer import write_checkpoint
 from bayou.protocol.actions import file_names
 from bayou.protocol.actions.actions import Protocol
 from bayou.storage import MemoryStore

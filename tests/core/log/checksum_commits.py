@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from bayou.log.checksum_writer import next_checksum
+from bayou.log.checksum.writer import next_checksum
 from bayou.protocol.actions.actions import Protocol
 from bayou.testing.table_builder import metadata
 

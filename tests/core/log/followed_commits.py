@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from tests.core.log.begun_transactions import SCHEMA
 
-from bayou.log.transaction import Transaction
+from bayou.log.commit.transaction import Transaction
 from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
 from bayou.storage import MemoryStore
 from bayou.testing.faulty_store import FaultyStore

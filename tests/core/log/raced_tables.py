@@ -12,7 +12,7 @@ from bayou.errors import (
     ConcurrentDeleteReadException,
     MetadataChangedException,
 )
-from bayou.log.transaction import Transaction
+from bayou.log.commit.transaction import Transaction
 from bayou.protocol.actions.actions import AddFile, Protocol, RemoveFile
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove

@@ -7,7 +7,7 @@ import pytest
 from tests.core.log.begun_transactions import FILE, begin, committed, table
 
 from bayou.errors import ConcurrentTransactionException, InvalidOptionError
-from bayou.log.transaction import Committed, Unchanged
+from bayou.log.commit.transaction import Committed, Unchanged
 from bayou.protocol.actions.actions import AddFile
 
 

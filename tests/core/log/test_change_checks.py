@@ -5,8 +5,8 @@ import pytest
 from tests.core.log.feed_actions import FEED, gone
 
 from bayou.errors import InvalidSchemaError, TimeTravelError, UnsupportedFeatureError
-from bayou.log.change_checks import SchemaMode
-from bayou.log.change_range import ChangeBounds
+from bayou.log.changes.checks import SchemaMode
+from bayou.log.changes.range import ChangeBounds
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.types.schema import FIELD_ID, PHYSICAL_NAME, StructField, StructType
 from bayou.storage import MemoryStore

@@ -8,8 +8,8 @@ from tests.core.log.change_feeds import DAY, changes, facts, feed_of, table
 from tests.core.log.feed_actions import FEED, cdc, gone
 
 from bayou.errors import CorruptLogError
-from bayou.log import change_files
-from bayou.log.change_feed import ChangeBounds
+from bayou.log.changes import files as change_files
+from bayou.log.changes.feed import ChangeBounds
 from bayou.protocol.actions import file_names
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from bayou.log.change_feed import ChangeBounds, ChangeFeed
+from bayou.log.changes.feed import ChangeBounds, ChangeFeed
 from bayou.log.delta_log import open_log
 from bayou.protocol.actions.paths import decode
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.core.log.feed_actions import FEED
 
 from bayou.errors import InvalidOptionError, InvalidTimestampError, TimestampOutOfRangeError, VersionNotFoundError
-from bayou.log.change_range import ChangeBounds
+from bayou.log.changes.range import ChangeBounds
 from bayou.protocol.actions import file_names
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, metadata

@@ -11,7 +11,7 @@ import pytest
 from tests.core.log.raced_tables import BLIND, SCHEMA, begin, theirs
 
 from bayou.errors import CorruptLogError, MetadataChangedException
-from bayou.log.transaction import Committed, Conflicted, Transaction
+from bayou.log.commit.transaction import Committed, Conflicted, Transaction
 from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
 from bayou.protocol.actions.file_names import commit_path
 from bayou.storage import MemoryStore

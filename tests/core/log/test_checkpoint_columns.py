@@ -31,7 +31,7 @@ from tests.core.log.checkpoint_tables import (
 )
 from tests.core.plan.random_tables import PARTITION, PATHS, any_table
 
-from bayou.log.checkpoint_writer import write_checkpoint
+from bayou.log.checkpoint.writer import write_checkpoint
 from bayou.protocol.actions import file_names
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.types import partition_values

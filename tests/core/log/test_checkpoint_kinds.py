@@ -28,9 +28,9 @@ from tests.core.log.checkpoint_tables import (
 )
 
 from bayou.errors import InvalidOptionError
-from bayou.log.checkpoint_writer import SIDECAR_ACTIONS, write_checkpoint
-from bayou.log.last_checkpoint import json_checksum
-from bayou.log.part_hash import part_of_others, parts_of
+from bayou.log.checkpoint.last_checkpoint import json_checksum
+from bayou.log.checkpoint.part_hash import part_of_others, parts_of
+from bayou.log.checkpoint.writer import SIDECAR_ACTIONS, write_checkpoint
 from bayou.protocol.actions import file_names
 from bayou.testing.table_builder import add, remove
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.core.log.checkpoint_tables import BEYOND_PRECISION, shown
 from tests.core.plan.random_tables import PATHS, any_table
 
-from bayou.log.checkpoint_stats import parsed_stats, stats_type
-from bayou.log.stats_texts import stats_texts, to_texts
+from bayou.log.actions.stats_texts import stats_texts, to_texts
+from bayou.log.checkpoint.stats import parsed_stats, stats_type
 from bayou.plan.statistics.columns import from_json, from_struct
 from bayou.protocol.stats.file_stats import indexed_leaves
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType

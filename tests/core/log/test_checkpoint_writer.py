@@ -23,10 +23,10 @@ from tests.core.log.checkpoint_tables import (
 )
 
 from bayou.errors import CorruptLogError, StorageError, UnsupportedFeatureError, UnsupportedProtocolError
-from bayou.log import checkpoint_contents
-from bayou.log.checkpoint_writer import write_checkpoint
-from bayou.log.last_checkpoint import json_checksum
-from bayou.log.replay import FileState
+from bayou.log.checkpoint import contents as checkpoint_contents
+from bayou.log.checkpoint.last_checkpoint import json_checksum
+from bayou.log.checkpoint.writer import write_checkpoint
+from bayou.log.snapshot.replay import FileState
 from bayou.protocol.actions import file_names
 from bayou.protocol.actions.actions import Protocol
 from bayou.storage import LocalStore
@@ -163,7 +163,7 @@ def test_a_wrong_checksum_file_does_not_get_into_the_checkpoint():
 
 def test_many_files_become_many_row_groups(monkeypatch):
     monkeypatch.setattr(checkpoint_contents, "ROWS", 7)
-    monkeypatch.setattr("bayou.log.checkpoint_file._SMALLEST_ROW_GROUP", 7)
+    monkeypatch.setattr("bayou.log.checkpoint.parquet_file._SMALLEST_ROW_GROUP", 7)
     table = builder(*(add(f"f{number}", stats=STATS) for number in range(50)))
     table.commit(*(remove(f"f{number}", deletionTimestamp=NOW) for number in range(0, 50, 3)))
     before, after = rewritten(table)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.log.checkpoint_tables import EVERYTHING, NOW, STATS, builder, from_checkpoint_alone, state, unordered, vector
 
-from bayou.log import checkpoint_contents
-from bayou.log.checkpoint_writer import write_checkpoint
+from bayou.log.checkpoint import contents as checkpoint_contents
+from bayou.log.checkpoint.writer import write_checkpoint
 from bayou.protocol.actions.actions import Protocol
 from bayou.testing.table_builder import add, remove
 
@@ -60,6 +60,6 @@ def test_a_checkpoint_of_any_log_says_what_its_commits_say(steps, kind, base, si
 
 def checkpoint(table, kind, size):
     snapshot = table.log().snapshot()
-    with mock.patch("bayou.log.checkpoint_writer._wants_v2", return_value=kind == "v2"):
+    with mock.patch("bayou.log.checkpoint.writer._wants_v2", return_value=kind == "v2"):
         has_parts = kind == "multi-part" and "v2Checkpoint" not in snapshot.protocol.writer_features
         return write_checkpoint(snapshot, now_ms=NOW, sidecar_actions=size, part_size=size if has_parts else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import ChecksumMismatchError
-from bayou.log.verify_checksum import verify_checksum
+from bayou.log.checksum.verify import verify_checksum
 from bayou.protocol.actions import file_names
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata

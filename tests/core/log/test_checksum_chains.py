@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.log.checksum_commits import ENABLED, URI, VECTORS, after, domain, first, txn, vector
 
-from bayou.log import checksum_state, checksum_writer
-from bayou.log.checksum import parse_checksum
-from bayou.log.checksum_writer import checksum_of, next_checksum, write_checksum
-from bayou.log.commits import ActionFile
+from bayou.log.actions.action_files import ActionFile
+from bayou.log.checksum import state as checksum_state
+from bayou.log.checksum import writer as checksum_writer
+from bayou.log.checksum.writer import checksum_of, next_checksum, write_checksum
+from bayou.log.snapshot.checksum_file import parse_checksum
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove
 

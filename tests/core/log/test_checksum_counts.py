@@ -12,7 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.log.checksum_commits import ENABLED, VECTORS, after, start, vector
 
-from bayou.log.file_size_histogram import DEFAULT_BOUNDARIES, DELETED_RECORD_BOUNDARIES, FileSizeHistogram, deleted_record_counts
+from bayou.log.snapshot.file_size_histogram import (
+    DEFAULT_BOUNDARIES,
+    DELETED_RECORD_BOUNDARIES,
+    FileSizeHistogram,
+    deleted_record_counts,
+)
 from bayou.testing.table_builder import add, metadata, remove
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from tests.core.log.checksum_commits import after, domain, start, txn
 
-from bayou.log.checksum_writer import checksum_of
+from bayou.log.checksum.writer import checksum_of
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove
 

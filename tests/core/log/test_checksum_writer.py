@@ -9,8 +9,8 @@ import pytest
 from tests.core.log.checksum_commits import ENABLED, URI, VECTORS, after, domain, first, start, txn, vector
 
 from bayou.errors import ChecksumMismatchError, StorageError
-from bayou.log.checksum import read_checksum
-from bayou.log.checksum_writer import checksum_of, write_checksum
+from bayou.log.checksum.writer import checksum_of, write_checksum
+from bayou.log.snapshot.checksum_file import read_checksum
 from bayou.protocol.actions import file_names
 from bayou.protocol.actions.actions import Protocol
 from bayou.storage import FileStatus, MemoryStore

@@ -11,8 +11,8 @@ from tests.core.log.aged_tables import KINDS, NOW, age, cleaned, commits, expire
 from tests.core.log.checkpoint_tables import DAY
 
 from bayou.errors import VersionNotFoundError
-from bayou.log import cleanup
-from bayou.log.cleanup import clean_up
+from bayou.log.maintenance import cleanup
+from bayou.log.maintenance.cleanup import clean_up
 from bayou.protocol.actions import file_names
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.actions.file_names import checkpoint_path, checksum_path, commit_path, compacted_path

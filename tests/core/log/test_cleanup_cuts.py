@@ -7,7 +7,7 @@ import pytest
 from tests.core.log.aged_tables import ICT, NOW, age, at_times, cleaned, expired, files, names, state, table
 from tests.core.log.checkpoint_tables import DAY
 
-from bayou.log.cleanup import expired_files
+from bayou.log.maintenance.cleanup import expired_files
 from bayou.protocol.actions import file_names
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.actions.file_names import checkpoint_path, commit_path

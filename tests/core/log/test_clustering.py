@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from bayou.errors import InvalidSchemaError
-from bayou.log.clustering import clustering_columns, logical_clustering, physical_clustering, replaced_clustering
-from bayou.log.create import first_actions
+from bayou.log.operations.create import first_actions
+from bayou.log.snapshot.clustering import clustering_columns, logical_clustering, physical_clustering, replaced_clustering
 from bayou.protocol.actions.actions import AddFile, DomainMetadata, Protocol
 from bayou.protocol.columns.clustering import clustering_domain
 from bayou.protocol.features.protocol_rules import merged

@@ -10,9 +10,9 @@ import pytest
 from tests.core.log.refused_commits import FIRST, VECTORS, marked, refused, table
 
 from bayou.errors import InvalidCommitError, UnsupportedProtocolError
-from bayou.log.commit_checks import check_staged
-from bayou.log.conflict_state import TableState
-from bayou.log.staged import StagedActions
+from bayou.log.commit.checks import check_staged
+from bayou.log.conflict.state import TableState
+from bayou.log.staging.staged import StagedActions
 from bayou.protocol.actions.actions import AddFile, DomainMetadata, Protocol
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder

@@ -11,7 +11,7 @@ import pytest
 from tests.core.log.refused_commits import FIRST, SECOND, VECTORS, live, marked, refused, table
 
 from bayou.errors import InvalidCommitError
-from bayou.log.outcomes import Committed
+from bayou.log.commit.outcomes import Committed
 from bayou.protocol.actions.actions import AddFile, RemoveFile
 from bayou.testing.table_builder import TableBuilder
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayou.errors import CorruptLogError, InvalidOptionError, UnsupportedFeatureError, VersionNotFoundError
-from bayou.log.compaction import compact_log
+from bayou.log.maintenance.compaction import compact_log
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.actions.file_names import commit_path, compacted_path
 from bayou.storage import MemoryStore

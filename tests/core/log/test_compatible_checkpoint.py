@@ -8,9 +8,9 @@ import json
 import pytest
 from tests.core.log.checkpoint_tables import NOW, STATS, V2, V2_POLICY, builder, from_checkpoint_alone, state
 
-from bayou.log.checkpoint_writer import write_checkpoint
-from bayou.log.cleanup import clean_up
-from bayou.log.compatible_checkpoint import write_compatible_checkpoint
+from bayou.log.checkpoint.classic_name import write_compatible_checkpoint
+from bayou.log.checkpoint.writer import write_checkpoint
+from bayou.log.maintenance.cleanup import clean_up
 from bayou.protocol.actions.file_names import checkpoint_path, commit_path
 from bayou.testing.table_builder import add, remove
 

@@ -18,7 +18,7 @@ from tests.core.log.raced_tables import (
     table,
 )
 
-from bayou.log.transaction import Committed, Conflicted
+from bayou.log.commit.transaction import Committed, Conflicted
 from bayou.protocol.actions.actions import RemoveFile
 
 

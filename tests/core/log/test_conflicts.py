@@ -30,7 +30,7 @@ from bayou.errors import (
     MetadataChangedException,
     ProtocolChangedException,
 )
-from bayou.log.transaction import Conflicted
+from bayou.log.commit.transaction import Conflicted
 from bayou.protocol.actions.actions import AddFile, DomainMetadata, Protocol, RemoveFile, SetTransaction
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove

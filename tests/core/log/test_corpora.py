@@ -22,9 +22,9 @@ from bayou.errors import (
     VersionGapError,
     VersionNotFoundError,
 )
+from bayou.log.checksum.verify import verify_checksum
 from bayou.log.delta_log import open_log
-from bayou.log.snapshot import Snapshot
-from bayou.log.verify_checksum import verify_checksum
+from bayou.log.snapshot.snapshot import Snapshot
 from bayou.protocol.types.schema import leaves
 
 CORPORA = Path(__file__).resolve().parents[4] / "shared" / "corpora" / "open"

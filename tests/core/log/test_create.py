@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import InvalidOptionError
-from bayou.log.create import first_actions
+from bayou.log.operations.create import first_actions
 from bayou.protocol.types.schema import StructField, StructType, parse_schema
 
 NUMBERS = StructType((StructField("id", "long"),))

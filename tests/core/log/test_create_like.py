@@ -8,8 +8,8 @@ import json
 import pytest
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError
-from bayou.log.create import first_actions
-from bayou.log.create_like import copied_properties, like_actions
+from bayou.log.operations.create import first_actions
+from bayou.log.operations.create_like import copied_properties, like_actions
 from bayou.protocol.actions.actions import Metadata, Protocol
 from bayou.protocol.types.schema import StructField, StructType, parse_schema, schema_to_json
 from bayou.storage import MemoryStore

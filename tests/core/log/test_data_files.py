@@ -13,7 +13,7 @@ from tests.core.log.parquet_files import schema, write
 
 import bayou
 from bayou.errors import DataFileNotFoundError, InvalidCommitError, InvalidSchemaError, TableExistsError, UnsupportedFeatureError
-from bayou.log.outcomes import Committed, Unchanged
+from bayou.log.commit.outcomes import Committed, Unchanged
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 
 table = parquet_files.table

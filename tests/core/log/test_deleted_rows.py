@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from bayou.errors import DeletionVectorError, InvalidCommitError, StorageError
-from bayou.log.deleted_rows import delete_rows
-from bayou.log.vector_files import VectorFiles
+from bayou.log.rows.deleted_rows import delete_rows
+from bayou.log.rows.vector_writer import VectorFiles
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.deletion_vectors.descriptor import Bitmap, DeletionVectorDescriptor, encode_inline, read_from_file
 from bayou.storage import MemoryStore

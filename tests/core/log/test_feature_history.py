@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bayou.log.cleanup import expired_files
-from bayou.log.deletion_vector_tombstones import vector_tombstones
 from bayou.log.delta_log import open_log
-from bayou.log.feature_history import first_commit, history_uses, truncate_log
+from bayou.log.maintenance.cleanup import expired_files
+from bayou.log.maintenance.feature_history import first_commit, history_uses, truncate_log
+from bayou.log.rows.vector_tombstones import vector_tombstones
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.deletion_vectors.descriptor import encode_inline
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bayou.log.footer_types import differences
+from bayou.log.staging.footer_types import differences
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 
 STORED = {

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tests.core.log.begun_transactions import FILE, SCHEMA, begin, committed, table
 
-from bayou.log.transaction import Transaction
+from bayou.log.commit.transaction import Transaction
 from bayou.protocol.actions import file_names
 from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
 from bayou.storage import MemoryStore

@@ -124,8 +124,8 @@ def test_an_update_after_log_clean_up_starts_again_from_the_checkpoint():
 def test_protocol_and_metadata_never_read_the_file_list(monkeypatch):
     builder = table().checkpoint("v2-parquet").commit(add("c"))
     snapshot = builder.log().snapshot()
-    monkeypatch.setattr("bayou.log.replay.FileState.columns", None)
-    monkeypatch.setattr("bayou.log.snapshot_source.file_actions", None)
+    monkeypatch.setattr("bayou.log.snapshot.replay.FileState.columns", None)
+    monkeypatch.setattr("bayou.log.snapshot.source.file_actions", None)
     assert snapshot.schema.names == ("id",)
     assert snapshot.protocol.min_reader_version == 1
     assert snapshot.transactions == {}
@@ -136,7 +136,7 @@ def test_protocol_and_metadata_never_read_the_file_list(monkeypatch):
 def test_size_and_number_come_from_the_checksum_where_there_is_one(monkeypatch):
     builder = table().commit(add("c")).checksum()
     snapshot = builder.log().snapshot()
-    monkeypatch.setattr("bayou.log.snapshot_source.file_actions", None)
+    monkeypatch.setattr("bayou.log.snapshot.source.file_actions", None)
     assert (snapshot.num_files, snapshot.size_bytes) == (3, 300)
 
 

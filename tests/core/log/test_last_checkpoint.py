@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bayou.log.last_checkpoint import LastCheckpoint, V2Hint, json_checksum, write_last_checkpoint
+from bayou.log.checkpoint.last_checkpoint import LastCheckpoint, V2Hint, json_checksum, write_last_checkpoint
 from bayou.protocol.actions.file_names import LAST_CHECKPOINT, checkpoint_path
 from bayou.storage import LocalStore, MemoryStore
 

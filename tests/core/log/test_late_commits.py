@@ -9,7 +9,7 @@ import time
 import pytest
 
 from bayou.errors import ConcurrentWriteException, StorageError, VersionNotFoundError
-from bayou.log.transaction import Committed, Conflicted, Transaction, Unknown
+from bayou.log.commit.transaction import Committed, Conflicted, Transaction, Unknown
 from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
 from bayou.protocol.actions.file_names import commit_path
 from bayou.storage import MemoryStore

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from tests.core.log.checkpoint_tables import DAY, NOW, V2, V2_POLICY, builder, from_checkpoint_alone, state, vector
 
-from bayou.log.checkpoint_writer import write_checkpoint
-from bayou.log.file_statistics import to_predicate
-from bayou.log.log_jobs import LogJobError, narrowed, register_log_jobs
+from bayou.log.checkpoint.sharding import LogJobError, narrowed, register_log_jobs
+from bayou.log.checkpoint.writer import write_checkpoint
+from bayou.log.snapshot.data_skipping import to_predicate
 from bayou.testing.table_builder import add, remove
 
 POLICIES = {"classic": {}, "v2": {"protocol": V2, "configuration": V2_POLICY}}

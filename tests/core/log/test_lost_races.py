@@ -9,7 +9,7 @@ import pytest
 from tests.core.log.begun_transactions import FILE, SCHEMA, begin, committed, table
 
 from bayou.errors import ConcurrentModificationError, StorageError
-from bayou.log.transaction import Committed, Transaction, Unknown
+from bayou.log.commit.transaction import Committed, Transaction, Unknown
 from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
 from bayou.storage import MemoryStore
 from bayou.testing.faulty_store import Fault, FaultyStore

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayou.log.part_hash import SEED, murmur3, part_of_others, parts_of
+from bayou.log.checkpoint.part_hash import SEED, murmur3, part_of_others, parts_of
 
 MASK = 0xFFFFFFFF
 

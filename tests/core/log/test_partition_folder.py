@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import InvalidOptionError, PathNotFoundError, StorageError
-from bayou.log.partition_folder import PartitionFolder
+from bayou.log.snapshot.partition_folder import PartitionFolder
 from bayou.storage import MemoryStore, register, unregister
 from bayou.testing.table_builder import TableBuilder, add
 

@@ -11,7 +11,8 @@ from tests.core.log.followed_commits import append, names_in_log, table
 
 import bayou
 from bayou.errors import ChecksumMismatchError, InvalidOptionError
-from bayou.log import events, post_commit
+from bayou.log import events
+from bayou.log.commit import hooks as post_commit
 from bayou.protocol.actions.actions import AddFile
 from bayou.protocol.actions.file_names import LAST_CHECKPOINT, checksum_path
 from bayou.testing.faulty_store import Fault

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import CorruptLogError, DeltaError, VersionNotFoundError
-from bayou.log.change_range import ChangeBounds
+from bayou.log.changes.range import ChangeBounds
 from bayou.log.events import HistoryCutEvent, add_listener
-from bayou.log.listing import list_log, sort_listing
-from bayou.log.segment import earliest_version
+from bayou.log.segment.listing import list_log, sort_listing
+from bayou.log.segment.segment import earliest_version
 from bayou.protocol.actions.file_names import LAST_CHECKPOINT, commit_path
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import ConcurrentDeleteDeleteException, InvalidCommitError
-from bayou.log.columns import ADD_SCHEMA, actions_table
-from bayou.log.removed_files import COLUMNS, RemovedFiles
-from bayou.log.verify_checksum import verify_checksum
+from bayou.log.actions.columns import ADD_SCHEMA, actions_table
+from bayou.log.checksum.verify import verify_checksum
+from bayou.log.staging.removed_files import COLUMNS, RemovedFiles
 from bayou.protocol.actions.actions import AddFile, RemoveFile
 from bayou.protocol.actions.file_names import commit_path
 from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.core.log.checkpoint_tables import vector
 
 from bayou.errors import CorruptLogError, InvalidOptionError
-from bayou.log.columns import ADD_SCHEMA
+from bayou.log.actions.columns import ADD_SCHEMA
 from bayou.protocol.actions.actions import Protocol
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove

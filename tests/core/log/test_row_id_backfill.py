@@ -7,7 +7,7 @@ import pytest
 
 from bayou.errors import InvalidCommitError, UnsupportedFeatureError
 from bayou.log.delta_log import open_log
-from bayou.log.row_id_backfill import backfill_row_ids, check_countable, has_row_ids, lacks_row_ids, remove_row_ids
+from bayou.log.operations.row_id_backfill import backfill_row_ids, check_countable, has_row_ids, lacks_row_ids, remove_row_ids
 from bayou.protocol.actions.actions import AddFile, Protocol
 from bayou.protocol.deletion_vectors.descriptor import encode_inline
 from bayou.testing.table_builder import TableBuilder, add

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import CorruptLogError, InvalidCommitError
-from bayou.log.columns import ADD_SCHEMA, actions_table
-from bayou.log.row_ids_kept import first_without_ids
-from bayou.log.row_tracking import (
+from bayou.log.actions.columns import ADD_SCHEMA, actions_table
+from bayou.log.rows.row_ids_kept import first_without_ids
+from bayou.log.rows.row_tracking import (
     DOMAIN,
     NO_ROW_ID,
     assigned_columns,
@@ -23,7 +23,7 @@ from bayou.log.row_tracking import (
     with_materialised_columns,
     with_row_ids,
 )
-from bayou.log.staged import StagedActions
+from bayou.log.staging.staged import StagedActions
 from bayou.protocol.actions.actions import AddFile, DomainMetadata, Metadata, Protocol, RemoveFile
 from bayou.protocol.actions.file_names import commit_path
 from bayou.storage import MemoryStore

@@ -5,7 +5,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayou.log.selection import Selection
+from bayou.log.actions.selection import Selection
 
 RUNS = st.lists(st.tuples(st.booleans(), st.integers(1, 40)), max_size=60)
 

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import CorruptLogError, DeletionVectorError, DeltaError, VersionGapError
-from bayou.log.clustering import physical_clustering
-from bayou.log.listing import list_log, sort_listing
-from bayou.log.row_tracking import high_water_mark
-from bayou.log.segment import extend_segment
-from bayou.log.verify_checksum import verify_checksum
+from bayou.log.checksum.verify import verify_checksum
+from bayou.log.rows.row_tracking import high_water_mark
+from bayou.log.segment.listing import list_log, sort_listing
+from bayou.log.segment.segment import extend_segment
+from bayou.log.snapshot.clustering import physical_clustering
 from bayou.protocol import properties
 from bayou.protocol.actions import file_names
 from bayou.protocol.actions.actions import AddFile, Metadata, Protocol

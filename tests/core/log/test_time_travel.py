@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import CorruptLogError, InvalidOptionError, InvalidTimestampError, TimestampOutOfRangeError
-from bayou.log.time_travel import format_timestamp, split_path, to_milliseconds
+from bayou.log.segment.time_travel import format_timestamp, split_path, to_milliseconds
 from bayou.protocol.actions import file_names
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, metadata

@@ -17,7 +17,7 @@ from bayou.errors import (
     TransactionStateError,
     UnsupportedFeatureError,
 )
-from bayou.log.transaction import Committed, Transaction, Unchanged
+from bayou.log.commit.transaction import Committed, Transaction, Unchanged
 from bayou.protocol.actions import file_names
 from bayou.protocol.actions.actions import AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
 from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor

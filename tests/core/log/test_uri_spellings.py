@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayou
-from bayou.log.keys import canonical_paths
+from bayou.log.actions.keys import canonical_paths
 from bayou.protocol.actions.paths import canonical, to_uri
 from bayou.storage import MemoryStore, qualify
 from bayou.testing.table_builder import TableBuilder, add, remove

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from bayou.errors import StorageError
-from bayou.log.vector_files import VectorFiles
+from bayou.log.rows.vector_writer import VectorFiles
 from bayou.protocol.deletion_vectors.descriptor import Bitmap, decode_inline, encode, read_from_file
 from bayou.storage import LocalStore, MemoryStore
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import bayou
 from bayou.errors import DeltaError, InvalidCommitError, InvalidOptionError, InvalidSchemaError, TimeTravelError
-from bayou.log.change_range import ChangeBounds
+from bayou.log.changes.range import ChangeBounds
 from bayou.protocol.actions.actions import AddCDCFile, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
 from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, schema_to_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import InvalidSchemaError, UnsupportedFeatureError
-from bayou.log.create import first_actions
+from bayou.log.operations.create import first_actions
 from bayou.protocol.columns.column_defaults import check_allowed, defaults, refuse_nested_defaults, with_default
 from bayou.protocol.features.protocol_rules import supported_features
 from bayou.protocol.types.paths import TableRules

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import InvalidSchemaError, SchemaMismatchError
-from bayou.log.create import first_actions
+from bayou.log.operations.create import first_actions
 from bayou.protocol.evolution.schema_changes import AddedColumn, add_columns
 from bayou.protocol.evolution.schema_merge import check_write, merge_schemas
 from bayou.protocol.types.paths import TableRules

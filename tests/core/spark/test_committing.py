@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from bayou.errors import ConcurrentModificationError, InvalidCommitError, StorageError
-from bayou.log.transaction import Committed, Transaction, Unchanged
+from bayou.log.commit.transaction import Committed, Transaction, Unchanged
 from bayou.protocol.actions.actions import AddFile, SetTransaction
 from bayou.spark.committing import commit_new_files
 from bayou.spark.uncommitted_files import taking_back

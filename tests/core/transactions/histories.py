@@ -10,8 +10,8 @@ from itertools import chain, combinations
 
 from tests.core.transactions.operations import SCHEMA, DataFiles, Operation, State
 
-from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged
-from bayou.log.transaction import Action, Transaction
+from bayou.log.commit.outcomes import CommitOutcome, Committed, Conflicted, Unchanged
+from bayou.log.commit.transaction import Action, Transaction
 from bayou.protocol.actions.file_names import LogFileKind, commit_path, parse_log_file_name
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder

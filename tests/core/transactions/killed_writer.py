@@ -23,8 +23,10 @@ from tests.core.transactions.crash_steps import Stepper
 from tests.core.transactions.row_writer import LONGEST_COMMIT, Writer
 from tests.core.transactions.table_checks import check
 
-from bayou.log import checkpoint_writer, checksum_writer, file_statistics, statistics_cache  # noqa: F401  (loaded once, before the forks)
-from bayou.log.outcomes import Committed, Unknown
+from bayou.log.checkpoint import writer as checkpoint_writer  # noqa: F401  (loaded once, before the forks)
+from bayou.log.checksum import writer as checksum_writer  # noqa: F401  (loaded once, before the forks)
+from bayou.log.commit.outcomes import Committed, Unknown
+from bayou.log.snapshot import data_skipping as file_statistics  # noqa: F401  (loaded once, before the forks)
 from bayou.protocol.actions.file_names import LOG_FOLDER
 
 _NOBODY: Final = 65534

@@ -16,10 +16,12 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from bayou.errors import MetadataChangedException
-from bayou.log import checkpoint_writer, checksum_writer, file_statistics, statistics_cache  # noqa: F401  (loaded once, before the forks)
+from bayou.log.checkpoint import writer as checkpoint_writer  # noqa: F401  (loaded once, before the forks)
+from bayou.log.checksum import writer as checksum_writer  # noqa: F401  (loaded once, before the forks)
+from bayou.log.commit.outcomes import Committed
+from bayou.log.commit.transaction import Action, Transaction
 from bayou.log.delta_log import DeltaLog, open_log
-from bayou.log.outcomes import Committed
-from bayou.log.transaction import Action, Transaction
+from bayou.log.snapshot import data_skipping as file_statistics  # noqa: F401  (loaded once, before the forks)
 from bayou.protocol.actions.actions import AddFile, RemoveFile
 
 

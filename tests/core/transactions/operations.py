@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
-from bayou.log.transaction import Action, Transaction
+from bayou.log.commit.transaction import Action, Transaction
 from bayou.protocol.actions.actions import AddFile, RemoveFile
 from bayou.protocol.actions.paths import canonical, encode
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from bayou.log.checksum_writer import checksum_of, write_checksum
-from bayou.log.columns import ADD_SCHEMA
-from bayou.log.deleted_rows import Holds, delete_rows
-from bayou.log.file_statistics import to_predicate
-from bayou.log.reads import ReadSet
-from bayou.log.snapshot import Snapshot
-from bayou.log.transaction import Transaction
-from bayou.log.vector_files import VectorFiles
+from bayou.log.actions.columns import ADD_SCHEMA
+from bayou.log.checksum.writer import checksum_of, write_checksum
+from bayou.log.commit.transaction import Transaction
+from bayou.log.rows.deleted_rows import Holds, delete_rows
+from bayou.log.rows.vector_writer import VectorFiles
+from bayou.log.snapshot.data_skipping import to_predicate
+from bayou.log.snapshot.snapshot import Snapshot
+from bayou.log.staging.read_set import ReadSet
 from bayou.protocol.actions.actions import AddFile, Protocol
 from bayou.protocol.actions.file_names import LogFileKind, parse_log_file_name
 from bayou.protocol.deletion_vectors.descriptor import Bitmap, DeletionVectorDescriptor, read_from_file

@@ -15,10 +15,10 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bayou.log.cleanup import clean_up
+from bayou.log.commit.outcomes import CommitOutcome, Committed
+from bayou.log.commit.transaction import Action, Transaction
 from bayou.log.delta_log import open_log
-from bayou.log.outcomes import CommitOutcome, Committed
-from bayou.log.transaction import Action, Transaction
+from bayou.log.maintenance.cleanup import clean_up
 from bayou.protocol.actions.actions import AddFile, Metadata, Protocol, RemoveFile, SetTransaction
 from bayou.protocol.actions.file_names import LOG_FOLDER
 from bayou.testing.table_builder import metadata

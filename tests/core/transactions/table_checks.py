@@ -11,12 +11,12 @@ from typing import Final
 from tests.core.transactions.row_writer import Writer, read_rows
 
 from bayou.errors import TableNotFoundError
-from bayou.log.checkpoint import Checkpoint
+from bayou.log.checksum.verify import verify_checksum
+from bayou.log.commit.outcomes import Committed
 from bayou.log.delta_log import DeltaLog, open_log
-from bayou.log.listing import list_log, sort_listing
-from bayou.log.outcomes import Committed
-from bayou.log.segment import earliest_version
-from bayou.log.verify_checksum import verify_checksum
+from bayou.log.segment.listing import list_log, sort_listing
+from bayou.log.segment.segment import earliest_version
+from bayou.log.snapshot.checkpoint_reader import Checkpoint
 from bayou.protocol.actions.file_names import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOLDER, parse_log_file_name
 
 _TEMPORARY: Final = re.compile(r"\..+\.[0-9a-f]{32}\.tmp")

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from tests.core.transactions.row_operations import Delete, RowTable
 
 from bayou.errors import DeltaError, InvalidCommitError
-from bayou.log import commit_loop
-from bayou.log.deleted_rows import delete_rows
+from bayou.log.checksum.verify import verify_checksum
+from bayou.log.commit import attempts as commit_loop
+from bayou.log.commit.hooks import checkpoint
+from bayou.log.commit.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
+from bayou.log.commit.transaction import Action, Transaction
 from bayou.log.delta_log import DeltaLog
-from bayou.log.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
-from bayou.log.post_commit import checkpoint
-from bayou.log.transaction import Action, Transaction
-from bayou.log.vector_files import VectorFiles
-from bayou.log.verify_checksum import verify_checksum
+from bayou.log.rows.deleted_rows import delete_rows
+from bayou.log.rows.vector_writer import VectorFiles
 from bayou.protocol.actions.actions import AddFile, Protocol, RemoveFile
 from bayou.protocol.actions.file_names import commit_path
 from bayou.protocol.deletion_vectors.descriptor import Bitmap

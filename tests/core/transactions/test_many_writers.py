@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.core.transactions.many_writers import Report, Writer
 
-from bayou.log.verify_checksum import verify_checksum
+from bayou.log.checksum.verify import verify_checksum
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder
 

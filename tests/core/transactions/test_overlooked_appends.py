@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import ConcurrentAppendException
-from bayou.log.transaction import Committed, Conflicted
+from bayou.log.commit.transaction import Committed, Conflicted
 from bayou.protocol.actions.actions import AddFile, RemoveFile
 from bayou.storage import MemoryStore
 from bayou.testing.faulty_store import Fault, FaultyStore

@@ -12,8 +12,8 @@ from tests.core.transactions.begun_row_changes import KEYS, QUICK, actions, begi
 from tests.core.transactions.row_operations import Compact, Delete, Update
 
 from bayou.errors import ConcurrentDeleteDeleteException, ConcurrentDeleteReadException
-from bayou.log import row_rebase
-from bayou.log.outcomes import Committed, Conflicted
+from bayou.log.commit.outcomes import Committed, Conflicted
+from bayou.log.conflict import row_rebase
 from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
 
 

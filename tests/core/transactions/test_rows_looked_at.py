@@ -10,10 +10,10 @@ from tests.core.transactions.begun_row_changes import actions, begin, keys, run_
 from tests.core.transactions.row_operations import Append, Delete, Update, Upsert, looked_through
 
 from bayou.errors import ConcurrentAppendException, ConcurrentDeleteReadException, InvalidCommitError
-from bayou.log import row_rebase
-from bayou.log.deleted_rows import Untold, delete_rows
-from bayou.log.outcomes import Committed, Conflicted
-from bayou.log.vector_files import VectorFiles
+from bayou.log.commit.outcomes import Committed, Conflicted
+from bayou.log.conflict import row_rebase
+from bayou.log.rows.deleted_rows import Untold, delete_rows
+from bayou.log.rows.vector_writer import VectorFiles
 from bayou.protocol.deletion_vectors.descriptor import Bitmap
 
 

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from tests.core.transactions.begun_row_changes import KEYS, QUICK, begin, keys, table
 from tests.core.transactions.row_operations import Compact, Delete, Update, Upsert
 
-from bayou.log import conflict, row_rebase
+from bayou.log.commit.outcomes import Committed
+from bayou.log.conflict import checker as conflict
+from bayou.log.conflict import row_rebase
 from bayou.log.delta_log import DeltaLog
-from bayou.log.outcomes import Committed
-from bayou.log.vector_files import VectorFiles
+from bayou.log.rows.vector_writer import VectorFiles
 from bayou.protocol.deletion_vectors.descriptor import Bitmap
 
 CHANGES = st.one_of(

@@ -18,10 +18,11 @@ from tests.core.transactions.any_operation import Choose, any_operation
 from tests.core.transactions.histories import History, Running
 from tests.core.transactions.operations import Append
 
-from bayou.log import conflict, prepared_commit
-from bayou.log.isolation import IsolationLevel
-from bayou.log.reads import ReadSet
-from bayou.log.winners import Winner
+from bayou.log.commit import prepared as prepared_commit
+from bayou.log.conflict import checker as conflict
+from bayou.log.conflict.winning_commits import Winner
+from bayou.log.staging.isolation import IsolationLevel
+from bayou.log.staging.read_set import ReadSet
 
 LEVELS = ["Serializable", "WriteSerializable"]
 OPEN = 4

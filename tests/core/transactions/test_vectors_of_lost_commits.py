@@ -10,7 +10,7 @@ from tests.core.transactions.begun_row_changes import begin, keys, run_all, tabl
 from tests.core.transactions.row_operations import Delete
 
 from bayou.errors import InvalidCommitError, StorageError
-from bayou.log.outcomes import Unchanged
+from bayou.log.commit.outcomes import Unchanged
 from bayou.protocol.actions.actions import AddFile
 
 

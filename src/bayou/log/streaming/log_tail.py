@@ -9,13 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from bayou.errors import StreamingSourceError, VersionNotFoundError
-from bayou.log.commits import ActionFile
-from bayou.log.listing import list_log, sort_listing
-from bayou.log.streaming.offsets import other_table
+from bayou.log.actions.action_files import ActionFile
+from bayou.log.segment.listing import list_log, sort_listing
+from bayou.log.streaming.request.offsets import other_table
 from bayou.protocol.actions.file_names import version_prefix
 
 if TYPE_CHECKING:
-    from bayou.log.log_reader import LogReader
+    from bayou.log.snapshot.log_reader import LogReader
     from bayou.storage.store import FileStatus
 
 C = TypeVar("C")

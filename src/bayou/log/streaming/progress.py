@@ -6,13 +6,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bayou.log.streaming.offsets import SourceOffset
+from bayou.log.streaming.request.offsets import SourceOffset
 
 if TYPE_CHECKING:
-    from bayou.log.streaming.batches import ReadCommit
-    from bayou.log.streaming.indexed_files import IndexedFiles
-    from bayou.log.streaming.limits import Admission
-    from bayou.log.streaming.stream_table import StreamTable
+    from bayou.log.streaming.batches.batches import ReadCommit
+    from bayou.log.streaming.batches.indexed_files import IndexedFiles
+    from bayou.log.streaming.request.limits import Admission
+    from bayou.log.streaming.table import StreamTable
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,24 +11,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import DeltaError, StreamingSourceError
-from bayou.log.streaming.batches import Batches, BatchParts, ReadCommit, RowBatches
-from bayou.log.streaming.change_batches import ChangeBatches
-from bayou.log.streaming.limits import Admission, ReadLimits
-from bayou.log.streaming.offsets import BASE_INDEX, METADATA_CHANGE_INDEX, SourceOffset, check_order
-from bayou.log.streaming.options import LATEST, StreamOptions
-from bayou.log.streaming.path_filter import PathFilter
+from bayou.log.streaming.batches.batches import Batches, BatchParts, ReadCommit, RowBatches
+from bayou.log.streaming.batches.change_batches import ChangeBatches
+from bayou.log.streaming.batches.files import InitialPart, StreamFiles
 from bayou.log.streaming.progress import Backlog, backlog, first_commit, last_commit, span, taken
-from bayou.log.streaming.schema_tracking import open_tracking
+from bayou.log.streaming.request.limits import Admission, ReadLimits
+from bayou.log.streaming.request.offsets import BASE_INDEX, METADATA_CHANGE_INDEX, SourceOffset, check_order
+from bayou.log.streaming.request.options import LATEST, StreamOptions
+from bayou.log.streaming.request.path_filter import PathFilter
+from bayou.log.streaming.request.settings import StreamSettings
+from bayou.log.streaming.schema.tracking import open_tracking
 from bayou.log.streaming.start import starting_version
-from bayou.log.streaming.stream_files import InitialPart, StreamFiles
-from bayou.log.streaming.stream_settings import StreamSettings
-from bayou.log.streaming.stream_table import StreamTable
+from bayou.log.streaming.table import StreamTable
 
 if TYPE_CHECKING:
-    from bayou.log.change_feed import ChangeFeed
-    from bayou.log.log_reader import LogReader
-    from bayou.log.snapshot import Snapshot
-    from bayou.log.streaming.initial_files import InitialFiles
+    from bayou.log.changes.feed import ChangeFeed
+    from bayou.log.snapshot.log_reader import LogReader
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.log.streaming.batches.initial_files import InitialFiles
     from bayou.protocol.types.schema import StructType
     from bayou.storage.store import LogStore
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayou.errors import DeltaError, TimestampOutOfRangeError, UnsupportedFeatureError
-from bayou.log.listing import list_log, sort_listing
-from bayou.log.segment import version_not_found
-from bayou.log.streaming.options import LATEST
-from bayou.log.time_travel import to_milliseconds
-from bayou.log.timestamps import CommitTimes, InCommitTimestamps
+from bayou.log.segment.commit_times import CommitTimes, InCommitTimestamps
+from bayou.log.segment.listing import list_log, sort_listing
+from bayou.log.segment.segment import version_not_found
+from bayou.log.segment.time_travel import to_milliseconds
+from bayou.log.streaming.request.options import LATEST
 from bayou.protocol.actions.file_names import LOG_FOLDER
 
 if TYPE_CHECKING:
-    from bayou.log.log_reader import LogReader
-    from bayou.log.streaming.options import StreamOptions
-    from bayou.log.streaming.stream_settings import StreamSettings
+    from bayou.log.snapshot.log_reader import LogReader
+    from bayou.log.streaming.request.options import StreamOptions
+    from bayou.log.streaming.request.settings import StreamSettings
 
 
 def starting_version(log: LogReader, options: StreamOptions, settings: StreamSettings, time_zone: str) -> int | None:

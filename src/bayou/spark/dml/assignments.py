@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import DataType
     from bayou.spark.jvm.bridge import JavaObject, Jvm
     from bayou.spark.jvm.columns import ChosenColumns

@@ -10,8 +10,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import SchemaChangedError
-from bayou.log.reads import ReadSet
-from bayou.log.transaction import Transaction
+from bayou.log.commit.transaction import Transaction
+from bayou.log.staging.read_set import ReadSet
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way, files_by_outcome
 from bayou.protocol import properties
 from bayou.protocol.features.append_only import check_not_append_only
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructField
     from bayou.spark.dml.condition import RowCondition
     from bayou.spark.dml.files import ChosenFiles

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from bayou.log.transaction import Unchanged
+from bayou.log.commit.transaction import Unchanged
 from bayou.plan.row_changes import RowChangeCounts
 from bayou.spark.committing import commit_new_files
 from bayou.spark.dml.result import UNKNOWN_ROWS, RowChangeResult
@@ -25,8 +25,8 @@ from bayou.spark.write_settings import REPLAYED, optimizes_writes, spend_batch, 
 from bayou.spark.written_files import NO_FILES
 
 if TYPE_CHECKING:
-    from bayou.log.deleted_rows import DeletedRows
-    from bayou.log.transaction import Transaction
+    from bayou.log.commit.transaction import Transaction
+    from bayou.log.rows.deleted_rows import DeletedRows
     from bayou.spark.dml.change import Change
     from bayou.spark.written_files import NewFiles
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject, Jvm
     from bayou.spark.jvm.row_changes import Expressions

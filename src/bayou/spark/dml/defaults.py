@@ -14,7 +14,7 @@ from bayou.spark.stored_expressions import check_stored
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructField, StructType
     from bayou.spark.jvm.bridge import Jvm
 

@@ -22,7 +22,7 @@ from bayou.spark.written_files import NO_FILES
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bayou.log.transaction import Transaction
+    from bayou.log.commit.transaction import Transaction
     from bayou.spark.dml.change import Change
     from bayou.spark.dml.result import RowChangeResult
     from bayou.spark.written_files import NewFiles

@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.log.file_statistics import must_match
+from bayou.log.snapshot.data_skipping import must_match
 from bayou.spark.matching_partitions import matching_partitions
 from bayou.spark.skipped_files import choose
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.dml.condition import RowCondition
 

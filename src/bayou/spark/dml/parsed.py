@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import AnalysisException
 
 from bayou.errors import DeltaError, PathNotFoundError, redact_text
-from bayou.log.time_travel import split_path
+from bayou.log.segment.time_travel import split_path
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.dml.result import COUNTS
 from bayou.spark.dml.target import Target

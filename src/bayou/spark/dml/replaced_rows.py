@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from bayou.log.deleted_rows import DeletedRows
-    from bayou.log.transaction import Transaction
+    from bayou.log.commit.transaction import Transaction
+    from bayou.log.rows.deleted_rows import DeletedRows
     from bayou.spark.dml.change import Change
     from bayou.spark.jvm.listed_files import WatchedFiles
     from bayou.spark.row_checks import RowRule

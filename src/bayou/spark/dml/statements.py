@@ -27,7 +27,7 @@ from bayou.spark.jvm.session import session_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.dml.result import PlannedChange
     from bayou.spark.jvm.bridge import JavaObject

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.log.delta_log import DeltaLog
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructType
     from bayou.spark.application import Application
     from bayou.spark.jvm.bridge import JavaObject

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from bayou.log.transaction import Transaction
+    from bayou.log.commit.transaction import Transaction
     from bayou.protocol.types.schema import StructField
     from bayou.spark.dml.assignments import Assignment
     from bayou.spark.dml.change import Change

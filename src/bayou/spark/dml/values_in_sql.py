@@ -20,7 +20,7 @@ from bayou.spark.jvm import nodes, row_changes
 from bayou.spark.jvm.expression_list import ExpressionList
 
 if TYPE_CHECKING:
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import DataType, StructField
     from bayou.spark.dml.target import Target
     from bayou.spark.jvm.bridge import JavaObject

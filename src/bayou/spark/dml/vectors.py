@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.log.deleted_rows import Untold, delete_rows
-from bayou.log.reads import ReadSet
-from bayou.log.vector_files import VectorFiles
+from bayou.log.rows.deleted_rows import Untold, delete_rows
+from bayou.log.rows.vector_writer import VectorFiles
+from bayou.log.staging.read_set import ReadSet
 from bayou.protocol.columns.identity_rules import without_marks
 from bayou.protocol.deletion_vectors.roaring import Bitmap
 from bayou.spark.dml.live_rows import uncounted_rows
@@ -24,7 +24,7 @@ from bayou.spark.progress import phase
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bayou.log.deleted_rows import DeletedRows
+    from bayou.log.rows.deleted_rows import DeletedRows
     from bayou.spark.dml.change import Change
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from py4j.protocol import Py4JError
 
-from bayou.log.active import watch
+from bayou.log.commit.active_transactions import watch
 
 if TYPE_CHECKING:
     from bayou.spark.jvm.bridge import Jvm

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
 
-from bayou.log.change_feed import ChangeFeed
+from bayou.log.changes.feed import ChangeFeed
 from bayou.plan.predicates.predicate import columns
 from bayou.protocol.types.schema import StructType
 from bayou.spark import deletion_vectors
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from bayou.log.streaming.stream_files import StreamFiles
+    from bayou.log.streaming.batches.files import StreamFiles
     from bayou.plan.predicates.predicate import Predicate
     from bayou.protocol.types.schema import StructField
     from bayou.spark.application import Application

@@ -11,9 +11,9 @@ import itertools
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidOptionError, SchemaMismatchError, TimeTravelError, redact_uri
-from bayou.log.streaming.options import StreamOptions
+from bayou.log.segment.time_travel import split_path
+from bayou.log.streaming.request.options import StreamOptions
 from bayou.log.streaming.source import StreamingSource
-from bayou.log.time_travel import split_path
 from bayou.protocol.features.features import check_readable
 from bayou.protocol.types.schema import parse_schema, schema_to_json
 from bayou.spark.jvm.session import session_of, settings_of

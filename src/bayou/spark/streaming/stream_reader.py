@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from bayou.errors import SchemaChangedError, redact_uri
-from bayou.log.streaming.event_order import check_event_order
-from bayou.log.streaming.limits import ReadLimits
-from bayou.log.streaming.schema_log import conflict
+from bayou.log.streaming.batches.event_order import check_event_order
+from bayou.log.streaming.request.limits import ReadLimits
+from bayou.log.streaming.schema.tracking_log import conflict
 from bayou.protocol.types.schema import parse_schema
 from bayou.spark.jvm.streaming import numbers_of_sources, stream_leaf
 from bayou.spark.scan import is_file_metadata
@@ -23,7 +23,7 @@ from bayou.storage import open_store, qualify
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bayou.log.streaming.offsets import SourceOffset
+    from bayou.log.streaming.request.offsets import SourceOffset
     from bayou.log.streaming.source import StreamingSource
     from bayou.protocol.types.schema import StructField
     from bayou.spark.application import Application

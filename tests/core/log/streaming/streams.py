@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from bayou.log.streaming.limits import ReadLimits
-from bayou.log.streaming.options import StreamOptions
+from bayou.log.streaming.request.limits import ReadLimits
+from bayou.log.streaming.request.options import StreamOptions
 from bayou.log.streaming.source import StreamingSource
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder

@@ -10,8 +10,8 @@ from tests.core.log.feed_actions import FEED, VECTORS, cdc, gone, vector
 from tests.core.log.streaming.streams import ONE, place, source_of, table
 
 from bayou.errors import InvalidSchemaError, SchemaChangedError, TimeTravelError
-from bayou.log.change_feed import FEED_COLUMNS, ChangeBounds
-from bayou.log.streaming.limits import ReadLimits
+from bayou.log.changes.feed import FEED_COLUMNS, ChangeBounds
+from bayou.log.streaming.request.limits import ReadLimits
 from bayou.protocol.actions import file_names
 from bayou.testing.table_builder import add, metadata, remove
 

@@ -10,9 +10,9 @@ import pytest
 from tests.core.log.streaming.streams import ONE, drain, next_batch, paths, place, source_of, table
 
 from bayou.errors import InvalidOptionError, VersionNotFoundError
-from bayou.log.streaming.indexed_files import STREAM_FILES, take_rows
-from bayou.log.streaming.limits import ReadLimits
-from bayou.log.streaming.offsets import SourceOffset
+from bayou.log.streaming.batches.indexed_files import STREAM_FILES, take_rows
+from bayou.log.streaming.request.limits import ReadLimits
+from bayou.log.streaming.request.offsets import SourceOffset
 from bayou.protocol.actions import file_names
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.deletion_vectors.descriptor import encode_inline

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayou.log.streaming.limits import Admission, ReadLimits
+from bayou.log.streaming.request.limits import Admission, ReadLimits
 
 
 def admitted(limits, *groups):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import StreamingSourceError
-from bayou.log.streaming.offsets import (
+from bayou.log.streaming.request.offsets import (
     BASE_INDEX,
     END_INDEX,
     METADATA_CHANGE_INDEX,

@@ -7,8 +7,8 @@ import pytest
 from tests.core.log.streaming.tracked_streams import PATH, RENAMED, change, mapped, tracked
 
 from bayou.errors import SchemaChangedError
-from bayou.log.streaming import schema_evolution as leave
-from bayou.log.streaming.schema_evolution import java_hash
+from bayou.log.streaming.schema import evolution as leave
+from bayou.log.streaming.schema.evolution import java_hash
 from bayou.testing.table_builder import add
 
 CHECKPOINT_HASH = java_hash(PATH)

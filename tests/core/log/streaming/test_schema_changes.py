@@ -7,7 +7,7 @@ import pytest
 from tests.core.log.streaming.streams import drain, next_batch, place, source_of, table
 
 from bayou.errors import SchemaChangedError, VersionNotFoundError
-from bayou.log.streaming import stream_settings as confs
+from bayou.log.streaming.request import settings as confs
 from bayou.protocol.actions import file_names
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.types.schema import StructField, StructType

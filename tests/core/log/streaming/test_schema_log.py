@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import InvalidOptionError, StreamingSourceError
-from bayou.log.streaming.schema_log import SchemaLog, TrackedMetadata, log_location
+from bayou.log.streaming.schema.tracking_log import SchemaLog, TrackedMetadata, log_location
 from bayou.protocol.actions.actions import Metadata, Protocol
 from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.storage import LocalStore, MemoryStore

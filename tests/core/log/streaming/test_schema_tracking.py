@@ -8,8 +8,8 @@ from tests.core.log.streaming.streams import ONE, TABLE_ID, paths, place, source
 from tests.core.log.streaming.tracked_streams import FIRST, MAPPED, MAPPING, PATH, RENAMED, change, mapped, tracked
 
 from bayou.errors import SchemaChangedError
-from bayou.log.streaming import stream_settings as confs
-from bayou.log.streaming.offsets import METADATA_CHANGE_INDEX, POST_METADATA_CHANGE_INDEX, SourceOffset
+from bayou.log.streaming.request import settings as confs
+from bayou.log.streaming.request.offsets import METADATA_CHANGE_INDEX, POST_METADATA_CHANGE_INDEX, SourceOffset
 from bayou.protocol.actions.actions import Protocol
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import add, metadata, remove

@@ -7,8 +7,8 @@ import pytest
 from tests.core.log.streaming.streams import ONE, drain, next_batch, paths, place, source_of, table
 
 from bayou.errors import InvalidTimestampError, TimestampOutOfRangeError, UnsupportedProtocolError, VersionNotFoundError
-from bayou.log.change_range import OUT_OF_RANGE_CONF
-from bayou.log.streaming.limits import ReadLimits
+from bayou.log.changes.range import OUT_OF_RANGE_CONF
+from bayou.log.streaming.request.limits import ReadLimits
 from bayou.protocol.actions import file_names
 from bayou.protocol.actions.actions import Protocol
 from bayou.testing.table_builder import add, remove
@@ -99,7 +99,7 @@ def test_a_starting_timestamp_begins_with_the_first_commit_that_is_not_before_it
 
 
 def test_a_starting_timestamp_is_read_in_the_sessions_zone():
-    from bayou.log.streaming.options import StreamOptions
+    from bayou.log.streaming.request.options import StreamOptions
     from bayou.log.streaming.source import StreamingSource
 
     builder = four_commits()

@@ -6,9 +6,9 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import InvalidOptionError, TimeTravelError
-from bayou.log.streaming.limits import ReadLimits
-from bayou.log.streaming.options import StreamOptions, option_names
-from bayou.log.streaming.path_filter import PathFilter
+from bayou.log.streaming.request.limits import ReadLimits
+from bayou.log.streaming.request.options import StreamOptions, option_names
+from bayou.log.streaming.request.path_filter import PathFilter
 
 
 def options(**given):

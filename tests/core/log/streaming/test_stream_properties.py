@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.log.streaming.streams import ONE, drain, next_batch, paths, source_of, table
 
-from bayou.log.streaming.limits import ReadLimits
+from bayou.log.streaming.request.limits import ReadLimits
 from bayou.storage import LocalStore, MemoryStore
 from bayou.testing.table_builder import TableBuilder, add
 

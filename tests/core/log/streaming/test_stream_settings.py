@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 import pytest
 
 from bayou.errors import InvalidOptionError
-from bayou.log.streaming.stream_settings import StreamSettings
+from bayou.log.streaming.request.settings import StreamSettings
 
 PREFIX = "spark.databricks.delta."
 FIELDS = {

@@ -8,10 +8,10 @@ from tests.core.log.streaming.streams import ONE, TABLE_ID, source_of, table
 from tests.core.log.streaming.tracked_streams import FIRST, MAPPED, MAPPING, PATH, RENAMED, Query, change, mapped, tracked
 
 from bayou.errors import InvalidOptionError, StreamingSourceError, UnsupportedFeatureError
-from bayou.log.streaming import stream_settings as confs
-from bayou.log.streaming.offsets import SourceOffset
-from bayou.log.streaming.schema_evolution import java_hash
-from bayou.log.streaming.schema_log import TrackedMetadata
+from bayou.log.streaming.request import settings as confs
+from bayou.log.streaming.request.offsets import SourceOffset
+from bayou.log.streaming.schema.evolution import java_hash
+from bayou.log.streaming.schema.tracking_log import TrackedMetadata
 from bayou.testing.table_builder import add, metadata
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from tests.core.log.streaming.streams import paths, source_of, table
 
 from bayou.errors import SchemaChangedError
-from bayou.log.streaming.schema_log import SchemaLog
+from bayou.log.streaming.schema.tracking_log import SchemaLog
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.types.schema import StructField, StructType
 from bayou.storage import MemoryStore

@@ -21,7 +21,7 @@ from bayou.spark.types import as_nullable, readable_schema
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructType
     from bayou.spark.dml.merge.clauses import Clause
     from bayou.spark.dml.merge.evolution import Path

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.log.deleted_rows import delete_rows, marked_files
-from bayou.log.keys import canonical_paths
-from bayou.log.reads import ReadSet
-from bayou.log.transaction import Unchanged
-from bayou.log.vector_files import VectorFiles
+from bayou.log.actions.keys import canonical_paths
+from bayou.log.commit.transaction import Unchanged
+from bayou.log.rows.deleted_rows import delete_rows, marked_files
+from bayou.log.rows.vector_writer import VectorFiles
+from bayou.log.staging.read_set import ReadSet
 from bayou.plan.row_changes import FileTotals
 from bayou.protocol.deletion_vectors.roaring import Bitmap
 from bayou.spark.committing import commit_new_files
@@ -33,8 +33,8 @@ from bayou.spark.progress import phase
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bayou.log.deleted_rows import DeletedRows, MarkedFile
-    from bayou.log.transaction import Transaction
+    from bayou.log.commit.transaction import Transaction
+    from bayou.log.rows.deleted_rows import DeletedRows, MarkedFile
     from bayou.spark.dml.merge.counts import FoundRows
     from bayou.spark.dml.merge.target import Merge
     from bayou.spark.written_files import NewFiles

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import TransactionStateError
-from bayou.log.active import inside
-from bayou.log.transaction import Transaction
+from bayou.log.commit.active_transactions import inside
+from bayou.log.commit.transaction import Transaction
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
 from bayou.protocol.features.append_only import check_not_append_only
 from bayou.protocol.features.features import check_writable
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from bayou.log.deleted_rows import DeletedRows
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.rows.deleted_rows import DeletedRows
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.dml.target import Target
     from bayou.spark.jvm.bridge import JavaObject
 

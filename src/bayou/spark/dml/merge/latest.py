@@ -18,7 +18,7 @@ from bayou.spark.jvm import nodes
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.dml.merge.resolved import Resolution
     from bayou.spark.jvm.bridge import JavaObject

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.dml.assignments import Assignment
     from bayou.spark.jvm.bridge import JavaObject, Jvm
 

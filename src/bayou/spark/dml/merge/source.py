@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from bayou.log.reads import ReadSet
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.log.staging.read_set import ReadSet
     from bayou.plan.predicates.predicate import Predicate
     from bayou.spark.application import Application
     from bayou.spark.dml.merge.resolved import Resolution

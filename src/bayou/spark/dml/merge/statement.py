@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import DataType
     from bayou.spark.application import Application
     from bayou.spark.dml.result import PlannedChange

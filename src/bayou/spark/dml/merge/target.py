@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from bayou.log.snapshot import Snapshot
+    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructField
     from bayou.spark.dml.merge.resolved import Resolution
     from bayou.spark.dml.merge.source import Source

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commit files, and every other file of actions in JSON: read once, split by kind, file actions parsed on demand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import CorruptLogError, DeletionVectorError, reason
+from bayou.log.actions.columns import ADD_SCHEMA, BROKEN_ACTION, REMOVE_SCHEMA, actions_table
+from bayou.log.actions.derived_files import DerivedFileError
+from bayou.log.actions.keys import action_keys
+from bayou.protocol.actions.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
+from bayou.protocol.actions.exact_json import Number
+from bayou.protocol.actions.file_names import commit_path
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from bayou.storage.store import LogStore
+
+# Lines that begin like this need no parsing until the file list is asked for.
+_BULKY: Final = (b'{"add":{', b'{"remove":{', b'{"cdc":{', b'{"commitInfo":{')
+
+_DECODER: Final = json.JSONDecoder(parse_float=Number)
+_FILE_ACTIONS: Final = ("add", "remove")
+
+
+@dataclass(slots=True)
+class Header:
+    """The actions that are not about files, the latest of each.
+
+    Attributes:
+        protocol: the latest protocol, or None where no action set one.
+        metadata: the latest metadata, or None.
+        transactions: the latest `txn` of each application.
+        domains: the latest `domainMetadata` of each domain, removed ones included.
+    """
+
+    protocol: Protocol | None = None
+    metadata: Metadata | None = None
+    transactions: dict[str, SetTransaction] = field(default_factory=dict)
+    domains: dict[str, DomainMetadata] = field(default_factory=dict)
+
+    def apply(self, action: Mapping[str, Any]) -> None:
+        """Take one action of a commit, in the order of the log; actions of other kinds are ignored."""
+        if (value := action.get("protocol")) is not None:
+            self.protocol = Protocol.from_json(value)
+        if (value := action.get("metaData")) is not None:
+            self.metadata = Metadata.from_json(value)
+        if (value := action.get("txn")) is not None:
+            transaction = SetTransaction.from_json(value)
+            self.transactions[transaction.app_id] = transaction
+        if (value := action.get("domainMetadata")) is not None:
+            domain = DomainMetadata.from_json(value)
+            self.domains[domain.domain] = domain
+
+    def later(self, newer: Header) -> Header:
+        """This header with a newer one on top."""
+        return Header(
+            newer.protocol or self.protocol,
+            newer.metadata or self.metadata,
+            {**self.transactions, **newer.transactions},
+            {**self.domains, **newer.domains},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FileActions:
+    """The file actions of some commits as columns.
+
+    Attributes:
+        adds: the `add` actions, ADD_SCHEMA.
+        removes: the `remove` actions, REMOVE_SCHEMA.
+        add_order: each add's place among all file actions of the log, later is higher.
+        remove_order: the same for removes.
+    """
+
+    adds: pa.Table
+    removes: pa.Table
+    add_order: pa.Array
+    remove_order: pa.Array
+
+
+class ActionFile:
+    """One file of JSON actions, one a line: a commit, a compacted file, or a V2 checkpoint's manifest.
+
+    The lines that hold file actions are kept as bytes until `file_actions` asks for them, so that protocol and metadata
+    cost no more than finding line ends.
+    """
+
+    def __init__(self, data: bytes, *, table: str, path: str, version: int, derived: bool = False) -> None:
+        """Split a file into lines.
+
+        Args:
+            data: the file.
+            table: the table's URI, for errors.
+            path: the file's path, for errors.
+            version: the version that the file leads to.
+            derived: whether commits say the same, so that a broken file can be passed over.
+        """
+        self.version = version
+        self._derived = derived
+        self._table = table
+        self.path = path
+        self._size = len(data)
+        self._lines = data.split(b"\n")
+        if not data.strip():
+            raise self._error("the file is empty")
+
+    @classmethod
+    def of_commit(cls, store: LogStore, version: int, table: str) -> Self:
+        """The commit that made a version.
+
+        Args:
+            store: the table's store.
+            version: the version.
+            table: the table's URI, for errors.
+
+        Raises:
+            FileNotFoundError: there is no such commit, or not any more.
+            CorruptLogError: the file is empty.
+        """
+        path = commit_path(version)
+        return cls(store.read(path), table=table, path=path, version=version)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the unparsed lines take."""
+        return self._size
+
+    def header(self) -> Header:
+        """The actions that are not about files.
+
+        Raises:
+            CorruptLogError: a line is no JSON object, or an action has a field of a wrong type.
+        """
+        header = Header()
+        for number, action in self._actions(bulky=False):
+            try:
+                header.apply(action)
+            except CorruptLogError as error:
+                raise self._error(f"{error.message}, line {number}") from error
+        return header
+
+    def other_actions(self, name: str) -> Iterator[Mapping[str, Any]]:
+        """The values of the actions of one kind, which is neither a file action nor `commitInfo`."""
+        for number, action in self._actions(bulky=False):
+            value = action.get(name)
+            if value is None:
+                continue
+            if not isinstance(value, dict):
+                raise self._error(f"the action {name} is no JSON object, line {number}")
+            yield value
+
+    def commit_info(self) -> CommitInfo | None:
+        """The commit's provenance, or None where the writer left it out."""
+        for number, line in enumerate(self._lines, 1):
+            if b'"commitInfo"' in line:
+                value = self._parse(line, number).get("commitInfo")
+                if value is not None:
+                    try:
+                        return CommitInfo.from_json(value)
+                    except CorruptLogError as error:
+                        raise self._error(f"{error.message}, line {number}") from error
+        return None
+
+    def actions(self) -> list[dict[str, Any]]:
+        """All actions, parsed, in the order of the file.
+
+        Raises:
+            CorruptLogError: a line is no JSON object.
+        """
+        lines = [line for line in self._lines if line and not line.isspace()]
+        try:
+            # One call for the whole file is twice as fast as one a line.
+            parsed: list[dict[str, Any]] = json.loads(b"[" + b",".join(lines) + b"]")
+        except (ValueError, RecursionError):
+            parsed = []
+        if len(parsed) == len(lines) and all(type(action) is dict for action in parsed):
+            return parsed
+        return [action for _, action in self._actions(bulky=True)]
+
+    def _actions(self, *, bulky: bool) -> Iterator[tuple[int, dict[str, Any]]]:
+        for number, line in enumerate(self._lines, 1):
+            if line and not line.isspace() and (bulky or not line.startswith(_BULKY)):
+                yield number, self._parse(line, number)
+
+    def _parse(self, line: bytes, number: int) -> dict[str, Any]:
+        try:
+            # Text after the object is tolerated, as other readers do; a second object there would be a lost action.
+            text = line.decode("utf-8").strip()
+            action, end = _DECODER.raw_decode(text)
+        except (ValueError, RecursionError) as error:
+            raise self._error(f"line {number} is no valid JSON: {error}") from error
+        if text[end:].lstrip().startswith("{"):
+            raise self._error(f"line {number} holds two JSON objects")
+        if not isinstance(action, dict):
+            raise self._error(f"line {number} is no JSON object")
+        return action
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether commits say the same."""
+        return self._derived
+
+    def check_action(self, value: Mapping[str, Any], kind: str, place: int, schema: pa.Schema) -> None:
+        """Refuse a file action that cannot become a row; `place` counts the actions of its kind from one.
+
+        Raises:
+            CorruptLogError: it lacks its path, or has a field of a wrong type.
+            DeletionVectorError: its deletion vector lacks a field.
+        """
+        try:
+            actions_table([value], schema)
+        except BROKEN_ACTION as error:
+            raised = DeletionVectorError if isinstance(error, DeletionVectorError) else CorruptLogError
+            raise self._error(f"the {kind} action number {place} is broken: {reason(error)}", raised) from error
+
+    def check_reconciled(self, adds: pa.Table, removes: pa.Table) -> None:
+        """Hold a compacted file to its promise that each logical file is in it once, so that order says nothing.
+
+        Raises:
+            DerivedFileError: it is not.
+        """
+        keys = [
+            key for table in (adds, removes) for key in action_keys(table["path"], table["deletion_vector"], self._table).chunks
+        ]
+        if pc.count_distinct(pa.chunked_array(keys, pa.string())).as_py() < adds.num_rows + removes.num_rows:
+            raise self._error("its actions are not reconciled")
+
+    def _error(self, message: str, raised: type[CorruptLogError] = CorruptLogError) -> CorruptLogError:
+        kind = DerivedFileError if self._derived else raised
+        return kind(
+            f"a file of the log cannot be read: {message}",
+            table=self._table,
+            version=self.version,
+            file=self.path,
+            error_class=CorruptLogError.error_class,
+            next_step="Restore that file from a backup; a reader may not skip it, because its changes would be lost.",
+        )
+
+
+def file_actions(files: Sequence[ActionFile]) -> FileActions:
+    """Parse the file actions of commits that are in the order of their versions.
+
+    Raises:
+        CorruptLogError: a line is no JSON, or a file action has a field of a wrong type.
+    """
+    adds = _Actions("add", ADD_SCHEMA)
+    removes = _Actions("remove", REMOVE_SCHEMA)
+    place = 0
+    for file in files:
+        for kind in (adds, removes):
+            kind.begin(file)
+        for action in file.actions():
+            place += 1
+            for kind in (adds, removes):
+                value = action.get(kind.name)
+                if value is not None:
+                    kind.values.append(value)
+                    kind.order.append(place)
+    found = FileActions(adds.table(), removes.table(), pa.array(adds.order, pa.int64()), pa.array(removes.order, pa.int64()))
+    for number, file in enumerate(files):
+        if file.is_derived:
+            file.check_reconciled(adds.part(found.adds, number), removes.part(found.removes, number))
+    return found
+
+
+class _Actions:
+    """The actions of one kind from several files, so that their columns are built once."""
+
+    def __init__(self, name: str, schema: pa.Schema) -> None:
+        self.name = name
+        self.values: list[Mapping[str, Any]] = []
+        self.order: list[int] = []
+        self._schema = schema
+        self._files: list[tuple[ActionFile, int]] = []
+
+    def begin(self, file: ActionFile) -> None:
+        self._files.append((file, len(self.values)))
+
+    def table(self) -> pa.Table:
+        try:
+            return actions_table(self.values, self._schema)
+        except BROKEN_ACTION:
+            for number, (file, _) in enumerate(self._files):
+                for place, value in enumerate(self.values[slice(*self._span(number))], 1):
+                    file.check_action(value, self.name, place, self._schema)
+            raise
+
+    def part(self, table: pa.Table, number: int) -> pa.Table:
+        start, end = self._span(number)
+        return table.slice(start, end - start)
+
+    def _span(self, number: int) -> tuple[int, int]:
+        last = number + 1 == len(self._files)
+        return self._files[number][1], len(self.values) if last else self._files[number + 1][1]

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the changes of a range of versions were recorded, and can be read under one schema.
+
+Source: delta-spark's `CDCReader.changesToDF`.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import TimeTravelError, UnsupportedFeatureError
+from bayou.protocol import properties
+from bayou.protocol.features.features import check_readable
+from bayou.protocol.schema.read_compatibility import column_mapping_mode, is_read_compatible, keeps_columns, reads_older_rows
+from bayou.protocol.types.schema import parse_schema
+
+if TYPE_CHECKING:
+    from bayou.log.actions.action_files import Header
+    from bayou.log.changes.range import ChangeRange
+    from bayou.protocol.actions.actions import Metadata
+
+SCHEMA_MODE_CONF: Final = "spark.databricks.delta.changeDataFeed.defaultSchemaModeForColumnMappingTable"
+"""The setting of a session that names the SchemaMode."""
+UNSAFE_READ_CONF: Final = "spark.databricks.delta.changeDataFeed.unsafeBatchReadOnIncompatibleSchemaChanges.enabled"
+"""The setting of a session that lets incompatible schema changes pass."""
+
+
+class SchemaMode(Enum):
+    """Whose schema a change feed has where the table has column mapping; without it the latest version's counts.
+
+    Attributes:
+        END_VERSION: the last version's of the range.
+        LATEST: the latest version's.
+        LEGACY: the same; the reference has two names for it.
+    """
+
+    END_VERSION = "endVersion"
+    LATEST = "latest"
+    LEGACY = "legacy"
+
+
+def records_changes(metadata: Metadata) -> bool:
+    """Whether a table records its changes: `delta.enableChangeDataFeed`, or its old name, is true."""
+    return properties.ENABLE_CHANGE_DATA_FEED.read(metadata.configuration)
+
+
+def not_recorded(version: int, first: int, last: int, table: str) -> TimeTravelError:
+    """The error for a version that did not record its changes.
+
+    Args:
+        version: the version.
+        first: the first version of the range that is read.
+        last: the last one.
+        table: the table's URI.
+    """
+    key = properties.ENABLE_CHANGE_DATA_FEED.key
+    return TimeTravelError(
+        f"the change data of the range [{first}, {last}] cannot be read: change data was not recorded for version [{version}]",
+        table=table,
+        version=version,
+        error_class="DELTA_MISSING_CHANGE_DATA",
+        sql_state="KD002",
+        next_step=f"Give a range in which {key} is true throughout; the history says when it was set. To record changes"
+        f" from now on, set {key} to true.",
+        start=first,
+        end=last,
+        key=key,
+    )
+
+
+class RangeCheck:
+    """What is known of a range of versions while its commits are read in order.
+
+    Attributes:
+        start: the metadata of the first version.
+        end: the metadata of the last version that was seen.
+    """
+
+    def __init__(self, versions: ChangeRange, start: Metadata, table: str) -> None:
+        """Begin with the first version.
+
+        Raises:
+            TimeTravelError: it did not record changes.
+        """
+        self.start = start
+        self.end = start
+        self._versions = versions
+        self._table = table
+        self._changes: list[tuple[int, Metadata]] = []
+        self._check_recorded(versions.start, start)
+
+    def see(self, version: int, header: Header) -> None:
+        """Look at the next commit.
+
+        Raises:
+            TimeTravelError: the commit stopped the recording of changes.
+            UnsupportedFeatureError: from it on the table needs what bayou cannot read.
+        """
+        if header.protocol is not None:
+            check_readable(header.protocol, self._table, version)
+        if header.metadata is None:
+            return
+        self._check_recorded(version, header.metadata)
+        self.end = header.metadata
+        if version > self._versions.start:
+            self._changes.append((version, header.metadata))
+
+    def maps_columns(self) -> bool:
+        """Whether the first or the last version has column mapping."""
+        return any(column_mapping_mode(each) != "none" for each in (self.start, self.end))
+
+    def check_schemas(self, read: Metadata, read_version: int) -> None:
+        """Refuse a range whose rows cannot all be read under one schema.
+
+        Args:
+            read: the metadata that they shall be read under, of a version that is not before the range's end.
+            read_version: its version.
+
+        Raises:
+            UnsupportedFeatureError: a version of the range has a column that was renamed or dropped later, or has another
+                type, or other partition columns.
+        """
+        for version, metadata in self._changes:
+            if not _can_be_read(metadata, read):
+                raise self._incompatible(version, read, read_version, is_change=True)
+        if not _can_be_read(self.start, read):
+            raise self._incompatible(self._versions.start, read, read_version, is_change=False)
+
+    def check_before(self, previous: Metadata, read: Metadata, read_version: int) -> None:
+        """Refuse files that the first commit removed, where columns of theirs would be read as what they are not.
+
+        They may have columns that are gone. Those that are there have the same names in the files, and types that are read
+        without a loss; the partition columns are the same.
+
+        Args:
+            previous: the metadata of the version before the range.
+            read: the metadata that the rows shall be read under.
+            read_version: its version.
+
+        Raises:
+            UnsupportedFeatureError: they were.
+        """
+        if not reads_older_rows(previous, read):
+            raise self._incompatible(self._versions.start - 1, read, read_version, is_change=False)
+
+    def _check_recorded(self, version: int, metadata: Metadata) -> None:
+        if not records_changes(metadata):
+            raise not_recorded(version, self._versions.start, self._versions.end, self._table)
+
+    def _incompatible(self, version: int, read: Metadata, read_version: int, *, is_change: bool) -> UnsupportedFeatureError:
+        first, last = self._versions.start, self._versions.end
+        what = "schema change" if is_change else "data schema"
+        if is_change:
+            next_step = (
+                f"Read the changes from version {first} to {version - 1}, and from {version} to {last}, one after the other."
+            )
+        else:
+            next_step = f"Set {SCHEMA_MODE_CONF} to endVersion, or begin at a later version."
+        return UnsupportedFeatureError(
+            f"retrieving the table's changes between version {first} and {last} failed because of an incompatible {what}: the"
+            f" schema to read is that of version {read_version}, {read.schema_string}, and version {version} has another one",
+            table=self._table,
+            version=version,
+            error_class=f"DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_{'SCHEMA_CHANGE' if is_change else 'DATA_SCHEMA'}",
+            sql_state="0AKDC",
+            next_step=next_step,
+            features=("changeDataFeed",),
+            start=first,
+            end=last,
+            read_version=read_version,
+            incompatible_version=version,
+        )
+
+
+def _can_be_read(written: Metadata, read: Metadata) -> bool:
+    return keeps_columns(written, read) and is_read_compatible(
+        parse_schema(written.schema_string), parse_schema(read.schema_string)
+    )

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which versions a reader of the change data feed asks for: versions or timestamps made a range, with the reference's errors.
+
+Source: delta-spark's `CDCReader.getCDCRelation`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bayou.errors import InvalidOptionError, TimestampOutOfRangeError, VersionNotFoundError
+from bayou.log.segment.segment import earliest_version, version_not_found
+from bayou.log.segment.time_travel import Timestamp, to_milliseconds
+from bayou.protocol import arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bayou.log.segment.commit_times import CommitTimes
+    from bayou.log.segment.listing import LogListing
+
+OUT_OF_RANGE_CONF = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
+"""The setting of a session that lets a range begin or end after the latest commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeBounds:
+    """What a reader gave; each side by its version or by a timestamp.
+
+    Attributes:
+        starting_version: the first version.
+        starting_timestamp: the first version is the earliest one committed at or after it.
+        ending_version: the last version; a later one than the latest stands for the latest.
+        ending_timestamp: the last version is the latest one committed at or before it.
+        time_zone: the zone of timestamps that name none.
+        allow_out_of_range: whether a start after the latest commit gives no rows, and a timestamp after it may be an end.
+    """
+
+    starting_version: int | None = None
+    starting_timestamp: Timestamp | None = None
+    ending_version: int | None = None
+    ending_timestamp: Timestamp | None = None
+    time_zone: str = "UTC"
+    allow_out_of_range: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRange:
+    """The versions of a change feed, both included.
+
+    Attributes:
+        start: the first version.
+        end: the last version; before `start` where the range is empty.
+    """
+
+    start: int
+    end: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no version is in the range."""
+        return self.end < self.start
+
+
+def resolve_range(bounds: ChangeBounds, listing: LogListing, times: CommitTimes, latest: int, table: str) -> ChangeRange:
+    """The versions that some bounds mean.
+
+    Args:
+        bounds: what the reader gave.
+        listing: the whole log.
+        times: its commit times.
+        latest: the latest version.
+        table: the table's URI, for errors.
+
+    Raises:
+        InvalidOptionError: there is no start, a side is given twice, or the end is before the start.
+        VersionNotFoundError: the start is after the latest version, or its commit is gone.
+        TimestampOutOfRangeError: a timestamp is after the latest commit, or the end is before the first one.
+        InvalidTimestampError: a text is no timestamp.
+    """
+    check_bounds(bounds, table)
+    resolver = _Resolver(bounds, times, latest)
+    start, end = resolver.start(), resolver.end()
+    if start > latest:
+        if bounds.allow_out_of_range:
+            return ChangeRange(start, latest)
+        raise _start_after_latest(table, start, latest)
+    if resolver.ends_between_commits(start, end):
+        return ChangeRange(start, end)
+    if end < start:
+        raise InvalidOptionError(
+            f"the change feed's range from start {start} to end {end} was invalid: the end cannot be before the start",
+            table=table,
+            error_class="DELTA_INVALID_CDC_RANGE",
+            sql_state="22003",
+            next_step="Give an end that is not before the start.",
+            start=start,
+            end=end,
+        )
+    earliest = _earliest_changes(listing, end)
+    if earliest is None or start < earliest:
+        raise version_not_found(table, start, earliest, latest)
+    return ChangeRange(start, end)
+
+
+def _earliest_changes(listing: LogListing, end: int) -> int | None:
+    """The first version from which every commit up to the end is there, and can be recreated; None without such a commit."""
+    reachable = earliest_version(listing)
+    first = end + 1
+    while reachable is not None and first - 1 >= reachable and first - 1 in listing.commits:
+        first -= 1
+    return first if first <= end else None
+
+
+class _Resolver:
+    """Bounds as versions."""
+
+    def __init__(self, bounds: ChangeBounds, times: CommitTimes, latest: int) -> None:
+        self._bounds = bounds
+        self._times = times
+        self._latest = latest
+        self._start_ms = _milliseconds(bounds.starting_timestamp, bounds)
+        self._end_ms = _milliseconds(bounds.ending_timestamp, bounds)
+
+    def start(self) -> int:
+        if self._start_ms is None:
+            return self._bounds.starting_version or 0
+        return self._or_after_latest(self._times.first_at_or_after, self._start_ms, self._latest + 1)
+
+    def end(self) -> int:
+        if self._end_ms is not None:
+            return self._or_after_latest(self._times.version_at, self._end_ms, self._latest)
+        given = self._bounds.ending_version
+        return self._latest if given is None else min(given, self._latest)
+
+    def ends_between_commits(self, start: int, end: int) -> bool:
+        """Whether two timestamps lie between two commits that follow one another, so that nothing was committed in the range."""
+        if self._start_ms is None or self._end_ms is None:
+            return False
+        return self._start_ms <= self._end_ms and end == start - 1
+
+    def _or_after_latest(self, find: Callable[[int], int], timestamp: int, otherwise: int) -> int:
+        try:
+            return find(timestamp)
+        except TimestampOutOfRangeError as error:
+            if self._bounds.allow_out_of_range and error.error_class == "DELTA_TIMESTAMP_GREATER_THAN_COMMIT":
+                return otherwise
+            raise
+
+
+def _milliseconds(timestamp: Timestamp | None, bounds: ChangeBounds) -> int | None:
+    return None if timestamp is None else to_milliseconds(timestamp, bounds.time_zone)
+
+
+def check_bounds(bounds: ChangeBounds, table: str) -> None:
+    """Refuse bounds that are not a range.
+
+    Raises:
+        InvalidOptionError: there is no start, a side is given twice, or a value has the wrong type.
+    """
+    arguments.instance(bounds, ChangeBounds, "bounds", "a ChangeBounds", table=table)
+    sides = {
+        "starting": (bounds.starting_version, bounds.starting_timestamp),
+        "ending": (bounds.ending_version, bounds.ending_timestamp),
+    }
+    for side, (version, timestamp) in sides.items():
+        if version is not None and timestamp is not None:
+            raise InvalidOptionError(
+                f"multiple {side} arguments were provided for the change feed",
+                table=table,
+                error_class="DELTA_MULTIPLE_CDC_BOUNDARY",
+                sql_state="42614",
+                next_step=f"Give one of {side}Timestamp and {side}Version.",
+            )
+        arguments.optional_integer(version, f"{side}Version", table=table)
+    if bounds.starting_version is None and bounds.starting_timestamp is None:
+        raise InvalidOptionError(
+            "no startingVersion or startingTimestamp was provided for the change feed",
+            table=table,
+            error_class="DELTA_NO_START_FOR_CDC_READ",
+            sql_state="42601",
+            next_step="Give one of them.",
+        )
+
+
+def _start_after_latest(table: str, start: int, latest: int) -> VersionNotFoundError:
+    return VersionNotFoundError(
+        f"the start version {start} of the change feed exceeds the latest table version {latest}",
+        table=table,
+        version=start,
+        error_class="DELTA_CDC_START_VERSION_AFTER_LATEST",
+        sql_state="22003",
+        next_step=f"Start at a version up to {latest}; with {OUT_OF_RANGE_CONF} set to true there are no rows instead.",
+        earliest=None,
+        latest=latest,
+    )

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The size and the partition values of removed files whose actions do not say them, as old writers left them out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import CorruptLogError
+from bayou.log.actions.keys import canonical_paths
+from bayou.log.changes.files import CDC, CHANGE_FILES, DELETE
+
+FACTS: Final = ("path", "partition_values", "size")
+"""The columns that an `add` action says of a file whatever its deletion vector is."""
+
+
+def with_file_facts(files: pa.Table, sources: Iterable[pa.Table], table_uri: str, *, is_partitioned: bool) -> pa.Table:
+    """The files with the facts that their `remove` actions lack, from the `add` actions of the same files.
+
+    Args:
+        files: CHANGE_FILES.
+        sources: tables of FACTS, each looked at only while something is missing.
+        table_uri: the table's URI, for errors.
+        is_partitioned: whether a file needs partition values.
+
+    Raises:
+        CorruptLogError: the log does not hold what a file needs any more, or a file of changes was logged without its size.
+    """
+    unsized = files.filter(pc.and_(pc.is_null(files["size"]), pc.equal(files["kind"], CDC)))
+    if unsized.num_rows:
+        raise _unsized(unsized, table_uri)
+    lacks = _lacks(files, is_partitioned=is_partitioned)
+    pending = iter(sources)
+    while pc.any(lacks).as_py():
+        known = next(pending, None)
+        if known is None:
+            raise _missing(files.filter(lacks), table_uri)
+        files = _filled(files, lacks, known, table_uri)
+        lacks = _lacks(files, is_partitioned=is_partitioned)
+    return files
+
+
+def _lacks(files: pa.Table, *, is_partitioned: bool) -> pa.ChunkedArray:
+    lacks = pc.is_null(files["size"])
+    if is_partitioned:
+        values = files["partition_values"]
+        empty = pa.chunked_array([_is_empty(chunk) for chunk in values.chunks], pa.bool_())
+        lacks = pc.or_(lacks, empty)
+    return pc.and_(lacks, pc.equal(files["kind"], DELETE))
+
+
+def _is_empty(maps: pa.MapArray) -> pa.Array:
+    offsets = maps.offsets
+    return pc.or_(pc.is_null(maps), pc.equal(offsets.slice(1), offsets.slice(0, len(offsets) - 1)))
+
+
+def _filled(files: pa.Table, lacks: pa.ChunkedArray, known: pa.Table, table_uri: str) -> pa.Table:
+    paths = canonical_paths(files["path"], table_uri)
+    held = canonical_paths(known["path"], table_uri).combine_chunks()
+    places = pc.if_else(lacks, pc.index_in(paths, value_set=held), pa.scalar(None, pa.int32()))
+    found = pc.is_valid(places)
+    rest = files.filter(pc.invert(found))
+    some = files.filter(found)
+    facts = known.take(places.drop_null())
+    for name in FACTS[1:]:
+        some = some.set_column(CHANGE_FILES.get_field_index(name), CHANGE_FILES.field(name), facts[name])
+    return pa.concat_tables([rest, some]).sort_by([("commit_version", "ascending"), ("kind", "ascending")])
+
+
+def _unsized(files: pa.Table, table_uri: str) -> CorruptLogError:
+    path, version = files["path"][0].as_py(), files["commit_version"][0].as_py()
+    return CorruptLogError(
+        f"the `cdc` action of version {version} for {path} lacks the file's size, which the protocol asks for:"
+        " none of its rows would be read",
+        table=table_uri,
+        version=version,
+        file=path,
+        next_step="Begin the change feed at a later version.",
+    )
+
+
+def _missing(files: pa.Table, table_uri: str) -> CorruptLogError:
+    sample: Sequence[str] = files["path"].slice(0, 5).to_pylist()
+    return CorruptLogError(
+        f"{files.num_rows} removed files of the change feed are logged without their size and partition values, and the log"
+        f" does not hold the actions any more that added them: {', '.join(sample)}",
+        table=table_uri,
+        version=files["commit_version"][0].as_py(),
+        file=sample[0],
+        error_class="DELTA_REMOVE_FILE_CDC_MISSING_EXTENDED_METADATA",
+        next_step="Begin the change feed at a later version.",
+        files=tuple(sample),
+        num_files=files.num_rows,
+    )

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a version's checksum file and its log agree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayou.errors import ChecksumMismatchError
+from bayou.log.checksum.state import mismatches
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot.snapshot import Snapshot
+
+
+def verify_checksum(snapshot: Snapshot) -> bool:
+    """Compare the version's checksum file with the replayed state.
+
+    Returns:
+        True where they agree, False where the version has no readable checksum file.
+
+    Raises:
+        ChecksumMismatchError: they disagree; `mismatches` says in what.
+    """
+    known = snapshot.source.checksum
+    if known is None:
+        return False
+    wrong = mismatches(snapshot, known)
+    if not wrong:
+        return True
+    shown = "; ".join(f"{name} is {noted!r:.100}, the log says {found!r:.100}" for name, (noted, found) in wrong.items())
+    raise ChecksumMismatchError(
+        f"the checksum of the version disagrees with its log: {shown}",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        file=known.path,
+        next_step="Check the log for lost or edited files; if it is sound, delete the checksum file.",
+        mismatches=wrong,
+    )

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Version checksums of our own commits: each from the one before it and the commit, without the file list.
+
+Fields, their limits and when each is there are delta-spark's, because delta-spark trusts a checksum that it finds. What
+cannot be known for certain is left out, and a checksum whose numbers cannot be known is not written. Where a file list or
+a count is missing, delta-spark reads the whole state; here it is missing until `checksum_of` is asked, at a checkpoint.
+
+Source: PROTOCOL.md, "Version Checksum File"; delta-spark, Checksum.scala.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from bayou.errors import CorruptLogError, StorageError
+from bayou.log.actions.commit_info import MAY_DO_ANYTHING
+from bayou.log.checksum.state import (
+    MOST_FILES,
+    MOST_TRANSACTIONS,
+    ChecksumState,
+    DeletionVectorFacts,
+    FileNumbers,
+    file_key,
+    forgets_transactions,
+    lists_files,
+    supports_deletion_vectors,
+)
+from bayou.log.segment.commit_times import InCommitTimestamps
+from bayou.log.snapshot.checksum_file import VersionChecksum, parse_checksum
+from bayou.log.snapshot.file_size_histogram import DELETED_RECORD_BOUNDARIES, FileSizeHistogram, changed_record_counts
+from bayou.protocol import properties
+from bayou.protocol.actions.actions import AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
+from bayou.protocol.actions.file_names import checksum_path
+from bayou.storage.store import LogStore
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot.snapshot import Snapshot
+
+# Operations whose adds are of files that are live already, or whose removes are of files that are not: they change no
+# count. Source: delta-spark, RecordChecksum.
+_ADDS_CHANGE_NOTHING: Final = frozenset({"COMPUTE STATS", "ROW TRACKING BACKFILL", "ROW TRACKING UNBACKFILL", "DROP FEATURE"})
+_REMOVES_CHANGE_NOTHING: Final = frozenset({"Deletion Vector Tombstones"})
+
+_KINDS: Final = ("commitInfo", "protocol", "metaData", "txn", "domainMetadata", "add", "remove")
+
+_NO_FILES: Final = VersionChecksum(
+    path="",
+    num_files=0,
+    size_bytes=0,
+    protocol=None,
+    metadata=None,
+    in_commit_timestamp=None,
+    histogram=FileSizeHistogram.of(pa.array([], pa.int64())),
+    transactions=(),
+    domains=(),
+)
+
+
+def next_checksum(
+    previous: Mapping[str, Any] | None,
+    actions: Iterable[Mapping[str, Any]],
+    *,
+    version: int,
+    txn_id: str | None,
+    in_commit_timestamp: int | None,
+    table: str,
+    countable: bool = True,
+) -> dict[str, Any] | None:
+    """The checksum of a version, from that of the version before it and the commit in between.
+
+    The numbers follow where an `add` is of a logical file that is not live, a `remove` of one that is. Other commits are
+    legal, too. Where the previous checksum lists the files, each action is looked up there; where it does not, the caller
+    has to know.
+
+    Args:
+        previous: the checksum of `version - 1`, as `VersionChecksum.document` has it; not looked at for version 0.
+        actions: the commit's actions as in the log, `{"add": {...}}`, `commitInfo` included.
+        version: the version that the commit made.
+        txn_id: the commit's unique name.
+        in_commit_timestamp: the commit's own timestamp in ms, or None where the table has none.
+        table: the table's URI, not percent-encoded.
+        countable: whether it is known of the commit that its adds are new and its removes of live files.
+
+    Returns:
+        The JSON object of the file; None where it cannot be known: there is no previous one or it says too little, a
+        `remove` has no size, the operation is one that may do anything, or the commit adds what is live or removes what is
+        not, or may do so.
+    """
+    try:
+        base = _NO_FILES if version == 0 else parse_checksum(previous or {}, checksum_path(version - 1))
+        state = _after(base, _Commit.of(actions), table, countable=countable)
+    except (_UnknownError, CorruptLogError, ValueError):
+        return None
+    return state.document(txn_id=txn_id, in_commit_timestamp=in_commit_timestamp)
+
+
+def checksum_of(snapshot: Snapshot, *, txn_id: str | None = None) -> dict[str, Any]:
+    """The checksum of a version from its state; reads the sizes and the deletion vectors of all live files.
+
+    Args:
+        snapshot: the version.
+        txn_id: the unique name of the commit that made it.
+
+    Raises:
+        CorruptLogError: the log cannot be read.
+    """
+    state = ChecksumState.of(snapshot)
+    has_own_time = InCommitTimestamps.of(state.metadata.configuration).enabled
+    return state.document(txn_id=txn_id, in_commit_timestamp=snapshot.timestamp if has_own_time else None)
+
+
+def write_checksum(store: LogStore, table: str, version: int, document: Mapping[str, Any]) -> bool:
+    """Write the checksum of a version whose commit is in the log; one that is there already stays.
+
+    Returns:
+        True where it was written, False where the version has one.
+
+    Raises:
+        StorageError: the store failed. The commit is not touched by that: a version without a checksum is sound.
+    """
+    text = json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n"
+    path = checksum_path(version)
+    try:
+        return store.put_if_absent(path, text.encode("utf-8"))
+    except StorageError as error:
+        raise StorageError(
+            f"the checksum of the version could not be written, though its commit is in the log: {error.message}",
+            table=table,
+            version=version,
+            file=path,
+            next_step="Nothing is lost; versions have checksums again from the next checkpoint on.",
+        ) from error
+
+
+class _UnknownError(Exception):
+    """The checksum of a version cannot be known from that of its predecessor."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    """A commit's actions by kind; `files` holds adds and removes in their order."""
+
+    protocol: Protocol | None
+    metadata: Metadata | None
+    transactions: list[SetTransaction]
+    domains: list[DomainMetadata]
+    files: list[tuple[str, Mapping[str, Any]]]
+    added: FileNumbers
+    removed: FileNumbers
+    adds_count: bool
+    removes_count: bool
+
+    @classmethod
+    def of(cls, actions: Iterable[Mapping[str, Any]]) -> _Commit:
+        found: dict[str, list[Mapping[str, Any]]] = {kind: [] for kind in _KINDS}
+        files = []
+        for name, value in (pair for action in actions for pair in action.items()):
+            if name in found and value is not None:
+                found[name].append(value)
+                if name in {"add", "remove"}:
+                    files.append((name, value))
+        operation = found["commitInfo"][-1].get("operation") if found["commitInfo"] else None
+        if operation in MAY_DO_ANYTHING:
+            raise _UnknownError
+        adds_count, removes_count = operation not in _ADDS_CHANGE_NOTHING, operation not in _REMOVES_CHANGE_NOTHING
+        return cls(
+            Protocol.from_json(found["protocol"][-1]) if found["protocol"] else None,
+            Metadata.from_json(found["metaData"][-1]) if found["metaData"] else None,
+            [SetTransaction.from_json(value) for value in found["txn"]],
+            [DomainMetadata.from_json(value) for value in found["domainMetadata"]],
+            files,
+            _numbers(found["add"] if adds_count else []),
+            _numbers(found["remove"] if removes_count else []),
+            adds_count,
+            removes_count,
+        )
+
+
+def _numbers(values: Sequence[Mapping[str, Any]]) -> FileNumbers:
+    sizes = [value.get("size") for value in values]
+    vectors = [value.get("deletionVector") for value in values]
+    deleted = [0 if vector is None else vector.get("cardinality") for vector in vectors]
+    if any(type(number) is not int or number < 0 for column in (sizes, deleted) for number in column):
+        raise _UnknownError
+    return FileNumbers(pa.array(sizes, pa.int64()), pa.array(deleted, pa.int64()), len(vectors) - vectors.count(None))
+
+
+def _after(base: VersionChecksum, commit: _Commit, table: str, *, countable: bool) -> ChecksumState:
+    protocol, metadata = commit.protocol or base.protocol, commit.metadata or base.metadata
+    if protocol is None or metadata is None:
+        raise _UnknownError
+    num_files = _changed(base.num_files, len(commit.added.sizes) - len(commit.removed.sizes))
+    size_bytes = _changed(base.size_bytes, commit.added.size_bytes - commit.removed.size_bytes)
+    live = _listed_files(base, commit, table)
+    if live is None and commit.files and not countable:
+        raise _UnknownError
+    files = _files_after(live, base, commit, num_files, table)
+    if files is not None and (len(files), sum(file.size for file in files)) != (num_files, size_bytes):
+        # The checksum's own list and counts disagree.
+        raise _UnknownError
+    histogram = base.histogram and _certain(base.histogram.changed(commit.added.sizes, commit.removed.sizes))
+    return ChecksumState(
+        num_files,
+        size_bytes,
+        protocol,
+        metadata,
+        histogram,
+        _transactions_after(base, commit),
+        _domains_after(base, commit),
+        files,
+        _vectors_after(base, commit, protocol, metadata),
+    )
+
+
+def _transactions_after(base: VersionChecksum, commit: _Commit) -> list[SetTransaction] | None:
+    if any(forgets_transactions(found) for found in (base.metadata, commit.metadata) if found is not None):
+        return None
+    if base.transactions is None or max(len(base.transactions), len(commit.transactions)) > MOST_TRANSACTIONS:
+        return None
+    return list({each.app_id: each for each in (*base.transactions, *commit.transactions)}.values())
+
+
+def _domains_after(base: VersionChecksum, commit: _Commit) -> list[DomainMetadata] | None:
+    if base.domains is None:
+        return None
+    latest = {each.domain: each for each in (*base.domains, *commit.domains)}
+    return [each for each in latest.values() if not each.removed]
+
+
+def _vectors_after(base: VersionChecksum, commit: _Commit, protocol: Protocol, metadata: Metadata) -> DeletionVectorFacts:
+    if not supports_deletion_vectors(protocol):
+        return DeletionVectorFacts()
+    records, vectors, counts = base.num_deleted_records, base.num_deletion_vectors, base.deleted_record_counts
+    if base.protocol is None or not supports_deletion_vectors(base.protocol):
+        if not properties.ENABLE_DELETION_VECTORS.read(metadata.configuration):
+            return DeletionVectorFacts()
+        # A table that did not have the feature before this commit held no deletion vector.
+        records, vectors, counts = 0, 0, (base.num_files or 0, *(0 for _ in DELETED_RECORD_BOUNDARIES[1:]))
+    added, removed = commit.added, commit.removed
+    return DeletionVectorFacts(
+        None if records is None else _changed(records, added.num_deleted_records - removed.num_deleted_records),
+        None if vectors is None else _changed(vectors, added.num_vectors - removed.num_vectors),
+        counts and _certain(changed_record_counts(counts, added.cardinalities, removed.cardinalities)),
+    )
+
+
+def _listed_files(base: VersionChecksum, commit: _Commit, table: str) -> dict[tuple[str, str | None], AddFile] | None:
+    """The live files before a commit, where the checksum lists them.
+
+    Raises:
+        _UnknownError: the commit adds what is live, or removes what is not, so that counting says nothing.
+    """
+    known = base.document.get("allFiles") if base.num_files else []
+    if not isinstance(known, list):
+        return None
+    live = {file_key(file, table): file for file in map(AddFile.from_json, known)}
+    for name, value in commit.files:
+        action = AddFile.from_json(value) if name == "add" else RemoveFile.from_json(value)
+        expected = commit.removes_count if name == "remove" else not commit.adds_count
+        if (file_key(action, table) in live) is not expected:
+            raise _UnknownError
+    return live
+
+
+def _files_after(
+    live: Mapping[tuple[str, str | None], AddFile] | None, base: VersionChecksum, commit: _Commit, num_files: int, table: str
+) -> list[AddFile] | None:
+    metadata = base.metadata or commit.metadata
+    few = max(num_files, base.num_files or 0) <= MOST_FILES
+    if live is None or not few or metadata is None or not lists_files(metadata):
+        return None if num_files else []
+    after = dict(live)
+    for name, value in commit.files:
+        if name == "add":
+            file = AddFile.from_json(value)
+            after[file_key(file, table)] = file
+        else:
+            after.pop(file_key(RemoveFile.from_json(value), table), None)
+    return list(after.values())
+
+
+def _changed(number: int | None, change: int) -> int:
+    if number is None or number + change < 0:
+        raise _UnknownError
+    return number + change
+
+
+def _certain(value: Any) -> Any:
+    if value is None:
+        raise _UnknownError
+    return value

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loop of a commit: prepare, put if absent, on a loss read the winners and decide, until there is an outcome."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from bayou.errors import (
+    ConcurrentModificationError,
+    ConcurrentWriteException,
+    CorruptLogError,
+    StorageError,
+    TableNotFoundError,
+    reason,
+)
+from bayou.log.commit.late_commits import Standing, standing, withdraw
+from bayou.log.commit.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
+from bayou.log.commit.report import CommitReport
+from bayou.log.conflict.checker import resolve
+from bayou.log.conflict.winning_commits import CommitsGoneError, Winner, read_winners
+from bayou.protocol.actions.file_names import commit_path
+
+if TYPE_CHECKING:
+    from bayou.log.commit.prepared import PreparedCommit
+    from bayou.log.snapshot.log_reader import LogReader
+
+_STORE_ATTEMPTS: Final = 3
+"""How often a put is tried again that failed and did not land."""
+_FIRST_PAUSE: Final = 0.001
+_LONGEST_PAUSE: Final = 0.2
+
+# The facts of a conflict that no single commit is to blame for.
+_NO_ONE_TO_BLAME: Final[Mapping[str, Any]] = {
+    "conflicting_version": None,
+    "conflicting_operation": None,
+    "conflicting_timestamp": None,
+    "conflicting_commit": {},
+    "files": (),
+    "num_files": 0,
+}
+
+
+class CommitLoop:
+    """The attempts of one commit.
+
+    Attributes:
+        is_abandoned: whether a race was lost, and what has to be known of the winners could not be found out.
+    """
+
+    def __init__(self, log: LogReader, commit: PreparedCommit, txn: tuple[str, int] | None) -> None:
+        """The attempts to come.
+
+        Args:
+            log: the table's log.
+            commit: what is to be in it.
+            txn: an application's id and a version of its own, for which there is one commit alone.
+        """
+        self.is_abandoned = False
+        self._is_unanswered = False
+        self._log = log
+        self._commit = commit
+        self._provenance = commit.provenance
+        self._txn = txn
+        self._report = CommitReport(log.table_uri, commit.provenance.operation, commit.provenance.txn_id, commit.read_version)
+
+    def run(self, max_attempts: int, metrics: Mapping[str, object] | None) -> CommitOutcome:
+        """Try until there is an outcome."""
+        state = self._commit.base
+        for attempt in range(1, max_attempts + 1):
+            version = state.version + 1
+            try:
+                data = self._commit.encode(state, version, metrics)
+            except BaseException:
+                self.is_abandoned = True  # no put has begun that is not answered
+                raise
+            winners = self._race(version, data, attempt)
+            if not isinstance(winners, list):
+                return winners
+            self._report.lost(winners[0], attempt)
+            try:
+                state = resolve(self._commit.intent, state, winners)
+            except ConcurrentModificationError as error:
+                if self._is_replay(winners):
+                    return Unchanged(winners[-1].version, "replayed")
+                return self._conflicted(error, attempt)
+            except BaseException:
+                # No other put has begun: nothing can name what was written for the commit any more.
+                self.is_abandoned = True
+                raise
+            if attempt < max_attempts:
+                self._pause(state.version + 1, attempt, "nothing that matters was changed")
+        return self._conflicted(self._too_many(max_attempts), max_attempts)
+
+    def _race(self, version: int, data: bytes, attempt: int) -> list[Winner] | CommitOutcome:
+        """Try for a version: the outcome, or those who have won it and what comes behind it."""
+        try:
+            # A version that this process has seen is taken, though a cleanup may have made its name free again.
+            won = version > self._log.known_version and self._put(version, data)
+            winners = [] if won else self._winners(version)
+        except CommitsGoneError as error:
+            if self._is_unanswered:  # what was there may have been ours
+                lost = f"the commits from there to {error.latest} were cleaned up before they could be looked at"
+                return self._unknown(version, StorageError(lost, table=self._log.table_uri), attempt)
+            return self._conflicted(self._cleaned_up(version, error.latest), attempt)
+        except StorageError as error:
+            return self._unknown(version, error, attempt)
+        ours = next((each.version for each in winners if each.info.txn_id == self._provenance.txn_id), None)
+        if won or ours is not None:
+            return self._landed(version if ours is None else ours, attempt, data)
+        self._is_unanswered = False
+        return winners
+
+    def _put(self, version: int, data: bytes) -> bool:
+        """Put the commit if its version is free; a put that failed is looked for in the log, and tried again if it is not there.
+
+        Raises:
+            StorageError: it keeps failing.
+        """
+        failures = 0
+        while True:
+            try:
+                return self._log.store.put_if_absent(commit_path(version), data)
+            except StorageError as error:
+                failures += 1
+                self._is_unanswered = True
+                try:
+                    # A version that is there is won or lost; reading it tells.
+                    self._log.store.size(commit_path(version))
+                except FileNotFoundError:
+                    if failures >= _STORE_ATTEMPTS:
+                        raise error from None
+                    self._pause(version, failures, "the store failed")
+                else:
+                    return False
+
+    def _winners(self, version: int) -> list[Winner]:
+        try:
+            winners = read_winners(self._log, version)
+        except (CorruptLogError, FileNotFoundError) as error:
+            raise StorageError(
+                f"the commits from version {version} on cannot be read: {reason(error)}", table=self._log.table_uri
+            ) from error
+        if not winners:
+            raise StorageError(
+                f"the store says that version {version} exists, and does not list it",
+                table=self._log.table_uri,
+                version=version,
+                file=commit_path(version),
+            )
+        return winners
+
+    def _landed(self, version: int, attempt: int, data: bytes) -> CommitOutcome:
+        """What a commit is worth whose file is in the log."""
+        size = (data.count(b"\n") - 1, len(data))
+        worth, latest, listed = Standing.HELD, version, True
+        try:
+            found = self._log.update()
+            latest, listed = found.version, found.version >= version
+            worth = standing(self._log, found, version)
+        except TableNotFoundError:
+            latest, listed = -1, False
+        except Exception:  # noqa: BLE001  (the commit stands; what is wrong is told to whoever reads the log next)
+            self._report.committed(version, attempt, *size)
+            return Committed(version, attempt, self._commit.metrics)
+        if worth is Standing.LATE:
+            withdraw(self._log, version, self._provenance.txn_id)
+            if self._is_unanswered:  # an earlier put may have been in time, and cleaned up since
+                lost = "the log begins after it, and an earlier attempt at it had no answer"
+                return self._unknown(version, StorageError(lost, table=self._log.table_uri), attempt)
+            return self._conflicted(self._cleaned_up(version, latest), attempt)
+        if worth is Standing.GONE:
+            gone = f"the log begins after version {version}, and the commit is not there any more"
+            return self._unknown(version, StorageError(gone), attempt)
+        self._report.committed(version, attempt, *size)
+        if not listed:
+            raise self._not_listed(version, latest)
+        return Committed(version, attempt, self._commit.metrics)
+
+    def _not_listed(self, version: int, latest: int) -> StorageError:
+        ends = "is empty" if latest < 0 else f"ends at version {latest}"
+        return StorageError(
+            f"version {version} was committed and its rows are in the table, but the listing of the log {ends}",
+            table=self._log.table_uri,
+            version=version,
+            file=commit_path(version),
+            error_class="DELTA_INVALID_COMMITTED_VERSION",
+            sql_state="XXKDS",
+            next_step="The commit stands: do not write the rows again. Find out why the store lists old contents first.",
+            outcome="committed",
+            txn_id=self._provenance.txn_id,
+        )
+
+    def _cleaned_up(self, version: int, latest: int) -> ConcurrentModificationError:
+        return ConcurrentWriteException(
+            f"{self._provenance.operation} was not committed: another commit made version {version}, which the log does not "
+            f"hold any more. Whether the versions from there to {latest} matter cannot be known",
+            table=self._log.table_uri,
+            version=latest,
+            next_step="Run the operation again; commit sooner after reading, or raise delta.logRetentionDuration.",
+            **_NO_ONE_TO_BLAME,
+        )
+
+    def _is_replay(self, winners: list[Winner]) -> bool:
+        """Whether one of the winners is the same application's commit of the same version, or of a later one."""
+        if self._txn is None:
+            return False
+        app_id, version = self._txn
+        done = (winner.header.transactions.get(app_id) for winner in winners)
+        return any(each is not None and each.version >= version for each in done)
+
+    def _conflicted(self, error: ConcurrentModificationError, attempts: int) -> Conflicted:
+        self._report.conflicted(error, attempts)
+        return Conflicted(error)
+
+    def _unknown(self, version: int, error: StorageError, attempts: int) -> Unknown:
+        self._report.unknown(version, error, attempts)
+        unknown = StorageError(
+            f"the store failed while writing version {version}, and whether it was written is not known: {error.message}",
+            table=self._log.table_uri,
+            version=version,
+            file=commit_path(version),
+            next_step=f"Look for txnId {self._provenance.txn_id} in the history; if it is there, the commit succeeded.",
+            outcome="unknown",
+            txn_id=self._provenance.txn_id,
+        )
+        unknown.__cause__ = error
+        return Unknown(unknown)
+
+    def _too_many(self, attempts: int) -> ConcurrentModificationError:
+        return ConcurrentWriteException(
+            f"{self._provenance.operation} lost {attempts} races for the next version",
+            table=self._log.table_uri,
+            error_class="DELTA_MAX_COMMIT_RETRIES_EXCEEDED",
+            sql_state="40000",
+            next_step="Run it again when fewer writers are at work, or allow more attempts (max_attempts).",
+            **_NO_ONE_TO_BLAME,
+        )
+
+    def _pause(self, version: int, attempt: int, reason: str) -> None:
+        wait = random.uniform(0, min(_FIRST_PAUSE * 2 ** min(attempt, 16), _LONGEST_PAUSE))  # noqa: S311  (jitter is no secret)
+        self._report.retried(version, attempt + 1, wait, reason)
+        time.sleep(wait)

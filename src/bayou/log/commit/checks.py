@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What no commit may do: actions that contradict each other, or do not fit the table. Checked before anything is written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import InvalidCommitError
+from bayou.log.commit.protocol_checks import check_features, check_metadata, check_protocol
+from bayou.log.commit.vector_checks import check_vector_statistics
+from bayou.protocol.actions.actions import AddCDCFile, AddFile, Metadata, RemoveFile
+from bayou.protocol.actions.file_names import CHANGES_FOLDER, LOG_FOLDER
+from bayou.protocol.actions.paths import canonical
+from bayou.protocol.features.append_only import check_not_append_only
+from bayou.protocol.features.features import check_writable
+from bayou.protocol.schema.reserved_names import check_feed_of
+from bayou.protocol.types.schema import parse_schema
+
+if TYPE_CHECKING:
+    from bayou.log.conflict.state import TableState
+    from bayou.log.staging.staged import StagedActions
+
+# What no data file's canonical path begins with.
+_NO_FOLDERS: Final = ("", ".", "..", LOG_FOLDER)
+# The first numbers that the columns of checkpoints cannot hold.
+_INT32: Final = 1 << 31
+_INT64: Final = 1 << 63
+
+
+def check_staged(
+    staged: StagedActions,
+    base: TableState,
+    table: str,
+    *,
+    dropped_features: Collection[str] = (),
+    replaces_table: bool = False,
+) -> None:
+    """Refuse what no commit may do to this table.
+
+    Args:
+        staged: the commit.
+        base: what it was prepared for.
+        table: the table's URI.
+        dropped_features: the features that the commit may take away, for DROP FEATURE.
+        replaces_table: whether another table takes the place of this one, with an id of its own.
+
+    Raises:
+        InvalidCommitError: actions contradict each other, or do not fit the table.
+        InvalidSchemaError: the table has a change data feed, and columns that are called like those of the feed.
+        AppendOnlyError: rows are removed from a table that only takes appends.
+        UnsupportedFeatureError: the table asks its writers for what bayou does not do.
+    """
+    protocol, metadata = staged.protocol or base.protocol, staged.metadata or base.metadata
+    if protocol is None or metadata is None:
+        raise InvalidCommitError(
+            "the first commit of a table must set its protocol and its metadata",
+            table=table,
+            version=base.version + 1,
+            error_class="DELTA_METADATA_ABSENT",
+            sql_state="XXKDS",
+            next_step="Add both actions to the commit.",
+        )
+    version = base.version if base.version >= 0 else None
+    if staged.metadata is not None:
+        check_metadata(staged.metadata, base, table, replaces_table=replaces_table)
+    if staged.protocol is not None:
+        check_protocol(staged.protocol, base, table, dropped_features)
+    check_writable(protocol, metadata, table, version)
+    if staged.removes_data:
+        # What makes a table append-only is the last that removes rows, where it puts another one in its place.
+        check_not_append_only(base.metadata or metadata, "the commit removes rows", table, version)
+    if staged.metadata is not None or staged.touches_files:
+        check_feed_of(metadata, table, version)
+    _check_numbers(staged, table)
+    _check_unique(staged, table)
+    check_features(staged, protocol, metadata, table, version)
+    _check_partitions([*staged.adds, *staged.changes], metadata, table)
+    _check_changes(staged.changes, table)
+    for add in staged.adds:
+        check_vector_statistics(add, table)
+
+
+def _check_numbers(staged: StagedActions, table: str) -> None:
+    for name, of, value, lowest, limit in _numbers(staged):
+        if value is not None and not (type(value) is int and lowest <= value < limit):
+            raise InvalidCommitError(
+                f"{name} of {of!r} is {value!r:.60}, and should be a whole number from {lowest} to {limit - 1}",
+                table=table,
+                error_class="NUMERIC_VALUE_OUT_OF_RANGE",
+                sql_state="22003",
+                next_step="The log's readers and checkpoints hold no other numbers.",
+            )
+
+
+def _numbers(staged: StagedActions) -> Iterator[tuple[str, str, object, int, int]]:
+    """Every number of a commit: its name, what it belongs to, its value, the lowest possible one, and the first that is not."""
+    for transaction in staged.transactions:
+        yield "the version", transaction.app_id, transaction.version, -_INT64, _INT64
+        yield "lastUpdated", transaction.app_id, transaction.last_updated, -_INT64, _INT64
+    if staged.metadata is not None:
+        yield "createdTime", staged.metadata.id, staged.metadata.created_time, -_INT64, _INT64
+    for add in staged.adds:
+        yield "modificationTime", add.path, add.modification_time, -_INT64, _INT64
+    for remove in staged.removes:
+        yield "deletionTimestamp", remove.path, remove.deletion_timestamp, -_INT64, _INT64
+    for change in staged.changes:
+        yield "size", change.path, change.size, 0, _INT64
+    for file in chain[AddFile | RemoveFile](staged.adds, staged.removes):
+        yield "size", file.path, file.size, 0, _INT64
+        yield "baseRowId", file.path, file.base_row_id, 0, _INT64
+        yield "defaultRowCommitVersion", file.path, file.default_row_commit_version, 0, _INT64
+        if file.deletion_vector is not None:
+            yield "the offset of the vector", file.path, file.deletion_vector.offset, 0, _INT32
+            yield "the size of the vector", file.path, file.deletion_vector.size_in_bytes, 0, _INT32
+            yield "the cardinality of the vector", file.path, file.deletion_vector.cardinality, 0, _INT64
+
+
+def _check_unique(staged: StagedActions, table: str) -> None:
+    """Source: PROTOCOL.md, "Add File and Remove File"."""
+    added = [canonical(each.path, table) for each in staged.adds]
+    removed = [canonical(each.path, table) for each in staged.removes]
+    _check_paths(staged, added, removed, table)
+    added_keys = [_key(path, each) for path, each in zip(added, staged.adds, strict=True)]
+    removed_keys = [_key(path, each) for path, each in zip(removed, staged.removes, strict=True)]
+    _check_many(staged, added_keys, removed, table)
+    for name, values in (
+        ("txn", [each.app_id for each in staged.transactions]),
+        ("domainMetadata", [each.domain for each in staged.domains]),
+        ("add", added),
+        ("cdc", [canonical(each.path, table) for each in staged.changes]),
+        ("remove", removed),
+        ("add and remove", [*added_keys, *removed_keys]),
+    ):
+        if len(set(values)) < len(values):
+            raise _twice(name, next(value for value, count in Counter(values).items() if count > 1), table)
+
+
+def _check_paths(staged: StagedActions, added: Sequence[str], removed: Sequence[str], table: str) -> None:
+    """Where a file lies that gets another vector, or a row id, is no choice of this commit: the log names it already."""
+    odd = {path: add for path, add in zip(added, staged.adds, strict=True) if path.partition("/")[0] in _NO_FOLDERS}
+    if not odd:
+        return
+    there = {*removed, *([] if staged.removed_files is None else staged.removed_files.paths(table).to_pylist())}
+    for path, add in odd.items():
+        keeps_rows = not add.data_change and path.startswith("../")
+        if not path.startswith("/") and path not in there and not keeps_rows:
+            raise InvalidCommitError(
+                f"{path!r} is no path of a data file: it is not under the table, or in its log",
+                table=table,
+                file=path,
+                error_class="DELTA_INVALID_PATH",
+                next_step="Give a path under the table's folder, or an absolute one.",
+            )
+
+
+def _check_changes(changes: Sequence[AddCDCFile], table: str) -> None:
+    """Source: PROTOCOL.md, "Change Data Files"."""
+    for change in changes:
+        if not change.path.startswith(f"{CHANGES_FOLDER}/"):
+            raise InvalidCommitError(
+                f"{change.path!r} is no path of a file of changed rows: it is not in the table's folder {CHANGES_FOLDER}",
+                table=table,
+                file=change.path,
+                error_class="DELTA_INVALID_PATH",
+                next_step=f"Write the file into {CHANGES_FOLDER}.",
+            )
+
+
+def _check_many(staged: StagedActions, added_keys: Sequence[str], removed: Sequence[str], table: str) -> None:
+    many = staged.removed_files
+    if many is None:
+        return
+    paths = many.paths(table)
+    if pc.count_distinct(paths).as_py() < len(paths):
+        counted = pc.value_counts(paths)
+        raise _twice("remove", counted.filter(pc.greater(counted.field("counts"), 1))[0]["values"].as_py(), table)
+    for name, others, among in (("remove", removed, paths), ("add and remove", added_keys, many.keys(table))):
+        shared = (
+            pc.is_in(pa.array(others, pa.string()), value_set=pa.concat_arrays([pa.array([], pa.string()), *among.chunks]))
+            if others
+            else None
+        )
+        if shared is not None and pc.any(shared).as_py():
+            raise _twice(name, others[pc.index(shared, True).as_py()], table)
+
+
+def _twice(name: str, key: str, table: str) -> InvalidCommitError:
+    return InvalidCommitError(
+        f"the commit has the action {name} more than once for {key.partition(chr(0))[0]}",
+        table=table,
+        next_step="Commit each file, application and domain once.",
+    )
+
+
+def _check_partitions(adds: Sequence[AddFile | AddCDCFile], metadata: Metadata, table: str) -> None:
+    schema = parse_schema(metadata.schema_string) if metadata.partition_columns else None
+    wanted = set()
+    for name in metadata.partition_columns:
+        found = schema.field(name) if schema is not None else None
+        wanted.add(name if found is None else found.physical_name)
+    for add in adds:
+        if add.partition_values.keys() != wanted:
+            raise InvalidCommitError(
+                f"the file {add.path} has partition values for {sorted(add.partition_values)}, "
+                f"and the table is partitioned by {sorted(wanted)}",
+                table=table,
+                error_class="DELTA_INVALID_PARTITIONING_SCHEMA",
+                sql_state="XXKDS",
+                next_step="Give each file a value, which may be null, for each partition column.",
+            )
+
+
+def _key(path: str, action: AddFile | RemoveFile) -> str:
+    vector = action.deletion_vector
+    return path if vector is None else f"{path}\0{vector.unique_id}"

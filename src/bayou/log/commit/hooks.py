@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What follows a commit: a short, ordered list of hooks. The commit stands whatever becomes of them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from bayou.errors import InvalidOptionError
+from bayou.log import events
+from bayou.log.actions.action_files import ActionFile
+from bayou.log.actions.commit_info import COUNTABLE_TAG, MAY_DO_ANYTHING
+from bayou.protocol import properties
+from bayou.protocol.actions.file_names import checksum_path, commit_path
+
+if TYPE_CHECKING:
+    from bayou.log.checkpoint.writer import WrittenCheckpoint
+    from bayou.log.snapshot.log_reader import LogReader
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.log.staging.staged import StagedActions
+
+_MOST_STEPS: Final = 30
+"""How many versions back the last checksum may lie."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedVersion:
+    """A version that was just committed.
+
+    Attributes:
+        log: the table's log.
+        version: the version.
+        staged: its actions.
+        commit_info: its provenance.
+        configuration: the table's properties.
+    """
+
+    log: LogReader
+    version: int
+    staged: StagedActions
+    commit_info: Mapping[str, Any]
+    configuration: Mapping[str, str]
+
+    @property
+    def is_checkpoint_due(self) -> bool:
+        """Whether a checkpoint follows, by `delta.checkpointInterval`."""
+        interval = properties.CHECKPOINT_INTERVAL.read(self.configuration)
+        return self.version > 0 and interval > 0 and self.version % interval == 0
+
+    def snapshot(self) -> Snapshot:
+        """The table at that version."""
+        return self.log.snapshot(version=self.version)
+
+
+Hook: TypeAlias = Callable[[CommittedVersion], object]
+
+
+def write_version_checksum(committed: CommittedVersion) -> None:
+    """The version's checksum from its predecessor's; none where that has none, so that nothing has to be loaded.
+
+    Where a checkpoint is due, the state is loaded anyway, and the checksum is made from that.
+    """
+    from bayou.log.checksum.writer import next_checksum, write_checksum  # noqa: PLC0415  (readers of a log need none)
+
+    if committed.is_checkpoint_due:
+        return
+    log, document = committed.log, None
+    if committed.commit_info.get("operation") not in MAY_DO_ANYTHING:
+        for version, actions in _since_last_checksum(committed):
+            if actions is None:
+                document = json.loads(log.store.read(checksum_path(version)))
+                continue
+            info = actions[0].get("commitInfo", {})
+            document = next_checksum(
+                document,
+                actions,
+                version=version,
+                txn_id=info.get("txnId"),
+                in_commit_timestamp=info.get("inCommitTimestamp"),
+                table=log.table_uri,
+                countable=_is_countable(info),
+            )
+    if document is None:
+        log.note_end_of_checksums(committed.version)
+    else:
+        _put_checksum(write_checksum, log, committed.version, document)
+
+
+def _is_countable(info: Mapping[str, Any]) -> bool:
+    tags = info.get("tags")
+    return isinstance(tags, dict) and tags.get(COUNTABLE_TAG) == "true"
+
+
+def _since_last_checksum(committed: CommittedVersion) -> list[tuple[int, list[dict[str, Any]] | None]]:
+    """The last version with a checksum, without actions, then the commits up to this one; empty where there is no way.
+
+    Writers that commit at once come to their checksums in any order. Only bayou's commits are gone through: of others
+    it is not known whether they add files that are live already. The log remembers where the checksums end, so that the
+    commits after that do not look for them again.
+    """
+    log = committed.log
+    own: list[dict[str, Any]] = [{"commitInfo": dict(committed.commit_info)}, *committed.staged.documents()]
+    found: list[tuple[int, list[dict[str, Any]] | None]] = [(committed.version, own)]
+    for version in range(committed.version - 1, committed.version - _MOST_STEPS, -1):
+        if version < 0:
+            return found[::-1]
+        if version <= log.end_of_checksums:
+            return []
+        if _exists(log, checksum_path(version)):
+            return [(version, None), *found[::-1]]
+        actions = _own_commit(log, version)
+        if actions is None:
+            return []
+        found.append((version, actions))
+    return []
+
+
+def _own_commit(log: LogReader, version: int) -> list[dict[str, Any]] | None:
+    """The actions of a commit of bayou's, `commitInfo` first; None, and only a line read, where no checksum follows from it."""
+    path = commit_path(version)
+    try:
+        file = log.store.open(path)
+    except FileNotFoundError:  # cleaned up
+        return None
+    with file:
+        line = file.readline()
+        info = ActionFile(line, table=log.table_uri, path=path, version=version).commit_info()
+        if info is None or "bayou" not in str(info.raw.get("engineInfo")) or info.operation in MAY_DO_ANYTHING:
+            return None
+        rest = file.read()
+    actions = ActionFile(rest, table=log.table_uri, path=path, version=version).actions() if rest.strip() else []
+    return [{"commitInfo": dict(info.raw)}, *(each for each in actions if "commitInfo" not in each)]
+
+
+def write_due_checkpoint(committed: CommittedVersion) -> None:
+    """A checkpoint after every `delta.checkpointInterval` commits, and the version's checksum from its whole state."""
+    from bayou.log.checksum.writer import checksum_of, write_checksum  # noqa: PLC0415  (most commits need none)
+
+    if not committed.is_checkpoint_due:
+        return
+    snapshot = committed.snapshot()
+    document = checksum_of(snapshot, txn_id=committed.commit_info["txnId"])
+    _put_checksum(write_checksum, committed.log, committed.version, document)
+    try:
+        checkpoint(snapshot)
+    finally:
+        # The file list was loaded for this; a process that only appends needs it no more.
+        committed.log.forget()
+
+
+def clean_up_log(committed: CommittedVersion) -> None:
+    """Expired files of the log are deleted, after a checkpoint, unless `delta.enableExpiredLogCleanup` is false."""
+    from bayou.log.maintenance.cleanup import clean_up  # noqa: PLC0415  (most commits need none)
+
+    if not committed.is_checkpoint_due:
+        return
+    if not properties.ENABLE_EXPIRED_LOG_CLEANUP.read(committed.configuration):
+        return
+    snapshot = committed.log.update()
+    started = time.monotonic()
+    found = clean_up(snapshot)
+    if found.files:
+        events.emit(
+            events.LogCleanupEvent(
+                table=committed.log.table_uri,
+                version=snapshot.version if found.first_kept is None else found.first_kept,
+                num_deleted=len(found.files),
+                size_bytes=found.size_bytes,
+                duration_seconds=time.monotonic() - started,
+            )
+        )
+
+
+_HOOKS: Final[dict[str, Hook]] = {
+    "checksum": write_version_checksum,
+    "checkpoint": write_due_checkpoint,
+    "cleanup": clean_up_log,
+}
+
+
+def register_hook(name: str, hook: Hook) -> Callable[[], None]:
+    """Have a function called after every commit of this process, behind the hooks that are there.
+
+    Args:
+        name: the hook's name, for events.
+        hook: takes the version that was committed.
+
+    Returns:
+        A function that removes the hook.
+
+    Raises:
+        InvalidOptionError: there is a hook of that name.
+    """
+    if name in _HOOKS:
+        raise InvalidOptionError(f"there is a hook {name!r} already", next_step="Choose another name, or remove that one.")
+    _HOOKS[name] = hook
+    return lambda: _HOOKS.pop(name, None) and None
+
+
+def run_hooks(committed: CommittedVersion) -> None:
+    """Run the hooks in their order. One that fails is reported as an event; the others run all the same."""
+    for name, hook in list(_HOOKS.items()):
+        started = time.monotonic()
+        try:
+            hook(committed)
+        except Exception as error:  # noqa: BLE001  (the commit stands, and its writer must hear so)
+            events.emit(
+                events.HookFailedEvent(
+                    table=committed.log.table_uri,
+                    version=committed.version,
+                    hook=name,
+                    error=f"{type(error).__name__}: {error}",
+                    duration_seconds=time.monotonic() - started,
+                )
+            )
+
+
+def checkpoint(snapshot: Snapshot, *, part_size: int | None = None) -> WrittenCheckpoint:
+    """Write a snapshot's checkpoint, and tell so."""
+    from bayou.log.checkpoint.writer import write_checkpoint  # noqa: PLC0415  (readers of a log need none)
+
+    started = time.monotonic()
+    written = write_checkpoint(snapshot, part_size=part_size)
+    events.emit(
+        events.CheckpointEvent(
+            table=snapshot.table_uri,
+            version=written.version,
+            kind="multipart" if part_size is not None else ("classic" if len(written.files) == 1 else "v2"),
+            num_actions=written.size,
+            num_parts=len(written.files),
+            size_bytes=written.size_in_bytes,
+            duration_seconds=time.monotonic() - started,
+        )
+    )
+    return written
+
+
+def _exists(log: LogReader, path: str) -> bool:
+    try:
+        log.store.size(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _put_checksum(
+    write: Callable[[Any, str, int, Mapping[str, Any]], bool], log: LogReader, version: int, document: Mapping[str, Any]
+) -> None:
+    started = time.monotonic()
+    if write(log.store, log.table_uri, version, document):
+        seconds = time.monotonic() - started
+        events.emit(events.ChecksumEvent(table=log.table_uri, version=version, duration_seconds=seconds))

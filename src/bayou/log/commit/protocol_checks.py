@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What no commit may do to a table's protocol and metadata, and the features without which it may not do what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import CorruptLogError, InvalidCommitError, InvalidSchemaError
+from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
+from bayou.protocol.columns.clustering_rules import ClusteringRules
+from bayou.protocol.features.features import FEATURES, MAX_READER_VERSION, MAX_WRITER_VERSION, reader_features, writer_features
+from bayou.protocol.features.protocol_rules import check_features_match_metadata, check_no_downgrade, supported_features
+from bayou.protocol.properties import MATERIALIZED_ROW_COMMIT_VERSION, MATERIALIZED_ROW_ID
+from bayou.protocol.types.schema import parse_schema
+
+if TYPE_CHECKING:
+    from bayou.log.conflict.state import TableState
+    from bayou.log.staging.staged import StagedActions
+
+_CATALOG_KEYS: Final = ("delta.coordinatedcommits.", "delta.feature.catalogmanaged", "delta.feature.catalogowned")
+
+
+def check_metadata(metadata: Metadata, base: TableState, table: str, *, replaces_table: bool) -> None:
+    """Refuse metadata that no commit may set.
+
+    Args:
+        metadata: the metadata.
+        base: the table's state.
+        table: the table's URI.
+        replaces_table: whether another table takes the place of this one, with an id of its own.
+
+    Raises:
+        InvalidCommitError: the table gets another id, a partition column that it does not have, or a catalog.
+        InvalidSchemaError: a column has the name under which files hold the ids of rows.
+    """
+    if base.metadata is not None and metadata.id != base.metadata.id and not replaces_table:
+        raise InvalidCommitError(
+            f"a commit cannot change the table's id, from {base.metadata.id} to {metadata.id}",
+            table=table,
+            version=base.version,
+            error_class="DELTA_METADATA_MISMATCH",
+            sql_state="42KDG",
+        )
+    schema = parse_schema(metadata.schema_string)
+    for name in metadata.partition_columns:
+        if schema.field(name) is None:
+            raise InvalidCommitError(
+                f"the partition column {name!r} is not among the columns {list(schema.names)}",
+                table=table,
+                error_class="DELTA_COLUMN_NOT_FOUND_IN_SCHEMA",
+                sql_state="42703",
+            )
+    hidden = {metadata.configuration.get(each.key, "").lower() for each in (MATERIALIZED_ROW_ID, MATERIALIZED_ROW_COMMIT_VERSION)}
+    taken = [each.name for each in schema.fields if {each.name.lower(), each.physical_name.lower()} & (hidden - {""})]
+    if taken:
+        raise InvalidSchemaError(
+            f"a column cannot be called {taken[0]!r}: the table's files hold the ids of its rows under that name",
+            table=table,
+            version=base.version,
+            error_class="DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED",
+            sql_state="42000",
+            next_step="choose another name.",
+            columns=(taken[0],),
+        )
+    for key in metadata.configuration:
+        if key.lower().startswith(_CATALOG_KEYS):
+            raise InvalidCommitError(
+                f"the property {key} puts the table's commits under a catalog, which bayou does not do",
+                table=table,
+                error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
+                sql_state="56038",
+            )
+
+
+def check_protocol(protocol: Protocol, base: TableState, table: str, dropped_features: Collection[str]) -> None:
+    """Refuse a protocol that no table can have, and one that takes features away.
+
+    Args:
+        protocol: the protocol.
+        base: the table's state.
+        table: the table's URI.
+        dropped_features: the features that may go.
+
+    Raises:
+        InvalidCommitError: it is so.
+
+    Source: PROTOCOL.md, "Protocol Evolution" and "Table Features".
+    """
+    problems = list(_problems(protocol))
+    if problems:
+        raise InvalidCommitError(
+            f"no table can have the protocol {protocol.to_json()}: {'; '.join(problems)}",
+            table=table,
+            version=base.version if base.version >= 0 else None,
+            error_class="DELTA_INVALID_PROTOCOL_VERSION",
+            sql_state="KD004",
+            next_step="Make protocols with bayou.protocol.features.protocol_rules.",
+        )
+    if base.protocol is not None:
+        kept = tuple(sorted(supported_features(base.protocol).difference(dropped_features)))
+        before = Protocol(MAX_READER_VERSION, MAX_WRITER_VERSION, (), kept)
+        check_no_downgrade(before, protocol, table=table, version=base.version)
+
+
+def check_features(staged: StagedActions, protocol: Protocol, metadata: Metadata, table: str, version: int | None) -> None:
+    """Refuse what the table's protocol does not tell other clients of.
+
+    Args:
+        staged: the commit.
+        protocol: the table's protocol after it.
+        metadata: the table's metadata after it.
+        table: the table's URI.
+        version: the table's version; None where the commit creates it.
+
+    Raises:
+        InvalidCommitError: the protocol lacks a feature; `features` names those.
+        InvalidSchemaError: a table with the feature `clustering` would be partitioned.
+    """
+    if staged.protocol is not None or staged.metadata is not None:
+        ClusteringRules(table, version).check_not_partitioned(protocol, metadata)
+        schema = parse_schema(metadata.schema_string)
+        try:
+            check_features_match_metadata(protocol, schema, metadata.configuration, table=table, version=version)
+        except CorruptLogError as error:
+            raise InvalidCommitError(
+                error.message,
+                table=table,
+                version=version,
+                error_class=error.error_class,
+                sql_state=error.sql_state,
+                next_step="Commit a protocol with these features, too (protocol_rules.upgraded makes one).",
+                **error.facts,
+            ) from error
+    supported = writer_features(protocol)
+    marked = next((add for add in staged.adds if add.deletion_vector is not None), None)
+    for action, feature, error_class in (
+        (marked, "deletionVectors", "DELTA_ADDING_DELETION_VECTORS_DISALLOWED"),
+        (next(iter(staged.domains), None), "domainMetadata", "DELTA_DOMAIN_METADATA_NOT_SUPPORTED"),
+    ):
+        if action is not None and feature not in supported:
+            what = f"the file {action.path}" if isinstance(action, AddFile) else f"the domain {action.domain!r}"
+            raise InvalidCommitError(
+                f"the commit needs the table feature {feature} for {what}, and the table's protocol does not have it",
+                table=table,
+                version=version,
+                error_class=error_class,
+                sql_state="0A000",
+                next_step=f"Add it with ALTER TABLE ... SET TBLPROPERTIES ('delta.feature.{feature}' = 'supported').",
+                features=(feature,),
+            )
+
+
+def _problems(protocol: Protocol) -> Iterator[str]:
+    reader, writer = protocol.min_reader_version, protocol.min_writer_version
+    if reader < 1 or writer < 1:
+        yield "versions begin with 1"
+    if reader >= MAX_READER_VERSION and writer < MAX_WRITER_VERSION:
+        yield f"reader version {reader} needs writer version {MAX_WRITER_VERSION}"
+    for kind, listed, needed in (
+        ("reader", protocol.reader_features, reader == MAX_READER_VERSION),
+        ("writer", protocol.writer_features, writer == MAX_WRITER_VERSION),
+    ):
+        if (listed is not None) != needed:
+            yield f"a list of {kind} features {'is missing' if needed else 'is for tables with table features alone'}"
+    for_readers, for_writers = reader_features(protocol), frozenset(protocol.writer_features or ())
+    if protocol.reader_features:
+        yield from (f"{name} is for readers and not for writers" for name in sorted(for_readers - for_writers))
+    for name in sorted(for_writers - for_readers):
+        if name in FEATURES and FEATURES[name].reader_writer:
+            yield f"{name} is for writers and not for readers"

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What no commit may do with deletion vectors: rows would be seen twice, come back, or stay."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import InvalidCommitError
+from bayou.log.actions.keys import canonical_paths, vector_ids
+from bayou.protocol.actions.actions import AddFile, RemoveFile
+from bayou.protocol.actions.paths import canonical
+from bayou.protocol.features.features import reader_features, writer_features
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.log.staging.staged import StagedActions
+
+
+def check_vectors(staged: StagedActions, snapshot: Snapshot | None, described: Collection[str]) -> None:
+    """Refuse to add a file that stays live with another deletion vector, and to remove one by another than it has.
+
+    The list of live files is read only where the table can have deletion vectors, and where the commit removes files one
+    by one, adds any with a vector, adds any without changing data, or takes in files that are described by their footers. A file
+    that its writer has just named is not looked for.
+
+    Args:
+        staged: the commit.
+        snapshot: what it was prepared for; None where it creates the table.
+        described: the paths, as in the log, of the files that were described by their footers.
+
+    Raises:
+        InvalidCommitError: one of the two is so. Readers would see rows twice, or the remove would remove nothing.
+    """
+    if snapshot is None or "deletionVectors" not in reader_features(snapshot.protocol) | writer_features(snapshot.protocol):
+        return
+    table = snapshot.table_uri
+    adds = {
+        canonical(add.path, table): add
+        for add in staged.adds
+        if add.deletion_vector is not None or not add.data_change or add.path in described
+    }
+    removes = {canonical(remove.path, table): remove for remove in staged.removes}
+    if not adds and not removes:
+        return
+    wanted = pa.array([*adds, *removes], pa.string())
+    live = _vectors(snapshot.files(["path", "deletion_vector"]), wanted, table)
+    many = {} if staged.removed_files is None else _vectors(staged.removed_files.files, wanted, table)
+    for path, remove in removes.items():
+        if path in live and _vector_id(remove) not in live[path]:
+            raise InvalidCommitError(
+                f"the commit removes {remove.path} {_worded(_vector_id(remove))}, and the table has it {_worded(*live[path])}",
+                table=table,
+                version=snapshot.version,
+                file=remove.path,
+                error_class="DELTA_FILE_TO_OVERWRITE_NOT_FOUND",
+                sql_state="42K03",
+                next_step="Remove files with Transaction.remove_files(files), or copy each file's deletion vector.",
+            )
+    for path, add in adds.items():
+        gone = many.get(path, set()) | ({_vector_id(removes[path])} if path in removes else set())
+        stays = live.get(path, set()) - gone - {_vector_id(add)}
+        if stays:
+            raise InvalidCommitError(
+                f"the commit adds {add.path} {_worded(_vector_id(add))}, and the table has it already {_worded(*stays)}",
+                table=table,
+                version=snapshot.version,
+                file=add.path,
+                next_step="The file's rows are in the table. To bring deleted ones back, remove the file in the same commit.",
+            )
+
+
+def check_vector_statistics(add: AddFile, table: str) -> None:
+    """Refuse a file with a deletion vector whose statistics do not count its rows, or claim to be tight.
+
+    Args:
+        add: the file; one without a deletion vector passes.
+        table: the table's URI.
+
+    Raises:
+        InvalidCommitError: it is so.
+
+    Source: PROTOCOL.md, "Writer Requirement for Deletion Vectors".
+    """
+    if add.deletion_vector is None:
+        return
+    try:
+        stats = json.loads(add.stats or "{}")
+    except (ValueError, RecursionError):
+        stats = {}
+    if not isinstance(stats, dict) or stats.get("numRecords") is None:
+        raise InvalidCommitError(
+            f"the file {add.path} has a deletion vector, and its statistics do not say how many rows it has",
+            table=table,
+            error_class="DELTA_DELETION_VECTOR_MISSING_NUM_RECORDS",
+        )
+    if stats.get("tightBounds") is not False:
+        raise InvalidCommitError(
+            f"the file {add.path} has a deletion vector, and its statistics claim to be tight",
+            table=table,
+            error_class="DELTA_ADDING_DELETION_VECTORS_WITH_TIGHT_BOUNDS_DISALLOWED",
+            sql_state="42000",
+        )
+
+
+def _vectors(files: pa.Table, wanted: pa.Array, table: str) -> dict[str, set[str | None]]:
+    """The unique ids of the deletion vectors that some paths have in a list of files; None for no vector."""
+    paths = canonical_paths(files["path"], table)
+    mask = pc.is_in(paths, value_set=wanted)
+    found: dict[str, set[str | None]] = {}
+    ids = vector_ids(files["deletion_vector"].filter(mask))
+    for path, vector in zip(paths.filter(mask).to_pylist(), ids.to_pylist(), strict=True):
+        found.setdefault(path, set()).add(vector)
+    return found
+
+
+def _vector_id(action: AddFile | RemoveFile) -> str | None:
+    return None if action.deletion_vector is None else action.deletion_vector.unique_id
+
+
+def _worded(*vectors: str | None) -> str:
+    return " and ".join("without a deletion vector" if each is None else f"with the deletion vector {each}" for each in vectors)

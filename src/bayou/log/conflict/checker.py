@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a commit may go on top of commits that it did not see: the ordered rules, all winners in one pass.
+
+Source: delta-spark, `ConflictChecker.scala`. Where it looks at the partition part of a read's filter only, the statistics of
+the added files count here too: files that cannot hold a row of the filter were not missed. Rows that are deleted by deletion
+vectors have rules of their own, by row (`bayou.log.conflict.row_rebase`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import (
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentModificationError,
+    ConcurrentTransactionException,
+    DeltaError,
+    MetadataChangedException,
+    ProtocolChangedException,
+)
+from bayou.log.actions.keys import canonical_paths
+from bayou.log.conflict.errors import lost
+from bayou.log.conflict.row_rebase import RowConflict, rebase
+from bayou.log.conflict.state import CommitIntent, TableState
+from bayou.log.conflict.winning_commits import Winner, WinningFiles, winning_files
+from bayou.log.rows.row_tracking import high_water_mark
+from bayou.log.segment.commit_times import ICT_KEYS, ICT_PREVIEW_KEYS, InCommitTimestamps, missing_in_commit_timestamp
+from bayou.log.snapshot.added_files import AddedFiles
+from bayou.log.snapshot.data_skipping import may_match
+from bayou.log.staging.isolation import IsolationLevel
+from bayou.protocol import properties
+from bayou.protocol.actions.actions import Metadata, Protocol
+from bayou.protocol.columns.identity_rules import IdentityConflict, identity_conflict
+from bayou.protocol.features.features import check_writable, reader_features, writer_features
+
+if TYPE_CHECKING:
+    from bayou.log.rows.deleted_rows import MarkedFile
+    from bayou.log.staging.read_set import ReadSet
+
+_MAY_BE_TURNED_ON: Final[Mapping[str, str]] = {
+    properties.ENABLE_DELETION_VECTORS.key.lower(): "true",
+    properties.CHECKPOINT_POLICY.key.lower(): "v2",
+    **{keys.enabled.key.lower(): "true" for keys in (ICT_KEYS, ICT_PREVIEW_KEYS)},
+}
+"""Properties that another commit may turn on under a running one, which then obeys them, and the value that does it.
+
+Turned off, they conflict: a running commit may have relied on them, as one does that has written a deletion vector.
+"""
+
+_SAY_SINCE_WHEN: Final = frozenset(key.lower() for keys in (ICT_KEYS, ICT_PREVIEW_KEYS) for key in keys.since)
+"""Properties that come with one that was turned on."""
+
+
+def resolve(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -> TableState:
+    """The state that the commit may go on top of next.
+
+    Where rows are deleted by deletion vectors of which winners have changed the files, new vectors are written, and those
+    that the commit does not need any more are deleted.
+
+    Args:
+        intent: the commit.
+        base: what it was prepared for.
+        winners: the commits after that, in order.
+
+    Raises:
+        ConcurrentModificationError: one of them excludes it; of several, the first is named.
+        CorruptLogError: one of them lacks the timestamp that the table's properties promise, or its deletion vectors cannot
+            be read.
+        StorageError: new deletion vectors cannot be written.
+    """
+    state = base
+    passed: list[Winner] = []
+    excluded: ConcurrentModificationError | None = None
+    for winner in winners:
+        try:
+            state = _check_header(intent, state, winner)
+        except ConcurrentModificationError as error:
+            excluded = error
+            break
+        passed.append(winner)
+    overlooked, moved = _check_files(intent, base, passed)
+    if excluded is not None:
+        raise excluded
+    rows = base.rows.with_vectors(moved) if base.rows is not None and moved else base.rows
+    return replace(state, overlooked=overlooked, rows=rows)
+
+
+def _check_header(intent: CommitIntent, state: TableState, winner: Winner) -> TableState:
+    after = _checked_protocol(intent, state, winner)
+    after = _checked_metadata(intent, after, winner)
+    if (winner.header.protocol or winner.header.metadata) and after.protocol and after.metadata:
+        try:
+            check_writable(after.protocol, after.metadata, intent.table, winner.version)
+        except DeltaError as error:
+            kind = ProtocolChangedException if winner.header.protocol else MetadataChangedException
+            raise lost(kind, intent, winner, f"asks for what this writer does not do ({error.message})") from error
+    shared = intent.domains.intersection(winner.header.domains)
+    if shared:
+        raise lost(ConcurrentTransactionException, intent, winner, f"set the domain metadata {min(shared)!r} too")
+    again = intent.app_ids.intersection(winner.header.transactions)
+    if again:
+        why = f"committed a transaction of the application {min(again)!r}, whose last one this operation relied on"
+        raise lost(ConcurrentTransactionException, intent, winner, why)
+    mark = high_water_mark(winner.header.domains, after.row_id_mark)
+    return replace(after, version=winner.version, timestamp=_timestamp_after(intent, after, winner), row_id_mark=mark)
+
+
+def _timestamp_after(intent: CommitIntent, state: TableState, winner: Winner) -> int | None:
+    """The floor of timestamps after a winner: it never sinks, so that no version is of an earlier time than one before it."""
+    own = winner.info.in_commit_timestamp
+    if own is not None:
+        return own if state.timestamp is None else max(own, state.timestamp)
+    if state.metadata is not None and InCommitTimestamps.of(state.metadata.configuration).covers(winner.version):
+        raise missing_in_commit_timestamp(intent.table, winner.version, winner.file.path)
+    # As readers take the time of a commit whose file is no newer than the one before.
+    return None if state.timestamp is None else max(winner.file_time, state.timestamp + 1)
+
+
+def _checked_protocol(intent: CommitIntent, state: TableState, winner: Winner) -> TableState:
+    protocol = winner.header.protocol
+    if protocol is None:
+        return state
+    if intent.changes_protocol:
+        raise lost(ProtocolChangedException, intent, winner, "set the table's protocol, as this operation does")
+    before = state.protocol
+    if before is not None:
+        dropped = _features(before) - _features(protocol)
+        if dropped:
+            raise lost(ProtocolChangedException, intent, winner, f"dropped the table feature {min(dropped)}")
+    return replace(state, protocol=protocol)
+
+
+def _features(protocol: Protocol) -> frozenset[str]:
+    return reader_features(protocol) | writer_features(protocol)
+
+
+def _checked_metadata(intent: CommitIntent, state: TableState, winner: Winner) -> TableState:
+    metadata = winner.header.metadata
+    if metadata is None:
+        return state
+    why = _why_metadata_conflict(intent, state.metadata, metadata)
+    if why:
+        raise lost(MetadataChangedException, intent, winner, why)
+    return replace(state, metadata=metadata)
+
+
+def _why_metadata_conflict(intent: CommitIntent, before: Metadata | None, after: Metadata) -> str:
+    """Why a commit cannot go on top of other metadata; empty where it can.
+
+    A commit without metadata of its own can where only features were turned on that it obeys, or marks of identity columns
+    were moved. One with metadata never can, also where its own only move marks: its numbers may be in the table already.
+    """
+    if before is None:
+        return "set the table's metadata"
+    moved = identity_conflict(before, replace(after, configuration=before.configuration), intent.generated)
+    if moved is IdentityConflict.GENERATE_AGAIN:
+        return "moved the marks of identity columns that this operation generated numbers for, too"
+    harmful = _harmful_properties(before.configuration, after.configuration)
+    if harmful and moved is not IdentityConflict.METADATA_CHANGED:
+        return f"changed the table's property {min(harmful)}"
+    if harmful or intent.changes_metadata or moved is IdentityConflict.METADATA_CHANGED:
+        return "changed the table's metadata"
+    return ""
+
+
+def _harmful_properties(before: Mapping[str, str], after: Mapping[str, str]) -> set[str]:
+    """The properties that differ, but for those that were turned on and may be. Source: delta-spark, ConflictChecker."""
+    old = {key.lower(): value for key, value in before.items()}
+    new = {key.lower(): value for key, value in after.items()}
+    names = {key.lower(): key for key in (*before, *after)}
+    return {names[key] for key in names if old.get(key) != new.get(key) and not _may_change(key, old, new)}
+
+
+def _may_change(key: str, old: Mapping[str, str], new: Mapping[str, str]) -> bool:
+    if key not in new:
+        return False
+    if key in _SAY_SINCE_WHEN:
+        return InCommitTimestamps.of(new).enabled and not InCommitTimestamps.of(old).enabled
+    return new[key].strip().lower() == _MAY_BE_TURNED_ON.get(key)
+
+
+def _check_files(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -> tuple[int | None, Sequence[MarkedFile]]:
+    """The rules about files and rows; the first winner that breaks one is named, by the first rule that it breaks.
+
+    The rules about rows, which have to read something, are looked at where the others are kept.
+
+    Returns:
+        The first version of which an append was overlooked, and the files that need new deletion vectors.
+    """
+    rows = base.rows
+    if not winners or not (intent.reads.has_read_files or len(intent.removed) or len(intent.added) or rows is not None):
+        return base.overlooked, ()
+    files = winning_files(winners)
+    matching = _matching_adds(intent, base, files)
+    of_rows = matching if rows is None else _read_by(rows.reads, intent, base, files)
+    may_wait = _may_wait(intent, winners, files)
+    overlooked = _first_overlooked(base, winners, files, pc.and_(pc.or_(matching, of_rows), may_wait))
+    missed = pc.and_(matching, pc.invert(may_wait))
+    conflicts = chain(_file_conflicts(intent, files, missed), _readers_of(overlooked, winners, files))
+    found = min(conflicts, key=lambda each: (each.winner, each.rule), default=None)
+    partitioned = bool(base.metadata and base.metadata.partition_columns)
+    if found is not None:
+        raise found.error(intent, winners[found.winner], partitioned=partitioned)
+    moved = [] if rows is None else rebase(rows, files, pc.and_(of_rows, pc.invert(may_wait)))
+    if isinstance(moved, RowConflict):
+        paths = pa.chunked_array([moved.paths], pa.string())
+        conflict = _FileConflict(moved.rule, moved.winner, moved.kind, moved.why, paths, moved.facts)
+        raise conflict.error(intent, winners[moved.winner], partitioned=partitioned)
+    return overlooked, moved
+
+
+@dataclass(frozen=True, slots=True)
+class _FileConflict:
+    rule: int
+    winner: int
+    kind: type[ConcurrentModificationError]
+    why: str
+    paths: pa.ChunkedArray
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def error(self, intent: CommitIntent, winner: Winner, *, partitioned: bool) -> ConcurrentModificationError:
+        named = (self.kind.error_class or "").partition(".")[0]
+        hint = "WITH_PARTITION_HINT" if partitioned else "WITHOUT_HINT"
+        return lost(self.kind, intent, winner, self.why, paths=self.paths, error_class=f"{named}.{hint}", **self.facts)
+
+
+def _file_conflicts(intent: CommitIntent, files: WinningFiles, missed: pa.Array) -> Iterator[_FileConflict]:
+    yield from _first(1, ConcurrentAppendException, "added files that this operation should have read", missed, files.adds, files)
+    removed = canonical_paths(files.removes["path"], intent.table)
+    if intent.reads.whole_table:
+        was_read = pa.chunked_array([pa.repeat(pa.scalar(value=True), files.removes.num_rows)])
+    else:
+        was_read = intent.reads.has_read(removed)
+    why = "removed files that this operation has read"
+    yield from _first(2, ConcurrentDeleteReadException, why, was_read, files.removes, files)
+    why = "removed files that this operation removes too"
+    yield from _first(3, ConcurrentDeleteDeleteException, why, _among(removed, intent.removed), files.removes, files)
+    # Rule 4 is that of _readers_of. Whoever adds a path has looked at whether it is live, and with which deletion vector.
+    why = "added files that this operation adds too"
+    added = canonical_paths(files.adds["path"], intent.table)
+    yield from _first(5, ConcurrentAppendException, why, _among(added, intent.added), files.adds, files)
+    why = "removed files that this operation adds"
+    yield from _first(6, ConcurrentDeleteReadException, why, _among(removed, intent.added), files.removes, files)
+
+
+def _among(paths: pa.ChunkedArray, known: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.is_in(paths, value_set=pa.concat_arrays([pa.array([], pa.string()), *known.chunks]))
+
+
+def _first(
+    rule: int,
+    kind: type[ConcurrentModificationError],
+    why: str,
+    mask: pa.ChunkedArray | pa.Array,
+    table: pa.Table,
+    files: WinningFiles,
+) -> Iterator[_FileConflict]:
+    """The conflict with the first winner of which a file action is marked, if there is one."""
+    owners = files.add_winner if table is files.adds else files.remove_winner
+    mask = pa.concat_arrays(mask.chunks) if isinstance(mask, pa.ChunkedArray) and mask.num_chunks else mask
+    if not len(mask) or not pc.any(mask).as_py():
+        return
+    winner = pc.min(owners.filter(mask)).as_py()
+    paths = table["path"].filter(pc.and_(mask, pc.equal(owners, winner)))
+    yield _FileConflict(rule, winner, kind, why, paths)
+
+
+def _matching_adds(intent: CommitIntent, base: TableState, files: WinningFiles) -> pa.Array:
+    """For each file that a winner added, whether the commit would have read it, had it begun later."""
+    return _read_by(intent.reads, intent, base, files)
+
+
+def _read_by(reads: ReadSet, intent: CommitIntent, base: TableState, files: WinningFiles) -> pa.Array:
+    """For each file that a winner added, whether some reads would have met it."""
+    if intent.isolation is IsolationLevel.SNAPSHOT or not reads.has_read_files:
+        return pa.repeat(pa.scalar(value=False), files.adds.num_rows)
+    counted = _plain(files.adds["data_change"])
+    if reads.whole_table or base.metadata is None or not files.adds.num_rows:
+        return counted
+    matched = pa.repeat(pa.scalar(value=False), files.adds.num_rows)
+    added = AddedFiles(files.adds, base.metadata)
+    for predicate in reads.predicates:
+        matched = pc.or_(matched, may_match(added, predicate))
+    return pc.and_(counted, matched)
+
+
+def _may_wait(intent: CommitIntent, winners: Sequence[Winner], files: WinningFiles) -> pa.Array:
+    """For each file that a winner added, whether it may count as added after the commit."""
+    if intent.isolation is not IsolationLevel.WRITE_SERIALIZABLE or intent.changes_metadata:
+        return pa.repeat(pa.scalar(value=False), files.adds.num_rows)
+    blind = pa.array([position for position, winner in enumerate(winners) if winner.is_blind_append], pa.int32())
+    return pc.is_in(files.add_winner, value_set=blind)
+
+
+def _first_overlooked(base: TableState, winners: Sequence[Winner], files: WinningFiles, mask: pa.Array) -> int | None:
+    if base.overlooked is not None or not pc.any(mask).as_py():
+        return base.overlooked
+    first: int = pc.min(files.add_winner.filter(mask)).as_py()
+    return winners[first].version
+
+
+def _readers_of(overlooked: int | None, winners: Sequence[Winner], files: WinningFiles) -> Iterator[_FileConflict]:
+    """The conflict with the first winner that changed rows and may have read an append that the commit has overlooked.
+
+    An append can only count as added after the commit while nothing that read it counts as done before the commit. What
+    a winner read the log does not say, but at which version. delta-spark does not look at this.
+    """
+    if overlooked is None:
+        return
+    changed = {
+        *files.add_winner.filter(_plain(files.adds["data_change"])).to_pylist(),
+        *files.remove_winner.filter(_plain(files.removes["data_change"])).to_pylist(),
+    }
+    for position, winner in enumerate(winners):
+        if position in changed and not winner.is_blind_append and winner.may_have_read(overlooked):
+            why = f"may have read the append of version {overlooked}, which this operation has not"
+            yield _FileConflict(4, position, ConcurrentAppendException, why, pa.chunked_array([], pa.string()))
+            return
+
+
+def _plain(column: pa.ChunkedArray) -> pa.Array:
+    # A writer that leaves the field out may have changed rows.
+    return pc.fill_null(pa.concat_arrays([pa.array([], pa.bool_()), *column.chunks]), True)

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Row-level concurrency: whether rows can be deleted on top of commits that deleted other rows of the same files.
+
+delta-spark compares paths, so that of two such commits one fails. Here the second one goes on top of the first where a serial
+order, the winners' commits first, gives the same table:
+
+1. Each file of which it deletes rows is still the same file: winners only gave it another deletion vector.
+2. No row that it deletes, or relies on, was deleted by a winner. Where a MERGE only inserts, it asks which rows it relies on once a
+   winner has changed their file (`DeletedRows.needs`).
+3. No row that winners added, or brought back, is one that it would have deleted or relied on. Statistics tell that of most
+   files; of the others the operation reads these rows (`DeletedRows.holds`), and where that fails they count as such. A MERGE
+   joins them with its source: two of them that insert the same key touch no common row or file.
+
+Rows that were looked at and neither deleted nor relied on are no matter: whoever deletes them, or moves them to another file,
+changes nothing for this commit.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import (
+    ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
+    ConcurrentDeleteReadException,
+    ConcurrentModificationError,
+)
+from bayou.log.actions.keys import canonical_paths
+from bayou.log.rows.deleted_rows import MarkedFile, Untold, live_files, read_gone
+from bayou.protocol.deletion_vectors.descriptor import Bitmap, DeletionVectorDescriptor
+
+if TYPE_CHECKING:
+    from bayou.log.conflict.winning_commits import WinningFiles
+    from bayou.log.rows.deleted_rows import DeletedRows
+    from bayou.protocol.actions.actions import AddFile
+
+_SAMPLE: Final = 5
+Vector: TypeAlias = DeletionVectorDescriptor | None
+
+
+@dataclass(frozen=True, slots=True)
+class RowConflict:
+    """Why rows cannot be deleted on top of a winner.
+
+    Attributes:
+        rule: the number of the rule, as the rules for files count them: of one winner the first is named.
+        winner: the winner's position.
+        kind: the error to raise.
+        why: what the winner did.
+        paths: the files, as in the log.
+        facts: what the error knows beside them.
+    """
+
+    rule: int
+    winner: int
+    kind: type[ConcurrentModificationError]
+    why: str
+    paths: Sequence[str]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Step:
+    """What one winner did to one file."""
+
+    removed: list[Vector] = field(default_factory=list)
+    added: list[AddFile] = field(default_factory=list)
+
+
+def rebase(ours: DeletedRows, winners: WinningFiles, missed: pa.Array) -> list[MarkedFile] | RowConflict:
+    """The files whose rows are to be deleted otherwise on top of some winners, or why they cannot be.
+
+    Args:
+        ours: the rows, as they were to be deleted before.
+        winners: the file actions of the winners.
+        missed: for each file that they added, whether its statistics leave it possible that it holds a row to delete.
+
+    Returns:
+        The files that winners changed, with what they made of them, still to be given new vectors; or the first conflict.
+
+    Raises:
+        DeletionVectorError: a winner's deletion vector cannot be read.
+    """
+    ours = ours.relying(_touched(ours, winners))
+    steps = _steps(ours, winners)
+    found = _first(_other_files(ours, steps))
+    if found is not None:
+        return found
+    gone = _read(ours, [each.added[-1].deletion_vector for taken in steps.values() for each in taken.values()], {})
+    found = _first(_shared_rows(ours, steps, gone)) or _missed_rows(ours, winners, missed, gone)
+    return found or [_moved(ours.files[path], list(taken.values())[-1], gone) for path, taken in steps.items()]
+
+
+def overlap(file: MarkedFile, deleted: Bitmap) -> tuple[Bitmap, Bitmap]:
+    """The rows of a file that a commit deletes, and those that it relies on, among the rows that another one deleted."""
+    return file.rows.intersection(deleted), file.needed.intersection(deleted)
+
+
+def _first(conflicts: Iterator[RowConflict]) -> RowConflict | None:
+    return min(conflicts, key=lambda each: (each.winner, each.rule), default=None)
+
+
+def _touched(ours: DeletedRows, winners: WinningFiles) -> list[str]:
+    """The files that winners changed and in which the commit relies on rows that nobody has asked about yet."""
+    if not len(ours.relied):
+        return []
+    both = (canonical_paths(actions["path"], ours.snapshot.table_uri) for actions in (winners.removes, winners.adds))
+    paths = pa.concat_arrays([pa.array([], pa.string()), *(chunk for each in both for chunk in each.chunks)]).unique()
+    return [path for path in paths.filter(pc.is_in(paths, value_set=ours.relied)).to_pylist() if path not in ours.files]
+
+
+def _steps(ours: DeletedRows, winners: WinningFiles) -> dict[str, dict[int, _Step]]:
+    """What the winners did, in order, to each file of which rows are deleted."""
+    wanted = pa.array(list(ours.files), pa.string())
+    found: dict[str, dict[int, _Step]] = {}
+    removes, paths, owners = _of_files(winners.removes, winners.remove_winner, wanted, ours)
+    for path, owner, vector in zip(paths, owners, _vectors(removes), strict=True):
+        found.setdefault(path, {}).setdefault(owner, _Step()).removed.append(vector)
+    adds, paths, owners = _of_files(winners.adds, winners.add_winner, wanted, ours)
+    for path, owner, add in zip(paths, owners, live_files(adds), strict=True):
+        found.setdefault(path, {}).setdefault(owner, _Step()).added.append(add)
+    return {path: dict(sorted(taken.items())) for path, taken in found.items()}
+
+
+def _of_files(actions: pa.Table, owners: pa.Array, wanted: pa.Array, ours: DeletedRows) -> tuple[pa.Table, list[str], list[int]]:
+    paths = canonical_paths(actions["path"], ours.snapshot.table_uri)
+    mask = pc.is_in(paths, value_set=wanted)
+    return actions.filter(mask), paths.filter(mask).to_pylist(), pa.chunked_array([owners]).filter(mask).to_pylist()
+
+
+def _vectors(actions: pa.Table) -> list[Vector]:
+    return [None if each is None else DeletionVectorDescriptor(**each) for each in actions["deletion_vector"].to_pylist()]
+
+
+def _other_files(ours: DeletedRows, steps: Mapping[str, Mapping[int, _Step]]) -> Iterator[RowConflict]:
+    """Files that are not the same any more, by the first winner that made them others."""
+    others: defaultdict[int, list[str]] = defaultdict(list)
+    for path, taken in steps.items():
+        live = ours.files[path].live
+        for winner, step in taken.items():
+            if not _is_same(live, step):
+                others[winner].append(ours.files[path].live.path)
+                break
+            live = step.added[0]
+    changed = {each.live.path for each in ours.files.values() if each.is_changed}
+    for winner, paths in others.items():
+        what = "deletes rows of" if changed.intersection(paths) else "has read"
+        yield RowConflict(2, winner, ConcurrentDeleteReadException, f"removed files that this operation {what}", paths)
+
+
+def _is_same(live: AddFile, step: _Step) -> bool:
+    """Whether a winner has left the file in the table, with another vector, or with other facts about it."""
+    if len(step.added) != 1 or len(step.removed) > 1:
+        return False
+    add = step.added[0]
+    if step.removed and _id(step.removed[0]) != _id(live.deletion_vector):
+        return False
+    if not step.removed and _id(add.deletion_vector) != _id(live.deletion_vector):
+        return False
+    return add.size == live.size and add.partition_values == live.partition_values
+
+
+def _shared_rows(
+    ours: DeletedRows, steps: Mapping[str, Mapping[int, _Step]], gone: Mapping[str | None, Bitmap]
+) -> Iterator[RowConflict]:
+    """Rows that a winner has deleted, too: one conflict for each winner and kind, of the first file; all files are named."""
+    first: dict[tuple[int, bool], Bitmap] = {}
+    paths: defaultdict[tuple[int, bool], list[str]] = defaultdict(list)
+    for path, taken in steps.items():
+        file = ours.files[path]
+        for winner, step in taken.items():
+            both = overlap(file, gone[_id(step.added[0].deletion_vector)])
+            for shared, is_deleted in zip(both, (True, False), strict=True):
+                if shared.containers:
+                    first.setdefault((winner, is_deleted), shared)
+                    paths[winner, is_deleted].append(file.live.path)
+            if any(each.containers for each in both):
+                break
+    for (winner, is_deleted), shared in first.items():
+        yield _conflict_of_rows(winner, shared, paths[winner, is_deleted], is_deleted=is_deleted)
+
+
+def _conflict_of_rows(winner: int, shared: Bitmap, paths: Sequence[str], *, is_deleted: bool) -> RowConflict:
+    rows, count = shared.first(_SAMPLE), shared.cardinality
+    more = f" and {count - _SAMPLE} more" if count > _SAMPLE else ""
+    what = "deletes or changes too" if is_deleted else "has read"
+    why = f"deleted rows that this operation {what} (row {', '.join(map(str, rows))}{more} of the first file, counted from 0)"
+    kind = ConcurrentDeleteDeleteException if is_deleted else ConcurrentDeleteReadException
+    return RowConflict(3 if is_deleted else 2, winner, kind, why, paths, {"rows": tuple(rows), "num_rows": count})
+
+
+def _missed_rows(
+    ours: DeletedRows, winners: WinningFiles, missed: pa.Array, known: Mapping[str | None, Bitmap]
+) -> RowConflict | None:
+    """The conflict over rows that winners added and that would have been deleted, had they been there."""
+    places = pc.indices_nonzero(missed).to_pylist()
+    if not places:
+        return None
+    asked = _new_rows(ours, winners, places, known)
+    if not asked:
+        return None
+    positions = pa.array(list(asked), pa.int64())
+    files = winners.adds.take(positions)
+    held = ours.holds is None or ours.holds(files, list(asked.values()))
+    if not held:
+        return None
+    owners = winners.add_winner.take(positions)
+    first = pc.min(owners).as_py()
+    paths = files["path"].filter(pc.equal(owners, first)).to_pylist()
+    why = "added rows that this operation should have read, in files"
+    if isinstance(held, Untold):
+        why = f"added rows that this operation cannot be asked about ({held.reason}), in files"
+    return RowConflict(1, first, ConcurrentAppendException, why, paths)
+
+
+def _new_rows(
+    ours: DeletedRows, winners: WinningFiles, places: Sequence[int], known: Mapping[str | None, Bitmap]
+) -> dict[int, Bitmap | None]:
+    """Of some files that winners added, by their places, those with rows that were not there before, and these; None for all rows.
+
+    A file that only got a deletion vector, or a larger one, has none. One that got a smaller one has those that came back.
+    """
+    adds = winners.adds.select(["path", "size", "deletion_vector"]).take(pa.array(places, pa.int64()))
+    paths = canonical_paths(adds["path"], ours.snapshot.table_uri)
+    wanted = pa.concat_arrays([pa.array([], pa.string()), *paths.chunks])
+    removes, removed, owners = _of_files(winners.removes, winners.remove_winner, wanted, ours)
+    before = dict(zip(zip(removed, owners, strict=True), _sized(removes), strict=True))
+    of_places = winners.add_winner.take(pa.array(places, pa.int64())).to_pylist()
+    after = dict(zip(places, zip(zip(paths.to_pylist(), of_places, strict=True), _sized(adds), strict=True), strict=True))
+    pairs = {
+        place: (before[key][1], vector)
+        for place, (key, (size, vector)) in after.items()
+        if key in before and before[key][0] in {None, size}
+    }
+    gone = _read(ours, [vector for pair in pairs.values() for vector in pair], known)
+    back = {place: gone[_id(old)].difference(gone[_id(new)]) for place, (old, new) in pairs.items()}
+    return {place: back.get(place) for place in places if place not in back or back[place].containers}
+
+
+def _sized(actions: pa.Table) -> list[tuple[int | None, Vector]]:
+    return list(zip(actions["size"].to_pylist(), _vectors(actions), strict=True))
+
+
+def _read(ours: DeletedRows, vectors: Sequence[Vector], known: Mapping[str | None, Bitmap]) -> dict[str | None, Bitmap]:
+    """The rows that vectors delete, by their unique ids; none without one. Those that are known are not read again."""
+    wanted = {key: each for each in vectors if (key := _id(each)) is not None and key not in known}
+    found = read_gone(ours.snapshot, ours.store, list(wanted.values()), ours.storage_options)
+    return {None: Bitmap(), **known, **dict(zip(wanted, found, strict=True))}
+
+
+def _id(vector: Vector) -> str | None:
+    return None if vector is None else vector.unique_id
+
+
+def _moved(file: MarkedFile, last: _Step, gone: Mapping[str | None, Bitmap]) -> MarkedFile:
+    live = last.added[0]
+    return replace(file, live=live, gone=gone[_id(live.deletion_vector)], vector=None)

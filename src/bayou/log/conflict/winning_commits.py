@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commits that came first: read once, their file actions as columns that know which commit they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from bayou.log.actions.action_files import ActionFile, Header
+from bayou.log.actions.columns import ADD_SCHEMA, BROKEN_ACTION, REMOVE_SCHEMA, actions_table
+from bayou.log.segment.listing import list_log, sort_listing
+from bayou.protocol.actions.actions import CommitInfo
+from bayou.protocol.actions.file_names import version_prefix
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot.log_reader import LogReader
+
+_READERS: Final = 16
+_FEW: Final = 8
+
+
+class CommitsGoneError(Exception):
+    """The commits that a writer has to look at were cleaned up.
+
+    Attributes:
+        latest: the table's latest version.
+    """
+
+    def __init__(self, latest: int) -> None:
+        self.latest = latest
+        super().__init__(latest)
+
+
+@dataclass(frozen=True, slots=True)
+class Winner:
+    """One commit that came first.
+
+    Attributes:
+        file: the commit.
+        header: its actions that are not about files.
+        info: its provenance; empty where its writer left it out.
+        file_time: the modification time of its file, in ms since the epoch.
+    """
+
+    file: ActionFile
+    header: Header
+    info: CommitInfo
+    file_time: int
+
+    @classmethod
+    def of(cls, file: ActionFile, file_time: int) -> Winner:
+        """The winner in a commit file.
+
+        Raises:
+            CorruptLogError: the file is no commit.
+        """
+        return cls(file, file.header(), file.commit_info() or CommitInfo({}), file_time)
+
+    @property
+    def version(self) -> int:
+        """The version that it made."""
+        return self.file.version
+
+    @property
+    def is_blind_append(self) -> bool:
+        """Whether its writer says that it only added files, and read none."""
+        return self.info.is_blind_append is True
+
+    def may_have_read(self, version: int) -> bool:
+        """Whether its writer had seen a version of the table, or does not say what it had seen."""
+        seen = self.info.read_version
+        return self.version > version and (seen is None or seen >= version)
+
+
+@dataclass(frozen=True, slots=True)
+class WinningFiles:
+    """The file actions of some winners.
+
+    Attributes:
+        adds: their `add` actions, ADD_SCHEMA.
+        removes: their `remove` actions, REMOVE_SCHEMA.
+        add_winner: the position of each add's winner.
+        remove_winner: the same for removes.
+    """
+
+    adds: pa.Table
+    removes: pa.Table
+    add_winner: pa.Array
+    remove_winner: pa.Array
+
+
+def read_winners(log: LogReader, first: int) -> list[Winner]:
+    """Every commit from a version on, in order; one listing, and one read each.
+
+    Raises:
+        CommitsGoneError: the commit of that version is gone, and a checkpoint of it or later files are there.
+    """
+    listing = sort_listing(list_log(log.store, version_prefix(first)))
+    if listing.latest is not None and listing.latest >= first and first not in listing.commits:
+        raise CommitsGoneError(listing.latest)
+    versions: list[int] = []
+    while first + len(versions) in listing.commits:
+        versions.append(first + len(versions))
+
+    def read(version: int) -> Winner:
+        file = ActionFile.of_commit(log.store, version, log.table_uri)
+        return Winner.of(file, listing.commits[version].modification_time)
+
+    if len(versions) <= _FEW:
+        return [read(version) for version in versions]
+    with ThreadPoolExecutor(_READERS) as pool:
+        return list(pool.map(read, versions))
+
+
+def winning_files(winners: Sequence[Winner]) -> WinningFiles:
+    """The file actions of some winners.
+
+    Raises:
+        CorruptLogError: a file action has a field of a wrong type.
+    """
+    adds: list[Mapping[str, Any]] = []
+    removes: list[Mapping[str, Any]] = []
+    add_winner: list[int] = []
+    remove_winner: list[int] = []
+    for position, winner in enumerate(winners):
+        for action in winner.file.actions():
+            if (value := action.get("add")) is not None:
+                adds.append(value)
+                add_winner.append(position)
+            elif (value := action.get("remove")) is not None:
+                removes.append(value)
+                remove_winner.append(position)
+    return WinningFiles(
+        _table(adds, "add", add_winner, winners, ADD_SCHEMA),
+        _table(removes, "remove", remove_winner, winners, REMOVE_SCHEMA),
+        pa.array(add_winner, pa.int32()),
+        pa.array(remove_winner, pa.int32()),
+    )
+
+
+def _table(
+    values: Sequence[Mapping[str, Any]], kind: str, owners: Iterable[int], winners: Sequence[Winner], schema: pa.Schema
+) -> pa.Table:
+    try:
+        return actions_table(values, schema)
+    except BROKEN_ACTION:
+        for place, (value, owner) in enumerate(zip(values, owners, strict=True), 1):
+            winners[owner].file.check_action(value, kind, place, schema)
+        raise

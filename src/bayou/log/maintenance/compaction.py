@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Log compaction: one file that readers take in the place of a range of commits.
+
+Source: PROTOCOL.md, "Log Compaction Files" and "Action Reconciliation".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.log.actions.action_files import ActionFile, FileActions, file_actions
+from bayou.log.actions.keys import action_keys
+from bayou.log.segment.listing import LogListing, list_log, sort_listing
+from bayou.log.segment.segment import earliest_version, version_not_found
+from bayou.log.snapshot.log_reader import LogReader
+from bayou.log.staging.staged import encode_commit
+from bayou.protocol.actions.file_names import LOG_FOLDER, compacted_path
+from bayou.protocol.arguments import shown_text
+
+# Of each of these the last one counts; the second word is the field that tells several apart.
+_LAST_COUNTS: Final[Mapping[str, str | None]] = {"protocol": None, "metaData": None, "txn": "appId", "domainMetadata": "domain"}
+
+# They say how a commit came about, and are no part of the table's state.
+_LEFT_OUT: Final = frozenset({"commitInfo", "cdc"})
+
+_FILE_ACTIONS: Final = ("add", "remove")
+
+
+def compact_log(log: LogReader, start: int, end: int) -> str:
+    """Write the compacted file of a range of commits; one that is there already stays.
+
+    The file holds the last action on each logical file, removes and removed domain metadata included: they cancel what
+    came before the range, so that none of them may be dropped, however old. Commits are left as they are. Costs one
+    listing and the reading of the commits.
+
+    Args:
+        log: the table's log.
+        start: the first version.
+        end: the last version, after the first.
+
+    Returns:
+        The file's path, relative to the table.
+
+    Raises:
+        InvalidOptionError: the range is not made of two versions in ascending order, or holds nothing to compact.
+        VersionNotFoundError: a commit of the range is not in the log.
+        CorruptLogError: a commit cannot be read.
+        UnsupportedFeatureError: bayou cannot read the table, or a commit holds actions of an unknown kind.
+        StorageError: the store failed.
+    """
+    if any(type(version) is not int for version in (start, end)) or start >= end:
+        raise InvalidOptionError(
+            f"a log compaction cannot go from version {shown_text(start)} to version {shown_text(end)}",
+            table=log.table_uri,
+            next_step="Give two versions, the second one after the first.",
+        )
+    log.update()
+    listing = sort_listing(list_log(log.store, f"{LOG_FOLDER}/"))
+    files = [_read(log, listing, version) for version in range(start, end + 1)]
+    actions = list(_reconciled(files, log.table_uri))
+    if not actions:
+        raise InvalidOptionError(
+            f"the commits of versions {start} to {end} hold no action that a compacted file could keep",
+            table=log.table_uri,
+            next_step="Choose another range, or leave these commits as they are.",
+        )
+    path = compacted_path(start, end)
+    log.store.put_if_absent(path, encode_commit(actions))
+    return path
+
+
+def _read(log: LogReader, listing: LogListing, version: int) -> ActionFile:
+    status = listing.commits.get(version)
+    try:
+        data = None if status is None else log.store.read(status.path)
+    except FileNotFoundError:  # cleaned up since it was listed
+        data = None
+    if status is None or data is None:
+        raise version_not_found(log.table_uri, version, earliest_version(listing), listing.latest)
+    return ActionFile(data, table=log.table_uri, path=status.path, version=version)
+
+
+def _reconciled(files: Sequence[ActionFile], table: str) -> Iterator[Mapping[str, Any]]:
+    """The actions that count, as the log has them, so that fields that bayou does not know are kept."""
+    last: dict[tuple[str, Any], Mapping[str, Any]] = {}
+    bulk: dict[str, list[Mapping[str, Any]]] = {kind: [] for kind in _FILE_ACTIONS}
+    for file in files:
+        file.header()  # refuses actions that have a field of a wrong type
+        for action in file.actions():
+            for kind, value in action.items():
+                if kind in _FILE_ACTIONS and value is not None:
+                    bulk[kind].append(value)
+                elif kind in _LAST_COUNTS and value is not None:
+                    field = _LAST_COUNTS[kind]
+                    last[kind, value[field] if field else None] = {kind: value}
+                elif kind not in _LEFT_OUT and value is not None:
+                    raise _unknown_action(kind, file, table)
+    yield from last.values()
+    for kind, mask in zip(_FILE_ACTIONS, _last_on_their_key(file_actions(files), table), strict=True):
+        yield from ({kind: value} for value, is_last in zip(bulk[kind], mask.to_pylist(), strict=True) if is_last)
+
+
+def _last_on_their_key(actions: FileActions, table: str) -> tuple[pa.Array, pa.Array]:
+    """For each add and each remove, whether no later action is on the same logical file."""
+    keys = [action_keys(each["path"], each["deletion_vector"], table) for each in (actions.adds, actions.removes)]
+    orders = (actions.add_order, actions.remove_order)
+    columns = [pa.chunked_array([chunk for key in keys for chunk in key.chunks], pa.string()), pa.concat_arrays(orders)]
+    grouped = pa.table(columns, names=["key", "order"]).group_by("key").aggregate([("order", "max")])
+    last = grouped["order_max"].combine_chunks()
+    return pc.is_in(orders[0], value_set=last), pc.is_in(orders[1], value_set=last)
+
+
+def _unknown_action(kind: str, file: ActionFile, table: str) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(
+        f"a commit holds an action of the kind {kind!r}, which bayou does not know and would lose",
+        table=table,
+        version=file.version,
+        error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
+        next_step="Compact the log with the engine that wrote the commit, or choose another range.",
+        features=(),
+    )

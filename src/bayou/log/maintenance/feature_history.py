@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The part of a log that DROP FEATURE ... TRUNCATE HISTORY looks at: whether old versions use a feature, and letting them go.
+
+Source: delta-spark's `RemovableFeature.historyContainsFeature` and `CheckpointProtectionTableFeature`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayou.log.actions.action_files import ActionFile
+from bayou.log.maintenance.cleanup import clean_up
+from bayou.log.segment.listing import list_log, sort_listing
+from bayou.protocol import properties
+from bayou.protocol.actions.file_names import LOG_FOLDER, LogFileKind, parse_log_file_name
+from bayou.protocol.evolution.feature_traces import action_uses, metadata_uses
+
+if TYPE_CHECKING:
+    from bayou.log.segment.listing import LogListing
+    from bayou.log.snapshot.log_reader import LogReader
+    from bayou.log.snapshot.snapshot import Snapshot
+
+
+def truncate_log(snapshot: Snapshot, *, now_ms: int | None = None) -> None:
+    """Deletes the log before the newest checkpoint that is older than `delta.dropFeatureTruncateHistory.retentionDuration`.
+
+    Args:
+        snapshot: the table's latest version.
+        now_ms: the time, in ms since the epoch; the clock's where None.
+
+    Raises:
+        StorageError: the store failed; some files are deleted, and every version that is kept can be read.
+    """
+    retention = properties.DROP_FEATURE_RETENTION_MS.read(snapshot.metadata.configuration)
+    clean_up(snapshot, now_ms=now_ms, retention_ms=retention)
+
+
+def history_uses(log: LogReader, feature: str) -> bool:
+    """Whether a version that the log still holds uses a feature; the protocol's own list is no use.
+
+    Reads every commit of the log, and where the first ones are gone the oldest checkpoint. Files that were removed before
+    that checkpoint are no matter.
+
+    Args:
+        log: the table's log.
+        feature: the feature.
+
+    Raises:
+        CorruptLogError: a commit cannot be read.
+    """
+    listing = _listing(log)
+    if feature == "v2Checkpoint" and any(_is_v2(found.files[0].name) for found in listing.checkpoints):
+        return True
+    if 0 not in listing.commits and listing.checkpoints:
+        oldest = min(found.version for found in listing.checkpoints)
+        if _snapshot_uses(log.snapshot(oldest), feature):
+            return True
+    return any(_commit_uses(log, version, feature) for version in sorted(listing.commits))
+
+
+def first_commit(log: LogReader) -> int | None:
+    """The version of the oldest commit that the log holds; None where there is none."""
+    return min(_listing(log).commits, default=None)
+
+
+def _listing(log: LogReader) -> LogListing:
+    return sort_listing(list_log(log.store, f"{LOG_FOLDER}/"))
+
+
+def _is_v2(name: str) -> bool:
+    found = parse_log_file_name(name)
+    return found is not None and found.kind is LogFileKind.V2_CHECKPOINT
+
+
+def _snapshot_uses(snapshot: Snapshot, feature: str) -> bool:
+    if metadata_uses(feature, snapshot.metadata.configuration, snapshot.metadata.schema_string):
+        return True
+    return feature == "deletionVectors" and _has_vectors(snapshot)
+
+
+def _has_vectors(snapshot: Snapshot) -> bool:
+    vectors = snapshot.files(["deletion_vector"])["deletion_vector"]
+    return bool(len(vectors) > vectors.null_count)
+
+
+def _commit_uses(log: LogReader, version: int, feature: str) -> bool:
+    try:
+        file = ActionFile.of_commit(log.store, version, log.table_uri)
+    except FileNotFoundError:  # another cleanup is at work
+        return False
+    return any(action_uses(feature, action) for action in file.actions())

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Row tracking: the ids of new rows, and the versions that they are of.
+
+A file's rows have the ids from its `baseRowId` on, in the order of the file. The table's highest id stands in the domain
+`delta.rowTracking`. What a commit gives depends on the version that it becomes and on the ids that others gave before it,
+so it is worked out for each attempt, from the files as they were staged. Sources: PROTOCOL.md, "Row Tracking"; delta-spark's
+`RowId`, `RowTracking` and `ConflictChecker`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import CorruptLogError, InvalidCommitError
+from bayou.protocol import properties
+from bayou.protocol.actions.actions import AddFile, DomainMetadata, Metadata, Protocol
+from bayou.protocol.features.features import writer_features
+
+if TYPE_CHECKING:
+    from bayou.log.staging.staged import StagedActions
+
+FEATURE: Final = "rowTracking"
+"""The table feature."""
+DOMAIN: Final = "delta.rowTracking"
+"""The domain that holds the highest row id."""
+NO_ROW_ID: Final = -1
+"""The highest row id of a table that has given none."""
+PRESERVED_TAG: Final = "delta.rowTracking.preserved"
+"""The tag in `commitInfo.tags` that says whether a commit kept the ids of the rows that it rewrote: `true` or `false`."""
+
+_MARK: Final = "rowIdHighWaterMark"
+# How the statistics begin of the writers that put the count first, which is most of them.
+_COUNT_FIRST: Final = re.compile(r'\{"numRecords":([0-9]{1,19})[,}]')
+_COUNT_FIRST_ARROW: Final = r'^\{"numRecords":(?P<count>[0-9]{1,18})[,}]'
+_MATERIALISED: Final = (
+    (properties.MATERIALIZED_ROW_ID.key, "_row-id-col-"),
+    (properties.MATERIALIZED_ROW_COMMIT_VERSION.key, "_row-commit-version-col-"),
+)
+
+
+def tracks_rows(protocol: Protocol | None, metadata: Metadata | None) -> bool:
+    """Whether a table's new files must have row ids: it has the feature, and tracking is not suspended.
+
+    The property `delta.enableRowTracking` is another thing: it says that ids have to survive rewriting, too.
+    """
+    if protocol is None or FEATURE not in writer_features(protocol):
+        return False
+    return metadata is None or not properties.ROW_TRACKING_SUSPENDED.read(metadata.configuration)
+
+
+def high_water_mark(domains: Mapping[str, DomainMetadata], before: int = NO_ROW_ID) -> int:
+    """The highest row id that was given.
+
+    Args:
+        domains: the metadata of a snapshot's domains, or those that a commit sets (`Header.domains`).
+        before: what holds where they say nothing.
+
+    Raises:
+        CorruptLogError: the domain does not hold a number.
+    """
+    domain = domains.get(DOMAIN)
+    if domain is None:
+        return before
+    if domain.removed:
+        return NO_ROW_ID
+    try:
+        mark = json.loads(domain.configuration)[_MARK]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        mark = None
+    if type(mark) is not int:
+        raise CorruptLogError(f"the domain {DOMAIN} does not hold {_MARK}: {domain.configuration[:80]!r}")
+    return mark
+
+
+def with_row_ids(staged: StagedActions, mark: int, version: int, table: str) -> StagedActions:
+    """A commit's actions with row ids on its new files, and with the domain that holds the highest one.
+
+    Files that have ids keep them: they were moved, or are committed again with another deletion vector. The domain is left
+    out where no id was given.
+
+    Args:
+        staged: the actions as they were staged, for every attempt the same.
+        mark: the highest id that the commits before it gave.
+        version: the version that the attempt is for.
+        table: the table's URI, for errors.
+
+    Raises:
+        InvalidCommitError: a new file's statistics do not say how many rows it has, a file has ids that were never given,
+            or the domain was staged.
+    """
+    if any(each.domain == DOMAIN for each in staged.domains):
+        raise InvalidCommitError(
+            f"the domain {DOMAIN} is set by the commit itself: its highest row id cannot be staged", table=table
+        )
+    adds, highest = assigned_files(staged.adds, mark, version, table)
+    domains = staged.domains if highest == mark else (*staged.domains, domain_of(highest))
+    return replace(staged, adds=adds, domains=domains)
+
+
+def assigned_files(adds: Iterable[AddFile], mark: int, version: int, table: str) -> tuple[list[AddFile], int]:
+    """Files with row ids and versions, and the highest id afterwards; see `with_row_ids`."""
+    found: list[AddFile] = []
+    highest = mark
+    for add in adds:
+        base = add.base_row_id
+        if base is None:
+            base = highest + 1
+            highest += _num_records(add.path, add.stats, version, table)
+        elif base > mark:
+            _check_given(add.path, add.stats, base, mark, version, table)
+        row_version = version if add.default_row_commit_version is None else add.default_row_commit_version
+        found.append(replace(add, base_row_id=base, default_row_commit_version=row_version))
+    return found, highest
+
+
+def assigned_columns(adds: pa.Table, mark: int, version: int, table: str) -> tuple[pa.Table, int]:
+    """The same for files as columns (ADD_SCHEMA), without an object for each.
+
+    Args:
+        adds: the `add` actions.
+        mark: the highest id that the commits before it gave.
+        version: the version that the attempt is for.
+        table: the table's URI, for errors.
+
+    Returns:
+        The files in the same order, and the highest id afterwards.
+
+    Raises:
+        InvalidCommitError: as `with_row_ids`.
+    """
+    if not adds.num_rows:
+        return adds, mark
+    bases = _one(adds["base_row_id"], pa.int64())
+    for odd in adds.filter(pc.greater(bases, mark)).select(["path", "stats", "base_row_id"]).to_pylist():
+        _check_given(odd["path"], odd["stats"], odd["base_row_id"], mark, version, table)
+    fresh = pc.is_null(bases)
+    counts = pc.if_else(fresh, _counts(adds, fresh, version, table), pa.scalar(0, pa.int64()))
+    ends = pc.add(pc.cumulative_sum(counts), mark)
+    starts = pc.add(pc.subtract(ends, counts), 1)
+    versions = pc.fill_null(_one(adds["default_row_commit_version"], pa.int64()), version)
+    found = _with_column(adds, "base_row_id", pc.if_else(fresh, starts, bases))
+    return _with_column(found, "default_row_commit_version", versions), ends[len(ends) - 1].as_py()
+
+
+def domain_of(mark: int) -> DomainMetadata:
+    """The domain's metadata for a highest row id, as delta-spark writes it."""
+    return DomainMetadata(DOMAIN, json.dumps({_MARK: mark, "domainName": DOMAIN}, separators=(",", ":")))
+
+
+def with_materialised_columns(
+    configuration: Mapping[str, str], columns: Iterable[str] = (), *, keep: bool = True, tracks: bool = False
+) -> dict[str, str]:
+    """A configuration with names for the hidden columns that keep row ids and versions, where the table preserves them.
+
+    Args:
+        configuration: the table's properties after the change.
+        columns: the names of the table's columns, logical and physical, which the new ones must not have.
+        keep: whether names that are set stay, where no column has them; not so in a clone, whose files are others.
+        tracks: whether there are to be names although the table only has the feature, as a new one has them.
+    """
+    found = dict(configuration)
+    if not (tracks or properties.ENABLE_ROW_TRACKING.read(configuration)):
+        return found
+    taken = {name.lower() for name in columns}
+    for key, prefix in _MATERIALISED:
+        if not keep or not found.get(key) or found[key].lower() in taken:
+            found[key] = _free_name(prefix, taken)
+    return found
+
+
+def _free_name(prefix: str, taken: set[str]) -> str:
+    while (name := f"{prefix}{uuid.uuid4()}") in taken:
+        pass
+    return name
+
+
+def _counted(stats: str | None) -> int | None:
+    text = stats or ""
+    first = _COUNT_FIRST.match(text)
+    if first is not None:
+        return int(first[1])
+    try:
+        count: Any = json.loads(text)["numRecords"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return count if type(count) is int and count >= 0 else None
+
+
+def _num_records(path: str, stats: str | None, version: int, table: str) -> int:
+    count = _counted(stats)
+    if count is None:
+        raise InvalidCommitError(
+            f"the rows of {path} cannot get ids: its statistics do not say how many there are",
+            table=table,
+            version=version,
+            error_class="DELTA_ROW_ID_ASSIGNMENT_WITHOUT_STATS",
+            sql_state="22000",
+            next_step="Add the file with statistics (numRecords).",
+        )
+    return count
+
+
+def _counts(adds: pa.Table, fresh: pa.Array, version: int, table: str) -> pa.Array:
+    """The rows of each new file; of others some number, or null."""
+    counts = pc.struct_field(pc.extract_regex(_one(adds["stats"], pa.string()), _COUNT_FIRST_ARROW), "count").cast(pa.int64())
+    odd = pc.and_(fresh, pc.is_null(counts))
+    if not pc.any(odd).as_py():
+        return counts
+    texts: Sequence[str | None] = adds["stats"].filter(odd).to_pylist()
+    paths: Sequence[str] = adds["path"].filter(odd).to_pylist()
+    parsed = [_num_records(path, text, version, table) for path, text in zip(paths, texts, strict=True)]
+    return pc.replace_with_mask(counts, odd, pa.array(parsed, pa.int64()))
+
+
+def _check_given(path: str, stats: str | None, base: int, mark: int, version: int, table: str) -> None:
+    """Refuse a file whose ids are above the highest one; a file without rows may begin right after it."""
+    if base == mark + 1 and _counted(stats) == 0:
+        return
+    raise InvalidCommitError(
+        f"the file {path} has the row ids from {base} on, and the highest one that the table gave is {mark}",
+        table=table,
+        version=version,
+        next_step="Stage the file without baseRowId: the commit gives its rows new ids.",
+    )
+
+
+def _one(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
+    return pa.concat_arrays([pa.array([], kind), *column.chunks])
+
+
+def _with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    place = table.schema.get_field_index(name)
+    return table.set_column(place, table.schema.field(place), values)

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When each version was committed, and which version was the latest at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from bayou.errors import CorruptLogError, TimestampOutOfRangeError
+from bayou.log.actions.commit_info import read_commit_info
+from bayou.log.segment.listing import LogListing
+from bayou.log.segment.segment import earliest_version
+from bayou.log.segment.time_travel import format_timestamp
+from bayou.protocol import properties
+from bayou.protocol.actions.actions import CommitInfo
+from bayou.storage.store import FileStatus, LogStore
+
+_PREVIEW: Final = "-preview"
+
+
+@dataclass(frozen=True, slots=True)
+class IctKeys:
+    """The properties of in-commit timestamps under one name.
+
+    Attributes:
+        enabled: whether commits carry their own timestamps.
+        version: the first version that carries one, where that is not the first of all.
+        timestamp: that version's timestamp.
+    """
+
+    enabled: properties.TableProperty[bool]
+    version: properties.TableProperty[int | None]
+    timestamp: properties.TableProperty[int | None]
+
+    @property
+    def since(self) -> tuple[str, str]:
+        """The keys that say since when."""
+        return self.version.key, self.timestamp.key
+
+
+ICT_KEYS: Final = IctKeys(
+    properties.ENABLE_IN_COMMIT_TIMESTAMPS, properties.ICT_ENABLEMENT_VERSION, properties.ICT_ENABLEMENT_TIMESTAMP
+)
+ICT_PREVIEW_KEYS: Final = IctKeys(
+    replace(ICT_KEYS.enabled, key=ICT_KEYS.enabled.key + _PREVIEW),
+    replace(ICT_KEYS.version, key=ICT_KEYS.version.key + _PREVIEW),
+    replace(ICT_KEYS.timestamp, key=ICT_KEYS.timestamp.key + _PREVIEW),
+)
+"""The same, as tables with the feature `inCommitTimestamp-preview` spell them. Source: delta-spark 3.2, DeltaConfig."""
+
+
+def ict_keys(configuration: Mapping[str, str]) -> IctKeys | None:
+    """The names under which a table has in-commit timestamps; None where it has none."""
+    return next((keys for keys in (ICT_KEYS, ICT_PREVIEW_KEYS) if keys.enabled.read(configuration)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class InCommitTimestamps:
+    """Whether and from when on the commits of a table carry their own timestamps.
+
+    Attributes:
+        enabled: whether the latest version uses them.
+        version: the first version that carries one.
+        timestamp: that version's timestamp in ms, or None where every version carries one.
+    """
+
+    enabled: bool
+    version: int = 0
+    timestamp: int | None = None
+
+    @classmethod
+    def of(cls, configuration: Mapping[str, str]) -> InCommitTimestamps:
+        """Read a table's configuration, by the names of the feature or of its preview."""
+        keys = ict_keys(configuration)
+        if keys is None:
+            return cls(enabled=False)
+        version = keys.version.read(configuration)
+        timestamp = keys.timestamp.read(configuration)
+        return cls(enabled=True, version=version or 0, timestamp=timestamp if version else None)
+
+    def covers(self, version: int) -> bool:
+        """Whether a version carries its own timestamp."""
+        return self.enabled and version >= self.version
+
+
+class CommitTimes:
+    """The commit times of a listed log, in ms since the epoch, strictly increasing with the version.
+
+    A commit's time is its in-commit timestamp where the table has them, else its file's modification time, moved to one
+    ms after its predecessor's where it is not later: file times can be wrong, the order of versions cannot. Commits before
+    the first version that can be recreated move no other: they may be late, of a writer that missed a cleanup.
+    """
+
+    def __init__(self, store: LogStore, listing: LogListing, ict: InCommitTimestamps, table: str) -> None:
+        self._store = store
+        self._commits = listing.commits
+        self._ict = ict
+        self._table = table
+        self._first = earliest_version(listing)
+        self._adjusted = {version: status.modification_time for version, status in listing.commits.items()}
+        self._adjusted |= adjusted_times(listing)
+
+    def of(self, version: int) -> int:
+        """The time of a commit that is in the listing."""
+        if self._ict.covers(version):
+            return in_commit_timestamp(self._store, self._commits[version], version, self._table)
+        return self._adjusted[version]
+
+    def given(self, version: int, info: CommitInfo | None) -> int:
+        """The time of a commit whose provenance is at hand; its file's time where the promised timestamp is missing."""
+        own = info.in_commit_timestamp if info is not None and self._ict.covers(version) else None
+        return self._adjusted[version] if own is None else own
+
+    def version_at(self, timestamp: int) -> int:
+        """The latest version that was committed at or before a time.
+
+        Raises:
+            TimestampOutOfRangeError: the time is before the first or after the last commit that can be read.
+        """
+        versions = self._versions()
+        if not versions:
+            raise self._out_of_range(timestamp, "there is no commit with a time", early=True)
+        if timestamp > self.of(versions[-1]):
+            last = format_timestamp(self.of(versions[-1]))
+            raise self._out_of_range(
+                timestamp, f"the latest commit, version {versions[-1]}, is of {last}", early=False, versions=versions
+            )
+        found = _last_at_or_before(self, self._candidates(versions, timestamp), timestamp)
+        if found is None:
+            first = format_timestamp(self.of(versions[0]))
+            raise self._out_of_range(
+                timestamp, f"the earliest commit, version {versions[0]}, is of {first}", early=True, versions=versions
+            )
+        return found
+
+    def first_at_or_after(self, timestamp: int) -> int:
+        """The earliest version that was committed at or after a time, among those that can be read.
+
+        Raises:
+            TimestampOutOfRangeError: the time is after the last commit.
+        """
+        versions = self._versions()
+        if versions and timestamp <= self.of(versions[0]):
+            return versions[0]
+        found = self.version_at(timestamp)
+        return found if self.of(found) >= timestamp else found + 1
+
+    def _versions(self) -> list[int]:
+        return sorted(version for version in self._commits if self._first is not None and version >= self._first)
+
+    def _candidates(self, versions: list[int], timestamp: int) -> list[int]:
+        """The versions to search: file times and in-commit timestamps are two ranges that may overlap."""
+        if not self._ict.enabled:
+            return versions
+        own = [version for version in versions if version >= self._ict.version]
+        older = [version for version in versions if version < self._ict.version]
+        start = self._ict.timestamp
+        if start is None and own:
+            start = self.of(own[0])
+        if not older or start is None or timestamp >= start:
+            return own or older
+        return older
+
+    def _out_of_range(
+        self, timestamp: int, why: str, *, early: bool, versions: list[int] | None = None
+    ) -> TimestampOutOfRangeError:
+        kind = "EARLIER_THAN_COMMIT_RETENTION" if early else "GREATER_THAN_COMMIT"
+        known = versions or []
+        bounds = (self.of(known[0]), self.of(known[-1])) if known else (None, None)
+        span = f"; {format_timestamp(bounds[0])} to {format_timestamp(bounds[1])} is available" if known else ""
+        return TimestampOutOfRangeError(
+            f"no version can be read as of {format_timestamp(timestamp)}: {why}{span}",
+            table=self._table,
+            error_class=f"DELTA_TIMESTAMP_{kind}",
+            next_step="Ask for a timestamp in that range, or for a version.",
+            timestamp=timestamp,
+            earliest=bounds[0],
+            latest=bounds[1],
+            earliest_version=known[0] if known else None,
+            latest_version=known[-1] if known else None,
+        )
+
+
+def adjusted_times(listing: LogListing) -> dict[int, int]:
+    """File times made strictly increasing, by version; of the commits from the first version on that can be recreated."""
+    first = earliest_version(listing) or 0
+    adjusted: dict[int, int] = {}
+    previous: int | None = None
+    for version in sorted(version for version in listing.commits if version >= first):
+        time = listing.commits[version].modification_time
+        previous = time if previous is None or time > previous else previous + 1
+        adjusted[version] = previous
+    return adjusted
+
+
+def in_commit_timestamp(store: LogStore, status: FileStatus, version: int, table: str) -> int:
+    """The timestamp that a commit carries.
+
+    Raises:
+        CorruptLogError: the table says that every commit carries one, and this one does not.
+    """
+    info = read_commit_info(store, status, version, table)
+    if info is None or info.in_commit_timestamp is None:
+        raise missing_in_commit_timestamp(table, version, status.path)
+    return info.in_commit_timestamp
+
+
+def missing_in_commit_timestamp(table: str, version: int, path: str) -> CorruptLogError:
+    """The error for a commit without the timestamp that the table's properties promise."""
+    return CorruptLogError(
+        "the table uses in-commit timestamps, and a commit has none",
+        table=table,
+        version=version,
+        file=path,
+        error_class="DELTA_MISSING_COMMIT_TIMESTAMP",
+        sql_state="KD004",
+        next_step="Read by version, or disable delta.enableInCommitTimestamps.",
+    )
+
+
+def _last_at_or_before(times: CommitTimes, versions: list[int], timestamp: int) -> int | None:
+    low, high = 0, len(versions)
+    while low < high:
+        middle = (low + high) // 2
+        if times.of(versions[middle]) <= timestamp:
+            low = middle + 1
+        else:
+            high = middle
+    return versions[low - 1] if low else None

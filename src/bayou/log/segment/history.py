@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The history of a table: who committed what, and the actions of each commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bayou.errors import VersionNotFoundError
+from bayou.log.actions.action_files import ActionFile
+from bayou.log.actions.commit_info import read_commit_info
+from bayou.log.segment.commit_times import CommitTimes
+from bayou.log.segment.listing import LogListing
+from bayou.log.segment.segment import earliest_version, version_not_found
+from bayou.protocol.actions import exact_json
+from bayou.protocol.actions.actions import CommitInfo
+from bayou.storage.store import LogStore
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One commit, as `DESCRIBE HISTORY` shows it. What its writer left out is None.
+
+    Attributes:
+        version: the table version.
+        timestamp: when it was committed, in ms since the epoch.
+        operation_parameters: the parameters as text.
+        raw: the whole `commitInfo`; empty where there is none.
+    """
+
+    version: int
+    timestamp: int
+    user_id: str | None = None
+    user_name: str | None = None
+    operation: str | None = None
+    operation_parameters: Mapping[str, str | None] | None = None
+    job: Mapping[str, Any] | None = None
+    notebook: Mapping[str, Any] | None = None
+    cluster_id: str | None = None
+    read_version: int | None = None
+    isolation_level: str | None = None
+    is_blind_append: bool | None = None
+    operation_metrics: Mapping[str, str | None] | None = None
+    user_metadata: str | None = None
+    engine_info: str | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CommitChanges:
+    """The actions of one commit.
+
+    Attributes:
+        version: the table version.
+        timestamp: when it was committed, in ms since the epoch.
+        actions: the parsed lines, each an object with one key, in the order of the file.
+    """
+
+    version: int
+    timestamp: int
+    actions: list[dict[str, Any]]
+
+
+def read_history(
+    store: LogStore, listing: LogListing, times: CommitTimes, table: str, *, last: int, limit: int | None
+) -> list[HistoryEntry]:
+    """The commits of a listing up to a version, newest first; one read of a first line each, where that is the provenance.
+
+    Commits before the first version that can be recreated are left out: what is there of them is what a cleanup has not
+    come to yet, or a late commit of a writer that missed it.
+    """
+    first = earliest_version(listing, last) or 0
+    versions = sorted((version for version in listing.commits if first <= version <= last), reverse=True)
+    chosen = versions if limit is None else versions[: max(limit, 0)]
+    entries = []
+    for version in chosen:
+        try:
+            info = read_commit_info(store, listing.commits[version], version, table)
+        except FileNotFoundError:  # cleaned up since it was listed
+            continue
+        entries.append(_entry(version, times.given(version, info), info))
+    return entries
+
+
+def read_changes(
+    store: LogStore, listing: LogListing, times: CommitTimes, table: str, *, start: int, end: int | None
+) -> Iterator[CommitChanges]:
+    """The actions of the commits from `start` to `end`, both included, oldest first; each is read when reached."""
+    last = max(listing.commits, default=-1) if end is None else end
+    missing = next((version for version in range(start, last + 1) if version not in listing.commits), None)
+    if missing is not None or start < 0 or (end is None and start > last):
+        raise _not_there(listing, table, start if missing is None else missing)
+    for version in range(start, last + 1):
+        file = ActionFile.of_commit(store, version, table)
+        yield CommitChanges(version, times.given(version, file.commit_info()), file.actions())
+
+
+def _not_there(listing: LogListing, table: str, version: int) -> VersionNotFoundError:
+    return version_not_found(table, version, min(listing.commits, default=None), max(listing.commits, default=None))
+
+
+def _entry(version: int, timestamp: int, info: CommitInfo | None) -> HistoryEntry:
+    if info is None:
+        return HistoryEntry(version, timestamp)
+    raw = info.raw
+    return HistoryEntry(
+        version=version,
+        timestamp=timestamp,
+        user_id=_text(raw, "userId"),
+        user_name=_text(raw, "userName"),
+        operation=_text(raw, "operation"),
+        operation_parameters=_texts(raw, "operationParameters"),
+        job=_object(raw, "job"),
+        notebook=_object(raw, "notebook"),
+        cluster_id=_text(raw, "clusterId"),
+        read_version=_integer(raw, "readVersion"),
+        isolation_level=_text(raw, "isolationLevel"),
+        is_blind_append=info.is_blind_append,
+        operation_metrics=_texts(raw, "operationMetrics"),
+        user_metadata=_text(raw, "userMetadata"),
+        engine_info=_text(raw, "engineInfo"),
+        raw=raw,
+    )
+
+
+def _text(raw: Mapping[str, Any], name: str) -> str | None:
+    value = raw.get(name)
+    return value if value is None or isinstance(value, str) else _as_text(value)
+
+
+def _integer(raw: Mapping[str, Any], name: str) -> int | None:
+    value = raw.get(name)
+    return value if type(value) is int else None
+
+
+def _object(raw: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    value = raw.get(name)
+    return value if isinstance(value, dict) else None
+
+
+def _texts(raw: Mapping[str, Any], name: str) -> Mapping[str, str | None] | None:
+    values = _object(raw, name)
+    return None if values is None else {key: _as_text(value) for key, value in values.items()}
+
+
+def _as_text(value: object) -> str | None:
+    """A parameter as text: a JSON value other than a string is shown as JSON."""
+    return value if value is None or isinstance(value, str) else exact_json.dumps(value)

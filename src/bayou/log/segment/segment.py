@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Log segments: which files of `_delta_log` make up the table at a version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from itertools import chain, islice, pairwise
+from typing import Final
+
+from bayou.errors import CorruptLogError, TableNotFoundError, VersionGapError, VersionNotFoundError, redact_uri, sample
+from bayou.log.segment.listing import CheckpointFiles, LogListing, list_log, read_last_checkpoint, sort_listing
+from bayou.protocol.actions.file_names import LOG_FOLDER, commit_path, version_prefix
+from bayou.storage.store import FileStatus, LogStore
+
+_MOST_MISSING: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class LogSegment:
+    """The files that a snapshot is made of.
+
+    Guarantees: commits and compacted files cover every version after the checkpoint (or from 0) to `version`, once.
+
+    Attributes:
+        version: the table version.
+        checkpoint: where replay starts, or None for the first commit.
+        deltas: commits and compacted files in the order of their versions.
+        last_commit: the commit of `version`, or None where only a checkpoint is left of it.
+        checksum: the checksum file of `version`, or None.
+    """
+
+    version: int
+    checkpoint: CheckpointFiles | None
+    deltas: tuple[tuple[int, FileStatus], ...]
+    last_commit: FileStatus | None
+    checksum: FileStatus | None
+
+    @property
+    def files(self) -> tuple[FileStatus, ...]:
+        """Every file of the segment, the checkpoint first."""
+        start = self.checkpoint.files if self.checkpoint else ()
+        return (*start, *(status for _, status in self.deltas))
+
+
+def find_segment(
+    store: LogStore,
+    table: str,
+    version: int | None = None,
+    *,
+    unreadable: frozenset[str] = frozenset(),
+) -> LogSegment:
+    """Find the files of a version, the latest one where none is given.
+
+    `_last_checkpoint` only says where to begin to list. Where what it says does not lead to a segment, the whole log is
+    listed.
+
+    Args:
+        store: the table's store.
+        table: the table's URI, for errors.
+        version: the version, or None.
+        unreadable: checkpoints (by their first file) and compacted files that turned out to be of no use.
+
+    Raises:
+        TableNotFoundError: there is neither a commit nor a checkpoint.
+        VersionNotFoundError: the version is after the latest, or the log that led to it is gone.
+        VersionGapError: commits are missing.
+    """
+    hint = read_last_checkpoint(store)
+    if hint and (version is None or hint <= version):
+        listing = sort_listing(list_log(store, version_prefix(hint)))
+        segment = _segment_of(listing, version, unreadable)
+        if segment is not None and segment.checkpoint is not None:
+            return segment
+    listing = sort_listing(list_log(store, f"{LOG_FOLDER}/"))
+    if listing.is_empty:
+        raise no_table(table)
+    segment = _segment_of(listing, version, unreadable)
+    if segment is None:
+        raise _why_not(listing, table, version, unreadable)
+    return segment
+
+
+def extend_segment(segment: LogSegment, listing: LogListing) -> LogSegment | None:
+    """The segment of the latest version in a listing that begins at the segment's version.
+
+    Returns:
+        The same segment where there is nothing new; None where the listing does not continue it, so that the caller has
+        to look at the whole log.
+    """
+    known = segment.last_commit
+    if known is None or listing.commits.get(segment.version) != known:
+        return None
+    latest = listing.latest
+    if latest is None or latest < segment.version:
+        return None
+    if latest == segment.version:
+        return segment
+    deltas = sorted(_commits_between(listing, segment.version + 1, latest))
+    if len(deltas) != latest - segment.version:
+        return None
+    return LogSegment(
+        latest,
+        segment.checkpoint,
+        (*segment.deltas, *((version, listing.commits[version]) for version in deltas)),
+        listing.commits.get(latest),
+        listing.checksums.get(latest),
+    )
+
+
+def earliest_version(listing: LogListing, last: int | None = None) -> int | None:
+    """The first version from which every version up to a last one can be recreated; None where that one cannot be.
+
+    Args:
+        listing: the whole log.
+        last: the last version; the latest of the listing where None.
+    """
+    end = listing.latest if last is None else last
+    if end is None:
+        return None
+    checkpoints = {found.version for found in listing.checkpoints if found.version <= end}
+    first = _start_of_run(listing.commits.keys() | checkpoints, end)
+    return 0 if first == 0 else min((version for version in checkpoints if version >= first), default=None)
+
+
+def newest_recreatable(listing: LogListing, *, before: int) -> int | None:
+    """The newest version before another one that can be recreated, by the names of the files; None where none can be."""
+    present = listing.commits.keys() | {found.version for found in listing.checkpoints}
+    while (found := max((version for version in present if version < before), default=None)) is not None:
+        if earliest_version(listing, found) is not None:
+            return found
+        before = _start_of_run(present, found)
+    return None
+
+
+def _start_of_run(present: AbstractSet[int], end: int) -> int:
+    """The first of the versions that follow one another up to the end."""
+    first = end + 1
+    while first - 1 in present:
+        first -= 1
+    return first
+
+
+def no_table(table: str) -> TableNotFoundError:
+    """The error for a folder without a log."""
+    return TableNotFoundError(
+        f"Delta table `{redact_uri(table)}` doesn't exist: {LOG_FOLDER} holds neither a commit nor a checkpoint, so this is not a"
+        " Delta table.",
+        table=table,
+        next_step="check the path; write to it to create a table there.",
+    )
+
+
+def _segment_of(listing: LogListing, version: int | None, unreadable: frozenset[str]) -> LogSegment | None:
+    latest = listing.latest
+    if latest is None:
+        return None
+    wanted = latest if version is None else version
+    if wanted > latest or wanted < 0:
+        return None
+    for checkpoint in listing.checkpoints:
+        if checkpoint.version <= wanted and checkpoint.files[0].path not in unreadable:
+            segment = _from(listing, checkpoint, wanted, unreadable)
+            if segment is not None:
+                return segment
+    return _from(listing, None, wanted, unreadable)
+
+
+def _from(listing: LogListing, checkpoint: CheckpointFiles | None, wanted: int, unreadable: frozenset[str]) -> LogSegment | None:
+    first = checkpoint.version + 1 if checkpoint else 0
+    if len(_commits_between(listing, first, wanted)) != wanted + 1 - first:
+        return None
+    if checkpoint is None and wanted not in listing.commits:
+        return None
+    deltas = tuple(_shortest_cover(listing, first, wanted, unreadable))
+    return LogSegment(wanted, checkpoint, deltas, listing.commits.get(wanted), listing.checksums.get(wanted))
+
+
+def _commits_between(listing: LogListing, first: int, last: int) -> list[int]:
+    """The versions of a range that have a commit. Costs what is listed, however wide the range is: names may state any number."""
+    return [version for version in listing.commits if first <= version <= last]
+
+
+def _shortest_cover(listing: LogListing, first: int, last: int, unreadable: frozenset[str]) -> Iterator[tuple[int, FileStatus]]:
+    """Commits, with compacted files in the place of those that they hold, the longest first."""
+    version = first
+    while version <= last:
+        known = listing.compacted.get(version, ())
+        fitting = [found for found in known if found[0] <= last and found[1].path not in unreadable]
+        end, status = max(fitting, key=lambda found: found[0], default=(version, listing.commits[version]))
+        yield end, status
+        version = end + 1
+
+
+def _why_not(
+    listing: LogListing, table: str, version: int | None, unreadable: frozenset[str]
+) -> VersionNotFoundError | CorruptLogError:
+    latest = listing.latest
+    earliest = earliest_version(listing)
+    if version is not None and latest is not None and (version > latest or version < 0):
+        return version_not_found(table, version, earliest, latest)
+    if version is not None and earliest is not None and version < earliest:
+        return version_not_found(table, version, earliest, latest)
+    return _gap(listing, table, latest if version is None else version, unreadable)
+
+
+def version_not_found(table: str, version: int, earliest: int | None, latest: int | None) -> VersionNotFoundError:
+    """The error for a version that cannot be read; its text gives the range that can be."""
+    if version < 0:
+        why = "versions count from 0"
+    elif latest is not None and version > latest:
+        why = f"the latest version is {latest}"
+    elif earliest is not None and version >= earliest:
+        why = "its commit is not in the log"
+    else:
+        why = "the log that led to it has been cleaned up"
+    is_known = earliest is not None and latest is not None
+    available = f"versions {earliest} to {latest} are available" if is_known else "the log holds no version that can be read"
+    return VersionNotFoundError(
+        f"version {version} cannot be read: {why}; {available}",
+        table=table,
+        version=version,
+        next_step="Ask for a version in that range." if is_known else "Restore the missing files of the log from a backup.",
+        earliest=earliest,
+        latest=latest,
+    )
+
+
+def _gap(listing: LogListing, table: str, wanted: int | None, unreadable: frozenset[str]) -> CorruptLogError:
+    last = -1 if wanted is None else wanted
+    usable = [found.version for found in listing.checkpoints if found.version <= last and found.files[0].path not in unreadable]
+    first = max(usable, default=-1) + 1
+    num_missing = last + 1 - first - len(_commits_between(listing, first, last))
+    missing = tuple(islice(_missing(listing, first, last), _MOST_MISSING))
+    notes = [f"the checkpoint of version {version} lacks a part" for version in listing.incomplete]
+    notes += [f"{path} cannot be read" for path in sorted(unreadable)]
+    hint = f" ({sample(notes, '; ')})" if notes else ""
+    what = "the log holds no commit and no complete checkpoint"
+    if missing:
+        shown = sample(missing, total=num_missing)
+        what = f"the log is not contiguous: no commit for version {shown}, and no checkpoint that makes up for it"
+    return VersionGapError(
+        f"{what}{hint}",
+        table=table,
+        version=wanted,
+        file=commit_path(missing[0]) if missing else None,
+        next_step="Restore the missing files of the log from a backup.",
+        missing=missing,
+    )
+
+
+def _missing(listing: LogListing, first: int, last: int) -> Iterator[int]:
+    """The versions of a range without a commit. Costs what is listed and what is taken, however wide the gaps are."""
+    edges = [first - 1, *sorted(_commits_between(listing, first, last)), last + 1]
+    return chain.from_iterable(range(before + 1, after) for before, after in pairwise(edges))

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folder of a partition read as if it were a table: `orders/day=2026-11-25` is those rows of `orders`.
+
+Source: delta-spark's `DeltaDataSource.parsePathIdentifier` and `verifyAndCreatePartitionFilters`. What counts is the log: a folder
+need not be there, and files of the partition may lie anywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import DeltaError, InvalidOptionError, PathNotFoundError, TableNotFoundError
+from bayou.log.snapshot.log_reader import open_reader
+from bayou.log.snapshot.replay import FileState
+from bayou.log.snapshot.snapshot import Snapshot
+from bayou.plan.predicates.partition_values import to_arrow
+from bayou.protocol.types.partition_values import NULL_FOLDER
+from bayou.storage import host_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFolder:
+    """A folder below a table that is named after partition values.
+
+    Attributes:
+        table: the table's URI.
+        folders: the rest of the path, as it was given: `a=1/b=x%3Ay`.
+    """
+
+    table: str
+    folders: str
+
+    @classmethod
+    def below_table(cls, uri: str, storage_options: Mapping[str, str]) -> PartitionFolder | None:
+        """The folder as part of the nearest table above it; None where there is none.
+
+        Args:
+            uri: the folder's URI, qualified. There is no table at it itself.
+            storage_options: options for the file system.
+        """
+        above, root = uri.rpartition("/")[0], host_of(uri)
+        while len(above) > len(root):
+            try:
+                open_reader(above, storage_options).version()
+            except TableNotFoundError:
+                above = above.rpartition("/")[0]
+            except (DeltaError, OSError):  # who may read a folder need not be let into all that are above it
+                return None
+            else:
+                return cls(above, uri[len(above) + 1 :])
+        return None
+
+    def files_of(self, snapshot: Snapshot, time_zone: str) -> Snapshot:
+        """The table's state with the files of the partition alone.
+
+        Args:
+            snapshot: the table's state.
+            time_zone: the zone of timestamps in the path that name none.
+
+        Raises:
+            InvalidOptionError: the folders are not named after partition columns.
+            PathNotFoundError: the table has no such partition.
+        """
+        masks = []
+        texts = snapshot.partition_texts()
+        for name, text in self._values(snapshot):
+            column = next(field for field in snapshot.schema.fields if field.name == name)
+            known, wanted = (
+                to_arrow(each, str(column.type), time_zone=time_zone) for each in (texts[column.physical_name], pa.array([text]))
+            )
+            chosen = pc.is_null(known) if text == NULL_FOLDER else pc.equal(known, wanted[0])
+            masks.append(pc.fill_null(chosen, False))
+        found = snapshot.files().filter(reduce(pc.and_, masks))
+        if not found.num_rows:
+            raise PathNotFoundError(
+                f"{self.table}/{self.folders} doesn't exist, or is not a Delta table: the table has no files of this partition.",
+                table=snapshot.table_uri,
+                version=snapshot.version,
+                error_class="DELTA_PATH_DOES_NOT_EXIST",
+                sql_state="42K03",
+                next_step="read the table, and say in a condition which rows are wanted.",
+            )
+        state = FileState.initial(None).with_adds(found, snapshot.table_uri)
+        return snapshot.read_source(lambda source: Snapshot(source.with_state(state)))
+
+    def _values(self, snapshot: Snapshot) -> list[tuple[str, str]]:
+        """The names of the columns and the texts of their values."""
+        pairs = [each.partition("=") for each in self.folders.split("/")]
+        if not all(name and equals for name, equals, _ in pairs):
+            raise InvalidOptionError(
+                f"A partition path fragment should be the form like `part1=foo/part2=bar`. The partition path: {self.folders}",
+                table=snapshot.table_uri,
+                version=snapshot.version,
+                error_class="DELTA_INVALID_PARTITION_PATH",
+                sql_state="22KD1",
+                option="path",
+                next_step="check the path; a table is read by its own.",
+            )
+        found = [(unquote(name), unquote(text)) for name, _, text in pairs]
+        others = [name for name, _ in found if name not in snapshot.partition_columns]
+        if others:
+            shown = ", ".join(f"`{name}`" for name in others)
+            raise InvalidOptionError(
+                f"Non-partitioning column(s) [{shown}] are specified where only partitioning columns are expected: {self.folders}.",
+                table=snapshot.table_uri,
+                version=snapshot.version,
+                error_class="DELTA_NON_PARTITION_COLUMN_SPECIFIED",
+                sql_state="42P10",
+                option="path",
+                next_step=f"the partition columns are {', '.join(snapshot.partition_columns) or 'none'}.",
+            )
+        return found

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Snapshots: the table at one version, as an immutable value that reads what it is asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import DeltaError, InvalidOptionError
+from bayou.log.actions.columns import ADD_SCHEMA, TEXT_MAP
+from bayou.log.actions.derived_files import DerivedFileError
+from bayou.log.segment.segment import LogSegment
+from bayou.log.snapshot.partition_columns import partition_texts, physical_names, typed_partitions
+from bayou.log.snapshot.source import SnapshotSource
+from bayou.protocol import arguments, properties
+from bayou.protocol.actions.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+from bayou.protocol.types.schema import DataType, StructType, parse_schema
+
+if TYPE_CHECKING:
+    from bayou.plan.predicates.predicate import Filters
+    from bayou.plan.statistics.columns import FileStatistics
+
+ColumnPath: TypeAlias = tuple[str, ...]
+T = TypeVar("T")
+
+
+class Snapshot:
+    """The table at one version.
+
+    Guarantees: a snapshot never changes, whatever is committed later. `files()`, `partitions()`, `partition_texts()`
+    and `statistics()` list the live files in one fixed order, so that positions agree. Columns are read from the log
+    when they are first asked for, and kept; threads may share a snapshot. Where a checkpoint turns out to be unreadable
+    and the commits before it are still there, those are replayed instead.
+    """
+
+    def __init__(self, source: SnapshotSource, described: tuple[Protocol, Metadata] | None = None) -> None:
+        """Begin with what the snapshot reads from; `described` takes the place of its protocol and metadata."""
+        self._source = source
+        self._lock = threading.RLock()
+        self._checked = source.checked_header() if described is None else described
+
+    def __repr__(self) -> str:
+        return f"Snapshot({self.table_uri!r}, version={self.version})"
+
+    @property
+    def table_uri(self) -> str:
+        """The table's URI, not percent-encoded."""
+        return self._source.table_uri
+
+    @property
+    def version(self) -> int:
+        """The table version."""
+        return self._source.segment.version
+
+    @property
+    def segment(self) -> LogSegment:
+        """The files of the log that the snapshot is made of."""
+        return self._source.segment
+
+    @property
+    def source(self) -> SnapshotSource:
+        """Where the snapshot reads from; for the log that extends it."""
+        return self._source
+
+    def described_as(self, protocol: Protocol, metadata: Metadata) -> Snapshot:
+        """The same files, to be read under the metadata of another version."""
+        return Snapshot(self._source, (protocol, metadata))
+
+    @property
+    def protocol(self) -> Protocol:
+        """What a client must understand."""
+        return self._checked[0]
+
+    @property
+    def metadata(self) -> Metadata:
+        """The table's identity, schema and properties."""
+        return self._checked[1]
+
+    @cached_property
+    def schema(self) -> StructType:
+        """The table's schema, partition columns included.
+
+        Raises:
+            InvalidSchemaError: the schema string is not readable.
+        """
+        with self._placed():
+            return parse_schema(self.metadata.schema_string)
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """The logical names of the partition columns, in order."""
+        return self.metadata.partition_columns
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """The table's configuration."""
+        return MappingProxyType(dict(self.metadata.configuration))
+
+    @cached_property
+    def timestamp(self) -> int:
+        """When the version was committed, in ms since the epoch: the in-commit timestamp, else the file's time."""
+        return self._source.timestamp(self.metadata)
+
+    @cached_property
+    def num_files(self) -> int:
+        """The number of live files; from the version's checksum where there is one."""
+        known = self._source.checksum
+        if known is not None and known.num_files is not None and not self._source.has_state:
+            return known.num_files
+        return self._read(lambda source: source.state().num_files)
+
+    @cached_property
+    def size_bytes(self) -> int:
+        """The size of the live files; from the version's checksum where there is one."""
+        known = self._source.checksum
+        if known is not None and known.size_bytes is not None and not self._source.has_state:
+            return known.size_bytes
+        return pc.sum(self._columns(["size"])["size"]).as_py() or 0
+
+    @cached_property
+    def transactions(self) -> Mapping[str, SetTransaction]:
+        """The latest `txn` of each application, without those that delta.setTransactionRetentionDuration expired."""
+        found = self._read(lambda source: source.transactions())
+        retention = properties.SET_TRANSACTION_RETENTION_MS.read(self.metadata.configuration)
+        if retention is not None:
+            oldest = time.time() * 1000 - retention
+            found = {name: each for name, each in found.items() if (each.last_updated or 0) > oldest}
+        return MappingProxyType(found)
+
+    @cached_property
+    def domain_metadata(self) -> Mapping[str, DomainMetadata]:
+        """The domain metadata by domain, without removed ones."""
+        found = self._read(lambda source: source.domains())
+        return MappingProxyType({name: each for name, each in found.items() if not each.removed})
+
+    def files(self, columns: Iterable[str] | None = None, where: Filters | None = None) -> pa.Table:
+        """The live files, one row each, in the snapshot's order.
+
+        Columns: path (percent-encoded, as in the log), partition_values (by physical name), size in bytes,
+        modification_time in ms, data_change, stats (JSON), tags, deletion_vector, base_row_id,
+        default_row_commit_version, clustering_provider. Reading fewer is faster.
+
+        Args:
+            columns: the columns wanted, in order; all of them where None.
+            where: keep files that may hold a matching row: `(column, op, value)` tuples that must all hold, a list of
+                such lists of which one must hold, or a Predicate. Partition columns are matched exactly.
+
+        Raises:
+            InvalidOptionError: a column or a filter cannot be understood.
+        """
+        names = list(ADD_SCHEMA.names if columns is None else arguments.texts(columns, "columns", table=self.table_uri))
+        unknown = [name for name in names if name not in ADD_SCHEMA.names]
+        if unknown:
+            raise InvalidOptionError(
+                f"files have no column {unknown[0]!r}",
+                table=self.table_uri,
+                next_step=f"Choose from {', '.join(ADD_SCHEMA.names)}.",
+            )
+        found = self._columns(names)
+        schema = pa.schema([ADD_SCHEMA.field(name) for name in names])
+        table = pa.Table.from_arrays([found[name] for name in names], schema=schema)
+        return table if where is None else table.filter(self.may_match(where))
+
+    def may_match(self, where: Filters) -> pa.BooleanArray:
+        """For each file of `files()`, whether it may hold a row that a filter keeps; true where in doubt."""
+        from bayou.log.snapshot.data_skipping import may_match  # noqa: PLC0415  (planning is not needed to open a table)
+
+        with self._placed():
+            return may_match(self, where)
+
+    def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:
+        """The partition values as in the log, by physical name, aligned with `files()`."""
+        with self._lock:
+            if self._partition_texts is None:
+                names = physical_names(self.schema, self.partition_columns)
+                maps = self._columns(["partition_values"])["partition_values"] if names else pa.chunked_array([], TEXT_MAP)
+                self._partition_texts = partition_texts(maps, names)
+            return self._partition_texts
+
+    _partition_texts: dict[str, pa.ChunkedArray] | None = None
+
+    @cached_property
+    def _partitions(self) -> Mapping[ColumnPath, pa.Array]:
+        texts = self.partition_texts()
+        with self._placed():
+            return typed_partitions(self.schema, texts)
+
+    def partitions(self) -> Mapping[ColumnPath, pa.Array]:
+        """The partition values typed, by physical path, aligned with `files()`."""
+        return self._partitions
+
+    def statistics(self, fields: Mapping[ColumnPath, DataType]) -> FileStatistics:
+        """Statistics of some columns, by physical path, aligned with `files()`; each column is parsed once.
+
+        Args:
+            fields: the physical path and the type of each column wanted.
+        """
+        arguments.instance(fields, Mapping, "fields", "a dictionary of types by physical path", table=self.table_uri)
+        return self._read(lambda source: source.state().statistics(fields))
+
+    def live_rows(self, positions: pa.Array) -> pa.Array:
+        """How many rows each of some files has that are not deleted, by the log; null where it does not say.
+
+        Args:
+            positions: the places of the files in `files()`.
+        """
+        arguments.instance(positions, (pa.Array, pa.ChunkedArray), "positions", "an Arrow array of integers", table=self.table_uri)
+        counts = self.statistics({}).num_records.take(positions)
+        vectors = self.files(["deletion_vector"])["deletion_vector"].take(positions)
+        deleted = pc.struct_field(vectors, "cardinality").cast(pa.int64())
+        return pc.subtract(counts, pc.fill_null(pa.concat_arrays([pa.array([], pa.int64()), *deleted.chunks]), 0))
+
+    def tombstones(self) -> pa.Table:
+        """The files that are no longer live and not yet forgotten, as the log's `remove` actions."""
+        return self._read(lambda source: source.state().tombstones(self.table_uri))
+
+    def read_source(self, read: Callable[[SnapshotSource], T]) -> T:
+        """Call a function with what the snapshot reads from; again, where a checkpoint turns out to be unreadable."""
+        return self._read(read)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory in bytes that the snapshot pins."""
+        return self._source.nbytes + sum(int(text.nbytes) for text in (self._partition_texts or {}).values())
+
+    @contextlib.contextmanager
+    def _placed(self) -> Iterator[None]:
+        """Give errors from pure functions, which know no table, their place."""
+        try:
+            yield
+        except DeltaError as error:
+            if error.table is not None:
+                raise
+            raise type(error)(
+                error.message,
+                next_step=error.next_step,
+                table=self.table_uri,
+                version=self.version,
+                file=error.file,
+                error_class=error.error_class,
+                sql_state=error.sql_state,
+                **error.facts,
+            ) from error
+
+    def _columns(self, names: Sequence[str]) -> Mapping[str, pa.ChunkedArray]:
+        return self._read(lambda source: source.state().columns(names))
+
+    def _read(self, read: Callable[[SnapshotSource], T]) -> T:
+        """Read from the log; where a checkpoint is unreadable, from what came before it, if that is still there."""
+        while True:
+            source = self._source
+            try:
+                return read(source)
+            except DerivedFileError as error:
+                with self._lock:
+                    if self._source is source:
+                        try:
+                            self._source = source.without(error.file)
+                        except DeltaError:
+                            raise error from None

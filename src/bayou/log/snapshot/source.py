@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a snapshot reads from: the opened checkpoint and commits of a segment, and the state replayed from them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import cached_property
+
+from bayou.errors import CorruptLogError, StorageError, reason
+from bayou.log.actions.action_files import ActionFile, Header, file_actions
+from bayou.log.actions.commit_info import read_commit_info
+from bayou.log.actions.derived_files import DerivedFileError
+from bayou.log.segment.commit_times import InCommitTimestamps, missing_in_commit_timestamp
+from bayou.log.segment.segment import LogSegment, find_segment
+from bayou.log.snapshot.checkpoint_reader import Checkpoint
+from bayou.log.snapshot.checksum_file import VersionChecksum, read_checksum
+from bayou.log.snapshot.replay import FileState
+from bayou.protocol.actions.actions import DomainMetadata, Metadata, Protocol, SetTransaction
+from bayou.protocol.features.features import check_readable
+from bayou.storage.store import FileStatus, LogStore
+
+
+class SnapshotSource:
+    """The readable side of one segment. Every part of it is read once, when it is first needed."""
+
+    def __init__(
+        self,
+        segment: LogSegment,
+        store: LogStore,
+        table_uri: str,
+        *,
+        checkpoint: Checkpoint | None,
+        header: Header,
+        pending: Sequence[ActionFile],
+        base: FileState,
+        unreadable: frozenset[str] = frozenset(),
+    ) -> None:
+        self.segment = segment
+        self.store = store
+        self.table_uri = table_uri
+        self._checkpoint = checkpoint
+        self._header = header
+        self._pending = tuple(pending)
+        self._state = base
+        self._unreadable = unreadable
+        self._lock = threading.RLock()
+
+    @classmethod
+    def open(
+        cls, segment: LogSegment, store: LogStore, table_uri: str, *, unreadable: frozenset[str] = frozenset()
+    ) -> SnapshotSource:
+        """Read the commits of a segment; its checkpoint is opened when something in it is needed.
+
+        Raises:
+            CorruptLogError: a commit cannot be read.
+        """
+        checkpoint = None
+        if segment.checkpoint is not None:
+            found = segment.checkpoint
+            checkpoint = Checkpoint(found.files, found.version, store, table_uri)
+        commits = [_read(store, version, status, table_uri) for version, status in segment.deltas]
+        return cls(
+            segment,
+            store,
+            table_uri,
+            checkpoint=checkpoint,
+            header=_fold(Header(), commits),
+            pending=commits,
+            base=FileState.initial(checkpoint),
+            unreadable=unreadable,
+        )
+
+    def extend(self, segment: LogSegment) -> SnapshotSource:
+        """The source of a later version: reads the new commits only, and shares everything else.
+
+        Args:
+            segment: one that `extend_segment` made from this source's.
+        """
+        new = segment.deltas[len(self.segment.deltas) :]
+        commits = [_read(self.store, version, status, self.table_uri) for version, status in new]
+        with self._lock:
+            return SnapshotSource(
+                segment,
+                self.store,
+                self.table_uri,
+                checkpoint=self._checkpoint,
+                header=_fold(self._header, commits),
+                pending=(*self._pending, *commits),
+                base=self._state,
+                unreadable=self._unreadable,
+            )
+
+    def without(self, path: str | None) -> SnapshotSource:
+        """The source of the same version without a checkpoint or compacted file that cannot be used.
+
+        Raises:
+            DeltaError: the commits that it stood for are gone.
+        """
+        unreadable = self._unreadable | ({path} if path else set())
+        if unreadable == self._unreadable:
+            raise CorruptLogError(f"{path} is of no use, and was passed over already", table=self.table_uri)
+        segment = find_segment(self.store, self.table_uri, self.segment.version, unreadable=unreadable)
+        return SnapshotSource.open(segment, self.store, self.table_uri, unreadable=unreadable)
+
+    def checked_header(self) -> tuple[Protocol, Metadata]:
+        """The protocol and the metadata, of a table that bayou can read.
+
+        Raises:
+            CorruptLogError: the log sets no protocol, or no metadata.
+            UnsupportedFeatureError: the table needs what bayou cannot read.
+        """
+        header, known = self._header, self.checksum
+        protocol = header.protocol or (known.protocol if known else None)
+        metadata = header.metadata or (known.metadata if known else None)
+        if protocol is None or metadata is None:
+            protocol, metadata = self.replayed_header()
+        if protocol is not None:
+            check_readable(protocol, self.table_uri, self.segment.version)
+        if protocol is None or metadata is None:
+            missing = [name for name, found in (("protocol", protocol), ("metaData", metadata)) if found is None]
+            raise CorruptLogError(
+                f"the log holds no {' and no '.join(missing)} action",
+                table=self.table_uri,
+                version=self.segment.version,
+                file=self.segment.files[-1].path,
+                next_step="Restore the first commits of the log, or the checkpoint, from a backup.",
+                missing=tuple(missing),
+            )
+        return protocol, metadata
+
+    def replayed_header(self) -> tuple[Protocol | None, Metadata | None]:
+        """The protocol and the metadata from the log alone, no checksum consulted."""
+        base = self._checkpoint.header() if self._checkpoint else Header()
+        merged = base.later(self._header)
+        return merged.protocol, merged.metadata
+
+    def transactions(self) -> dict[str, SetTransaction]:
+        """The latest `txn` of each application."""
+        base = self._checkpoint.transactions() if self._checkpoint else {}
+        return {**base, **self._header.transactions}
+
+    def domains(self) -> dict[str, DomainMetadata]:
+        """The latest `domainMetadata` of each domain, removed ones included."""
+        base = self._checkpoint.domains() if self._checkpoint else {}
+        return {**base, **self._header.domains}
+
+    def state(self) -> FileState:
+        """The live files; replays what is not replayed yet."""
+        with self._lock:
+            if self._pending:
+                self._state = self._state.advance(file_actions(self._pending), self.table_uri)
+                self._pending = ()
+            return self._state
+
+    def tail(self) -> FileState:
+        """What the commits after the checkpoint say of files; the checkpoint is not read."""
+        with self._lock:
+            return self._state.without_checkpoint().advance(file_actions(self._pending), self.table_uri)
+
+    def with_state(self, state: FileState) -> SnapshotSource:
+        """A source of the same version with other live files: those that a query is about."""
+        return SnapshotSource(
+            self.segment,
+            self.store,
+            self.table_uri,
+            checkpoint=self._checkpoint,
+            header=self._header,
+            pending=(),
+            base=state,
+            unreadable=self._unreadable,
+        )
+
+    @property
+    def checkpoint(self) -> Checkpoint | None:
+        """The opened checkpoint that the replay starts from."""
+        return self._checkpoint
+
+    @property
+    def has_state(self) -> bool:
+        """Whether the live files are replayed already, so that asking for them costs nothing."""
+        base = self._state.checkpoint
+        return not self._pending and (base is None or base.nbytes > 0)
+
+    @cached_property
+    def checksum(self) -> VersionChecksum | None:
+        """The version's checksum file, where there is a readable one."""
+        return read_checksum(self.store, self.segment.checksum)
+
+    def timestamp(self, metadata: Metadata) -> int:
+        """When the version was committed, in ms since the epoch."""
+        commit = self.segment.last_commit
+        if not InCommitTimestamps.of(metadata.configuration).covers(self.segment.version):
+            return (commit or self.segment.files[-1]).modification_time
+        if commit is None:
+            known = self.checksum
+            if known is not None and known.in_commit_timestamp is not None:
+                return known.in_commit_timestamp
+            return self.segment.files[-1].modification_time
+        info = read_commit_info(self.store, commit, self.segment.version, self.table_uri)
+        if info is None or info.in_commit_timestamp is None:
+            raise missing_in_commit_timestamp(self.table_uri, self.segment.version, commit.path)
+        return info.in_commit_timestamp
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the source pins."""
+        return self._state.nbytes + sum(commit.nbytes for commit in self._pending)
+
+
+def _read(store: LogStore, version: int, status: FileStatus, table_uri: str) -> ActionFile:
+    derived = status.name.endswith(".compacted.json")
+    try:
+        data = store.read(status.path)
+    except (OSError, StorageError) as error:
+        if derived:
+            text = f"a file of the log cannot be read: {reason(error)}"
+            raise DerivedFileError(text, table=table_uri, version=version, file=status.path) from error
+        if not isinstance(error, FileNotFoundError):
+            raise
+        raise CorruptLogError(
+            "a commit was listed and cannot be found: it is a link that leads nowhere, or the log was cleaned up or the table"
+            " replaced at the same time",
+            table=table_uri,
+            version=version,
+            file=status.path,
+            next_step="Open the table again; if that fails too, restore the file from a backup.",
+        ) from error
+    return ActionFile(data, table=table_uri, path=status.path, version=version, derived=derived)
+
+
+def _fold(header: Header, commits: Sequence[ActionFile]) -> Header:
+    for commit in commits:
+        header = header.later(commit.header())
+    return header

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a transaction has read: the conflict rules ask it whether another commit matters."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.log.actions.keys import canonical_paths
+
+if TYPE_CHECKING:
+    from bayou.plan.predicates.predicate import Predicate
+
+
+class ReadSet:
+    """The reads of one transaction. Threads may note reads at the same time.
+
+    Attributes:
+        predicates: what was asked of the table's files; a file that cannot hold a matching row was not read.
+        whole_table: whether everything was read, whatever files there are.
+        app_ids: the applications whose last transaction was looked up.
+    """
+
+    def __init__(self, table_uri: str) -> None:
+        self.predicates: list[Predicate] = []
+        self.whole_table = False
+        self.app_ids: set[str] = set()
+        self._table_uri = table_uri
+        self._paths: list[pa.ChunkedArray] = []
+        self._lock = threading.Lock()
+
+    @property
+    def has_read_files(self) -> bool:
+        """Whether the commit depends on which files the table has."""
+        return self.whole_table or bool(self.predicates) or bool(self._paths)
+
+    def note_scan(self, predicate: Predicate | None, paths: pa.ChunkedArray) -> None:
+        """Note a scan.
+
+        Args:
+            predicate: the filter, over physical paths; None where there was none.
+            paths: the files that it left, as in the log.
+        """
+        with self._lock:
+            if predicate is None:
+                self.whole_table = True
+            elif predicate not in self.predicates:
+                self.predicates.append(predicate)
+            if len(paths):
+                self._paths.append(canonical_paths(paths, self._table_uri))
+
+    def note_files(self, paths: pa.ChunkedArray) -> None:
+        """Note that files were read, and no others looked for.
+
+        Args:
+            paths: the files, as in the log.
+        """
+        with self._lock:
+            self._paths.append(canonical_paths(paths, self._table_uri))
+
+    def note_whole_table(self) -> None:
+        """Note that every row there is, and every row that could have been there, was read."""
+        with self._lock:
+            self.whole_table = True
+
+    def include(self, other: ReadSet) -> None:
+        """Note what was read before, of the same version of the table."""
+        with self._lock:
+            self.predicates += [each for each in other.predicates if each not in self.predicates]
+            self.whole_table = self.whole_table or other.whole_table
+            self.app_ids |= other.app_ids
+            self._paths += other._paths
+
+    def has_read(self, paths: pa.ChunkedArray) -> pa.ChunkedArray:
+        """For each canonical path, whether that file was read; its deletion vector is no matter."""
+        with self._lock:
+            known = pa.concat_arrays([pa.array([], pa.string()), *(chunk for each in self._paths for chunk in each.chunks)])
+        return pc.is_in(paths, value_set=known)

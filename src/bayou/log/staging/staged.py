@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The actions of a commit in the making, sorted by kind, and their lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+
+from bayou.errors import InvalidCommitError, reason
+from bayou.log.actions.keys import canonical_paths
+from bayou.log.segment.commit_times import ict_keys
+from bayou.log.staging.removed_files import RemovedFiles
+from bayou.protocol.actions.action_checks import check_action
+from bayou.protocol.actions.actions import AddCDCFile, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
+from bayou.protocol.features.type_widening import TYPE_CHANGES, notes_versions, with_noted_version
+from bayou.protocol.types.schema import parse_schema, schema_to_json
+
+Action: TypeAlias = AddFile | RemoveFile | AddCDCFile | Metadata | Protocol | SetTransaction | DomainMetadata
+
+_NAMES: Final[Mapping[type, str]] = {
+    Protocol: "protocol",
+    Metadata: "metaData",
+    DomainMetadata: "domainMetadata",
+    SetTransaction: "txn",
+    RemoveFile: "remove",
+    AddFile: "add",
+    AddCDCFile: "cdc",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StagedActions:
+    """What a commit consists of, by kind.
+
+    Attributes:
+        protocol: the protocol that it sets.
+        metadata: the metadata that it sets.
+        domains: the domain metadata that it sets.
+        transactions: the application transactions that it sets.
+        removes: the files that it removes.
+        adds: the files that it adds; those without rows are left out.
+        removed_files: further files that it removes, as columns.
+        changes: the files of changed rows, for the change data feed.
+    """
+
+    protocol: Protocol | None = None
+    metadata: Metadata | None = None
+    domains: tuple[DomainMetadata, ...] = ()
+    transactions: tuple[SetTransaction, ...] = ()
+    removes: Sequence[RemoveFile] = field(default=())
+    adds: Sequence[AddFile] = field(default=())
+    removed_files: RemovedFiles | None = None
+    changes: Sequence[AddCDCFile] = field(default=())
+
+    @classmethod
+    def of(cls, actions: Iterable[Action], table: str, removed_files: RemovedFiles | None = None) -> StagedActions:
+        """Sort actions by kind.
+
+        Raises:
+            InvalidCommitError: protocol or metadata are set twice, or a field of an action is not of its type.
+        """
+        given = list(actions)
+        kinds: dict[type, list[Any]] = {kind: [] for kind in _NAMES}
+        for action in given:
+            check_action(action, table)
+            kinds[type(action)].append(action)
+        for kind in (Protocol, Metadata):
+            if len(kinds[kind]) > 1:
+                raise InvalidCommitError(f"the commit sets {_NAMES[kind]} {len(kinds[kind])} times", table=table)
+        return cls(
+            next(iter(kinds[Protocol]), None),
+            next(iter(kinds[Metadata]), None),
+            tuple(kinds[DomainMetadata]),
+            tuple(kinds[SetTransaction]),
+            kinds[RemoveFile],
+            [add for add in kinds[AddFile] if not _has_no_rows(add)],
+            removed_files or None,
+            kinds[AddCDCFile],
+        )
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to commit."""
+        header = self.protocol or self.metadata or self.domains or self.transactions
+        return not (header or self.removes or self.adds or self.removed_files or self.changes)
+
+    @property
+    def only_adds(self) -> bool:
+        """Whether no file is removed."""
+        return not (self.removes or self.removed_files)
+
+    @property
+    def touches_files(self) -> bool:
+        """Whether a file is added or removed."""
+        return bool(self.removes or self.adds or self.removed_files or self.changes)
+
+    @property
+    def changes_no_data(self) -> bool:
+        """Whether only files are moved about: no row is added or removed, and nothing else is set."""
+        if self.protocol or self.metadata or self.domains or self.transactions:
+            return False
+        return not (self.removes_data or any(each.data_change for each in self.adds))
+
+    @property
+    def moves_rows_without_ids(self) -> bool:
+        """Whether rows come in new files that do not say which ids they had; whether the files hold them is not in the log."""
+        return any(not each.data_change and each.base_row_id is None for each in self.adds)
+
+    @property
+    def removes_data(self) -> bool:
+        """Whether rows leave the table."""
+        many = self.removed_files is not None and self.removed_files.data_change
+        return many or any(each.data_change for each in self.removes)
+
+    def removed_paths(self, table: str) -> pa.ChunkedArray:
+        """The canonical paths of the files that are removed."""
+        paths = pa.chunked_array([[each.path for each in self.removes]], pa.string())
+        if self.removed_files is not None:
+            paths = pa.chunked_array([*paths.chunks, *self.removed_files.files["path"].chunks], pa.string())
+        return canonical_paths(paths, table)
+
+    def added_paths(self, table: str) -> pa.ChunkedArray:
+        """The canonical paths of the files that are added."""
+        return canonical_paths(pa.chunked_array([[each.path for each in self.adds]], pa.string()), table)
+
+    def documents(self) -> Iterator[dict[str, Any]]:
+        """The actions as JSON objects, in the order of the commit."""
+        for group in (self._header(), self.removes, self.adds, self.changes):
+            for action in group:
+                yield {_NAMES[type(action)]: action.to_json()}
+        if self.removed_files is not None:
+            yield from self.removed_files.documents()
+
+    def header_lines(self) -> list[bytes]:
+        """The lines of the actions that are not about files."""
+        return [_line(each) for each in self._header()]
+
+    def file_lines(self) -> list[bytes]:
+        """The lines of the file actions; a piece may hold several."""
+        many = () if self.removed_files is None else self.removed_files.lines()
+        return [*map(_line, self.removes), *many, *map(_line, self.adds), *map(_line, self.changes)]
+
+    def _header(self) -> list[Action]:
+        found: list[Action] = [each for each in (self.protocol, self.metadata) if each is not None]
+        return [*found, *self.domains, *self.transactions]
+
+    def enabling_timestamps(self, metadata_before: Metadata | None, version: int, timestamp: int) -> StagedActions:
+        """The actions, with metadata that say since when commits carry their own timestamps.
+
+        That is this version where this commit enables them, and what the table said before where it had them: metadata that
+        were made without looking at the table's own must not make old commits look as if they had timestamps.
+
+        Source: PROTOCOL.md, "In-Commit Timestamps": both properties are set when a table that exists is enabled.
+
+        Args:
+            metadata_before: the table's metadata that the commit was prepared for; None before the first version.
+            version: the version that the attempt is for.
+            timestamp: the commit's timestamp.
+        """
+        if self.metadata is None or metadata_before is None:
+            return self
+        configuration, before = self.metadata.configuration, metadata_before.configuration
+        keys, keys_before = ict_keys(configuration), ict_keys(before)
+        if keys is None:
+            return self
+        since: tuple[int | None, int | None] = (version, timestamp)
+        if keys_before is not None:
+            since = (keys_before.version.read(before), keys_before.timestamp.read(before))
+        known = {key: str(value) for key, value in zip(keys.since, since, strict=True) if value is not None}
+        return replace(self, metadata=replace(self.metadata, configuration={**configuration, **known}))
+
+    def noting_type_changes(self, protocol_before: Protocol | None, version: int) -> StagedActions:
+        """The actions, with metadata that say for each type that was widened which version did it, where the table notes that.
+
+        Args:
+            protocol_before: the table's protocol that the commit was prepared for; None before the first version.
+            version: the version that the attempt is for.
+        """
+        protocol = self.protocol or protocol_before
+        if self.metadata is None or protocol is None or TYPE_CHANGES not in self.metadata.schema_string:
+            return self
+        if not notes_versions(protocol):
+            return self
+        schema = with_noted_version(parse_schema(self.metadata.schema_string), version)
+        return replace(self, metadata=replace(self.metadata, schema_string=schema_to_json(schema)))
+
+
+def encode_line(action: Mapping[str, Any]) -> bytes:
+    """One action as a line of a commit, without the line's end.
+
+    Raises:
+        InvalidCommitError: a value in it has no JSON, or a text in it is no Unicode: half of a surrogate pair.
+    """
+    try:
+        text = json.dumps(action, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidCommitError(
+            f"the action {next(iter(action))} holds a value that has no JSON: {reason(error)}",
+            next_step="Give strings, numbers, booleans, None, and lists and dictionaries of these.",
+        ) from error
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidCommitError(
+            f"the action {next(iter(action))} holds a text that is no Unicode: {text[max(error.start - 20, 0) : error.end]!r}",
+            next_step="Leave the character out: it is half of a surrogate pair, or a byte of a name that is not UTF-8.",
+        ) from error
+
+
+def encode_commit(actions: Iterable[Mapping[str, Any]]) -> bytes:
+    """A commit file: one action a line."""
+    return b"\n".join([*(encode_line(action) for action in actions), b""])
+
+
+def _line(action: Action) -> bytes:
+    return encode_line({_NAMES[type(action)]: action.to_json()})
+
+
+def _has_no_rows(add: AddFile) -> bool:
+    if add.stats is None or '"numRecords":0' not in add.stats.replace(" ", ""):
+        return False
+    try:
+        return bool(json.loads(add.stats).get("numRecords") == 0)
+    except (ValueError, AttributeError, RecursionError):
+        return False

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stream of the changes that commits make, as the change data feed has them.
+
+Source: delta-spark's `DeltaSourceCDCSupport`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from bayou.errors import VersionNotFoundError
+from bayou.log.actions.columns import ADD_SCHEMA, BROKEN_ACTION, actions_table
+from bayou.log.changes.checks import not_recorded, records_changes
+from bayou.log.changes.feed import ChangeFeed, feed_schema
+from bayou.log.changes.files import CHANGE_FILES, INSERT, FeedCommit, change_files, changed_nothing, moves_only
+from bayou.log.changes.removed_file_facts import FACTS, with_file_facts
+from bayou.log.streaming.batches.indexed_files import IndexedFiles
+from bayou.protocol.actions.actions import CommitInfo
+
+if TYPE_CHECKING:
+    from bayou.log.actions.action_files import ActionFile, Header
+    from bayou.log.snapshot.log_reader import LogReader
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.log.streaming.batches.batches import BatchParts
+    from bayou.log.streaming.batches.files import InitialPart
+    from bayou.log.streaming.request.offsets import SourceOffset
+    from bayou.log.streaming.request.path_filter import PathFilter
+    from bayou.protocol.actions.actions import Metadata
+    from bayou.protocol.types.schema import StructType
+
+_FACTS = pa.schema([ADD_SCHEMA.field(name) for name in FACTS])
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeCommit:
+    """One commit, read.
+
+    Attributes:
+        file: the commit.
+        header: its protocol and metadata, where it has some.
+        info: its `commitInfo`; empty where it has none.
+        timestamp: when it was made, in ms since the epoch.
+        changes: the file actions that its changes are read from, each an object with one key, in its order.
+        indexed: those that the stream reads, by their places among `changes`.
+        is_atomic: whether they belong together: change files, and files with deletion vectors.
+    """
+
+    file: ActionFile
+    header: Header
+    info: Mapping[str, Any]
+    timestamp: int
+    changes: Sequence[Mapping[str, Any]]
+    indexed: IndexedFiles
+    is_atomic: bool
+
+    @property
+    def version(self) -> int:
+        """The version that the commit made."""
+        return self.file.version
+
+    def part(self, start: int, end: int) -> FeedCommit:
+        """The changes from one position among `indexed` to another, the end not included."""
+        places = range(start, end) if self.indexed.indices is None else self.indexed.indices.slice(start, end - start).to_pylist()
+        info = CommitInfo(self.info) if self.info else None
+        return FeedCommit(_Part(self.file, [self.changes[place] for place in places]), info, self.timestamp)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some actions of a commit, as `change_files` takes them."""
+
+    file: ActionFile
+    chosen: Sequence[Mapping[str, Any]]
+
+    @property
+    def version(self) -> int:
+        return self.file.version
+
+    def actions(self) -> Sequence[Mapping[str, Any]]:
+        return self.chosen
+
+    def check_action(self, value: Mapping[str, Any], kind: str, place: int, schema: pa.Schema) -> None:
+        self.file.check_action(value, kind, place, schema)
+
+
+class ChangeBatches:
+    """A stream of changes. The rows of the first snapshot come as inserts of its version."""
+
+    def __init__(self, log: LogReader, snapshot: Snapshot, exclude: PathFilter | None) -> None:
+        """Begin with the version that the query was analysed at.
+
+        Raises:
+            InvalidSchemaError: the table has columns that the feed adds.
+        """
+        self._log = log
+        self._snapshot = snapshot
+        self._exclude = exclude
+        self._schema = feed_schema(snapshot)
+
+    @property
+    def schema(self) -> StructType:  # noqa: D102  (of Batches, as all below)
+        return self._schema
+
+    def read(self, file: ActionFile, timestamp: int) -> ChangeCommit:  # noqa: D102
+        actions = file.actions()
+        info = next((value for action in actions if isinstance(value := action.get("commitInfo"), dict)), {})
+        changes = [action for action in actions if action.get("cdc") is not None]
+        is_atomic = bool(changes)
+        if not changes and not changed_nothing(CommitInfo(info)):
+            changes = [action for action in actions if _changes_rows(action)]
+            is_atomic = any(_of(action).get("deletionVector") for action in changes)
+        sizes = pa.array([_size(action) for action in changes], pa.int64())
+        paths = pa.array([str(_of(action).get("path")) for action in changes], pa.string())
+        own = CommitInfo(info).in_commit_timestamp if info else None
+        indexed = IndexedFiles.of(sizes, paths, self._exclude)
+        return ChangeCommit(file, file.header(), info, timestamp if own is None else own, changes, indexed, is_atomic)
+
+    def check(self, commit: ChangeCommit) -> None:  # noqa: D102
+        del commit
+
+    def check_metadata(self, metadata: Metadata, version: int) -> None:  # noqa: D102
+        if not records_changes(metadata):
+            raise not_recorded(version, version, max(version, self._log.known_version), self._log.table_uri)
+
+    def empty(self, at: SourceOffset) -> ChangeFeed:  # noqa: D102
+        return self._feed(at.version, at.version - 1, CHANGE_FILES.empty_table())
+
+    def batch(self, parts: BatchParts) -> ChangeFeed:  # noqa: D102
+        commits = [(commit, start, end) for commit, start, end in parts.commits if end > start]
+        tables = [] if parts.initial is None else [_inserts(parts.initial)]
+        tables.append(change_files((commit.part(start, end) for commit, start, end in commits), self._log.table_uri))
+        files = with_file_facts(
+            pa.concat_tables(tables),
+            self._added(parts.begin, [commit for commit, _, _ in commits]),
+            self._log.table_uri,
+            is_partitioned=bool(self._snapshot.partition_columns),
+        )
+        last = parts.end.version if parts.end.index >= 0 else parts.end.version - 1
+        return self._feed(parts.begin.version, last, files)
+
+    def _added(self, begin: SourceOffset, commits: Sequence[ChangeCommit]) -> Iterator[pa.Table]:
+        """What `add` actions say of files: those of the batch, and those before it."""
+        for commit in commits:
+            adds = [value for action in commit.file.actions() if (value := action.get("add")) is not None]
+            with contextlib.suppress(*BROKEN_ACTION):
+                yield actions_table(adds, _FACTS)
+        version = begin.version if begin.is_starting_version else begin.version - 1
+        if version >= 0:
+            with contextlib.suppress(VersionNotFoundError):
+                yield self._log.snapshot(version).files(FACTS)
+
+    def _feed(self, first: int, last: int, files: pa.Table) -> ChangeFeed:
+        return ChangeFeed(first, last, self._schema, self._snapshot, files, self._log.store)
+
+
+def _inserts(part: InitialPart) -> pa.Table:
+    snapshot = part.files.snapshot
+    found = part.files.table(part.places)
+    rows = found.num_rows
+    constants: Mapping[str, Any] = {"kind": INSERT, "commit_timestamp": snapshot.timestamp, "is_difference": False}
+    columns = []
+    for each in CHANGE_FILES:
+        if each.name in found.column_names:
+            columns.append(found[each.name])
+        elif each.name in constants:
+            columns.append(pa.repeat(pa.scalar(constants[each.name], each.type), rows))
+        else:
+            columns.append(pa.nulls(rows, each.type))
+    return pa.Table.from_arrays(columns, schema=CHANGE_FILES)
+
+
+def _changes_rows(action: Mapping[str, Any]) -> bool:
+    """Whether an action adds or removes a file, and rows with it."""
+    return any((value := action.get(kind)) is not None and not moves_only(value) for kind in ("add", "remove"))
+
+
+def _of(action: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a file action says; nothing where it is broken, which is told when its files are read."""
+    value = next((value for kind in ("cdc", "add", "remove") if (value := action.get(kind)) is not None), None)
+    return value if isinstance(value, dict) else {}
+
+
+def _size(action: Mapping[str, Any]) -> int:
+    value = _of(action).get("size")
+    return value if type(value) is int else 0

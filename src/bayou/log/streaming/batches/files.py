@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of one batch of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.log.snapshot.partition_columns import partition_texts, physical_names, typed_partitions
+from bayou.plan.statistics.columns import from_json
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.log.snapshot.statistics_cache import Fields
+    from bayou.log.streaming.batches.initial_files import InitialFiles
+    from bayou.plan.predicates.predicate import Filters
+    from bayou.plan.statistics.columns import FileStatistics
+    from bayou.protocol.types.schema import StructType
+
+
+@dataclass(frozen=True, slots=True)
+class InitialPart:
+    """The files of a batch that are of the stream's first snapshot; they come first.
+
+    Attributes:
+        files: all files of that snapshot.
+        places: those of the batch.
+    """
+
+    files: InitialFiles
+    places: pa.Array
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFiles:
+    """The files of one batch, in the order in which the stream meets them. A path may be there again with another vector.
+
+    One row of `files` is one file: `path` (percent-encoded, as in the log), `partition_values` (by physical name), `size` in
+    bytes, `modification_time` in ms, `deletion_vector`, `base_row_id`, `default_row_commit_version`, `stats` (JSON; NULL for
+    files of the first snapshot, which knows them itself) and `commit_version`: what added it, or the first snapshot's version.
+
+    Attributes:
+        snapshot: the version whose schema, partition columns and column mapping the files are read under.
+        files: the files.
+        initial: where files of the stream's first snapshot are among them, which; else None.
+    """
+
+    snapshot: Snapshot
+    files: pa.Table
+    initial: InitialPart | None = field(default=None, repr=False)
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the files together."""
+        return pc.sum(self.files["size"]).as_py() or 0
+
+    def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:
+        """The partition values as in the log, by physical name, aligned with `files`."""
+        return _added(self.snapshot, self.files).partition_texts()
+
+    def num_records(self) -> pa.Array:
+        """How many rows each file has, deleted ones included; null where the log does not say."""
+        first = 0 if self.initial is None else len(self.initial.places)
+        known = [] if self.initial is None else [self.initial.files.snapshot.statistics({}).num_records.take(self.initial.places)]
+        return pa.concat_arrays([*known, from_json(self.files["stats"].slice(first), {}).num_records])
+
+    def may_match(self, where: Filters) -> pa.BooleanArray:
+        """For each file, whether it may hold a row that a filter keeps; true where in doubt.
+
+        Args:
+            where: as `Snapshot.may_match` takes it.
+
+        Raises:
+            InvalidOptionError: the filter cannot be understood.
+        """
+        from bayou.log.snapshot.data_skipping import may_match  # noqa: PLC0415  (a batch without filters needs no planning)
+
+        parts = []
+        first = 0
+        if self.initial is not None:
+            first = len(self.initial.places)
+            parts.append(self.initial.files.may_match(where).take(self.initial.places))
+        rest = self.files.slice(first)
+        if rest.num_rows or not parts:
+            parts.append(may_match(_added(self.snapshot, rest), where))
+        return pa.concat_arrays([_flat(each) for each in parts])
+
+
+class _Added:
+    """Files that commits added, seen as skipping sees a snapshot's."""
+
+    def __init__(self, snapshot: Snapshot, files: pa.Table) -> None:
+        self.schema: StructType = snapshot.schema
+        self._columns = snapshot.partition_columns
+        self._files = files
+
+    def files(self, columns: Iterable[str] | None = None) -> pa.Table:
+        """The files, one row each."""
+        return self._files if columns is None else self._files.select(list(columns))
+
+    def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:
+        """The partition values as in the log, by physical name."""
+        return partition_texts(self._files["partition_values"], physical_names(self.schema, self._columns))
+
+    def partitions(self) -> Mapping[tuple[str, ...], pa.Array]:
+        """The partition values typed, by physical path."""
+        return typed_partitions(self.schema, self.partition_texts())
+
+    def statistics(self, fields: Fields) -> FileStatistics:
+        """Statistics of some columns, by physical path."""
+        return from_json(self._files["stats"], fields)
+
+
+def _added(snapshot: Snapshot, files: pa.Table) -> _Added:
+    return _Added(snapshot, files)
+
+
+def _flat(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a stream can read on under its schema, when it meets another one.
+
+A query's schema is fixed while it runs. A change that a restart can follow stops it once; another one stops it for good.
+
+Sources: delta-spark's `DeltaSourceBase.checkReadIncompatibleSchemaChanges` and `DeltaStreamUtils`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from bayou.errors import SchemaChangedError
+from bayou.log.streaming.batches.stops import operation_of, user_of, what_it_was
+from bayou.log.streaming.request.offsets import other_table
+from bayou.log.streaming.request.settings import UNSAFE_MAPPING_CONF, StreamSettings
+from bayou.log.streaming.schema.differences import has_wider_types
+from bayou.protocol.features.features import writer_features
+from bayou.protocol.features.type_widening import Widening
+from bayou.protocol.schema.read_compatibility import column_mapping_mode, is_read_compatible, keeps_columns
+from bayou.protocol.types.schema import parse_schema
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.actions.actions import Metadata
+
+_NO_MAPPING: Final = "none"
+_WIDENING: Final = frozenset({"typeWidening", "typeWidening-preview"})
+_NO_COMMIT: Final[Mapping[str, Any]] = {}
+
+
+class SchemaCheck:
+    """What schemas a stream can read whose query was analysed at one version of the table."""
+
+    def __init__(self, snapshot: Snapshot, settings: StreamSettings, *, has_start: bool) -> None:
+        """Begin with the version that the query was analysed at.
+
+        Args:
+            snapshot: that version.
+            settings: the session's settings.
+            has_start: whether the query names a start, which the error then talks about.
+        """
+        self._snapshot = snapshot
+        self._settings = settings
+        self._has_start = has_start
+        self._maps_columns = column_mapping_mode(snapshot.metadata) != _NO_MAPPING
+        self._widens = settings.allows_widening and bool(writer_features(snapshot.protocol) & _WIDENING)
+
+    @property
+    def maps_columns(self) -> bool:
+        """Whether the table has column mapping, and renamed columns matter."""
+        return self._maps_columns and not self._settings.allows_mapping_changes
+
+    def check(self, metadata: Metadata, version: int, info: Mapping[str, Any] = _NO_COMMIT, *, is_start: bool = False) -> None:
+        """Look at the metadata of a version that the stream reads.
+
+        Args:
+            metadata: the metadata.
+            version: the version.
+            info: the `commitInfo` of the commit that set it, for the error.
+            is_start: whether it is what the run begins with.
+
+        Raises:
+            StreamingSourceError: it is another table's.
+            SchemaChangedError: the stream's schema does not fit it.
+        """
+        read = self._snapshot.metadata
+        is_older = version < self._snapshot.version
+        older, newer = (metadata, read) if is_older else (read, metadata)
+        if newer.id != older.id:
+            raise other_table(newer.id, older.id, self._snapshot.table_uri)
+        if metadata.schema_string == read.schema_string and _same_layout(metadata, read):
+            return
+        if self._settings.allows_partition_changes:
+            older = replace(older, partition_columns=newer.partition_columns)
+        if self._needs_tracking(older, newer):
+            raise self._incompatible(metadata, version, info)
+        if not is_start or self._settings.checks_start:
+            self._check_schema(metadata, version, info, is_older=is_older, same_partitions=_same_partitions(older, newer))
+
+    def _needs_tracking(self, older: Metadata, newer: Metadata) -> bool:
+        if self._widens and self._settings.tracks_widening:
+            before, after = parse_schema(older.schema_string), parse_schema(newer.schema_string)
+            if has_wider_types(before, after):
+                return True
+        if self._settings.allows_mapping_changes:
+            return False
+        if {column_mapping_mode(older), column_mapping_mode(newer)} == {_NO_MAPPING}:
+            return False
+        return not keeps_columns(older, newer)
+
+    def _check_schema(
+        self, metadata: Metadata, version: int, info: Mapping[str, Any], *, is_older: bool, same_partitions: bool
+    ) -> None:
+        schema, change = self._snapshot.schema, parse_schema(metadata.schema_string)
+        widening = Widening.ALWAYS if self._widens and not self._settings.tracks_widening else Widening.NEVER
+        nulls = self._settings.checks_nulls
+        fits = is_read_compatible(
+            change,
+            schema,
+            widening=widening if is_older else Widening.NEVER,
+            allow_missing=self._maps_columns and self._settings.allows_mapping_changes and is_older,
+            checks_nulls=nulls,
+        )
+        if fits and same_partitions:
+            return
+        retryable = not is_older and is_read_compatible(schema, change, widening=widening, checks_nulls=nulls)
+        raise self._changed(metadata, version, info, retryable=retryable)
+
+    def _changed(self, metadata: Metadata, version: int, info: Mapping[str, Any], *, retryable: bool) -> SchemaChangedError:
+        if retryable:
+            step = "Please try restarting the query: it goes on from its checkpoint with the new schema."
+        else:
+            step = (
+                "Start the query from scratch using a new checkpoint directory: rows of both schemas cannot be read as one stream."
+            )
+            if self._has_start:
+                step += f" Change startingVersion or startingTimestamp to start from a version newer than {version}."
+        return SchemaChangedError(
+            f"Detected schema change in version {version}: {_said(version, info)}. The stream's schema is"
+            f" {self._snapshot.metadata.schema_string}{_partitions(self._snapshot.metadata)}, and that version's is"
+            f" {metadata.schema_string}{_partitions(metadata)}",
+            table=self._snapshot.table_uri,
+            version=version,
+            error_class=f"DELTA_SCHEMA_CHANGED_WITH_{'STARTING_OPTIONS' if self._has_start else 'VERSION'}",
+            next_step=step,
+            retryable=retryable,
+            operation=operation_of(info),
+            user=user_of(info),
+        )
+
+    def _incompatible(self, metadata: Metadata, version: int, info: Mapping[str, Any]) -> SchemaChangedError:
+        with_log = self._settings.tracks_schemas
+        way = (
+            "Provide a 'schemaTrackingLocation' under the checkpoint location to follow such changes; or start"
+            if with_log
+            else "Start"
+        )
+        return SchemaChangedError(
+            "Streaming read is not supported on tables with read-incompatible schema changes (e.g. rename or drop or datatype"
+            f" changes): {_said(version, info)}. Read schema: {self._snapshot.metadata.schema_string}. Incompatible data schema:"
+            f" {metadata.schema_string}",
+            table=self._snapshot.table_uri,
+            version=version,
+            error_class=f"DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE{'_USE_SCHEMA_LOG' if with_log else ''}",
+            sql_state="42KD4",
+            next_step=f"{way} the query from scratch using a new checkpoint directory; {UNSAFE_MAPPING_CONF}=true lets the change"
+            " pass, and the values of renamed and dropped columns may be lost.",
+            retryable=False,
+            operation=operation_of(info),
+            user=user_of(info),
+        )
+
+
+def _said(version: int, info: Mapping[str, Any]) -> str:
+    return what_it_was(version, info) if info else f"it is what version {version} was written under"
+
+
+def _same_partitions(one: Metadata, other: Metadata) -> bool:
+    return one.partition_columns == other.partition_columns
+
+
+def _same_layout(one: Metadata, other: Metadata) -> bool:
+    return _same_partitions(one, other) and column_mapping_mode(one) == column_mapping_mode(other)
+
+
+def _partitions(metadata: Metadata) -> str:
+    return f", partitioned by {', '.join(metadata.partition_columns)}" if metadata.partition_columns else ""

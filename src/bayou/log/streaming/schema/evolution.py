@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a stream may go on after a change of the schema that it has followed: renamed, dropped and widened columns need leave.
+
+Source: delta-spark's `SchemaEvolutionUtils`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import SchemaChangedError
+from bayou.log.streaming.request.settings import StreamSettings
+from bayou.log.streaming.schema.differences import changed_types, dropped_columns, renamed_columns
+from bayou.protocol.features.type_widening import Widening
+from bayou.protocol.schema.read_compatibility import is_read_compatible
+from bayou.protocol.types.schema import to_physical
+
+if TYPE_CHECKING:
+    from bayou.log.streaming.request.options import StreamOptions
+    from bayou.log.streaming.schema.tracking_log import TrackedMetadata
+
+ALLOW_RENAME_CONF: Final = "spark.databricks.delta.streaming.allowSourceColumnRename"
+ALLOW_DROP_CONF: Final = "spark.databricks.delta.streaming.allowSourceColumnDrop"
+ALLOW_RENAME_AND_DROP_CONF: Final = "spark.databricks.delta.streaming.allowSourceColumnRenameAndDrop"
+ALLOW_TYPE_CHANGE_CONF: Final = "spark.databricks.delta.streaming.allowSourceColumnTypeChange"
+_ALWAYS: Final = "always"
+_INT_BITS: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """One kind of change that needs leave.
+
+    Attributes:
+        name: what delta-spark calls it.
+        columns: which columns, in words.
+        option: the reader's option that gives leave.
+        given: its value, or None.
+        confs: the settings that give leave, any one of them.
+    """
+
+    name: str
+    columns: str
+    option: str
+    given: str | None
+    confs: tuple[str, ...]
+
+    def is_allowed(self, settings: Mapping[str, str], checkpoint: int, version: int) -> bool:
+        if self.given in (_ALWAYS, str(version)):
+            return True
+        for conf in self.confs:
+            here = settings.get(f"{conf}.ckpt_{checkpoint}", "").lower()
+            if settings.get(conf, "").lower() == _ALWAYS or here in (_ALWAYS, str(version)):
+                return True
+        return False
+
+
+def check_leave(
+    previous: TrackedMetadata,
+    current: TrackedMetadata,
+    options: StreamOptions,
+    confs: Mapping[str, str],
+    *,
+    source_path: str,
+    table: str,
+) -> None:
+    """Refuse to go on after a change that loses or renames columns, or makes types wider, unless someone gave leave.
+
+    Args:
+        previous: what the stream read the table under before.
+        current: what it reads it under now.
+        options: the reader's options.
+        confs: the session's settings by name.
+        source_path: the folder of the stream's source in the query's checkpoint.
+        table: the table's URI.
+
+    Raises:
+        SchemaChangedError: there is such a change, and no leave; or a type has changed to one that is not wider.
+    """
+    settings = StreamSettings.of(confs)
+    _check_types(previous, current, settings, table)
+    checkpoint = java_hash(source_path)
+    changes = list(_changes(previous, current, options, settings))
+    version = current.version
+    if all(each.is_allowed(confs, checkpoint, version) for each in changes):
+        return
+    name = _name([each.name for each in changes])
+    told = ", ".join(f"{each.option}={version}" for each in changes)
+    always = ", ".join(f"{each.option}={_ALWAYS}" for each in changes)
+    conf = " and ".join(f"{each.confs[0]}.ckpt_{checkpoint}={version}" for each in changes)
+    raise SchemaChangedError(
+        f"We've detected one or more non-additive schema change(s) ({name}) between Delta version {previous.version} and"
+        f" {version} in the Delta streaming source. Changes: {'; '.join(each.columns for each in changes)}",
+        table=table,
+        version=version,
+        error_class="DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION",
+        sql_state="KD002",
+        next_step="See whether the table that the stream writes has to change in the same way first. Then give the reader the"
+        f" option {told} to let this change pass, or {always} for all; or set {conf}.",
+        operation=name,
+        user=None,
+        retryable=False,
+        checkpoint_hash=checkpoint,
+        options=tuple(each.option for each in changes),
+    )
+
+
+def java_hash(text: str) -> int:
+    """What Java's `String.hashCode` says of a text; the names of settings have it."""
+    value = 0
+    data = text.encode("utf-16-be")
+    for high, low in zip(data[::2], data[1::2], strict=True):
+        value = (31 * value + (high << 8) + low) & ((1 << _INT_BITS) - 1)
+    return value - (1 << _INT_BITS) if value >> (_INT_BITS - 1) else value
+
+
+def _changes(
+    previous: TrackedMetadata, current: TrackedMetadata, options: StreamOptions, settings: StreamSettings
+) -> Iterator[_Change]:
+    before, after = previous.schema, current.schema
+    both = (ALLOW_RENAME_AND_DROP_CONF,)
+    renamed = [f"'{old}' -> '{new}'" for old, new in renamed_columns(before, after)]
+    if renamed:
+        columns = f"Columns renamed: {', '.join(renamed)}"
+        yield _Change("RENAME COLUMN", columns, "allowSourceColumnRename", options.allow_rename, (ALLOW_RENAME_CONF, *both))
+    dropped = [f"'{old}'" for old in dropped_columns(before, after)]
+    if dropped:
+        columns = f"Columns dropped: {', '.join(dropped)}"
+        yield _Change("DROP COLUMN", columns, "allowSourceColumnDrop", options.allow_drop, (ALLOW_DROP_CONF, *both))
+    if settings.allows_widening and settings.checks_types:
+        types = [f"'{path}': {old} -> {new}" for path, old, new in changed_types(to_physical(before), to_physical(after))]
+        if types:
+            columns = f"Columns with widened types: {', '.join(types)}"
+            option = "allowSourceColumnTypeChange"
+            yield _Change("TYPE WIDENING", columns, option, options.allow_type_change, (ALLOW_TYPE_CHANGE_CONF,))
+
+
+def _name(names: list[str]) -> str:
+    if len(names) == 1:
+        return names[0]
+    short = [name.removesuffix(" COLUMN") for name in names]
+    joined = f"{', '.join(short[:-1])} AND {short[-1]}"
+    return joined if names[-1] == "TYPE WIDENING" else f"{joined} COLUMN"
+
+
+def _check_types(previous: TrackedMetadata, current: TrackedMetadata, settings: StreamSettings, table: str) -> None:
+    if not settings.checks_types:
+        return
+    widening = Widening.ALWAYS if settings.allows_widening else Widening.NEVER
+    before, after = to_physical(previous.schema), to_physical(current.schema)
+    if not is_read_compatible(before, after, widening=widening, allow_missing=True):
+        raise SchemaChangedError(
+            f"Detected schema change in version {current.version} that no stream can follow: a column's type is another one, and"
+            f" no wider one. The stream's schema is {previous.schema_json}, and that version's is {current.schema_json}",
+            table=table,
+            version=current.version,
+            error_class="DELTA_SCHEMA_CHANGED_WITH_VERSION",
+            next_step="Start the query from scratch using a new checkpoint directory.",
+            operation=None,
+            user=None,
+            retryable=False,
+        )

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stream that follows changes of the schema: it keeps what it reads the table under, and stops at each change to begin anew.
+
+A change is met between two batches. What comes before it is read and written; then the new metadata goes into the schema log,
+and the query fails. Started again it reads under the new metadata, where nothing was lost, or someone gave leave.
+
+Source: delta-spark's `DeltaSourceMetadataEvolutionSupport`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from bayou.errors import InvalidOptionError, SchemaChangedError, StreamingSourceError, UnsupportedFeatureError, VersionNotFoundError
+from bayou.log.actions.action_files import ActionFile, Header
+from bayou.log.streaming.request.offsets import METADATA_CHANGE_INDEX, POST_METADATA_CHANGE_INDEX, SourceOffset
+from bayou.log.streaming.request.settings import OUTSIDE_CHECKPOINT_CONF, TRACKING_CONF, StreamSettings
+from bayou.log.streaming.schema.evolution import check_leave
+from bayou.log.streaming.schema.tracking_log import SchemaLog, TrackedMetadata, conflict, log_location
+from bayou.protocol.features.features import reader_features, writer_features
+from bayou.protocol.schema.read_compatibility import is_read_compatible, keeps_columns
+from bayou.protocol.types.schema import parse_schema
+from bayou.storage.open_store import open_store
+from bayou.storage.paths import qualify
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot.log_reader import LogReader
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.log.streaming.request.options import StreamOptions
+    from bayou.protocol.actions.actions import Metadata, Protocol
+    from bayou.storage.store import LogStore
+
+_SOURCES = "/sources/"
+
+
+class SchemaTracking:
+    """What a stream reads a table under, and how it goes on from one schema to the next.
+
+    Attributes:
+        snapshot: the version that the query was analysed at, under the metadata that the stream reads it under.
+    """
+
+    def __init__(self, log: LogReader, snapshot: Snapshot, entries: SchemaLog, source_path: str) -> None:
+        """Begin with the current entry of a schema log."""
+        self._log = log
+        self._entries = entries
+        self._source_path = source_path
+        self._at_start = entries.current
+        self.snapshot = snapshot
+        if self._at_start is not None:
+            protocol = self._at_start.protocol or snapshot.protocol
+            self.snapshot = snapshot.described_as(protocol, self._at_start.applied_to(snapshot.metadata))
+
+    @property
+    def location(self) -> str:
+        """The schema log's folder."""
+        return self._entries.location
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the log says what the stream reads."""
+        return self._entries.current is not None
+
+    def has_change(self, metadata: Metadata | None, protocol: Protocol | None, version: int) -> bool:
+        """Whether a version brings another protocol, schema, partitioning or property than the stream reads under."""
+        if self._at_start is not None and self._at_start.version >= version:
+            return False
+        if protocol is not None and protocol != self.snapshot.protocol:
+            return True
+        return metadata is not None and _facts(metadata) != _facts(self.snapshot.metadata)
+
+    def next_offset(self, at: SourceOffset) -> SourceOffset | None:
+        """What follows a place at a change of the metadata; None where the stream is at none, or has followed it.
+
+        The engine commits a batch when the next one begins: so there are two places, and the second one holds the stream.
+        """
+        if at.index == METADATA_CHANGE_INDEX:
+            return SourceOffset(at.table_id, at.version, POST_METADATA_CHANGE_INDEX)
+        if at.index == POST_METADATA_CHANGE_INDEX:
+            header = self._header(at.version)
+            if self.has_change(header.metadata, header.protocol, at.version):
+                return at
+        return None
+
+    def begin(self, first: int, last: int | None) -> None:
+        """Write the first entry, where there is none.
+
+        Args:
+            first: the version that the stream begins with.
+            last: the last version of a batch that was planned already; None where there is none.
+
+        Raises:
+            SchemaChangedError: the entry is not what the query was analysed with; started again it is.
+            StreamingSourceError: the batch was planned over a change that one schema cannot read over.
+        """
+        if self.is_active:
+            return
+        if last is None or last < first:
+            snapshot = self._log.snapshot(min(first, self._log.version()))
+            version, metadata, protocol = snapshot.version, snapshot.metadata, snapshot.protocol
+        else:
+            version, (metadata, protocol) = last, self._common(first, last)
+        entry = TrackedMetadata.of(metadata.id, version, metadata, protocol, self._source_path)
+        self._entries.add(entry)
+        if self.has_change(metadata, protocol, version):
+            raise self._evolved(entry)
+
+    def follow(self, end: SourceOffset) -> None:
+        """After the batch that ends at a change: write the new entry, and stop.
+
+        Raises:
+            SchemaChangedError: there is a new entry.
+        """
+        if self.is_active and end.is_metadata_change:
+            header = self._header(end.version)
+            self._follow(header.metadata, header.protocol, end.version, replaces=False)
+
+    def check_initial(self, snapshot: Snapshot) -> None:
+        """Before the first snapshot is read: it may be a later one than the entry is of.
+
+        Raises:
+            SchemaChangedError: there is a new entry.
+        """
+        if self.is_active:
+            self._follow(snapshot.metadata, snapshot.protocol, snapshot.version, replaces=True)
+
+    def _follow(self, metadata: Metadata | None, protocol: Protocol | None, version: int, *, replaces: bool) -> None:
+        if not self.has_change(metadata, protocol, version):
+            return
+        read = self.snapshot
+        entry = TrackedMetadata.of(
+            read.metadata.id, version, metadata or read.metadata, protocol or read.protocol, self._source_path
+        )
+        self._entries.add(entry, in_place_of_current=replaces)
+        raise self._evolved(entry)
+
+    def _common(self, first: int, last: int) -> tuple[Metadata, Protocol]:
+        """The metadata and the protocol that a range of versions can be read under."""
+        start = self._log.snapshot(first)
+        headers = [self._header(version) for version in range(first, last + 1)]
+        found = [start.metadata, *(header.metadata for header in headers if header.metadata is not None)]
+        newest = found[-1]
+        schema = parse_schema(newest.schema_string)
+        fits = all(
+            keeps_columns(each, newest) and is_read_compatible(parse_schema(each.schema_string), schema) for each in found[:-1]
+        )
+        protocol = start.protocol
+        for header in headers:
+            if header.protocol is not None:
+                fits = fits and _features(protocol) <= _features(header.protocol)
+                protocol = header.protocol
+        if not fits:
+            raise StreamingSourceError(
+                "We could not initialize the Delta streaming source schema log because we detected an incompatible schema or"
+                f" protocol change while serving a streaming batch from table version {first} to {last}",
+                table=self._log.table_uri,
+                version=last,
+                error_class="DELTA_STREAMING_SCHEMA_LOG_INIT_FAILED_INCOMPATIBLE_METADATA",
+                sql_state="22000",
+                next_step="Start the query from scratch with a new checkpoint directory.",
+            )
+        return newest, protocol
+
+    def _header(self, version: int) -> Header:
+        try:
+            return ActionFile.of_commit(self._log.store, version, self._log.table_uri).header()
+        except FileNotFoundError as error:
+            raise VersionNotFoundError(
+                f"The log has no commit of version {version} any more, whose change of the schema the stream is to follow",
+                table=self._log.table_uri,
+                version=version,
+                error_class="DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE",
+                sql_state="42K03",
+                next_step="Start the query with a new checkpoint, and raise delta.logRetentionDuration.",
+                earliest=None,
+                latest=None,
+            ) from error
+
+    def _evolved(self, entry: TrackedMetadata) -> SchemaChangedError:
+        protocol = None if entry.protocol is None else entry.protocol.to_json()
+        return SchemaChangedError(
+            "The schema, table configuration or protocol of your Delta table has changed during streaming. The schema or metadata"
+            f" tracking log has been updated. Updated schema: {entry.schema_json}. Updated table configurations:"
+            f" {dict(entry.configuration or {})}. Updated table protocol: {protocol}",
+            table=self._log.table_uri,
+            version=entry.version,
+            error_class="DELTA_STREAMING_METADATA_EVOLUTION",
+            sql_state="22000",
+            next_step="Please restart the stream to continue processing using the updated metadata.",
+            retryable=True,
+            operation=None,
+            user=None,
+        )
+
+
+def open_tracking(
+    log: LogReader,
+    snapshot: Snapshot,
+    options: StreamOptions,
+    confs: Mapping[str, str],
+    *,
+    source_path: str | None = None,
+    store: LogStore | None = None,
+) -> SchemaTracking | None:
+    """The schema tracking that a stream's options ask for; None where they ask for none.
+
+    Args:
+        log: the table's log.
+        snapshot: the version that the query is analysed at.
+        options: the reader's options.
+        confs: the session's settings by name.
+        source_path: the folder of the stream's source in the query's checkpoint; None while the query is analysed.
+        store: the store of the schema log's folder; opened by its scheme where None.
+
+    Raises:
+        SchemaChangedError: the stream has followed a change that needs leave, and has none.
+        InvalidOptionError: the location is outside the checkpoint, or another stream's.
+        StreamingSourceError: the schema log is broken, or of another table.
+        UnsupportedFeatureError: the session has no schema tracking.
+    """
+    settings = StreamSettings.of(confs)
+    if options.schema_location is None or settings.allows_mapping_changes:
+        return None
+    if not settings.tracks_schemas:
+        raise UnsupportedFeatureError(
+            "Schema tracking location is not supported for Delta streaming source: the session has it switched off",
+            table=log.table_uri,
+            features=("schema tracking",),
+            next_step=f"Set {TRACKING_CONF} to true, or leave out schemaTrackingLocation.",
+        )
+    if source_path is not None and not settings.allows_outside:
+        _check_under_checkpoint(options.schema_location, source_path)
+    location = log_location(options.schema_location, snapshot.metadata.id, options.tracking_id)
+    entries = SchemaLog(store or open_store(qualify(location)), location)
+    current = entries.current
+    if current is not None:
+        _check_entry(current, snapshot, location)
+        if source_path is None:
+            if settings.merges_changes:
+                _skim(log, entries, current)
+        else:
+            if settings.checks_source_path and current.source_path != source_path:
+                raise conflict(location, log.table_uri)
+            previous = entries.previous
+            if previous is not None:
+                check_leave(previous, current, options, confs, source_path=source_path, table=log.table_uri)
+    return SchemaTracking(log, snapshot, entries, source_path or "")
+
+
+def _check_under_checkpoint(location: str, source_path: str) -> None:
+    checkpoint, found, _ = source_path.rpartition(_SOURCES)
+    if not found:
+        return
+    root, place = qualify(checkpoint).uri, qualify(location).uri
+    if place != root and not place.startswith(f"{root}/"):
+        raise InvalidOptionError(
+            f"Schema location '{location}' must be placed under checkpoint location '{checkpoint}'",
+            error_class="DELTA_STREAMING_SCHEMA_LOCATION_NOT_UNDER_CHECKPOINT",
+            sql_state="22000",
+            next_step=f"Give a folder in the checkpoint; {OUTSIDE_CHECKPOINT_CONF}=true allows any.",
+            option="schemaTrackingLocation",
+        )
+
+
+def _check_entry(entry: TrackedMetadata, snapshot: Snapshot, location: str) -> None:
+    if entry.table_id != snapshot.metadata.id:
+        raise StreamingSourceError(
+            f"Detected incompatible Delta table id when trying to read Delta stream. Persisted table id: {entry.table_id}, Table"
+            f" id: {snapshot.metadata.id}. The schema log at '{location}' might have been reused",
+            table=snapshot.table_uri,
+            error_class="DELTA_STREAMING_SCHEMA_LOG_INCOMPATIBLE_DELTA_TABLE_ID",
+            sql_state="22000",
+            next_step="Pick a new schema location.",
+        )
+
+
+def _skim(log: LogReader, entries: SchemaLog, current: TrackedMetadata) -> None:
+    """Make one change of several that follow one another without a file between them."""
+    metadata: Metadata | None = None
+    protocol: Protocol | None = None
+    version = current.version
+    while (file := _commit(log, version)) is not None:
+        header = file.header()
+        if (header.metadata is None and header.protocol is None) or _has_files(file):
+            break
+        metadata, protocol = header.metadata or metadata, header.protocol or protocol
+        version += 1
+    last = version - 1
+    if last <= current.version or (metadata is None and protocol is None):
+        return
+    source = current.source_path
+    read = current.applied_to(log.update().metadata) if metadata is None else metadata
+    made = TrackedMetadata.of(current.table_id, last, read, protocol or current.protocol or log.update().protocol, source)
+    entries.add(made, in_place_of_current=True)
+
+
+def _commit(log: LogReader, version: int) -> ActionFile | None:
+    try:
+        return ActionFile.of_commit(log.store, version, log.table_uri)
+    except FileNotFoundError:
+        return None
+
+
+def _has_files(file: ActionFile) -> bool:
+    return any(action.get(kind) is not None for action in file.actions() for kind in ("add", "remove", "cdc"))
+
+
+def _facts(metadata: Metadata) -> tuple[object, ...]:
+    properties = {key: value for key, value in metadata.configuration.items() if key.startswith("delta.")}
+    return parse_schema(metadata.schema_string), metadata.partition_columns, properties
+
+
+def _features(protocol: Protocol) -> frozenset[str]:
+    return reader_features(protocol) | writer_features(protocol)

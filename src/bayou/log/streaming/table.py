@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table as a stream reads it: the files of its first snapshot, and then its commits, each looked at before it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bayou.errors import VersionNotFoundError
+from bayou.log.streaming.batches.initial_files import InitialFiles
+from bayou.log.streaming.log_tail import LogTail
+from bayou.log.streaming.request.settings import UNSAFE_MAPPING_CONF, StreamSettings
+from bayou.log.streaming.schema.check import SchemaCheck
+from bayou.protocol.features.features import check_readable
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot.log_reader import LogReader
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.log.streaming.batches.batches import Batches, ReadCommit
+    from bayou.log.streaming.request.options import StreamOptions
+    from bayou.log.streaming.request.path_filter import PathFilter
+    from bayou.log.streaming.schema.tracking import SchemaTracking
+
+
+class StreamTable:
+    """What a stream finds in a table.
+
+    Attributes:
+        tail: the commits.
+        initial: the files of the first snapshot, where they were read and are still needed; else None.
+    """
+
+    def __init__(
+        self,
+        log: LogReader,
+        analysed: Snapshot,
+        batches: Batches,
+        options: StreamOptions,
+        settings: StreamSettings,
+        tracking: SchemaTracking | None,
+    ) -> None:
+        """Begin to look at a table.
+
+        Args:
+            log: its log.
+            analysed: the version that the query was analysed at.
+            batches: what the stream reads.
+            options: what it was asked for.
+            settings: the session's settings.
+            tracking: how it follows schemas, or None.
+        """
+        self._log = log
+        self._analysed = analysed
+        self._batches = batches
+        self._tracking = tracking
+        self._schemas = SchemaCheck(analysed, settings, has_start=options.has_start)
+        self._is_checked = False
+        self.initial: InitialFiles | None = None
+        self.tail: LogTail[ReadCommit] = LogTail(
+            log, analysed.metadata.id, batches.read, fail_on_data_loss=options.fail_on_data_loss
+        )
+
+    def initial_files(self, version: int, exclude: PathFilter | None, event_time: str | None) -> InitialFiles:
+        """The files of the snapshot that the stream begins with; in order, and kept.
+
+        Args:
+            version: the snapshot's version.
+            exclude: which paths are left out.
+            event_time: the column that orders the files, or None.
+
+        Raises:
+            VersionNotFoundError: the log that led to it is gone.
+            SchemaChangedError: the stream follows schemas, and the snapshot has another one.
+        """
+        if self.initial is None or self.initial.snapshot.version != version:
+            snapshot = self._analysed if version == self._analysed.version else self._older(version)
+            if self._tracking is not None:
+                self._tracking.check_initial(snapshot)
+            self.initial = InitialFiles(snapshot, exclude, event_time)
+        return self.initial
+
+    def commits(self, first: int, last: int | None) -> Iterator[ReadCommit]:
+        """The known commits from one version to another, or all from it on; each is refused when it is reached.
+
+        Raises:
+            DeltaError: the stream cannot read a commit, or its schema.
+        """
+        for commit in self.tail.commits(first, last):
+            header = commit.header
+            if header.protocol is not None:
+                check_readable(header.protocol, self._log.table_uri, commit.version)
+            if header.metadata is not None:
+                if not self._is_tracking:
+                    self._schemas.check(header.metadata, commit.version, commit.info)
+                self._batches.check_metadata(header.metadata, commit.version)
+            self._batches.check(commit)
+            yield commit
+
+    def changes_metadata(self, commit: ReadCommit) -> bool:
+        """Whether a stream that follows schemas has to stop before a commit."""
+        tracking, header = self._tracking, commit.header
+        if tracking is None or not tracking.is_active:
+            return False
+        return tracking.has_change(header.metadata, header.protocol, commit.version)
+
+    def check_start(self, version: int) -> None:
+        """Once in a run: look at the version that it begins with, which may be written under another schema.
+
+        Raises:
+            SchemaChangedError: it cannot be read under the stream's.
+            VersionNotFoundError: nobody can tell, as the log that led to it is gone.
+            TimeTravelError: the stream is one of changes, and they were not recorded.
+        """
+        if self._is_checked:
+            return
+        metadata = self._analysed.metadata
+        if version < self._analysed.version:
+            try:
+                metadata = self._log.snapshot(version).metadata
+            except VersionNotFoundError as error:
+                if self._schemas.maps_columns and not self._is_tracking:
+                    raise self._no_snapshot(version) from error
+            if not self._is_tracking:
+                self._schemas.check(metadata, version, is_start=True)
+        self._batches.check_metadata(metadata, version)
+        self._is_checked = True
+
+    @property
+    def _is_tracking(self) -> bool:
+        return self._tracking is not None and self._tracking.is_active
+
+    def _older(self, version: int) -> Snapshot:
+        try:
+            return self._log.snapshot(version)
+        except VersionNotFoundError as error:
+            raise VersionNotFoundError(
+                f"the stream is in the middle of version {version}, and the log that led to it is gone: if nobody deleted it, the"
+                " query is lagging behind",
+                table=self._log.table_uri,
+                version=version,
+                error_class="DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE",
+                sql_state="42K03",
+                next_step="Delete the query's checkpoint to restart from scratch, and raise delta.logRetentionDuration.",
+                earliest=error.facts.get("earliest"),
+                latest=error.facts.get("latest"),
+            ) from error
+
+    def _no_snapshot(self, version: int) -> VersionNotFoundError:
+        return VersionNotFoundError(
+            f"the schema of version {version}, which the stream begins with, cannot be found: the log that led to it is gone. The"
+            " table has column mapping, so that columns may have been renamed or dropped since",
+            table=self._log.table_uri,
+            version=version,
+            error_class="DELTA_STREAMING_CHECK_COLUMN_MAPPING_NO_SNAPSHOT",
+            sql_state="KD002",
+            next_step=f"Choose a different start version; {UNSAFE_MAPPING_CONF}=true reads on, at the risk of wrong columns.",
+        )
