@@ -20,8 +20,8 @@ from bayou.spark.change_request import change_options
 from bayou.spark.describe import detail_frame, history_frame
 from bayou.spark.errors import raised_as_pyspark
 from bayou.spark.given_arguments import frame_of, session_of
-from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.catalog import Catalog
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.net_changes import net_changes
 from bayou.spark.not_yet import CommandsNotYet
 from bayou.spark.reader import read as read_request

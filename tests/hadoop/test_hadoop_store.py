@@ -15,10 +15,10 @@ from bayou.errors import SessionError, StorageError
 from bayou.spark import hadoop_store
 from bayou.spark.application import Application
 from bayou.spark.hadoop_store import HadoopStore, connect, open_hadoop_store, register_hadoop_stores
-from bayou.spark.jvm import hadoop
-from bayou.spark.jvm.adapters import Adapters
-from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.hadoop import HadoopError
+from bayou.spark.jvm.core.adapters import Adapters
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.relations import hadoop
+from bayou.spark.jvm.relations.hadoop import HadoopError
 from bayou.storage import open_store, qualify, register, registered_schemes, unregister
 from bayou.storage.registry import registered_name
 from bayou.testing.log_store_conformance import LogStoreConformance

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from tests.core.transactions.many_writers import Report
 
-from bayou.spark.jvm.adapters import Adapters
-from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.core.adapters import Adapters
+from bayou.spark.jvm.core.bridge import Jvm
 from bayou.storage import open_store, qualify
 from bayou.testing.table_builder import TableBuilder
 

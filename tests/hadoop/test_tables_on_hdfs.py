@@ -19,7 +19,7 @@ from bayou.errors import DataFileNotFoundError, DeletionVectorError, StorageErro
 from bayou.protocol.actions.actions import AddFile, Protocol
 from bayou.protocol.deletion_vectors.descriptor import encode_file
 from bayou.spark.footers import read_footers
-from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.write_jobs import delete_files
 from bayou.spark.write_request import WriteRequest
 from bayou.storage import open_store, qualify

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.core.bridge import Jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

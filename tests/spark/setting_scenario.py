@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 import bayou
 from bayou.protocol.types.schema import leaves
-from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.core.bridge import Jvm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

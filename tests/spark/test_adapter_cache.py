@@ -9,9 +9,9 @@ import shutil
 import pytest
 
 from bayou.errors import SessionError
-from bayou.spark.jvm.adapter_cache import AdapterCache
-from bayou.spark.jvm.adapters import Adapters
-from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.core.adapter_cache import AdapterCache
+from bayou.spark.jvm.core.adapters import Adapters
+from bayou.spark.jvm.core.bridge import Jvm
 
 
 @pytest.fixture

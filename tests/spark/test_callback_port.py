@@ -12,7 +12,7 @@ from tests.spark.tables import ids, numbers_table
 
 import bayou
 from bayou.spark.application import Application
-from bayou.spark.jvm.callbacks import BiFunction
+from bayou.spark.jvm.core.callbacks import BiFunction
 
 ATTACK = """
 import json, socket, sys

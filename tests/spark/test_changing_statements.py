@@ -9,8 +9,8 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from tests.spark.changing_statements import SAYS_SO, rows
 
 import bayou
-from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.parser import knows_constraints
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.relations.parser import knows_constraints
 
 
 @pytest.mark.parametrize(

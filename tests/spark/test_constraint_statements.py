@@ -11,9 +11,9 @@ from tests.spark.statement_tables import snapshot
 
 import bayou
 from bayou.errors import ConstraintViolationError, InvalidSchemaError, UnsupportedFeatureError
-from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.parser import table_name
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.parser import table_name
 
 table = statement_tables.table
 

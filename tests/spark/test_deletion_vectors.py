@@ -22,8 +22,8 @@ from bayou.protocol.deletion_vectors import descriptor as deletion_vector
 from bayou.protocol.deletion_vectors.roaring import Bitmap
 from bayou.spark import deletion_vectors
 from bayou.spark.deletion_vectors import BYTES, VECTOR, encode, positions, row_is_live, to_arrow, together
-from bayou.spark.jvm import bulk
-from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.core import bulk
+from bayou.spark.jvm.core.bridge import Jvm
 from bayou.testing.table_builder import TableBuilder, remove
 
 FORMS = {

@@ -11,7 +11,7 @@ from tests.spark.tables import ids, numbers_table
 
 import bayou
 from bayou.errors import SessionError
-from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.session import enable
 from bayou.spark.session_transaction import LAST_VERSION
 

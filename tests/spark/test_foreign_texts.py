@@ -7,9 +7,9 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from bayou.spark.jvm.adapters import Adapters
-from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.core.adapters import Adapters
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.session import java_session
 
 TEXTS = [
     "",

@@ -13,7 +13,7 @@ from tests.spark.tables import ids, numbers, numbers_table, without_rows
 
 import bayou
 from bayou.spark.application import Application
-from bayou.spark.jvm.callbacks import ERRORS
+from bayou.spark.jvm.core.callbacks import ERRORS
 
 SECONDS = 60
 

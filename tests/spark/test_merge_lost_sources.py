@@ -13,7 +13,7 @@ from tests.spark.merges import TEN, counts, make, source
 import bayou
 from bayou.errors import ConcurrentModificationError, InvalidCommitError, MultipleMatchesError
 from bayou.spark.dml.merge import execute, find
-from bayou.spark.jvm.callbacks import FAILED_CALL
+from bayou.spark.jvm.core.callbacks import FAILED_CALL
 
 
 def test_rows_that_are_not_found_again_are_told_to_be_none(spark, table_path, way, other_rows, monkeypatch):

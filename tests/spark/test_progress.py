@@ -16,9 +16,9 @@ import bayou
 from bayou.errors import ConstraintViolationError
 from bayou.spark import progress, writer
 from bayou.spark.dml import commit
-from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.console_bar import ConsoleBar
-from bayou.spark.jvm.job_tasks import JobTasks, Tasks
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.console_bar import ConsoleBar
+from bayou.spark.jvm.core.job_tasks import JobTasks, Tasks
 from bayou.spark.progress import SETTING, Display
 
 progress_line = pytest.importorskip("bayou.spark.progress_line")

@@ -16,7 +16,7 @@ from bayou import DeltaTable
 from bayou.errors import InvalidSchemaError, UnsupportedFeatureError
 from bayou.protocol.actions.file_names import commit_path
 from bayou.spark.application import Application
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.core.session import java_session
 from bayou.spark.scan import Scan
 
 MAPPED = {"delta.columnMapping.mode": "name", "delta.minReaderVersion": "2", "delta.minWriterVersion": "5"}

@@ -15,8 +15,8 @@ from tests.spark.ways import FILES, VECTORS
 import bayou
 from bayou.errors import InvalidCommitError
 from bayou.spark.dml.merge import commit, execute
-from bayou.spark.jvm import listed_files
-from bayou.spark.jvm.listed_files import ListedFiles
+from bayou.spark.jvm.relations import listed_files
+from bayou.spark.jvm.relations.listed_files import ListedFiles
 from bayou.spark.new_files import write_new_files
 
 

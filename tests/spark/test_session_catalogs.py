@@ -13,7 +13,7 @@ from tests.spark.tables import ids
 
 import bayou
 from bayou.errors import UnsupportedFeatureError
-from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.core.bridge import Jvm
 
 SETTING = "spark.sql.catalog.spark_catalog"
 

@@ -16,7 +16,7 @@ import bayou
 from bayou import DeltaTable
 from bayou.log.delta_log import open_log
 from bayou.protocol.actions.actions import Protocol
-from bayou.spark.jvm.session import settings_of
+from bayou.spark.jvm.core.session import settings_of
 from bayou.testing.table_builder import TableBuilder
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.spark.tables import ids
 
 import bayou
-from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.core.bridge import Jvm
 
 THREADS = 8
 WRITES = {

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 import bayou
-from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.core.bridge import Jvm
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,7 +18,7 @@ from tests.spark.ways import FILES, VECTORS
 import bayou
 from bayou.errors import StorageError
 from bayou.log.rows.vector_writer import VectorFiles
-from bayou.spark.jvm.callbacks import FAILED_CALL, error_class_of
+from bayou.spark.jvm.core.callbacks import FAILED_CALL, error_class_of
 
 UNUSUAL = {
     "an aggregate": ({"v": "max(v)"}, None, "UNSUPPORTED_EXPR_FOR_OPERATOR"),

@@ -8,8 +8,8 @@ from tests.spark.counting import py4j_calls
 
 import bayou
 from bayou.spark.dml.merge import write
-from bayou.spark.jvm import row_changes
-from bayou.spark.jvm.bridge import Jvm
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.core.bridge import Jvm
 
 FEW, SOME, MANY = 20, 200, 600
 

@@ -28,9 +28,9 @@ from bayou.as_delta.settings import overrides, submit_arguments, without_delta
 from bayou.as_delta.statements import Description, describes, may_change_rows, refusal
 from bayou.spark.dml.result import row_of_counts
 from bayou.spark.errors import as_pyspark, raised_as_pyspark
-from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.commands import counts_of_statement
-from bayou.spark.jvm.system_properties import change_spark_properties
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.system_properties import change_spark_properties
+from bayou.spark.jvm.relations.commands import counts_of_statement
 from bayou.spark.session import enable
 
 if TYPE_CHECKING:

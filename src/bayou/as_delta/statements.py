@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from bayou.errors import DeltaError, InvalidOptionError, PathNotFoundError, TableNotFoundError
 from bayou.spark.application import Application
 from bayou.spark.describe import detail_of_folder, detail_of_other
-from bayou.spark.jvm.catalog import Catalog
+from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.lacking_statements import NAME, without_comments
 from bayou.spark.not_yet import not_yet
 from bayou.table import DeltaTable

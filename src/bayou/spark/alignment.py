@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, as_nullable
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.columns import select
-from bayou.spark.jvm.own_sql import own_column
+from bayou.spark.jvm.catalyst.wide_columns import select
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.relations.own_sql import own_column
 from bayou.spark.types import contains_user_defined, spark_data_type, sql_type
 
 if TYPE_CHECKING:

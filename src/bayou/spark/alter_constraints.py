@@ -18,8 +18,8 @@ from bayou.protocol.columns.expression_checks import check_is_boolean
 from bayou.protocol.types.sql_text import parenthesised, quoted_name
 from bayou.spark.alter_target import altered
 from bayou.spark.constraint_checks import checked_condition
-from bayou.spark.jvm.frames import columns_of
-from bayou.spark.jvm.own_sql import own_column
+from bayou.spark.jvm.catalyst.frames import columns_of
+from bayou.spark.jvm.relations.own_sql import own_column
 from bayou.spark.progress import operation, phase
 from bayou.spark.row_checks import violations
 from bayou.spark.types import contains_void

@@ -14,10 +14,10 @@ from bayou.log.commit.active_transactions import active_transaction
 from bayou.log.delta_log import open_log
 from bayou.spark.errors import extend_conversion
 from bayou.spark.hadoop_store import check_log_store_settings
-from bayou.spark.jvm import callbacks
-from bayou.spark.jvm.adapters import Adapters
-from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.own_sessions import default_session
+from bayou.spark.jvm.core import callbacks
+from bayou.spark.jvm.core.adapters import Adapters
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.own_sessions import default_session
 from bayou.spark.log_jobs import SparkLogJobs
 from bayou.spark.pinned_settings import SQL_PREFIX, Job, values
 from bayou.version import __version__
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 PINNED_SNAPSHOTS = 16
 """How many older versions are kept at hand, over all tables."""

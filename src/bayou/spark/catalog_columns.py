@@ -13,8 +13,8 @@ from bayou.protocol.columns.generated_columns import GENERATION_EXPRESSION, gene
 from bayou.protocol.columns.identity_columns import identity_metadata, is_identity
 from bayou.protocol.types.char_varchar import DECLARED_TYPE
 from bayou.protocol.types.schema import StructType, required_and_absent
-from bayou.spark.jvm.frames import names_of
-from bayou.spark.jvm.relation import columns_of_nulls
+from bayou.spark.jvm.catalyst.frames import names_of
+from bayou.spark.jvm.relations.relation import columns_of_nulls
 from bayou.spark.types import as_nullable, readable_schema, spark_data_type
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.protocol.types.schema import StructField
-    from bayou.spark.jvm.bridge import Jvm
+    from bayou.spark.jvm.core.bridge import Jvm
 
 _DEFAULT, _DEFAULT_OF_OLD_ROWS = DEFAULT_KEYS
 _GENERATED = "GENERATION_EXPRESSION"

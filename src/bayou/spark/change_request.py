@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bayou.log.changes.feed import ChangeFeed
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 READ_OPTIONS = ("readChangeFeed", "readChangeData")
 """The options that ask for the feed; the second is the first one's older name."""

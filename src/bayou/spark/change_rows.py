@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bayou.log.changes.feed import CHANGE_TYPE
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.jvm.columns import select
+from bayou.spark.jvm.catalyst.wide_columns import select
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pyspark.sql import DataFrame
 
-    from bayou.spark.jvm.bridge import Jvm
+    from bayou.spark.jvm.core.bridge import Jvm
 
 FATE: Final = "__bayou_fate"
 """The column that says what becomes of a row, by the numbers of `Fate`."""

@@ -26,9 +26,9 @@ from bayou.protocol.types.schema import StructField, StructType
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark import deletion_vectors
 from bayou.spark.change_request import ChangeSettings, PinnedChanges
-from bayou.spark.jvm.columns import projected
-from bayou.spark.jvm.relation import java_frame
-from bayou.spark.jvm.session import session_of
+from bayou.spark.jvm.catalyst.wide_columns import projected
+from bayou.spark.jvm.core.session import session_of
+from bayou.spark.jvm.relations.relation import java_frame
 from bayou.spark.scan import PlannedScan, Scan
 from bayou.spark.vectors import encoded
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bayou.plan.predicates.predicate import Predicate
     from bayou.protocol.deletion_vectors.roaring import Bitmap
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 FEED_NAMES: Final = tuple(column.name for column in FEED_COLUMNS)
 """The names of the columns that the feed adds to the table's."""

@@ -14,13 +14,13 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol.types.char_varchar import DECLARED_TYPE, type_with_chars
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.casts import padded_chars
-from bayou.spark.jvm.columns import select
-from bayou.spark.jvm.frames import columns_of, names_of
-from bayou.spark.jvm.relation import alias_of
-from bayou.spark.jvm.session import settings_of
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.catalyst.casts import padded_chars
+from bayou.spark.jvm.catalyst.frames import columns_of, names_of
+from bayou.spark.jvm.catalyst.wide_columns import select
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.session import settings_of
+from bayou.spark.jvm.relations.relation import alias_of
 from bayou.spark.types import readable_schema
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from bayou.protocol.types.schema import StructField, StructType
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 _PADS: Final = "spark.sql.readSideCharPadding"
 _AS_TEXT: Final = "spark.sql.legacy.charVarcharAsString"

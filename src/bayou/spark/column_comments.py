@@ -6,16 +6,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayou.protocol.types.sql_text import column_sql
-from bayou.spark.jvm.catalog import Catalog
-from bayou.spark.jvm.parsed_nodes import as_alter_column, commented_column
-from bayou.spark.jvm.parser import is_catalog, table_name
-from bayou.spark.jvm.session import active_session, java_session
+from bayou.spark.jvm.catalyst.parsed_nodes import as_alter_column, commented_column
+from bayou.spark.jvm.core.session import active_session, java_session
+from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.jvm.relations.parser import is_catalog, table_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 _MOST_PARTS = 3
 

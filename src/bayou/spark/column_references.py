@@ -14,8 +14,8 @@ from bayou.protocol.evolution.column_dependents import refuse_dependents
 from bayou.protocol.features.type_widening import is_widening
 from bayou.protocol.types.schema import ArrayType, MapType, StructType
 from bayou.spark.alignment import same_names_and_types
-from bayou.spark.jvm.parser import parsed
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.parser import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import DataType
-    from bayou.spark.jvm.bridge import Jvm
+    from bayou.spark.jvm.core.bridge import Jvm
 
 _OWN_TEXT: Final = (ConstraintKind.CHECK, ConstraintKind.INVARIANT)
 """The constraints that somebody wrote down; others are made from the column that they are about."""

@@ -9,17 +9,17 @@ from bayou.protocol.columns.constraints import ConstraintKind, constraints_of
 from bayou.protocol.columns.expression_checks import check_constraint_references, check_functions, check_is_boolean
 from bayou.protocol.columns.expression_functions import ExpressionKind, refusal
 from bayou.protocol.types.schema import StructType, parse_schema
-from bayou.spark.jvm.parser import parsed
-from bayou.spark.jvm.relation import expression_type
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.parser import parsed
+from bayou.spark.jvm.relations.relation import expression_type
 from bayou.spark.stored_expressions import check_stored
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.protocol.actions.actions import Metadata
-    from bayou.spark.jvm.bridge import Jvm
-    from bayou.spark.jvm.parser import ParsedExpression
+    from bayou.spark.jvm.core.bridge import Jvm
+    from bayou.spark.jvm.relations.parser import ParsedExpression
 
 _CHECK: Final = ExpressionKind.CHECK_CONSTRAINT
 

@@ -14,11 +14,11 @@ from bayou.errors import redact_text
 from bayou.protocol.types.sql_text import column_sql, quoted_name
 from bayou.spark import alter_constraints
 from bayou.spark.declared_constraints import rely_refused
-from bayou.spark.jvm import commands
-from bayou.spark.jvm.callbacks import BiFunction
-from bayou.spark.jvm.catalog import Catalog
-from bayou.spark.jvm.parser import stated_name, stated_parts, stated_table, table_name, words, written_table
-from bayou.spark.jvm.session import active_session, java_session, session_of
+from bayou.spark.jvm.core.callbacks import BiFunction
+from bayou.spark.jvm.core.session import active_session, java_session, session_of
+from bayou.spark.jvm.relations import commands
+from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.jvm.relations.parser import stated_name, stated_parts, stated_table, table_name, words, written_table
 from bayou.spark.session_table import SessionTable
 from bayou.storage import qualify
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 _ALTER: Final = ("ALTER", "TABLE")
 

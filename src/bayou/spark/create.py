@@ -20,10 +20,10 @@ from bayou.protocol.types.schema import StructType, parse_schema, schema_to_json
 from bayou.spark.alignment import same_names_and_types
 from bayou.spark.constraint_checks import check_constraints
 from bayou.spark.default_checks import check_defaults
-from bayou.spark.jvm.catalog import Catalog
-from bayou.spark.jvm.parser import parsed
-from bayou.spark.jvm.relation import expression_type
-from bayou.spark.jvm.session import java_session, refresh_caches, settings_of
+from bayou.spark.jvm.core.session import java_session, refresh_caches, settings_of
+from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.jvm.relations.parser import parsed
+from bayou.spark.jvm.relations.relation import expression_type
 from bayou.spark.session_transaction import session_transaction
 from bayou.spark.stored_expressions import called_by_name, check_stored
 from bayou.spark.table_place import creation_at, place_of, refuse_other_files, refuse_other_place

@@ -14,11 +14,11 @@ from bayou.protocol.columns.clustering import names_of
 from bayou.protocol.columns.column_mapping import without_mapping
 from bayou.protocol.types.schema import parse_schema
 from bayou.spark.create import create
-from bayou.spark.jvm import commands
-from bayou.spark.jvm.callbacks import BiFunction
-from bayou.spark.jvm.catalog import Catalog
-from bayou.spark.jvm.create_like import LikeStatement
-from bayou.spark.jvm.session import active_session, session_of
+from bayou.spark.jvm.core.callbacks import BiFunction
+from bayou.spark.jvm.core.session import active_session, session_of
+from bayou.spark.jvm.relations import commands
+from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.jvm.relations.create_like import LikeStatement
 from bayou.spark.table_definition import TableDefinition
 from bayou.storage import qualify
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
-    from bayou.spark.jvm.catalog import TableName
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.jvm.relations.catalog import TableName
 
 
 def like_command(application: Application, node: JavaObject) -> JavaObject | None:

@@ -8,17 +8,23 @@ from typing import TYPE_CHECKING
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.columns.constraints import add_constraint
 from bayou.protocol.types.sql_text import column_sql
-from bayou.spark.jvm.catalog import Catalog
-from bayou.spark.jvm.parsed_nodes import declared_constraint, declared_constraints, parts_of_name, provider_of, with_properties
-from bayou.spark.jvm.parser import table_name
-from bayou.spark.jvm.session import active_session, java_session
+from bayou.spark.jvm.catalyst.parsed_nodes import (
+    declared_constraint,
+    declared_constraints,
+    parts_of_name,
+    provider_of,
+    with_properties,
+)
+from bayou.spark.jvm.core.session import active_session, java_session
+from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.jvm.relations.parser import table_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
-    from bayou.spark.jvm.parsed_nodes import DeclaredConstraint
+    from bayou.spark.jvm.catalyst.parsed_nodes import DeclaredConstraint
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 
 def rely_refused(table: str) -> UnsupportedFeatureError:

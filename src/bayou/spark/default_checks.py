@@ -18,13 +18,13 @@ from bayou.protocol.types.partition_values import INTEGER_BITS, decimal_type
 from bayou.protocol.types.paths import TableRules
 from bayou.protocol.types.schema import StructType
 from bayou.protocol.types.sql_text import parenthesised, quoted_name
-from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
-from bayou.spark.jvm.columns import select
-from bayou.spark.jvm.frames import columns_of
-from bayou.spark.jvm.own_sql import means_the_same
-from bayou.spark.jvm.parser import parsed
-from bayou.spark.jvm.relation import may_upcast
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.catalyst.frames import columns_of
+from bayou.spark.jvm.catalyst.wide_columns import select
+from bayou.spark.jvm.core.callbacks import FAILED_CALL, reason_of
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.own_sql import means_the_same
+from bayou.spark.jvm.relations.parser import parsed
+from bayou.spark.jvm.relations.relation import may_upcast
 from bayou.spark.stored_expressions import check_stored
 from bayou.spark.types import sql_type
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructField
-    from bayou.spark.jvm.bridge import JavaObject, Jvm
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 _PLAIN: Final = re.compile(r"[-+]?\d[\w.]*|'[^'\\]*'|null|true|false", re.IGNORECASE)
 """Literals, which no parser need be asked about."""

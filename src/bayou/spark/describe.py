@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 
 from bayou.log.snapshot.clustering import clustering_columns
 from bayou.protocol.features.features import reader_features, writer_features
-from bayou.spark.jvm.bulk import Bulk
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.core.bulk import Bulk
+from bayou.spark.jvm.core.session import java_session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bayou.log.segment.history import HistoryEntry
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
-    from bayou.spark.jvm.catalog import CatalogEntry
+    from bayou.spark.jvm.relations.catalog import CatalogEntry
 
 _STRINGS = pa.map_(pa.string(), pa.string())
 _MICROS = pa.timestamp("us", "UTC")

@@ -16,14 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.protocol.actions import paths
-from bayou.spark.jvm.bulk import Bulk, FileGroup
-from bayou.spark.jvm.relation import bound_predicate
+from bayou.spark.jvm.core.bulk import Bulk, FileGroup
+from bayou.spark.jvm.relations.relation import bound_predicate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.jvm.bridge import JavaObject, Jvm
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ from pyspark.errors.exceptions import captured
 from bayou import errors
 from bayou.spark.error_parameters import parameters_of
 from bayou.spark.error_partners import PYSPARK_EXCEPTIONS
-from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.callbacks import ERRORS, java_error
-from bayou.spark.jvm.signatures import missing_call
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.callbacks import ERRORS, java_error
+from bayou.spark.jvm.core.signatures import missing_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bayou.errors import SessionError, StorageError
-from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles
+from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
 from bayou.storage import host_of, qualify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bayou.spark.jvm.bridge import Jvm
+    from bayou.spark.jvm.core.bridge import Jvm
 
 
 def read_footers(jvm: Jvm, files: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[pq.FileMetaData | OSError]:

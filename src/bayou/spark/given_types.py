@@ -12,8 +12,8 @@ from bayou.errors import InvalidOptionError, InvalidSchemaError, SqlSyntaxError
 from bayou.protocol.columns.mapping_rules import fields_by_path, shown_path
 from bayou.protocol.schema.given_schema import check_parts
 from bayou.protocol.types.schema import FIELD_ID, PHYSICAL_NAME, StructField, StructType, parse_schema
-from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.core.callbacks import FAILED_CALL, reason_of
+from bayou.spark.jvm.core.session import java_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

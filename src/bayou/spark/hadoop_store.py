@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 from bayou.errors import SessionError, StorageError
 from bayou.protocol.actions.file_names import LOG_FOLDER
-from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
 from bayou.storage import FileStatus, check_spark_log_store_conf, redact_uri, register
 from bayou.storage.open_store import SCHEMES_OF_A_SESSION
 from bayou.storage.registry import registered_name

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from bayou.errors import DeltaError
 from bayou.protocol.types.sql_text import column_sql, quoted_name
-from bayou.spark.jvm.catalog import Catalog
-from bayou.spark.jvm.parser import described_column, table_name
-from bayou.spark.jvm.session import active_session, java_session
+from bayou.spark.jvm.core.session import active_session, java_session
+from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.jvm.relations.parser import described_column, table_name
 from bayou.spark.not_yet import not_yet
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from bayou.errors import UnsupportedFeatureError
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject, Jvm
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 _QUOTED: Final = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:``|[^`])*`"""
 _COMMENTS: Final = re.compile(rf"(?P<quoted>{_QUOTED})|--[^\n]*|/\*.*?\*/", re.DOTALL)

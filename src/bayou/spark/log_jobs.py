@@ -18,9 +18,9 @@ from pyspark.sql.types import StructType
 from bayou.log.checkpoint.columns import spark_schema
 from bayou.log.checkpoint.sharding import MIN_FILES, LogJobError
 from bayou.log.staging.footers import columns_of
-from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.own_sessions import default_session
-from bayou.spark.jvm.session import java_session, session_of
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.own_sessions import default_session
+from bayou.spark.jvm.core.session import java_session, session_of
 from bayou.spark.pinned_settings import SQL_PREFIX, Job, values, with_options
 from bayou.storage import qualify
 

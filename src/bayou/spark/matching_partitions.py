@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.spark.directories import PartitionColumn, partition_groups
-from bayou.spark.jvm.bulk import Bulk
-from bayou.spark.jvm.relation import bound_predicate
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.core.bulk import Bulk
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.relation import bound_predicate
 from bayou.spark.types import sql_type
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from bayou.plan import skipping
-from bayou.spark.jvm.adapters import Adapters
-from bayou.spark.jvm.bulk import Bulk
-from bayou.spark.jvm.relation import local_relation
+from bayou.spark.jvm.core.adapters import Adapters
+from bayou.spark.jvm.core.bulk import Bulk
+from bayou.spark.jvm.relations.relation import local_relation
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 
 _PLAIN_AGGREGATE = 4

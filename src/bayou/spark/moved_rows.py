@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.jvm.bridge import Jvm
+    from bayou.spark.jvm.core.bridge import Jvm
 
 
 def check_moved_rows(jvm: Jvm, snapshot: Snapshot, gone: pa.Array, written: int, options: Mapping[str, str]) -> None:

@@ -20,7 +20,7 @@ from bayou.log.rows.row_ids_kept import first_without_ids
 from bayou.protocol.features.features import check_readable
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.change_request import ChangeSettings
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.core.session import java_session
 from bayou.spark.row_ids import RowIdColumns
 from bayou.spark.stored_rows import stored_rows
 from bayou.spark.types import readable_schema, spark_data_type

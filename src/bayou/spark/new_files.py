@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bayou.spark.application import Application
     from bayou.spark.carried_rows import CarriedRows
     from bayou.spark.change_rows import BesideColumns
-    from bayou.spark.jvm.file_writer import WrittenFile
+    from bayou.spark.jvm.catalyst.file_writer import WrittenFile
     from bayou.spark.projection import ProjectedRows
     from bayou.spark.write_request import WriteRequest
     from bayou.spark.write_target import HeadAction, WriteTarget

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from bayou.spark.jvm import merge as catalyst
+from bayou.spark.jvm.catalyst import merge as catalyst
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.protocol.types.schema import StructField, StructType
-    from bayou.spark.jvm.bridge import JavaObject, Jvm
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 _MOST: Final = 64
 """How many DataFrames are remembered: each is the ids of its columns and no more, and a program may ask for one in a loop."""

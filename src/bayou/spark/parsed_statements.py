@@ -10,13 +10,13 @@ from bayou.spark.constraint_statements import ConstraintStatements
 from bayou.spark.declared_constraints import refuse_added_key, with_checks_as_properties
 from bayou.spark.dml.merge.statement import command_of_parsed_merge
 from bayou.spark.dml.statements import command_of_parsed_delete, command_of_parsed_update
-from bayou.spark.jvm.parser import knows_constraints
+from bayou.spark.jvm.relations.parser import knows_constraints
 from bayou.spark.lacking_statements import LackingStatements
 from bayou.spark.replacing_inserts import as_write
 
 if TYPE_CHECKING:
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 
 class ParsedStatements:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from bayou.errors import SessionError, StorageError
 from bayou.protocol.actions.file_names import CHANGES_FOLDER
-from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -18,15 +18,15 @@ from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
-from bayou.spark.jvm.console_bar import ConsoleBar
-from bayou.spark.jvm.job_tasks import JobTasks
+from bayou.spark.jvm.core.console_bar import ConsoleBar
+from bayou.spark.jvm.core.job_tasks import JobTasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
-    from bayou.spark.jvm.job_tasks import Tasks
+    from bayou.spark.jvm.core.job_tasks import Tasks
 
 SETTING: Final = "spark.bayou.progress"
 """The session's setting: `on`, `off` or `auto`, which is the default."""

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from bayou.spark.jvm.job_tasks import Tasks
+    from bayou.spark.jvm.core.job_tasks import Tasks
 
 _BAR_WIDTH = 24
 

@@ -18,12 +18,12 @@ from bayou.protocol.types.sql_text import column_sql, parenthesised, quoted_name
 from bayou.spark.alignment import AlignedColumn, aligned, cast_sql, same_names_and_types, selected
 from bayou.spark.change_rows import FATE, BesideColumns, Fate, with_changes
 from bayou.spark.char_columns import declared_chars, with_chars
-from bayou.spark.jvm.columns import select
-from bayou.spark.jvm.frames import names_of
-from bayou.spark.jvm.own_sql import own_column
-from bayou.spark.jvm.parser import parsed
-from bayou.spark.jvm.relation import evaluated
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.catalyst.frames import names_of
+from bayou.spark.jvm.catalyst.wide_columns import select
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.own_sql import own_column
+from bayou.spark.jvm.relations.parser import parsed
+from bayou.spark.jvm.relations.relation import evaluated
 from bayou.spark.partitioning import folder_text
 from bayou.spark.proven_rules import NOTHING_PROVEN, ProvenRules, proven_rules
 from bayou.spark.row_checks import RowRule, observing
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from bayou.protocol.columns.constraints import Constraint
     from bayou.protocol.types.schema import StructField
     from bayou.spark.carried_rows import CarriedRows
-    from bayou.spark.jvm.bridge import Jvm
-    from bayou.spark.jvm.parser import ParsedExpression
+    from bayou.spark.jvm.core.bridge import Jvm
+    from bayou.spark.jvm.relations.parser import ParsedExpression
     from bayou.spark.write_target import WriteTarget
 
 NOTHING_BESIDE = BesideColumns()

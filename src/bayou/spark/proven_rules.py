@@ -22,7 +22,7 @@ from bayou.protocol.stats.file_stats import indexed_leaves
 from bayou.protocol.types.partition_values import is_string_type
 from bayou.protocol.types.schema import schema_to_json
 from bayou.spark.expressions import by_logical_name, from_catalyst
-from bayou.spark.jvm.relation import conditions_in_json
+from bayou.spark.jvm.relations.relation import conditions_in_json
 from bayou.spark.types import as_nullable, contains_void, readable_schema
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from bayou.plan.predicates.predicate import Path, Predicate
     from bayou.protocol.types.schema import DataType, StructType
-    from bayou.spark.jvm.bridge import Jvm
+    from bayou.spark.jvm.core.bridge import Jvm
     from bayou.spark.row_checks import RowRule
     from bayou.spark.write_target import WriteTarget
 

@@ -13,7 +13,7 @@ from bayou.protocol.types.schema import parse_schema
 from bayou.spark import reader
 from bayou.spark.catalog_columns import without_filled
 from bayou.spark.dml.changed_table import ChangedTable
-from bayou.spark.jvm.session import session_of
+from bayou.spark.jvm.core.session import session_of
 from bayou.spark.streaming.sink import sink_of
 from bayou.spark.streaming.source import schema_of, source_of
 from bayou.spark.table_request import TableRequest
@@ -25,7 +25,7 @@ from bayou.spark.writer import write
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 
 class Provider:

@@ -12,7 +12,7 @@ from bayou.protocol.features.type_widening import unsupported_changes
 from bayou.protocol.schema.validity import is_supported
 from bayou.protocol.stats.file_stats import COLLATIONS, collated_fields
 from bayou.protocol.types.schema import StructType, schema_to_json
-from bayou.spark.jvm.relation import knows_type
+from bayou.spark.jvm.relations.relation import knows_type
 from bayou.spark.types import kinds, readable_schema
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.catalog_columns import catalog_schema
 from bayou.spark.change_scan import FEED_NAMES, pin
 from bayou.spark.default_checks import harmless_defaults
-from bayou.spark.jvm.relation import BareTable, bare_relation
-from bayou.spark.jvm.session import dataset, java_session
+from bayou.spark.jvm.core.session import dataset, java_session
+from bayou.spark.jvm.relations.relation import BareTable, bare_relation
 from bayou.spark.readable_types import check_types
 from bayou.spark.row_ids import tells_row_ids
 from bayou.spark.scan import PlannedScan, Scan
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.table_request import TableRequest
 
 

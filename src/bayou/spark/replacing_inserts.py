@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from bayou.errors import SchemaMismatchError, UnsupportedFeatureError, redact_text
 from bayou.protocol.types.sql_text import column_sql, quoted_name
-from bayou.spark.jvm import commands
-from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm.callbacks import BiFunction
-from bayou.spark.jvm.catalog import Catalog
-from bayou.spark.jvm.parsed_nodes import ReplacingInsert, as_overwrite, with_query
-from bayou.spark.jvm.parser import table_name
-from bayou.spark.jvm.session import active_session, java_session, session_of
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.catalyst.parsed_nodes import ReplacingInsert, as_overwrite, with_query
+from bayou.spark.jvm.core.callbacks import BiFunction
+from bayou.spark.jvm.core.session import active_session, java_session, session_of
+from bayou.spark.jvm.relations import commands
+from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.jvm.relations.parser import table_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 
 def as_write(application: Application, insert: JavaObject, *, in_script: bool) -> JavaObject | None:

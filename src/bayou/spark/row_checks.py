@@ -20,7 +20,7 @@ from bayou.errors import ConstraintViolationError
 from bayou.protocol.columns.constraint_violations import MAX_ROWS, violation
 from bayou.protocol.types.sql_text import column_sql, parenthesised
 from bayou.spark.char_columns import declared_as_chars
-from bayou.spark.jvm.own_sql import own_column
+from bayou.spark.jvm.relations.own_sql import own_column
 from bayou.spark.types import contains_void
 
 if TYPE_CHECKING:

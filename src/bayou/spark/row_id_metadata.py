@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from bayou.errors import SchemaChangedError
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.jvm.columns import projected
-from bayou.spark.jvm.relation import java_frame
-from bayou.spark.jvm.session import session_of
+from bayou.spark.jvm.catalyst.wide_columns import projected
+from bayou.spark.jvm.core.session import session_of
+from bayou.spark.jvm.relations.relation import java_frame
 from bayou.spark.row_ids import BASE, BASE_VERSION, RowIdColumns
 from bayou.spark.scan import OUR_METADATA, PlannedScan
 

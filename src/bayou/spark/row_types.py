@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayou.protocol.features.type_widening import Widening
-from bayou.spark.jvm.session import settings_of
+from bayou.spark.jvm.core.session import settings_of
 from bayou.spark.table_types import with_table_types
 from bayou.spark.write_request import with_settings
 from bayou.spark.write_target import merge_widening
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.jvm.bridge import Jvm
+    from bayou.spark.jvm.core.bridge import Jvm
     from bayou.spark.write_request import WriteRequest
 
 

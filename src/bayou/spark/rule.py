@@ -21,10 +21,10 @@ from bayou.spark.create_like import like_command
 from bayou.spark.dml.merge.statement import merge_command
 from bayou.spark.dml.statements import OPERATIONS, command_of
 from bayou.spark.expressions import by_logical_name, from_catalyst
-from bayou.spark.jvm import row_changes
-from bayou.spark.jvm.adapters import Adapters
-from bayou.spark.jvm.create_like import NAME as LIKE
-from bayou.spark.jvm.session import is_about_delta, partitions_lost, path_in, table_in
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.core.adapters import Adapters
+from bayou.spark.jvm.core.session import is_about_delta, partitions_lost, path_in, table_in
+from bayou.spark.jvm.relations.create_like import NAME as LIKE
 from bayou.spark.path_statements import refused_on_path, refuses
 from bayou.spark.reader import check_has_columns
 from bayou.spark.row_id_metadata import asks_for_row_ids, with_row_ids
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructField
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 _ADVICE: Final = "Spark's own statement would change the catalog entry or the files, and not the table."
 _REFUSED: Final = {

@@ -27,13 +27,13 @@ from bayou.spark.expressions import by_physical_name, from_catalyst
 from bayou.spark.file_source import FileSource, SnapshotFiles
 from bayou.spark.file_types import group_by_types, must_be_grouped
 from bayou.spark.footers import read_footers
-from bayou.spark.jvm.adapters import described
-from bayou.spark.jvm.bulk import Bulk
-from bayou.spark.jvm.callbacks import FAILED_CALL
-from bayou.spark.jvm.columns import projected
-from bayou.spark.jvm.relation import FileRelation, java_frame, logical_relation
-from bayou.spark.jvm.row_reading import reads_batches, row_condition
-from bayou.spark.jvm.session import dataset, session_of
+from bayou.spark.jvm.catalyst.row_reading import reads_batches, row_condition
+from bayou.spark.jvm.catalyst.wide_columns import projected
+from bayou.spark.jvm.core.adapters import described
+from bayou.spark.jvm.core.bulk import Bulk
+from bayou.spark.jvm.core.callbacks import FAILED_CALL
+from bayou.spark.jvm.core.session import dataset, session_of
+from bayou.spark.jvm.relations.relation import FileRelation, java_frame, logical_relation
 from bayou.spark.pinned_settings import Job, values, with_options
 from bayou.spark.types import contains_void, physical_field, sql_type, stored_fields, stored_type
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 METADATA = "_metadata"
 """Spark's column of facts about a row's file."""

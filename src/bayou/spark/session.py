@@ -16,12 +16,12 @@ from bayou.errors import SessionError
 from bayou.spark.errors import raised_as_pyspark
 from bayou.spark.given_arguments import session_of
 from bayou.spark.hadoop_store import register_hadoop_stores
-from bayou.spark.jvm import callbacks
-from bayou.spark.jvm.adapters import Adapters, has_delta_spark
-from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.callbacks import BiConsumer, BiFunction
-from bayou.spark.jvm.session import install_catalog, install_rule, java_session
-from bayou.spark.jvm.transaction_ids import tell_transactions
+from bayou.spark.jvm.core import callbacks
+from bayou.spark.jvm.core.adapters import Adapters, has_delta_spark
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.callbacks import BiConsumer, BiFunction
+from bayou.spark.jvm.core.session import install_catalog, install_rule, java_session
+from bayou.spark.jvm.core.transaction_ids import tell_transactions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

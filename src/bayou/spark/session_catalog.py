@@ -20,10 +20,10 @@ from bayou.spark.create import create
 from bayou.spark.default_checks import harmless_defaults
 from bayou.spark.dml.replace_on import check_using_places
 from bayou.spark.insert_columns import evolved_columns, goes_by_name, short_structs
-from bayou.spark.jvm.catalog import Catalog
-from bayou.spark.jvm.frames import columns_of, names_of
-from bayou.spark.jvm.relation import aligned_rows
-from bayou.spark.jvm.session import java_session, session_of, settings_of
+from bayou.spark.jvm.catalyst.frames import columns_of, names_of
+from bayou.spark.jvm.core.session import java_session, session_of, settings_of
+from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.jvm.relations.relation import aligned_rows
 from bayou.spark.path_statements import refused_on_path, refuses
 from bayou.spark.readable_types import check_types
 from bayou.spark.reader import relation

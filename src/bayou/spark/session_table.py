@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.log.commit.transaction import MAX_ATTEMPTS, Transaction
 from bayou.protocol.features.features import check_writable
-from bayou.spark.jvm.session import refresh_caches, settings_of
+from bayou.spark.jvm.core.session import refresh_caches, settings_of
 from bayou.spark.reader import read as read_request
 from bayou.spark.session_transaction import session_transaction
 from bayou.spark.table_request import TableRequest

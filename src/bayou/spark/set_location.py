@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from bayou.errors import InvalidOptionError, InvalidSchemaError, TableNotFoundError
 from bayou.protocol.columns.column_mapping import without_mapping
 from bayou.protocol.types.char_varchar import type_text
-from bayou.spark.jvm.catalog import Catalog
-from bayou.spark.jvm.session import settings_of
+from bayou.spark.jvm.core.session import settings_of
+from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.storage import qualify
 
 if TYPE_CHECKING:

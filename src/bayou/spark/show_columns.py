@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from bayou.spark.jvm.bulk import Bulk
-from bayou.spark.jvm.catalog import Catalog
-from bayou.spark.jvm.relation import local_relation
-from bayou.spark.jvm.session import active_session, java_session, table_in
+from bayou.spark.jvm.core.bulk import Bulk
+from bayou.spark.jvm.core.session import active_session, java_session, table_in
+from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.jvm.relations.relation import local_relation
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 NAME: Final = "ShowColumnsCommand"
 """The name of Spark's command."""

@@ -11,9 +11,9 @@ import pyarrow as pa
 from bayou.errors import InvalidOptionError
 from bayou.protocol.types import partition_values
 from bayou.protocol.types.partition_values import NULL_FOLDER
-from bayou.spark.jvm.bulk import Bulk
-from bayou.spark.jvm.relation import local_relation
-from bayou.spark.jvm.session import active_session, java_session
+from bayou.spark.jvm.core.bulk import Bulk
+from bayou.spark.jvm.core.session import active_session, java_session
+from bayou.spark.jvm.relations.relation import local_relation
 from bayou.spark.show_columns import snapshot_in
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 NAME: Final = "ShowPartitionsCommand"
 """The name of Spark's command."""

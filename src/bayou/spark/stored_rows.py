@@ -11,7 +11,7 @@ from bayou.protocol import properties
 from bayou.protocol.schema.reserved_names import check_no_own_names
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.change_rows import BesideColumns
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.core.session import java_session
 from bayou.spark.reader import scan_frame
 from bayou.spark.row_ids import RowIdColumns
 from bayou.spark.scan import OUR_METADATA, Scan

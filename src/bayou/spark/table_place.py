@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bayou.log.delta_log import DeltaLog
-    from bayou.spark.jvm.catalog import Catalog, TableName
+    from bayou.spark.jvm.relations.catalog import Catalog, TableName
     from bayou.spark.table_definition import TableDefinition
 
 _TWO_PLACES: Final = {

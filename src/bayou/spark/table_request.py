@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bayou.log.changes.range import ChangeBounds
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 PINNED_VERSION = "__bayou_version"
 """The option by which an entry of the catalog stands for one version of a table, whatever else a query says."""

@@ -12,10 +12,10 @@ from bayou.protocol.features.type_widening import Widening, is_widening
 from bayou.protocol.types.partition_values import INTEGER_BITS, decimal_type
 from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructField, StructType, schema_to_json
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.jvm.casts import ansi_cast
-from bayou.spark.jvm.frames import columns_of
-from bayou.spark.jvm.relation import aligned_rows
-from bayou.spark.jvm.session import settings_of
+from bayou.spark.jvm.catalyst.casts import ansi_cast
+from bayou.spark.jvm.catalyst.frames import columns_of
+from bayou.spark.jvm.core.session import settings_of
+from bayou.spark.jvm.relations.relation import aligned_rows
 from bayou.spark.types import as_nullable, readable_schema
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.protocol.types.schema import DataType
-    from bayou.spark.jvm.bridge import Jvm
+    from bayou.spark.jvm.core.bridge import Jvm
 
 _POLICY: Final = "spark.sql.storeAssignmentPolicy"
 

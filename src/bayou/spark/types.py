@@ -12,7 +12,7 @@ from bayou.protocol.columns.column_defaults import DEFAULT_KEYS
 from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructField, StructType, UserDefinedType, schema_to_json
 from bayou.protocol.types.schema import as_nullable as nullable_type
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.jvm.user_defined import for_spark, known_type
+from bayou.spark.jvm.relations.user_defined_types import for_spark, known_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

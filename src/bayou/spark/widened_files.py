@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.jvm.bridge import Jvm
+    from bayou.spark.jvm.core.bridge import Jvm
 
 
 def narrow_files(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, storage_options: Mapping[str, str]) -> pa.Array:

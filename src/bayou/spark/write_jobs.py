@@ -22,14 +22,14 @@ from bayou.protocol.actions import paths
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.errors import causes
 from bayou.spark.footers import read_footers
-from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.encryption import FACTORY, writes_encrypted
-from bayou.spark.jvm.file_writer import WriteJob, write_files
-from bayou.spark.jvm.frames import names_of
-from bayou.spark.jvm.hadoop import HadoopError, HadoopFiles
-from bayou.spark.jvm.relation import rebalanced
-from bayou.spark.jvm.session import java_session
-from bayou.spark.jvm.write_traces import is_failed_write
+from bayou.spark.jvm.catalyst.file_writer import WriteJob, write_files
+from bayou.spark.jvm.catalyst.frames import names_of
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.core.write_traces import is_failed_write
+from bayou.spark.jvm.relations.encryption import FACTORY, writes_encrypted
+from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
+from bayou.spark.jvm.relations.relation import rebalanced
 from bayou.spark.partitioning import refused_value
 from bayou.spark.pinned_settings import SHREDS_VARIANTS
 from bayou.storage import qualify, without_host
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from bayou.protocol.actions.actions import AddCDCFile, AddFile
     from bayou.spark.application import Application
-    from bayou.spark.jvm.file_writer import WrittenFile, WrittenRows
+    from bayou.spark.jvm.catalyst.file_writer import WrittenFile, WrittenRows
     from bayou.spark.write_request import WriteRequest
     from bayou.spark.write_target import WriteTarget
 

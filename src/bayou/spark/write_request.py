@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bayou.protocol.columns.clustering import ClusteringColumns
-    from bayou.spark.jvm.streaming import PlannedBatch
+    from bayou.spark.jvm.relations.streaming import PlannedBatch
 
 PARTITION_COLUMNS_OPTION = "__partition_columns"
 """Where Spark's `DataFrameWriter` puts the columns of `partitionBy`, as a JSON array."""

@@ -25,9 +25,9 @@ from bayou.spark.committing import commit_new_files
 from bayou.spark.constraint_checks import check_constraints
 from bayou.spark.dml.replace_on import evaluated_once, rows_replaced_on
 from bayou.spark.dml.replace_where import rows_of_condition
-from bayou.spark.jvm.bridge import Jvm
-from bayou.spark.jvm.frames import columns_of
-from bayou.spark.jvm.session import refresh_caches, settings_of
+from bayou.spark.jvm.catalyst.frames import columns_of
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.session import refresh_caches, settings_of
 from bayou.spark.lost_creation import lost_creation, target_of_new_table
 from bayou.spark.moved_rows import check_moved_rows
 from bayou.spark.new_files import write_new_files

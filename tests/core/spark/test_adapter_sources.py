@@ -3,17 +3,11 @@
 
 from __future__ import annotations
 
-from importlib import resources
-
 import pytest
 
-from bayou.spark.jvm.adapters import _INDISPENSABLE, unfit_sources
+from bayou.spark.jvm.core.adapters import _INDISPENSABLE, adapter_texts, unfit_sources
 
-SOURCES = {
-    entry.name: entry.read_text(encoding="utf-8")
-    for entry in resources.files("bayou.spark.java").iterdir()
-    if entry.name.endswith(".java")
-}
+SOURCES = adapter_texts()
 OPTIONAL = [
     "Catalog",
     "Parser",

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from bayou.spark import progress
-from bayou.spark.jvm.job_tasks import Tasks
+from bayou.spark.jvm.core.job_tasks import Tasks
 from bayou.spark.progress import SETTING, VARIABLE, Display, is_wanted, operation, phase
 from bayou.spark.progress_line import Line
 

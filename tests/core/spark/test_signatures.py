@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import SessionError
-from bayou.spark.jvm.signatures import by_name, fitting, missing_call, missing_class, parse_members, unknown_signature
+from bayou.spark.jvm.core.signatures import by_name, fitting, missing_call, missing_class, parse_members, unknown_signature
 
 METHODS = (
     "Array(public scala.collection.Seq a.b.Resolver$.resolve(java.lang.String,boolean,scala.Enumeration$Value), "

@@ -226,8 +226,8 @@ class Transaction:
         """Delete rows by deletion vectors (see `bayou.log.rows.deleted_rows.delete_rows`).
 
         Another commit that deletes other rows of the same files does not exclude this one: after a lost race the vectors are
-        made anew, and the metrics that are given to `commit` corrected (see `bayou.log.conflict.row_rebase`). How the rows were looked
-        for is in `rows.reads`; in `Transaction.reads` it would make the commit depend on each file that was looked through.
+        made anew, and the metrics that are given to `commit` corrected (see `bayou.log.conflict.row_rebase`). How the rows were
+        looked for is in `rows.reads`; in `Transaction.reads` it would make the commit depend on each file that was looked through.
         The vectors' files are deleted where the commit is certainly not in the log.
 
         Args:

@@ -18,7 +18,8 @@ from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructT
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.alignment import same_names_and_types
 from bayou.spark.expressions import path_of
-from bayou.spark.jvm import casts, nodes, row_changes
+from bayou.spark.jvm.catalyst import casts, row_changes
+from bayou.spark.jvm.core import nodes
 from bayou.spark.types import spark_data_type, sql_type
 
 if TYPE_CHECKING:
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import DataType
-    from bayou.spark.jvm.bridge import JavaObject, Jvm
-    from bayou.spark.jvm.columns import ChosenColumns
-    from bayou.spark.jvm.expression_list import ExpressionList
-    from bayou.spark.jvm.row_changes import Pairs
+    from bayou.spark.jvm.catalyst.expression_list import ExpressionList
+    from bayou.spark.jvm.catalyst.row_changes import Pairs
+    from bayou.spark.jvm.catalyst.wide_columns import ChosenColumns
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 _STORE_POLICY = "spark.sql.storeAssignmentPolicy"
 _FOLLOWS_SESSION = "spark.databricks.delta.updateAndMergeCastingFollowsAnsiEnabledFlag"

@@ -23,9 +23,9 @@ from bayou.spark.dml.condition import row_condition
 from bayou.spark.dml.files import choose_files
 from bayou.spark.dml.scanned import scanned
 from bayou.spark.dml.target import refuse_file_metadata
-from bayou.spark.jvm import row_changes
-from bayou.spark.jvm.expression_list import ExpressionList
-from bayou.spark.jvm.session import settings_of
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.catalyst.expression_list import ExpressionList
+from bayou.spark.jvm.core.session import settings_of
 from bayou.spark.row_ids import RowIdColumns
 from bayou.spark.scan import METADATA as FILE_METADATA
 from bayou.spark.session_transaction import session_transaction
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from bayou.spark.dml.files import ChosenFiles
     from bayou.spark.dml.scanned import ScannedRows
     from bayou.spark.dml.target import Target
-    from bayou.spark.jvm.bridge import JavaObject
-    from bayou.spark.jvm.row_changes import Expressions
+    from bayou.spark.jvm.catalyst.row_changes import Expressions
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 _PERSISTENT_VECTORS = {
     "DELETE": "spark.databricks.delta.delete.deletionVectors.persistent",

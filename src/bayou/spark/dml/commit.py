@@ -16,7 +16,7 @@ from bayou.plan.row_changes import RowChangeCounts
 from bayou.spark.committing import commit_new_files
 from bayou.spark.dml.result import UNKNOWN_ROWS, RowChangeResult
 from bayou.spark.dml.vectors import mark_rows
-from bayou.spark.jvm.session import refresh_caches
+from bayou.spark.jvm.core.session import refresh_caches
 from bayou.spark.progress import operation
 from bayou.spark.uncommitted_files import taking_back
 from bayou.spark.write_jobs import delete_files

@@ -12,8 +12,8 @@ from bayou.errors import SchemaMismatchError, UnsupportedFeatureError
 from bayou.plan.predicates.predicate import And, Boolean, Predicate
 from bayou.protocol.types.char_varchar import type_with_chars
 from bayou.spark.expressions import by_logical_name, from_catalyst
-from bayou.spark.jvm import nodes
-from bayou.spark.jvm.adapters import described
+from bayou.spark.jvm.core import nodes
+from bayou.spark.jvm.core.adapters import described
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject, Jvm
-    from bayou.spark.jvm.row_changes import Expressions
+    from bayou.spark.jvm.catalyst.row_changes import Expressions
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 
 @dataclass(frozen=True, slots=True)

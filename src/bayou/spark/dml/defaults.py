@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.columns.expression_functions import ExpressionKind
-from bayou.spark.jvm.parser import parsed
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.parser import parsed
 from bayou.spark.stored_expressions import check_stored
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructField, StructType
-    from bayou.spark.jvm.bridge import Jvm
+    from bayou.spark.jvm.core.bridge import Jvm
 
 
 def default_of(jvm: Jvm, spark: SparkSession, field: StructField, schema: StructType, snapshot: Snapshot) -> str:

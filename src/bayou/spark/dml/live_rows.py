@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.dml.change import Change
-    from bayou.spark.jvm.bridge import Jvm
+    from bayou.spark.jvm.core.bridge import Jvm
 
 _AT_ONCE: Final = 1000
 """So many footers are held at a time: each takes a kilobyte for each column."""

@@ -18,13 +18,14 @@ from bayou.log.segment.time_travel import split_path
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.dml.result import COUNTS
 from bayou.spark.dml.target import Target
-from bayou.spark.jvm import commands, nodes
-from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm.callbacks import BiFunction, error_class_of
-from bayou.spark.jvm.catalog import Catalog
-from bayou.spark.jvm.parsed_nodes import has_computed_table, with_named_table
-from bayou.spark.jvm.parser import table_name
-from bayou.spark.jvm.session import active_session, java_session, session_of
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.catalyst.parsed_nodes import has_computed_table, with_named_table
+from bayou.spark.jvm.core import nodes
+from bayou.spark.jvm.core.callbacks import BiFunction, error_class_of
+from bayou.spark.jvm.core.session import active_session, java_session, session_of
+from bayou.spark.jvm.relations import commands
+from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.jvm.relations.parser import table_name
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from bayou.spark.application import Application
     from bayou.spark.dml.result import PlannedChange
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 _VERBS = {"DeleteFromTable": ("DELETE", "WHERE"), "UpdateTable": ("UPDATE", "WHERE"), "MergeIntoTable": ("MERGE", "ON")}
 """What each of Spark's nodes is called, and the word before its condition."""

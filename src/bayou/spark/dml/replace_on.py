@@ -18,11 +18,11 @@ from bayou.spark.char_columns import as_chars_of, declared_as_chars
 from bayou.spark.dml.change import change_of
 from bayou.spark.dml.replaced_rows import ReplacedRows
 from bayou.spark.dml.target import Target, table_columns
-from bayou.spark.jvm import row_changes
-from bayou.spark.jvm.callbacks import error_class_of
-from bayou.spark.jvm.frames import names_of
-from bayou.spark.jvm.relation import alias_of
-from bayou.spark.jvm.settled import settled
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.catalyst.frames import names_of
+from bayou.spark.jvm.catalyst.settled import settled
+from bayou.spark.jvm.core.callbacks import error_class_of
+from bayou.spark.jvm.relations.relation import alias_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

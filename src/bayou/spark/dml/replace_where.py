@@ -13,8 +13,9 @@ from bayou.spark.dml.change import change_of
 from bayou.spark.dml.condition import check_condition
 from bayou.spark.dml.replaced_rows import ReplacedRows
 from bayou.spark.dml.target import Target, table_columns
-from bayou.spark.jvm import nodes, row_changes
-from bayou.spark.jvm.callbacks import reason_of
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.core import nodes
+from bayou.spark.jvm.core.callbacks import reason_of
 from bayou.spark.row_checks import REPLACE_WHERE, RowRule
 
 if TYPE_CHECKING:

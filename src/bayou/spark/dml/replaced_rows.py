@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bayou.log.commit.transaction import Transaction
     from bayou.log.rows.deleted_rows import DeletedRows
     from bayou.spark.dml.change import Change
-    from bayou.spark.jvm.listed_files import WatchedFiles
+    from bayou.spark.jvm.relations.listed_files import WatchedFiles
     from bayou.spark.row_checks import RowRule
     from bayou.spark.written_files import NewFiles
 

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from bayou.plan.row_changes import RowChangePlan, aligned_text
 from bayou.spark.cast_overflow import naming_overflow
 from bayou.spark.errors import raised_as_pyspark
-from bayou.spark.jvm.own_sql import own_column
+from bayou.spark.jvm.relations.own_sql import own_column
 from bayou.spark.write_settings import REPLAYED
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from bayou.spark.change_files import write_change_files
 from bayou.spark.change_rows import FATE, Fate
 from bayou.spark.dml.commit import write_request
 from bayou.spark.dml.row_counts import check_written
-from bayou.spark.jvm.columns import select
+from bayou.spark.jvm.catalyst.wide_columns import select
 from bayou.spark.new_files import write_new_files
 from bayou.spark.stored_rows import beside_stored_rows
 from bayou.spark.types import readable_schema

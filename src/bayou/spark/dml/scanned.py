@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from bayou.spark.char_columns import declared_chars, padded
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.core.session import java_session
 from bayou.spark.scan import Scan
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructField
     from bayou.spark.dml.target import Target
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.row_ids import RowIdColumns
 
 FILE = "__bayou_file"

@@ -17,12 +17,14 @@ from bayou.spark.dml.parsed import command_of_parsed
 from bayou.spark.dml.target import Target, naming_gone_columns, table_columns
 from bayou.spark.dml.update import plan_update
 from bayou.spark.dml.values_in_sql import values_in_sql
-from bayou.spark.jvm import commands, nodes, row_changes
-from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm.callbacks import BiFunction
-from bayou.spark.jvm.expression_list import ExpressionList, Named
-from bayou.spark.jvm.row_changes import Pairs
-from bayou.spark.jvm.session import session_of
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.catalyst.expression_list import ExpressionList, Named
+from bayou.spark.jvm.catalyst.row_changes import Pairs
+from bayou.spark.jvm.core import nodes
+from bayou.spark.jvm.core.callbacks import BiFunction
+from bayou.spark.jvm.core.session import session_of
+from bayou.spark.jvm.relations import commands
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.dml.result import PlannedChange
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 OPERATIONS = {"DeleteFromTable": "DELETE", "UpdateTable": "UPDATE"}
 """The operations by the names of Spark's nodes."""

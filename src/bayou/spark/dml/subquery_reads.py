@@ -6,12 +6,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from bayou.spark.jvm.subqueries import SubqueryReads
+from bayou.spark.jvm.catalyst.subqueries import SubqueryReads
 from bayou.storage import qualify, without_host
 
 if TYPE_CHECKING:
     from bayou.spark.dml.change import Change
-    from bayou.spark.jvm.expression_list import ExpressionList
+    from bayou.spark.jvm.catalyst.expression_list import ExpressionList
 
 
 def may_read_table(change: Change, values: ExpressionList) -> bool:

@@ -12,8 +12,8 @@ from pyspark.sql import Column
 
 from bayou.errors import SchemaChangedError, UnsupportedFeatureError
 from bayou.protocol.types.schema import schema_to_json
-from bayou.spark.jvm import nodes
-from bayou.spark.jvm.callbacks import error_class_of
+from bayou.spark.jvm.core import nodes
+from bayou.spark.jvm.core.callbacks import error_class_of
 from bayou.spark.readable_types import check_types
 from bayou.spark.scan import is_file_metadata
 from bayou.spark.types import readable_schema
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructType
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.own_frames import OwnFrames
 
 

@@ -24,12 +24,12 @@ from bayou.spark.dml.row_counts import check_written
 from bayou.spark.dml.subquery_reads import may_read_table
 from bayou.spark.dml.touched_rows import count_touched, find_touched
 from bayou.spark.dml.vectors import mark_rows
-from bayou.spark.jvm.columns import ChosenColumns, select
-from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
-from bayou.spark.jvm.frames import names_of
-from bayou.spark.jvm.parser import parsed
-from bayou.spark.jvm.session import java_session
-from bayou.spark.jvm.settled import gives_the_same
+from bayou.spark.jvm.catalyst.expression_list import ExpressionList, names_of_output
+from bayou.spark.jvm.catalyst.frames import names_of
+from bayou.spark.jvm.catalyst.settled import gives_the_same
+from bayou.spark.jvm.catalyst.wide_columns import ChosenColumns, select
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.parser import parsed
 from bayou.spark.stored_expressions import check_stored
 from bayou.spark.types import readable_schema, sql_type
 from bayou.spark.uncommitted_files import taking_back
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from bayou.spark.dml.assignments import Assignment
     from bayou.spark.dml.change import Change
     from bayou.spark.dml.result import RowChangeResult
-    from bayou.spark.jvm.row_changes import Pairs
+    from bayou.spark.jvm.catalyst.row_changes import Pairs
     from bayou.spark.written_files import NewFiles
 
 _CHANGED = "__bayou_changed"

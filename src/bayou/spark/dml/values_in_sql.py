@@ -16,14 +16,15 @@ from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.types.schema import ArrayType, MapType, StructType
 from bayou.spark.dml.defaults import default_of
 from bayou.spark.expressions import path_of
-from bayou.spark.jvm import nodes, row_changes
-from bayou.spark.jvm.expression_list import ExpressionList
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.catalyst.expression_list import ExpressionList
+from bayou.spark.jvm.core import nodes
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import DataType, StructField
     from bayou.spark.dml.target import Target
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 
 def values_in_sql(target: Target, statement: JavaObject, snapshot: Snapshot) -> ExpressionList:

@@ -18,7 +18,7 @@ from bayou.protocol.deletion_vectors.roaring import Bitmap
 from bayou.spark.dml.live_rows import uncounted_rows
 from bayou.spark.dml.row_counts import check_emptied
 from bayou.spark.dml.touched_rows import has_new
-from bayou.spark.jvm.callbacks import FAILED_CALL, reason_of
+from bayou.spark.jvm.core.callbacks import FAILED_CALL, reason_of
 from bayou.spark.progress import phase
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from bayou.plan.predicates.predicate import columns
 from bayou.protocol.types.schema import StructType
 from bayou.spark import deletion_vectors
 from bayou.spark.change_scan import FEED_NAMES, Changes
-from bayou.spark.jvm.relation import java_frame
-from bayou.spark.jvm.session import dataset, session_of
-from bayou.spark.jvm.streaming import adds_metadata_to_projections
+from bayou.spark.jvm.core.session import dataset, session_of
+from bayou.spark.jvm.relations.relation import java_frame
+from bayou.spark.jvm.relations.streaming import adds_metadata_to_projections
 from bayou.spark.reader import named_frame
 from bayou.spark.scan import Scan
 from bayou.spark.types import readable_schema
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bayou.plan.predicates.predicate import Predicate
     from bayou.protocol.types.schema import StructField
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.scan import PlannedScan
 
 

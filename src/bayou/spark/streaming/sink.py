@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError, redact_uri
-from bayou.spark.jvm.frames import columns_of
-from bayou.spark.jvm.streaming import PlannedBatch, roots_read, stream_sink
+from bayou.spark.jvm.catalyst.frames import columns_of
+from bayou.spark.jvm.relations.streaming import PlannedBatch, roots_read, stream_sink
 from bayou.spark.row_types import with_types_of
 from bayou.spark.types import contains_void, readable_schema
 from bayou.spark.write_request import StreamBatch, WriteRequest
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 _logger = logging.getLogger("bayou")
 _MODES: Final = {"Append": "append", "Complete": "overwrite"}

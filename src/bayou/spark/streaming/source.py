@@ -16,8 +16,8 @@ from bayou.log.streaming.request.options import StreamOptions
 from bayou.log.streaming.source import StreamingSource
 from bayou.protocol.features.features import check_readable
 from bayou.protocol.types.schema import parse_schema, schema_to_json
-from bayou.spark.jvm.session import session_of, settings_of
-from bayou.spark.jvm.streaming import stream_source
+from bayou.spark.jvm.core.session import session_of, settings_of
+from bayou.spark.jvm.relations.streaming import stream_source
 from bayou.spark.readable_types import check_types
 from bayou.spark.streaming.stream_reader import Reading, StreamReader
 from bayou.spark.table_request import is_table, storage_options_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 _numbers: Final = itertools.count(1)
 _TIME_ZONE: Final = "spark.sql.session.timeZone"

@@ -14,7 +14,7 @@ from bayou.log.streaming.batches.event_order import check_event_order
 from bayou.log.streaming.request.limits import ReadLimits
 from bayou.log.streaming.schema.tracking_log import conflict
 from bayou.protocol.types.schema import parse_schema
-from bayou.spark.jvm.streaming import numbers_of_sources, stream_leaf
+from bayou.spark.jvm.relations.streaming import numbers_of_sources, stream_leaf
 from bayou.spark.scan import is_file_metadata
 from bayou.spark.streaming.batch import BatchRequest, rows_of
 from bayou.spark.types import readable_schema
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from bayou.log.streaming.source import StreamingSource
     from bayou.protocol.types.schema import StructField
     from bayou.spark.application import Application
-    from bayou.spark.jvm.bridge import JavaObject
-    from bayou.spark.jvm.streaming import StreamLeaf
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.jvm.relations.streaming import StreamLeaf
 
 _logger = logging.getLogger("bayou")
 _running: WeakValueDictionary[int, StreamingSource] = WeakValueDictionary()

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.spark.dml.merge.clauses import Kind
 from bayou.spark.dml.merge.source import IN_SOURCE
 from bayou.spark.dml.scanned import FILE
-from bayou.spark.jvm import nodes
+from bayou.spark.jvm.core import nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -13,9 +13,9 @@ from bayou.protocol.types.schema import schema_to_json
 from bayou.spark.dml.assignments import no_path
 from bayou.spark.dml.merge.refusals import unresolved
 from bayou.spark.expressions import path_of
-from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm import nodes
-from bayou.spark.jvm.row_changes import no_rows
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.catalyst.row_changes import no_rows
+from bayou.spark.jvm.core import nodes
 from bayou.spark.types import as_nullable, readable_schema
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import StructType
     from bayou.spark.dml.merge.clauses import Clause
     from bayou.spark.dml.merge.evolution import Path
-    from bayou.spark.jvm.bridge import JavaObject, Jvm
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 
 _NEXT_STEP: Final = "name a column of the table, or one that the source brings without the table's name before it."

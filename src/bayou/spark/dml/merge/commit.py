@@ -27,7 +27,7 @@ from bayou.spark.dml.result import RowChangeResult
 from bayou.spark.dml.row_counts import check_emptied
 from bayou.spark.dml.touched_rows import has_new, row_numbers
 from bayou.spark.dml.vectors import as_told, now
-from bayou.spark.jvm import nodes
+from bayou.spark.jvm.core import nodes
 from bayou.spark.progress import phase
 
 if TYPE_CHECKING:

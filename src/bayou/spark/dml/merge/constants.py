@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from bayou.protocol.columns.clustering import fields_on
 from bayou.spark.alignment import same_names_and_types
 from bayou.spark.dml.assignments import widens
-from bayou.spark.jvm.expression_list import ExpressionList
-from bayou.spark.jvm.settled import unfolded
+from bayou.spark.jvm.catalyst.expression_list import ExpressionList
+from bayou.spark.jvm.catalyst.settled import unfolded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import StructType
     from bayou.spark.dml.assignments import Assignment
     from bayou.spark.dml.merge.resolved import Resolution
-    from bayou.spark.jvm.bridge import JavaObject, Jvm
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 
 def without_constants(jvm: Jvm, frame: DataFrame, resolution: Resolution, keys: Sequence[JavaObject]) -> DataFrame:

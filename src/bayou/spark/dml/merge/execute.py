@@ -26,9 +26,9 @@ from bayou.spark.dml.merge.values import check_values
 from bayou.spark.dml.merge.write import Writer
 from bayou.spark.dml.result import PlannedChange, RowChangeResult
 from bayou.spark.dml.target import naming_gone_columns
-from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm.callbacks import FAILED_CALL
-from bayou.spark.jvm.session import refresh_caches, settings_of
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.core.callbacks import FAILED_CALL
+from bayou.spark.jvm.core.session import refresh_caches, settings_of
 from bayou.spark.progress import operation, phase
 from bayou.spark.session_transaction import session_transaction
 from bayou.spark.uncommitted_files import taking_back
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from bayou.log.rows.deleted_rows import DeletedRows
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.dml.target import Target
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 _LOST_BLOCK: Final = ("CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Checkpoint block")
 _ATTEMPTS: Final = 4

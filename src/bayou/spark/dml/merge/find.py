@@ -23,8 +23,8 @@ from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.source import IN_SOURCE
 from bayou.spark.dml.scanned import FILE, METADATA
 from bayou.spark.dml.touched_rows import by_groups, in_few_tasks
-from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm import nodes
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.core import nodes
 from bayou.spark.progress import phase
 
 if TYPE_CHECKING:

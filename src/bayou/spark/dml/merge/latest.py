@@ -12,8 +12,8 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidOptionError
 from bayou.spark.dml.merge.source_keys import only_of
-from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm import nodes
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.core import nodes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.dml.merge.resolved import Resolution
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 _RANK: Final = "__bayou_rank"
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from bayou.errors import InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
 from bayou.protocol.columns.identity_rules import refuse_explicit_values
 from bayou.spark.dml.assignments import typed_assignments
-from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm import nodes, row_changes
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.core import nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.dml.assignments import Assignment
-    from bayou.spark.jvm.bridge import JavaObject, Jvm
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 
 def checked_condition(jvm: Jvm, snapshot: Snapshot, found: JavaObject, name: str) -> JavaObject:

@@ -23,12 +23,13 @@ from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.evolution import Path, evolved_schema, lacks_fields
 from bayou.spark.dml.merge.refusals import checked_condition, inserted_values, refuse_functions, unresolved
 from bayou.spark.dml.merge.resolved import Resolution, ResolvedClause
-from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm import nodes, row_changes
-from bayou.spark.jvm.callbacks import error_class_of
-from bayou.spark.jvm.casts import casts_implicitly
-from bayou.spark.jvm.expression_list import Named
-from bayou.spark.jvm.settled import at_one_instant
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.catalyst.casts import casts_implicitly
+from bayou.spark.jvm.catalyst.expression_list import Named
+from bayou.spark.jvm.catalyst.settled import at_one_instant
+from bayou.spark.jvm.core import nodes
+from bayou.spark.jvm.core.callbacks import error_class_of
 from bayou.spark.types import as_nullable, readable_schema
 from bayou.spark.write_target import merge_widening
 
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import StructField
     from bayou.spark.dml.assignments import Assignment
     from bayou.spark.dml.merge.clauses import Clause
-    from bayou.spark.jvm.bridge import JavaObject, Jvm
-    from bayou.spark.jvm.expression_list import ExpressionList
+    from bayou.spark.jvm.catalyst.expression_list import ExpressionList
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
     Pairs = list[tuple[Any, Any]]
 

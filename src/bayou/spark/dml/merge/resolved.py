@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import StructType
     from bayou.spark.dml.assignments import Assignment
     from bayou.spark.dml.merge.evolution import Path
-    from bayou.spark.jvm import merge as catalyst
-    from bayou.spark.jvm.bridge import JavaObject
-    from bayou.spark.jvm.expression_list import ExpressionList
+    from bayou.spark.jvm.catalyst import merge as catalyst
+    from bayou.spark.jvm.catalyst.expression_list import ExpressionList
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 
 @dataclass(frozen=True, slots=True)

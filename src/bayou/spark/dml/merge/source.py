@@ -17,11 +17,11 @@ from bayou.spark.dml.merge.keys import condition_of
 from bayou.spark.dml.merge.source_footers import told_by_footers
 from bayou.spark.dml.merge.source_keys import keys_of, values_of
 from bayou.spark.expressions import by_logical_name, from_catalyst
-from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
-from bayou.spark.jvm.frames import columns_of
-from bayou.spark.jvm.session import memory_bytes
-from bayou.spark.jvm.settled import settled as settled_rows
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.catalyst.expression_list import ExpressionList, names_of_output
+from bayou.spark.jvm.catalyst.frames import columns_of
+from bayou.spark.jvm.catalyst.settled import settled as settled_rows
+from bayou.spark.jvm.core.session import memory_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from bayou.plan.predicates.predicate import Predicate
     from bayou.spark.application import Application
     from bayou.spark.dml.merge.resolved import Resolution
-    from bayou.spark.jvm.bridge import JavaObject, Jvm
-    from bayou.spark.jvm.listed_files import WatchedFiles
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
+    from bayou.spark.jvm.relations.listed_files import WatchedFiles
 
 IN_SOURCE = "__bayou_in_source"
 MATERIALIZE: Final = "spark.databricks.delta.merge.materializeSource"

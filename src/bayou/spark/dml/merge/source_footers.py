@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from bayou.errors import StorageError
 from bayou.spark.dml.merge.keys import MOST_VALUES, KeyValues
 from bayou.spark.footers import read_footers
-from bayou.spark.jvm import nodes
+from bayou.spark.jvm.core import nodes
 from bayou.spark.table_request import storage_options_of
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
     from bayou.spark.dml.merge.source_keys import SourceKey
-    from bayou.spark.jvm.bridge import Jvm
-    from bayou.spark.jvm.listed_files import WholeFiles
+    from bayou.spark.jvm.core.bridge import Jvm
+    from bayou.spark.jvm.relations.listed_files import WholeFiles
 
 _BY_IDS: Final = "spark.sql.parquet.fieldId.read.enabled"
 """The setting by which Spark may find a column of a file by its field id, whatever its name."""

@@ -11,10 +11,10 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.spark.dml.merge.keys import MOST_VALUES, Key, KeyValues
 from bayou.spark.expressions import path_of
-from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm import nodes
-from bayou.spark.jvm.adapters import described
-from bayou.spark.jvm.expression_list import ExpressionList
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.catalyst.expression_list import ExpressionList
+from bayou.spark.jvm.core import nodes
+from bayou.spark.jvm.core.adapters import described
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.application import Application
     from bayou.spark.dml.merge.resolved import Resolution
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 
 @dataclass(frozen=True, slots=True)

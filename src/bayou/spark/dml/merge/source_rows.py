@@ -17,7 +17,7 @@ from bayou.spark.dml.merge.actions import ACTION, inserted_action_of, is_one_of
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.find import clauses_with, positions_of
 from bayou.spark.dml.scanned import FILE
-from bayou.spark.jvm import nodes
+from bayou.spark.jvm.core import nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,11 +21,12 @@ from bayou.spark.dml.merge.clauses import Action, Clause, Kind
 from bayou.spark.dml.merge.execute import MergeRequest, planned
 from bayou.spark.dml.parsed import command_of_parsed, is_unresolved
 from bayou.spark.dml.target import Target, refuse_file_metadata
-from bayou.spark.jvm import commands, row_changes
-from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm.callbacks import BiFunction
-from bayou.spark.jvm.nodes import with_name
-from bayou.spark.jvm.session import session_of, settings_of
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.core.callbacks import BiFunction
+from bayou.spark.jvm.core.nodes import with_name
+from bayou.spark.jvm.core.session import session_of, settings_of
+from bayou.spark.jvm.relations import commands
 from bayou.spark.write_settings import merges_schemas
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import DataType
     from bayou.spark.application import Application
     from bayou.spark.dml.result import PlannedChange
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 OPERATION = "MergeIntoTable"
 """The name of Spark's node."""

@@ -21,12 +21,13 @@ from bayou.spark.dml.condition import RowCondition, parts_about_partitions
 from bayou.spark.dml.files import ChosenFiles, common
 from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.expressions import by_logical_name, from_catalyst
-from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm import nodes, row_changes
-from bayou.spark.jvm.adapters import described
-from bayou.spark.jvm.columns import select
-from bayou.spark.jvm.expression_list import ExpressionList
-from bayou.spark.jvm.row_changes import Expressions
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.catalyst.expression_list import ExpressionList
+from bayou.spark.jvm.catalyst.row_changes import Expressions
+from bayou.spark.jvm.catalyst.wide_columns import select
+from bayou.spark.jvm.core import nodes
+from bayou.spark.jvm.core.adapters import described
 from bayou.spark.matching_partitions import matching_partitions
 from bayou.spark.skipped_files import choose
 from bayou.spark.types import readable_schema, spark_data_type
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from bayou.spark.dml.merge.resolved import Resolution
     from bayou.spark.dml.merge.source import Source
     from bayou.spark.dml.target import Target
-    from bayou.spark.jvm.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 
 @dataclass(frozen=True)

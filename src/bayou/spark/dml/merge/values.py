@@ -18,14 +18,14 @@ from bayou.spark.char_columns import declared_chars, with_chars
 from bayou.spark.dml.assignments import NewValues
 from bayou.spark.dml.merge.actions import ACTION, is_one_of
 from bayou.spark.dml.merge.clauses import Action
-from bayou.spark.jvm import merge as catalyst
-from bayou.spark.jvm import nodes
-from bayou.spark.jvm.columns import ChosenColumns, select
-from bayou.spark.jvm.expression_list import ExpressionList, names_of_output
-from bayou.spark.jvm.frames import names_of
-from bayou.spark.jvm.own_sql import own_column
-from bayou.spark.jvm.parser import parsed
-from bayou.spark.jvm.session import java_session
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.catalyst.expression_list import ExpressionList, names_of_output
+from bayou.spark.jvm.catalyst.frames import names_of
+from bayou.spark.jvm.catalyst.wide_columns import ChosenColumns, select
+from bayou.spark.jvm.core import nodes
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.own_sql import own_column
+from bayou.spark.jvm.relations.parser import parsed
 from bayou.spark.stored_expressions import check_stored
 from bayou.spark.types import readable_schema, spark_data_type, sql_type
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import StructField, StructType
     from bayou.spark.dml.merge.resolved import ResolvedClause
     from bayou.spark.dml.merge.target import Merge
-    from bayou.spark.jvm.bridge import Jvm
+    from bayou.spark.jvm.core.bridge import Jvm
 
 
 class ClauseValues(NewValues):

@@ -32,8 +32,8 @@ from bayou.spark.dml.merge.source_rows import SourceRows
 from bayou.spark.dml.merge.values import WrittenColumns
 from bayou.spark.dml.scanned import FILE, METADATA
 from bayou.spark.dml.touched_rows import FILE_OPENING
-from bayou.spark.jvm import nodes
-from bayou.spark.jvm.expression_list import ExpressionList
+from bayou.spark.jvm.catalyst.expression_list import ExpressionList
+from bayou.spark.jvm.core import nodes
 from bayou.spark.new_files import write_new_files
 from bayou.spark.types import readable_schema
 from bayou.spark.uncommitted_files import taking_back

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""The Java adapters, as sources; `bayou.spark.jvm.adapters` compiles them on the running JVM."""

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Casts and paddings of values for columns, as nodes of Catalyst: Spark's own functions go by the session's settings."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from bayou.protocol.types.char_varchar import DECLARED_TYPE
+from bayou.protocol.types.schema import VOID_TYPES, StructField, StructType, schema_to_json
+from bayou.spark.jvm.core.nodes import column, expression
+from bayou.spark.jvm.relations.relation import struct_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+
+    from bayou.protocol.types.schema import DataType
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
+
+_EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
+
+
+def schema_of(kind: DataType) -> str:
+    """JSON of a schema with one column of a type, as the functions here take types."""
+    return schema_to_json(StructType((StructField("value", kind),)))
+
+
+def ansi_cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str, name: str) -> Column:
+    """A column cast to a type; a value that the type cannot hold is an error that names the column, whatever the session says.
+
+    Args:
+        jvm: the bridge.
+        value: the column.
+        spark: the session.
+        kind: JSON of a schema with one column of the type.
+        name: the column that the value is for.
+    """
+    cast = _cast(jvm, value, spark, kind, jvm.module(f"{_EXPRESSIONS}.EvalMode").ANSI())
+    return column(jvm, jvm.static(f"{_EXPRESSIONS}.CheckOverflowInTableInsert")(cast, name))
+
+
+def legacy_cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str) -> Column:
+    """A column cast to a type; what the type cannot hold is NULL, or cut off, whatever the session says; see `ansi_cast`."""
+    return column(jvm, _cast(jvm, value, spark, kind, jvm.module(f"{_EXPRESSIONS}.EvalMode").LEGACY()))
+
+
+def _cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str, mode: JavaObject) -> JavaObject:
+    wanted = struct_type(jvm, kind).apply(0).dataType()
+    return jvm.static(f"{_EXPRESSIONS}.Cast")(expression(jvm, spark, value), wanted, jvm.none, mode)
+
+
+def padded_chars(jvm: Jvm, plan: JavaObject, number: int, declared: str) -> Column:
+    """A column of a plan with its char values padded as Spark pads them when it reads a table, wherever they are in it.
+
+    Args:
+        jvm: the bridge.
+        plan: the plan, resolved.
+        number: which of its columns.
+        declared: the column's type in SQL, chars and varchars included, with the names and the order of the plan's fields.
+    """
+    metadata = jvm.module("org.apache.spark.sql.types.Metadata").fromJson(json.dumps({DECLARED_TYPE: declared}))
+    found = plan.output().apply(number).withMetadata(metadata)
+    return column(jvm, jvm.module("org.apache.spark.sql.catalyst.util.CharVarcharUtils").addPaddingForScan(found))
+
+
+def can_up_cast(jvm: Jvm, given: str, wanted: str) -> bool:
+    """Whether each value of a type is one of another.
+
+    Args:
+        jvm: the bridge.
+        given: JSON of a schema with one column of the type.
+        wanted: the same for the other type.
+    """
+    types = (struct_type(jvm, each).apply(0).dataType() for each in (given, wanted))
+    return bool(jvm.module(f"{_EXPRESSIONS}.Cast").canUpCast(*types))
+
+
+def casts_implicitly(jvm: Jvm, wanted: DataType, given: DataType) -> bool:
+    """Whether Spark casts values of a type to another by itself; a void column takes any, and stays void.
+
+    Args:
+        jvm: the bridge.
+        wanted: the type that they get.
+        given: the type that they have.
+    """
+    if wanted in VOID_TYPES:
+        return True
+    target, source = (struct_type(jvm, schema_of(each)).apply(0).dataType() for each in (wanted, given))
+    value = jvm.static(f"{_EXPRESSIONS}.Literal")(None, source)
+    return bool(jvm.module("org.apache.spark.sql.catalyst.analysis.TypeCoercion").implicitCast(value, target).isDefined())
+
+
+def with_named_overflow(jvm: Jvm, value: JavaObject, name: str) -> JavaObject:
+    """A value that Spark cast for a column, with an error that names the column; any other value as it is.
+
+    Args:
+        jvm: the bridge.
+        value: the value, resolved.
+        name: the column that the value is for.
+    """
+    if value.getClass().getSimpleName() != "Cast":
+        return value
+    by_assignment = jvm.module(f"{_EXPRESSIONS}.Cast").BY_TABLE_INSERTION()
+    if value.getTagValue(by_assignment).isEmpty():
+        return value
+    return jvm.static(f"{_EXPRESSIONS}.CheckOverflowInTableInsert")(value, name)

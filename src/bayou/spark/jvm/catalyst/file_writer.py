@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files written by Spark's own writer straight to their final place.
+
+Spark's streaming file sink has a commit protocol that writes files where they will stay, renames nothing and returns what it
+wrote; `FileFormatWriter` is driven with it, inside `SQLExecution`, so that the SQL tab, listeners and `observe` see the write.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import tempfile
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayou.errors import SessionError
+from bayou.spark.jvm.catalyst.expression_list import names_of_output
+from bayou.spark.jvm.core.adapters import SINK_LOG, Adapters
+from bayou.spark.jvm.core.callbacks import Block
+from bayou.spark.jvm.core.own_sessions import pinned_session
+from bayou.spark.jvm.relations.relation import observed, plan_of
+from bayou.spark.pinned_settings import Job, for_writer, is_unset_in_hadoop
+from bayou.spark.pinned_settings import values as pinned_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
+
+_STREAMING = "org.apache.spark.sql.execution.streaming"
+_DATASOURCES = "org.apache.spark.sql.execution.datasources"
+_OPEN_FILES = "spark.sql.maxConcurrentOutputFileWriters"
+# A key of Hadoop's configuration, as Java shows a map.
+_KEY = re.compile(r"(?:^\{|, )([^=]+)=")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file that the job wrote.
+
+    Attributes:
+        uri: its absolute URI, percent-encoded.
+        size: bytes.
+        modification_time: milliseconds since the epoch.
+    """
+
+    uri: str
+    size: int
+    modification_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class WriteJob:
+    """Where and how the files are written.
+
+    Attributes:
+        root: the folder's URI, not percent-encoded.
+        partition_by: the partition columns; they become folders and are not written into the files.
+        options: the Parquet writer's options.
+        hadoop: settings of the file system.
+        observations: the names of the observations in the rows whose values are wanted.
+        open_files: a task that has so many files open, one for each value of the partition columns that it met, sorts the
+            rest of its rows by them. The session decides where None.
+    """
+
+    root: str
+    partition_by: Sequence[str]
+    options: Mapping[str, str] = field(repr=False)
+    hadoop: Mapping[str, str] = field(repr=False)
+    observations: Sequence[str] = ()
+    open_files: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRows:
+    """What a job did.
+
+    Attributes:
+        files: the files that it wrote.
+        observed: the values of the observations that were wanted, by their names; of those that Spark left out, none.
+    """
+
+    files: list[WrittenFile]
+    observed: Mapping[str, list[Any]]
+
+
+def write_files(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
+    """Writes the rows of a DataFrame as Parquet files under a folder, in one job."""
+    plan = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
+    block = Block(jvm, lambda: _run(jvm, frame, job))
+    execution = jvm.module("org.apache.spark.sql.execution.SQLExecution")
+    jvm.call(execution, "withNewExecutionId", plan, jvm.some("bayou write"), block)
+    written: WrittenRows = block.result
+    return written
+
+
+def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
+    open_files = {} if job.open_files is None else {_OPEN_FILES: str(job.open_files)}
+    pinned = pinned_values(Job.WRITE)
+    session = pinned_session(jvm, frame.sparkSession._jsparkSession, {**pinned, **open_files})  # noqa: SLF001  (the bridge)
+    with _pinned_in_tasks(jvm, session.sparkContext(), pinned), _sink_log(jvm, session) as (log, written):
+        _call_writer(jvm, session, frame, job, log)
+        values = observed(jvm, plan_of(frame), job.observations) if job.observations else {}
+        return WrittenRows(_facts(written()), values)
+
+
+@contextlib.contextmanager
+def _pinned_in_tasks(jvm: Jvm, context: JavaObject, pinned: Mapping[str, str]) -> Iterator[None]:
+    """Tasks read some settings from the properties of the job's thread, and not from the session that writes."""
+    given = context.getLocalProperties()
+    own = given.clone()
+    own.load(jvm.static("java.io.StringReader")("".join(f"{name}={value}\n" for name, value in pinned.items())))
+    context.setLocalProperties(own)
+    try:
+        yield
+    finally:
+        context.setLocalProperties(given)
+
+
+def _call_writer(jvm: Jvm, session: JavaObject, frame: DataFrame, job: WriteJob, log: JavaObject) -> None:
+    plan = plan_of(frame)
+    output = plan.output()
+    places = {name: place for place, name in enumerate(names_of_output(jvm, output))} if job.partition_by else {}
+    spec = jvm.java_class(f"{_DATASOURCES}.FileFormatWriter$OutputSpec")
+    configuration = _configuration(jvm, session, job)
+    jvm.call(
+        jvm.module(f"{_DATASOURCES}.FileFormatWriter"),
+        "write",
+        session,
+        plan,
+        jvm.static(f"{_DATASOURCES}.parquet.ParquetFileFormat")(),
+        _commit_protocol(jvm, job.root, log),
+        jvm.construct(spec, job.root, jvm.scala_map({}), output),
+        configuration,
+        jvm.seq(output.apply(places[name]) for name in job.partition_by),
+        jvm.none,
+        jvm.seq([]),
+        jvm.scala_map(for_writer(job.options)),
+        0,
+    )
+
+
+def _configuration(jvm: Jvm, session: JavaObject, job: WriteJob) -> JavaObject:
+    configuration = session.sessionState().newHadoopConf()
+    if job.root.startswith("file:"):
+        with contextlib.suppress(SessionError):  # without the adapters, the same files take longer
+            configuration = Adapters.of(jvm).static("bayou.LocalSettings").of(configuration)
+    for name, value in for_writer(job.hadoop).items():
+        configuration.set(name, value)
+    pinned = pinned_values(Job.WRITE)
+    for name in _names_in(configuration, "parquet."):
+        if is_unset_in_hadoop(name):
+            configuration.unset(name)
+    for name in _names_in(configuration, "spark.sql."):  # Spark's writer believes these sooner than the session
+        if name in pinned:
+            configuration.set(name, pinned[name])
+    return configuration
+
+
+def _names_in(configuration: JavaObject, prefix: str) -> list[str]:
+    """The keys of Hadoop's configuration that begin with a prefix; two calls, however many there are."""
+    return [prefix + name for name in _KEY.findall(configuration.getPropsWithPrefix(prefix).toString())]
+
+
+def _commit_protocol(jvm: Jvm, root: str, log: JavaObject) -> JavaObject:
+    protocol = jvm.construct(jvm.java_class(f"{_STREAMING}.ManifestFileCommitProtocol"), str(uuid.uuid4()), root)
+    protocol.setupManifestOptions(log, 0)
+    return protocol
+
+
+@contextlib.contextmanager
+def _sink_log(jvm: Jvm, session: JavaObject) -> Iterator[tuple[JavaObject, Callable[[], str]]]:
+    """Where the job notes what it wrote, and how to read it: in memory, or in a folder where there are no adapters."""
+    try:
+        adapters = Adapters.of(jvm)
+        adapters.load("bayou.WrittenFiles")
+    except SessionError:
+        with tempfile.TemporaryDirectory(prefix="bayou-manifest-") as folder:
+            log = jvm.construct(jvm.java_class(*SINK_LOG), 1, session, f"file:{folder}", jvm.none)
+            yield log, lambda: _read_text(Path(folder, "0"))
+    else:
+        # The folder has to be there, and nothing is written to it.
+        log = adapters.new("bayou.WrittenFiles", session, f"file:{tempfile.gettempdir()}")
+        yield log, log.text
+
+
+def _read_text(file: Path) -> str:
+    return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+def _facts(text: str) -> list[WrittenFile]:
+    facts = [json.loads(line) for line in text.split("\n")[1:] if line]  # the first line is the format's version
+    return [WrittenFile(fact["path"], fact["size"], fact["modificationTime"]) for fact in facts]

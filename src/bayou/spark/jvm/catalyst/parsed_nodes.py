@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes of newer Sparks' parsers, taken apart and put together again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bayou.spark.jvm.catalyst.merge import NotAnExpressionError, resolved
+from bayou.spark.jvm.core.callbacks import FAILED_CALL
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.parser import sparks_parser, words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
+
+_KEYS = {"PrimaryKeyConstraint": "PRIMARY KEY", "ForeignKeyConstraint": "FOREIGN KEY", "UniqueConstraint": "UNIQUE"}
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredConstraint:
+    """A constraint as a statement declares it.
+
+    Attributes:
+        kind: CHECK, PRIMARY KEY, FOREIGN KEY or UNIQUE.
+        name: its name; Spark makes one if the statement has none.
+        condition: the condition of a CHECK, its words with one blank between them; empty for a key.
+        says_rely: whether it says RELY or NORELY.
+    """
+
+    kind: str
+    name: str
+    condition: str
+    says_rely: bool
+
+
+def declared_constraint(jvm: Jvm, found: JavaObject) -> DeclaredConstraint:
+    """What a TableConstraint says."""
+    name = str(found.getClass().getSimpleName())
+    kind = _KEYS.get(name, "CHECK")
+    condition = " ".join(words(jvm, found.condition())) if kind == "CHECK" else ""
+    says_rely = found.userProvidedCharacteristic().rely().isDefined()
+    return DeclaredConstraint(kind, str(found.name()), condition, says_rely)
+
+
+def declared_constraints(jvm: Jvm, create: JavaObject) -> list[DeclaredConstraint]:
+    """The constraints of a CreateTable or a ReplaceTable."""
+    return [declared_constraint(jvm, each) for each in jvm.list_of(create.tableSpec().constraints())]
+
+
+def provider_of(create: JavaObject) -> str | None:
+    """What a CreateTable or a ReplaceTable has behind USING; None for nothing."""
+    provider = create.tableSpec().provider()
+    return str(provider.get()) if provider.isDefined() else None
+
+
+def with_properties(jvm: Jvm, create: JavaObject, properties: Mapping[str, str]) -> JavaObject:
+    """A CreateTable or a ReplaceTable with more properties and without constraints."""
+    nodes, table = jvm.static("bayou.Nodes"), create.tableSpec()
+    found = table.properties()
+    for key, value in properties.items():
+        found = found.updated(key, value)
+    table = nodes.replaced(table, "properties", found)
+    table = nodes.replaced(table, "constraints", jvm.seq([]))
+    return nodes.replaced(create, "tableSpec", table)
+
+
+def parts_of_name(jvm: Jvm, found: JavaObject) -> list[str] | None:
+    """The parts of the name that an unresolved table or identifier is; None if it is computed."""
+    match found.nodeName():
+        case "UnresolvedIdentifier":
+            return [str(each) for each in jvm.list_of(found.nameParts())]
+        case "UnresolvedTable" | "UnresolvedRelation":
+            return [str(each) for each in jvm.list_of(found.multipartIdentifier())]
+    return None
+
+
+def commented_column(jvm: Jvm, comment: JavaObject) -> list[str]:
+    """The parts of all that COMMENT ON COLUMN names: the table and, behind it, the column."""
+    table = parts_of_name(jvm, comment.table()) or []
+    return [*table, *(str(each) for each in jvm.list_of(comment.specs().head().column().name()))]
+
+
+def as_alter_column(jvm: Jvm, session: JavaObject, comment: JavaObject, table: str, column: str) -> JavaObject:
+    """A COMMENT ON COLUMN as the ALTER TABLE ... ALTER COLUMN ... COMMENT that means the same.
+
+    Args:
+        jvm: the bridge.
+        session: the JVM session.
+        comment: the AlterColumns.
+        table: the table's name, as SQL has it.
+        column: the column or the nested field, as SQL has it.
+    """
+    nodes, parsed = (
+        jvm.static("bayou.Nodes"),
+        sparks_parser(jvm, session).parsePlan(f"ALTER TABLE {table} ALTER COLUMN {column} COMMENT ''"),
+    )
+    spec = nodes.replaced(comment.specs().head(), "column", parsed.specs().head().column())
+    return nodes.replaced(parsed, "specs", jvm.seq([spec]))
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacingInsert:
+    """INSERT ... REPLACE USING or REPLACE ON.
+
+    Attributes:
+        table: the parts of the table's name; None if it is computed.
+        columns: the columns of REPLACE USING; None for REPLACE ON.
+        condition: the condition of REPLACE ON, as SQL.
+        alias: the name that the condition has for the table.
+        by_name: whether it says BY NAME.
+        named: the columns that the statement lists.
+        evolves: whether it says WITH SCHEMA EVOLUTION.
+        query: the rows.
+    """
+
+    table: list[str] | None
+    columns: list[str] | None
+    condition: str
+    alias: str | None
+    by_name: bool
+    named: Sequence[str]
+    evolves: bool
+    query: JavaObject
+
+    @classmethod
+    def of(cls, jvm: Jvm, insert: JavaObject) -> ReplacingInsert:
+        """What an InsertIntoStatement says."""
+        criteria = insert.replaceCriteriaOpt().get()
+        uses = criteria.getClass().getSimpleName() == "InsertReplaceUsing"
+        alias = None if uses or not criteria.tableAliasOpt().isDefined() else str(criteria.tableAliasOpt().get())
+        return cls(
+            table=parts_of_name(jvm, insert.table()),
+            columns=[str(each) for each in jvm.list_of(criteria.cols())] if uses else None,
+            condition="" if uses else str(criteria.cond().sql()),
+            alias=alias,
+            by_name=bool(insert.byName()),
+            named=[str(each) for each in jvm.list_of(insert.userSpecifiedCols())],
+            evolves=bool(insert.withSchemaEvolution()),
+            query=insert.query(),
+        )
+
+
+def has_computed_table(table: JavaObject) -> bool:
+    """Whether the relation that a statement changes is named by an expression: `IDENTIFIER('a' || 'b')`."""
+    return bool(_unaliased(table).nodeName() == "PlanWithUnresolvedIdentifier")
+
+
+def with_named_table(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> JavaObject | None:
+    """A statement whose table is named by a constant expression with the name in its place; None if it is not constant.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        statement: a DeleteFromTable, UpdateTable or MergeIntoTable, not resolved; its first child is the table.
+    """
+    table, *others = jvm.list_of(statement.children())
+    computed = _unaliased(table)
+    try:
+        one_row = jvm.static("org.apache.spark.sql.catalyst.plans.logical.OneRowRelation")()
+        (name,) = resolved(jvm, spark, one_row, [computed.identifierExpr()])
+        if not name.foldable() or name.dataType().typeName() != "string":
+            return None
+        text = name.eval(None)
+        parts = java_session(spark).sessionState().sqlParser().parseMultipartIdentifier(text.toString())
+    except (*FAILED_CALL, NotAnExpressionError, AttributeError):  # Spark says what is wrong with the name
+        return None
+    named = _with_table(jvm, table, jvm.static("bayou.Nodes").named(computed, parts))
+    return statement.withNewChildren(jvm.seq([named, *others]))
+
+
+def _unaliased(table: JavaObject) -> JavaObject:
+    while table.nodeName() in ("SubqueryAlias", "UnresolvedSubqueryColumnAliases"):
+        table = table.child()
+    return table
+
+
+def _with_table(jvm: Jvm, table: JavaObject, named: JavaObject) -> JavaObject:
+    if table.nodeName() not in ("SubqueryAlias", "UnresolvedSubqueryColumnAliases"):
+        return named
+    return table.withNewChildren(jvm.seq([_with_table(jvm, table.child(), named)]))
+
+
+def as_overwrite(jvm: Jvm, insert: JavaObject, options: Mapping[str, str]) -> JavaObject:
+    """An InsertIntoStatement as INSERT OVERWRITE with options of the writer, without its REPLACE clause."""
+    nodes, relation = jvm.static("bayou.Nodes"), insert.table()
+    given = jvm.static("java.util.HashMap")(relation.options().asCaseSensitiveMap())
+    for key, value in options.items():
+        given.put(key, value)
+    made = jvm.static("org.apache.spark.sql.util.CaseInsensitiveStringMap")(given)
+    relation = nodes.replaced(relation, "options", made)
+    for name, value in {"table": relation, "overwrite": True, "replaceCriteriaOpt": jvm.none}.items():
+        insert = nodes.replaced(insert, name, value)
+    return insert
+
+
+def with_query(jvm: Jvm, insert: JavaObject, rows: DataFrame) -> JavaObject:
+    """An InsertIntoStatement with other rows."""
+    plan = rows._jdf.queryExecution().logical()  # noqa: SLF001  (the bridge)
+    return jvm.static("bayou.Nodes").replaced(insert, "query", plan)

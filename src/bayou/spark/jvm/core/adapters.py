@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Java adapters, compiled on the running JVM by the compiler that Spark ships for its own generated code.
+
+They are what py4j cannot implement, or what Spark looks up by name. They hold no logic: each finds its own leaf or statement
+and asks Python. Compiled once for a JVM, always against the Spark that is there; executors never see them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import re
+import shutil
+import tempfile
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from py4j.protocol import Py4JJavaError
+
+from bayou.errors import SessionError
+from bayou.spark.jvm.core.adapter_cache import AdapterCache
+from bayou.spark.jvm.core.callbacks import FAILED_CALL, reason_of
+from bayou.spark.jvm.core.signatures import NEXT_STEP
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
+
+_logger = logging.getLogger("bayou")
+_FILE_INDEX = "org.apache.spark.sql.execution.datasources.FileIndex"
+_HADOOP_FS_RELATION = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
+_SOURCES = "bayou.spark.jvm.java"
+_EXTENSION = "org.apache.spark.sql.connector.catalog.CatalogExtension"
+_SPARKS_CATALOG = "org.apache.spark.sql.connector.catalog.DelegatingCatalogExtension"
+SINK_LOG = (
+    "org.apache.spark.sql.execution.streaming.sinks.FileStreamSinkLog",
+    "org.apache.spark.sql.execution.streaming.FileStreamSinkLog",
+)
+"""The log of Spark's file sink, by its newest name first."""
+_INDISPENSABLE = frozenset(
+    {
+        *("Columns.java", "DefaultSource.java", "DeltaError.java", "DeltaLogFiles.java", "DeltaTable.java", "ExactFormat.java"),
+        *(
+            "NamedError.java",
+            "NewSessions.java",
+            "OwnSql.java",
+            "PinnedSettings.java",
+            "Plans.java",
+            "Python.java",
+            "Refusing.java",
+        ),
+        *("Rule.java", "SessionSettings.java", "StatementText.java", "TableKey.java", "Tables.java", "WritableTable.java"),
+    }
+)
+"""If one of these does not compile, bayou runs as on a JVM without a compiler."""
+_LOST_WITH = {
+    "Catalog": "SQL and DataFrame writers on tables by name",
+    "Parser": "DELETE, UPDATE and MERGE with counts and schema evolution as SQL, and statements that Spark does not parse",
+    "RowChange": "DELETE, UPDATE and MERGE as SQL",
+    "StreamSource": "streams that read a table",
+    "StreamSink": "streams that write a table",
+    "HadoopFiles": "tables on file systems other than the local one",
+    "ExecutedPlans": "DataFrame.mergeInto with structs, defaults and schema evolution",
+}
+"""What does not work on a session without an adapter. For the others bayou has another way."""
+_MISSING = "missing.json"
+
+
+class Adapters:
+    """The compiled adapter classes of one JVM.
+
+    Attributes:
+        missing: the adapters that did not compile on this Spark, by the names of their classes, each with the reason.
+    """
+
+    _instances: WeakKeyDictionary[Jvm, Adapters] = WeakKeyDictionary()
+
+    def __init__(self, jvm: Jvm) -> None:
+        self._jvm = jvm
+        self._classes: dict[str, JavaObject] = {}
+        self.missing: dict[str, str] = {}
+
+    @classmethod
+    def of(cls, jvm: Jvm) -> Adapters:
+        """The adapters of this JVM; the first call compiles them.
+
+        Raises:
+            SessionError: this JVM has no compiler, or its class path cannot be added to; the text says which.
+        """
+        if jvm not in cls._instances:
+            adapters = cls(jvm)
+            if not jvm.has_class("bayou.Rule"):
+                adapters._add_to_class_path()
+            cls._instances[jvm] = adapters
+        return cls._instances[jvm]
+
+    @classmethod
+    def known(cls, jvm: Jvm) -> Adapters | None:
+        """The adapters of this JVM, where they were compiled; an application does that when it begins."""
+        return cls._instances.get(jvm)
+
+    @property
+    def jvm(self) -> Jvm:
+        """The JVM that they are on."""
+        return self._jvm
+
+    def load(self, name: str) -> JavaObject:
+        """The `java.lang.Class` of an adapter, by its full name.
+
+        Raises:
+            SessionError: the adapter did not compile on this Spark.
+        """
+        if name not in self._classes:
+            if name.rpartition(".")[2] in self.missing:
+                message = f"bayou's adapter {name} does not compile on this Spark: {self.missing[name.rpartition('.')[2]]}"
+                raise SessionError(message, next_step=NEXT_STEP)
+            self._classes[name] = self._jvm.loader.loadClass(name)
+        return self._classes[name]
+
+    def has(self, name: str) -> bool:
+        """Whether an adapter compiled, by its full name."""
+        return name.rpartition(".")[2] not in self.missing
+
+    def what_is_missing(self) -> str:
+        """One sentence for each reason for which adapters did not compile, and what does not work without them; empty if none."""
+        sentences = []
+        for reason in dict.fromkeys(self.missing.values()):
+            names = [name for name, why in self.missing.items() if why == reason]
+            lost = [_LOST_WITH[name] for name in names if name in _LOST_WITH]
+            effect = f"These do not work: {'; '.join(lost)}" if lost else "Nothing is lost but speed"
+            who = f"bayou's Java adapters {', '.join(sorted(names))}"
+            sentences.append(f"{who} do not compile on Spark {self._jvm.spark_version_text}: {reason}. {effect}. Next: {NEXT_STEP}")
+        return " ".join(sentences)
+
+    def new(self, name: str, *arguments: object) -> JavaObject:
+        """A new adapter object."""
+        return self._jvm.construct(self.load(name), *arguments)
+
+    def set_static(self, name: str, field: str, value: object) -> None:
+        """Sets a static field of an adapter: the Python object that it asks."""
+        self.load(name).getField(field).set(None, value)
+
+    def static(self, name: str) -> JavaObject:
+        """An adapter of which static functions are called, by its full name.
+
+        Raises:
+            SessionError: the adapter did not compile on this Spark.
+        """
+        if not self.has(name):
+            self.load(name)
+        return self._jvm.static(name)
+
+    def _add_to_class_path(self, cache: AdapterCache | None = None) -> Path:
+        """Compiles the adapters, unless a session before this one did, and returns the folder that was added."""
+        cache = cache or AdapterCache()
+        try:
+            sources = self._sources()
+            key = cache.key([*(f"{name}\n{text}" for name, text in sources.items()), *self._compiled_against()])
+            folder = cache.get(key)
+            if folder is None:
+                made = self._compile(sources)
+                folder = cache.put(key, made)
+                if folder is None:
+                    folder = made
+                    self._delete_at_exit(made)
+                else:
+                    shutil.rmtree(made, ignore_errors=True)
+            self.missing = _read_missing(folder)
+            self._make_visible(folder)
+        except Exception as error:
+            java_exception = getattr(error, "java_exception", None)
+            reason = java_exception.toString() if java_exception is not None else str(error) or type(error).__name__
+            message = f"The Java adapters cannot be compiled on this session: {reason}"
+            raise SessionError(
+                message,
+                next_step="bayou.read, bayou.write and DeltaTable still work; the source `delta` and SQL by path do not.",
+            ) from error
+        return folder
+
+    def catalog_over(self, parent: str) -> str:
+        """The name of a class that is `bayou.Catalog` on top of somebody else's catalog; the first call compiles it.
+
+        Args:
+            parent: the class of that catalog, which extends a session's own.
+
+        Raises:
+            SessionError: it is no such class, or nothing can be put on top of it; the text says which.
+        """
+        name = f"CatalogOver{hashlib.sha256(parent.encode()).hexdigest()[:12]}"
+        try:
+            found = self._jvm.loader.loadClass(parent)
+            if not self._jvm.java_class(_EXTENSION).isAssignableFrom(found):
+                message = f"{parent} does not implement {_EXTENSION}"
+                raise SessionError(message)
+            loader = found.getClassLoader()
+            try:
+                loader.loadClass(f"bayou.{name}")
+            except FAILED_CALL:
+                text = self._source("Catalog.java", self._placeholders() | {"PARENT": parent})
+                text = re.sub(r"\bclass Catalog\b", f"class {name}", re.sub(r"\bCatalog\.class\b", f"{name}.class", text))
+                folder = Path(tempfile.mkdtemp(prefix="bayou-adapters-"))
+                try:
+                    self._compile_once({f"{name}.java": text}, folder, self._jvm.loader)
+                    self.static("bayou.Loading").define(str(folder), loader)
+                finally:
+                    shutil.rmtree(folder, ignore_errors=True)
+        except FAILED_CALL as error:
+            raise SessionError(reason_of(error)) from error
+        return f"bayou.{name}"
+
+    def _make_visible(self, folder: Path) -> None:
+        """Lets each thread of Spark's find the classes of a folder, and those with the program's class loader its services."""
+        self._jvm.loader.addURL(self._jvm.static("java.io.File")(str(folder)).toURI().toURL())
+        if not self.has("bayou.Loading"):
+            return
+        try:
+            self._jvm.static("bayou.Loading").define(str(folder), self._jvm.java_class(_FILE_INDEX).getClassLoader())
+        except Py4JJavaError as error:  # a JVM that lets nobody at its class loaders
+            _logger.debug("only threads with the program's class loader find the adapters: %s", error.java_exception.toString())
+
+    def _sources(self) -> dict[str, str]:
+        """The adapters' sources by file name, with the types of this Spark in the place of the placeholders."""
+        names = self._placeholders()
+        return {name: self._source(name, names) for name in sorted(adapter_texts())}
+
+    def _placeholders(self) -> dict[str, str]:
+        return {
+            "SEQ": self._type_of_seq(),
+            "SESSION": self._type_of_session(),
+            "SINKLOG": self._jvm.java_class(*SINK_LOG).getName(),
+            "PARENT": _SPARKS_CATALOG,
+        }
+
+    @staticmethod
+    def _source(name: str, placeholders: Mapping[str, str]) -> str:
+        text = adapter_texts()[name]
+        for placeholder, meant in placeholders.items():
+            text = re.sub(rf"\b{placeholder}\b", meant, text)
+        return text
+
+    def _compiled_against(self) -> list[str]:
+        """What tells one Spark's classes from another's: its version, its JARs, the JVM, and whether delta-spark is there."""
+        jar = self._jvm.java_class(_FILE_INDEX).getProtectionDomain().getCodeSource().getLocation().getPath()
+        system = self._jvm.static("java.lang.System")
+        found = [self._jvm.spark_version_text, jar, system.getProperty("java.version"), str(has_delta_spark(self._jvm))]
+        with contextlib.suppress(OSError):
+            facts = Path(jar).stat()
+            found.append(f"{facts.st_size} {facts.st_mtime_ns}")
+        return found
+
+    def _compile(self, sources: Mapping[str, str]) -> Path:
+        folder = Path(tempfile.mkdtemp(prefix="bayou-adapters-"))
+        try:
+            missing = self._compile_all_that_fit(sources, folder)
+            (folder / _MISSING).write_text(json.dumps(missing), encoding="utf-8")
+            if not has_delta_spark(self._jvm):
+                _register_source(folder)
+        except Exception:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return folder
+
+    def _compile_all_that_fit(self, sources: Mapping[str, str], folder: Path) -> dict[str, str]:
+        """Compiles the sources into a folder, without those that this Spark does not fit and those that use them.
+
+        Returns:
+            The names of the classes that were left out, each with the reason.
+        """
+        left = dict(sources)
+        missing: dict[str, str] = {}
+        while True:
+            try:
+                self._compile_once(left, folder)
+            except Py4JJavaError as error:
+                reason = str(error.java_exception.toString())
+                unfit = unfit_sources(reason, left)
+                if not unfit or _INDISPENSABLE & unfit:
+                    raise
+                missing |= {name.removesuffix(".java"): reason for name in unfit}
+                left = {name: text for name, text in left.items() if name not in unfit}
+            else:
+                return missing
+
+    def _compile_once(self, sources: Mapping[str, str], folder: Path, loader: JavaObject | None = None) -> None:
+        """Compiles sources into a folder; against the classes of a class loader, else against those of the class path."""
+        static = self._jvm.static
+        for old in folder.rglob("*.*"):
+            old.unlink()
+        for name, text in sources.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        compiler = static("org.codehaus.janino.CompilerFactory")().newCompiler()
+        compiler.setDestinationDirectory(static("java.io.File")(str(folder)), False)
+        if loader is not None:
+            compiler.setIClassLoader(static("org.codehaus.janino.ClassLoaderIClassLoader")(loader))
+        compiler.compile(self._jvm.array(static("java.io.File"), [static("java.io.File")(str(folder / name)) for name in sources]))
+
+    def _delete_at_exit(self, folder: Path) -> None:
+        # The classes are loaded at first use, so the folder stays as long as the JVM. Java deletes the last registered first.
+        for file in [folder, *sorted(folder.rglob("*"))]:
+            self._jvm.static("java.io.File")(str(file)).deleteOnExit()
+
+    def _type_of_seq(self) -> str:
+        # Scala's Seq is another class in 2.12 than in 2.13: a method that returns one tells.
+        none = self._jvm.gateway.new_array(self._jvm.static("java.lang.Class"), 0)
+        name: str = self._jvm.java_class(_FILE_INDEX).getMethod("rootPaths", none).getReturnType().getName()
+        return name
+
+    def _type_of_session(self) -> str:
+        none = self._jvm.gateway.new_array(self._jvm.static("java.lang.Class"), 0)
+        name: str = self._jvm.java_class(_HADOOP_FS_RELATION).getMethod("sparkSession", none).getReturnType().getName()
+        return name
+
+
+def unfit_sources(reason: str, sources: Mapping[str, str]) -> set[str]:
+    """The sources that do not compile, and those that use them, directly or not.
+
+    Args:
+        reason: what Janino says, for example `File '/tmp/x/Catalog.java', Line 82, Column 9: ...`.
+        sources: the sources by file name.
+
+    Returns:
+        File names; none if the reason names no source.
+    """
+    named = re.search(r"File '[^']*?([^'/\\\\]+\.java)'", reason)
+    unfit = {named[1]} & set(sources) if named else set()
+    while True:
+        classes = "|".join(re.escape(name.removesuffix(".java")) for name in unfit)
+        more = {name for name, text in sources.items() if unfit and re.search(rf"\b(?:{classes})\b", _code(text))} - unfit
+        if not more:
+            return unfit
+        unfit |= more
+
+
+def _code(text: str) -> str:
+    """A source without comments, imports, strings and qualified names: a class of Spark's may have an adapter's simple name."""
+    qualified = r"\b(?!bayou\b|delta\b)[a-z]\w*(?:\.\w+)*\.[A-Z]\w*"
+    return re.sub(rf'//[^\n]*|^import [^\n]*|"(?:[^"\\]|\\.)*"|{qualified}', "", text, flags=re.MULTILINE)
+
+
+def _read_missing(folder: Path) -> dict[str, str]:
+    file = folder / _MISSING
+    found: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    return found
+
+
+def has_delta_spark(jvm: Jvm) -> bool:
+    """Whether delta-spark's own data source is on the class path."""
+    return jvm.has_class("org.apache.spark.sql.delta.sources.DeltaDataSource")
+
+
+@cache
+def adapter_texts() -> dict[str, str]:
+    """The adapters' sources as they are stored, with placeholders, by file name; their folders are for readers only."""
+    folders = [each for each in resources.files(_SOURCES).iterdir() if each.is_dir()]
+    files = [file for folder in folders for file in folder.iterdir() if file.name.endswith(".java")]
+    return {file.name: file.read_text(encoding="utf-8") for file in files}
+
+
+def _register_source(folder: Path) -> None:
+    """Makes the source known by its short name in any case (`USING DELTA`)."""
+    services = folder / "META-INF" / "services"
+    services.mkdir(parents=True)
+    (services / "org.apache.spark.sql.sources.DataSourceRegister").write_text("delta.DefaultSource\n", encoding="utf-8")
+
+
+def described(jvm: Jvm, condition: JavaObject) -> str:
+    """A condition as Catalyst's JSON. Constant dates and moments are the numbers behind them where the adapters are there."""
+    adapters = Adapters.known(jvm)
+    text: str = condition.toJSON() if adapters is None else adapters.static("bayou.Plans").describe(condition)
+    return text

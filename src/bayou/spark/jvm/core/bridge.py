@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The JVM of one Spark application: classes, Scala objects, arrays and method handles, reached through py4j.
+
+Package moves and appended parameters between Spark releases are settled here: by trying names, by reading the parameters that a
+method has (`signatures`), and by asking Scala for the defaults of appended ones. Nothing in bayou looks at Spark's version to
+call it.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from py4j.java_gateway import JavaClass
+from pyspark import SparkContext
+
+from bayou.errors import SessionError
+from bayou.spark.jvm.core.signatures import by_name, fitting, missing_class, parse_members, unknown_signature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from bayou.spark.jvm.core.signatures import Parameters
+
+JavaObject = Any
+"""An object that lives in the JVM; py4j has no static type for it."""
+
+
+class Jvm:
+    """What bayou calls in one JVM. One instance for each py4j gateway; class handles are looked up once.
+
+    Attributes:
+        gateway: the py4j gateway.
+    """
+
+    _instances: WeakKeyDictionary[Any, Jvm] = WeakKeyDictionary()
+
+    def __init__(self, gateway: Any) -> None:
+        self.gateway = gateway
+        self._modules: dict[tuple[str, ...], JavaObject] = {}
+        self._classes: dict[tuple[str, ...], JavaObject] = {}
+        self._statics: dict[str, JavaObject] = {}
+        self._methods: dict[str, Mapping[str, list[Parameters]]] = {}
+        self._module_names: dict[str, str] = {}
+        self._constructors: dict[str, list[tuple[Parameters, JavaObject]]] = {}
+
+    @classmethod
+    def of(cls, spark: SparkSession) -> Jvm:
+        """The bridge into the JVM that runs a classic session.
+
+        Raises:
+            SessionError: the session is a Spark Connect session, which has no JVM in this process, or it was stopped.
+        """
+        if not hasattr(spark, "_jsparkSession"):
+            message = "This is a Spark Connect session: it has no JVM in this process, and bayou needs one."
+            raise SessionError(message, next_step="use a classic session; bayou's log functions (bayou.open, the CLI) need none.")
+        if spark.sparkContext._jsc is None:  # noqa: SLF001  (what `stop` leaves)
+            message = "This Spark session was stopped."
+            raise SessionError(message, next_step="make a new session, enable it, and open the table on it again.")
+        return cls._of_context(spark.sparkContext)
+
+    @classmethod
+    def running(cls) -> Jvm | None:
+        """The bridge into the JVM of the application that runs in this process; None where none does."""
+        context = SparkContext._active_spark_context  # noqa: SLF001  (there is no public way to ask without making one)
+        return None if context is None else cls._of_context(context)
+
+    @classmethod
+    def _of_context(cls, context: SparkContext) -> Jvm:
+        gateway = context._gateway  # noqa: SLF001  (the gateway has no public name)
+        if gateway not in cls._instances:
+            cls._instances[gateway] = cls(gateway)
+        return cls._instances[gateway]
+
+    @property
+    def context(self) -> JavaObject | None:
+        """The running `SparkContext` of this JVM; None where there is none."""
+        running = SparkContext._active_spark_context  # noqa: SLF001  (there is no public way to ask without making one)
+        if running is None or running._gateway is not self.gateway:  # noqa: SLF001
+            return None
+        return running._jsc.sc()  # noqa: SLF001
+
+    @cached_property
+    def loader(self) -> JavaObject:
+        """The class loader that sees Spark and everything that joined the application."""
+        return self.static("java.lang.Thread").currentThread().getContextClassLoader()
+
+    def static(self, name: str) -> JavaObject:
+        """A class, by its full name, whose static methods and constructor can be called. Costs no call."""
+        if name not in self._statics:
+            self._statics[name] = JavaClass(name, self.gateway._gateway_client)  # noqa: SLF001  (the view asks for each part)
+        return self._statics[name]
+
+    def java_class(self, *names: str) -> JavaObject:
+        """The `java.lang.Class` of the first of these names that this Spark has.
+
+        Raises:
+            MissingClassError: it has none of them. It is a LookupError, too.
+        """
+        if names not in self._classes:
+            self._classes[names] = self.loader.loadClass(self._first(names))
+        return self._classes[names]
+
+    def has_class(self, name: str) -> bool:
+        """Whether the class loader finds a class of that name.
+
+        It is not loaded for it: PySpark asks the JVM some eighty questions about each exception, also about "no such class".
+        """
+        return self.loader.getResource(f"{name.replace('.', '/')}.class") is not None
+
+    def module(self, *names: str) -> JavaObject:
+        """The singleton of the first of these Scala `object`s that this Spark has.
+
+        Raises:
+            MissingClassError: it has none of them. It is a LookupError, too.
+        """
+        if names not in self._modules:
+            name = self._first(tuple(f"{name}$" for name in names))
+            found = self.loader.loadClass(name).getField("MODULE$").get(None)
+            self._module_names[found._target_id] = names[0]  # noqa: SLF001  (py4j never uses one again)
+            self._modules[names] = found
+        return self._modules[names]
+
+    def _first(self, names: tuple[str, ...]) -> str:
+        found = next(filter(self.has_class, names), None)
+        if found is None:
+            raise missing_class(self.spark_version_text, names)
+        return found
+
+    def construct(self, java_class: JavaObject, *arguments: Any) -> JavaObject:
+        """A new object by the constructor that takes these arguments; works for classes that the JVM view cannot name.
+
+        If the constructor has further parameters, they get the defaults that Scala declares for them.
+
+        Args:
+            java_class: the class, from `java_class`.
+            *arguments: what the constructor takes.
+
+        Raises:
+            SessionError: no constructor takes so many arguments.
+        """
+        known = self._constructors_of(java_class)
+        offered = self.constructors(java_class)
+        parameters = fitting(offered, len(arguments))
+        if parameters is None:
+            raise self._unknown(java_class.getName(), "<init>", offered, len(arguments))
+        if sum(len(each) == len(parameters) for each in offered) > 1:
+            return self.static(java_class.getName())(*arguments)  # py4j chooses by the arguments' types
+        make = next(constructor for each, constructor in known if each is parameters)
+        given = [*arguments]
+        if len(parameters) > len(given):
+            companion = self.module(java_class.getName())
+            given += [getattr(companion, f"$lessinit$greater$default${n}")() for n in range(len(given) + 1, len(parameters) + 1)]
+        return make.newInstance(self.objects(given))
+
+    def constructors(self, java_class: JavaObject) -> list[Parameters]:
+        """The parameters of each public constructor of a class."""
+        return [parameters for parameters, _ in self._constructors_of(java_class)]
+
+    def _constructors_of(self, java_class: JavaObject) -> list[tuple[Parameters, JavaObject]]:
+        handle = java_class._target_id  # noqa: SLF001  (py4j never uses one again)
+        if handle not in self._constructors:
+            found = java_class.getConstructors()
+            members = parse_members(self._text_of(found))
+            self._constructors[handle] = [(parameters, found[n]) for n, (_, parameters) in enumerate(members)]
+        return self._constructors[handle]
+
+    def call(self, target: JavaObject, method: str, *arguments: Any) -> JavaObject:
+        """Calls a Scala method, with the defaults of the parameters that newer Spark releases appended.
+
+        Scala keeps the default of parameter N of a method `write` as a method `write$default$N`.
+
+        Raises:
+            SessionError: this Spark's method takes fewer parameters, or there is none.
+        """
+        overloads = self.overloads(target, method)
+        parameters = fitting(overloads, len(arguments))
+        if parameters is None:
+            raise self._unknown(self._class_name(target), method, overloads, len(arguments))
+        appended = range(len(arguments) + 1, len(parameters) + 1)
+        return getattr(target, method)(*arguments, *(getattr(target, f"{method}$default${n}")() for n in appended))
+
+    def overloads(self, target: JavaObject, method: str) -> list[Parameters]:
+        """The parameters of each public method of a name that an object has; empty if it has none."""
+        owner = self._class_name(target)
+        if owner not in self._methods:
+            self._methods[owner] = self._methods_of(target.getClass())
+        return self._methods[owner].get(method, [])
+
+    def has_method(self, class_name: str, method: str) -> bool:
+        """Whether a class of this Spark, by its full name, has a public method of that name. Asks the JVM once for each class."""
+        if class_name not in self._methods:
+            self._methods[class_name] = self._methods_of(self.java_class(class_name))
+        return method in self._methods[class_name]
+
+    def _methods_of(self, java_class: JavaObject) -> Mapping[str, list[Parameters]]:
+        return by_name(parse_members(self._text_of(java_class.getMethods())))
+
+    def _text_of(self, array: JavaObject) -> str:
+        # py4j does not find `Arrays.toString(Object[])` for an array of another type (py4j 0.10.9).
+        text: str = self.static("scala.runtime.ScalaRunTime").stringOf(array)
+        return text
+
+    def _class_name(self, target: JavaObject) -> str:
+        known = self._module_names.get(target._target_id)  # noqa: SLF001  (py4j never uses one again)
+        name: str = f"{known}$" if known else target.getClass().getName()
+        return name
+
+    def _unknown(self, owner: str, method: str, overloads: Sequence[Parameters], count: int) -> SessionError:
+        return unknown_signature(self.spark_version_text, owner, method, overloads, f"{count} arguments")
+
+    def array(self, java_class: JavaObject, items: Sequence[Any]) -> JavaObject:
+        """A Java array; one call for each item, so for short ones."""
+        out = self.gateway.new_array(java_class, len(items))
+        for position, item in enumerate(items):
+            out[position] = item
+        return out
+
+    def objects(self, items: Iterable[Any]) -> JavaObject:
+        """An `Object[]`. Python proxies cannot be put into an array directly, so a list carries them."""
+        return self.java_list(items).toArray()
+
+    def java_list(self, items: Iterable[Any]) -> JavaObject:
+        """A `java.util.List`: what a callback that returns several things returns."""
+        boxed = self.static("java.util.ArrayList")()
+        for item in items:
+            boxed.add(item)
+        return boxed
+
+    def seq(self, items: Iterable[Any]) -> JavaObject:
+        """A Scala `Seq` of the version's own kind."""
+        return self.static("org.apache.spark.api.python.PythonUtils").toSeq(list(items))
+
+    def some(self, item: Any) -> JavaObject:
+        """A Scala `Some`."""
+        return self.static("scala.Some")(item)
+
+    @cached_property
+    def none(self) -> JavaObject:
+        """Scala's `None`."""
+        return self.static("scala.Option").empty()
+
+    def scala_map(self, items: dict[Any, Any]) -> JavaObject:
+        """An immutable Scala `Map`."""
+        return self.static("org.apache.spark.api.python.PythonUtils").toScalaMap(items)
+
+    def list_of(self, sequence: JavaObject) -> list[JavaObject]:
+        """The items of a Scala `Seq`; one call for each, so for short ones."""
+        return [sequence.apply(position) for position in range(sequence.size())]
+
+    @cached_property
+    def spark_version_text(self) -> str:
+        """Spark's version, as it says it."""
+        text: str = self.loader.loadClass("org.apache.spark.package$").getField("MODULE$").get(None).SPARK_VERSION()
+        return text
+
+    @cached_property
+    def spark_version(self) -> tuple[int, int]:
+        """Major and minor version of Spark, for messages and for limits that only the version tells."""
+        major, minor = self.spark_version_text.split(".")[:2]
+        return int(major), int(minor)

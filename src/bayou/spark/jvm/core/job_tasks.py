@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far the jobs are that one thread has started, by a tag on them; the job group stays the user's."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from bayou.spark.jvm.core.bridge import JavaObject
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """The tasks of some jobs.
+
+    Attributes:
+        done: how many are done.
+        total: how many there are, as far as Spark knows: it plans a query in stages.
+        is_running: whether one of the jobs is not done.
+    """
+
+    done: int = 0
+    total: int = 0
+    is_running: bool = False
+
+
+class JobTasks:
+    """Counts the tasks of the jobs that a thread starts from `begin` on; another thread asks for them.
+
+    Spark's own store of jobs is asked: it is there without the web UI, too, and says nothing of jobs that it has let go of.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._context = spark.sparkContext
+        self._tag = ""
+        self._finished: dict[int, Tasks] = {}
+
+    def begin(self) -> None:
+        """Counts what this thread starts from here on, and nothing from before."""
+        self.end()
+        tag = f"bayou-{uuid.uuid4().hex}"
+        self._context.addJobTag(tag)
+        self._tag = tag
+
+    def end(self) -> None:
+        """Ends the counting. To be called on the thread that began it."""
+        if self._tag:
+            self._context.removeJobTag(self._tag)
+            self._tag = ""
+
+    @cached_property
+    def are_drawn_by_spark(self) -> bool:
+        """Whether Spark draws a bar on the terminal for the stages that run (`spark.ui.showConsoleProgress`)."""
+        return bool(self._java.progressBar().isDefined())
+
+    def count(self) -> Tasks:
+        """The tasks by now."""
+        found = [self._of_job(job) for job in self._jobs()]
+        return Tasks(sum(each.done for each in found), sum(each.total for each in found), any(each.is_running for each in found))
+
+    @cached_property
+    def _java(self) -> JavaObject:
+        return self._context._jsc.sc()  # noqa: SLF001  (the bridge)
+
+    @cached_property
+    def _view(self) -> Any:
+        return self._context._jvm  # noqa: SLF001  (the bridge would load PySpark, which who shows nothing does not need)
+
+    def _jobs(self) -> list[int]:
+        ids = self._java.statusTracker().getJobIdsForTag(self._tag)
+        text: str = self._view.java.util.Arrays.toString(ids)  # one call for all of them
+        return [int(each) for each in text.strip("[]").split(",") if each]
+
+    def _of_job(self, job: int) -> Tasks:
+        if job not in self._finished:
+            data = self._java.statusStore().job(job)
+            is_running = not data.completionTime().isDefined()
+            found = Tasks(data.numCompletedIndices(), data.numTasks() - data.numSkippedTasks(), is_running)
+            if is_running:
+                return found
+            self._finished[job] = found
+        return self._finished[job]

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies of a session with settings of bayou's own. The user's session is never changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayou.spark.jvm.core.adapters import Adapters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
+
+_SQL_CONF = "org.apache.spark.sql.internal.SQLConf"
+
+
+def pinned_session(jvm: Jvm, session: JavaObject, settings: Mapping[str, str]) -> JavaObject:
+    """The session itself if it has some settings, else a copy that has them.
+
+    Args:
+        jvm: the bridge.
+        session: the JVM session.
+        settings: the settings. One that this Spark does not have may be left out.
+    """
+    if not settings:
+        return session
+    if Adapters.known(jvm) is not None:
+        return jvm.static("bayou.PinnedSettings").of(session, pairs_of(settings))
+    return _with(session.cloneSession(), settings)
+
+
+def default_session(jvm: Jvm, session: JavaObject, settings: Mapping[str, str], prefix: str) -> JavaObject:
+    """A copy of a session that has Spark's defaults instead of the session's own settings, and some settings of its own.
+
+    Args:
+        jvm: the bridge.
+        session: the JVM session.
+        settings: the settings that it has.
+        prefix: what the names of the settings begin with that have their defaults. Those that nobody can set on a running
+            session stay, such as the catalog's.
+    """
+    copy = session.cloneSession()
+    conf, companion = copy.sessionState().conf(), jvm.module(_SQL_CONF)
+    for name in _names(copy):
+        if name.startswith(prefix) and not companion.isStaticConfigKey(name):
+            conf.unsetConf(name)
+    return _with(copy, settings)
+
+
+def pairs_of(settings: Mapping[str, str]) -> str:
+    """Settings as the adapters take them: names and values by turns, each ended by NUL."""
+    return "".join(f"{name}\0{value}\0" for name, value in settings.items())
+
+
+def _names(session: JavaObject) -> Iterator[str]:
+    text: str = session.conf().getAll().keys().mkString("\0")
+    return filter(None, text.split("\0"))
+
+
+def _with(session: JavaObject, settings: Mapping[str, str]) -> JavaObject:
+    conf = session.sessionState().conf()
+    for name, value in settings.items():
+        conf.setConfString(name, value)
+    return session

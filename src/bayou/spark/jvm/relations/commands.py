@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that stand for statements in Spark's plans, and the counts that they give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bayou.spark.jvm.core.session import dataset, java_session
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
+
+_EXECUTION = "org.apache.spark.sql.execution"
+
+
+def command(jvm: Jvm, body: Any, statement: JavaObject | None, text: str, counts: Sequence[str] = ()) -> JavaObject:
+    """A command that stands for a statement until it is executed.
+
+    Args:
+        jvm: the bridge.
+        body: called with the statement and the JVM session when it is executed, a `BiFunction`; gives a text.
+        statement: the statement.
+        text: what EXPLAIN shows.
+        counts: the columns of the row of counts that the statement gives, whose values the body's text has as JSON. None where
+            Spark has resolved the statement: it has no columns then.
+    """
+    columns = jvm.seq([])
+    if counts:
+        types = jvm.module("org.apache.spark.sql.types.StructType").fromDDL(", ".join(f"{name} bigint" for name in counts))
+        columns = jvm.module("org.apache.spark.sql.catalyst.types.DataTypeUtils").toAttributes(types)
+    return jvm.static("bayou.RowChange").of(body, statement, text, columns)
+
+
+def run_resolved(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> str:
+    """Runs a parsed statement as Spark resolves it; the counts of one that became a command of bayou's, else an empty text.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        statement: the statement, not resolved.
+    """
+    session = java_session(spark)
+    execution = session.sessionState().executePlan(statement, jvm.module(f"{_EXECUTION}.CommandExecutionMode").SKIP())
+    execution.assertAnalyzed()
+    plan = execution.optimizedPlan()
+    if plan.nodeName() != "RowChange":  # by now the name is that of another catalog's table
+        dataset(jvm, session, statement)
+        return ""
+    plan.run(session)
+    counts: str = plan.counts()
+    return counts
+
+
+def counts_of_statement(frame: DataFrame) -> str | None:
+    """The counts of a statement that Spark has resolved, as the body of its command gave them; None for any other DataFrame.
+
+    A statement that came from the parser has them in its row.
+
+    Args:
+        frame: what `SparkSession.sql` gave.
+    """
+    executed = frame._jdf.queryExecution().commandExecuted()  # noqa: SLF001  (the bridge)
+    if executed.nodeName() != "CommandResult":
+        return None
+    plan = executed.commandPhysicalPlan()
+    if plan.getClass().getSimpleName() != "ExecutedCommandExec" or plan.cmd().nodeName() != "RowChange":
+        return None
+    if not plan.cmd().output().isEmpty():
+        return None
+    counts: str = plan.cmd().counts()
+    return counts

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parquet's encryption: whether files may be read with it, or will be written with it.
+
+Source: the settings of Parquet's `DecryptionPropertiesFactory`, `EncryptionPropertiesFactory` and `PropertiesDrivenCryptoFactory`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bayou.spark.jvm.core.bridge import JavaObject
+
+FACTORY: Final = "parquet.crypto.factory.class"
+"""The setting that names what encrypts and decrypts; without it files are plain."""
+_BY_PROPERTIES: Final = "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory"
+_KEYS: Final = ("parquet.encryption.footer.key", "parquet.encryption.column.keys", "parquet.encryption.uniform.key")
+"""The settings without any of which Parquet's own factory encrypts nothing that is written."""
+
+
+def reads_encrypted(session: JavaObject) -> bool:
+    """Whether Spark has been told how to read encrypted files.
+
+    Args:
+        session: the JVM's side of the session.
+    """
+    return _setting(session, FACTORY, {}) is not None
+
+
+def writes_encrypted(session: JavaObject, options: Mapping[str, str]) -> bool:
+    """Whether Spark would encrypt what it writes.
+
+    Args:
+        session: the JVM's side of the session.
+        options: the options of the writer.
+    """
+    factory = _setting(session, FACTORY, options)
+    if factory is None:
+        return False
+    return factory != _BY_PROPERTIES or any(_setting(session, key, options) is not None for key in _KEYS)
+
+
+def _setting(session: JavaObject, name: str, options: Mapping[str, str]) -> str | None:
+    given = next((value for key, value in options.items() if key.lower() == name), None)
+    if given is not None:
+        return given
+    of_session = session.conf().getOption(name)
+    found = of_session.get() if of_session.isDefined() else session.sparkContext().hadoopConfiguration().get(name)
+    return None if found is None else str(found)

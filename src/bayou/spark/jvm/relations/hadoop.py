@@ -1,0 +1,382 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hadoop's file systems, as a session's JVM reaches them: an operation is one py4j call, however many files it is about."""
+
+from __future__ import annotations
+
+import binascii
+import contextlib
+import errno
+import io
+import re
+import struct
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from bayou.spark.jvm.core.adapters import Adapters
+from bayou.storage import host_of, redact_uri
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
+
+_FILES: Final = "bayou.HadoopFiles"
+_READS: Final = "bayou.HadoopReads"
+_NOT_FOUND: Final = 1
+_EXISTS: Final = 2
+_TOO_LARGE: Final = 4
+_THREADS: Final = 16
+"""How many files are read or deleted at a time. They wait for servers, so there are more than processors."""
+_ENOUGH_BYTES: Final = 64 << 20
+"""About how much one call brings over: the JVM holds it twice, as bytes and as text."""
+_KEPT: Final = 32
+"""How many file systems are kept at hand, over all hosts and settings."""
+_PART_BYTES: Final = 8 << 20
+"""How much of a large file one call brings over."""
+_BUFFER_BYTES: Final = 1 << 18
+# A small file is closed before the name node has heard of its block, as often as not. HDFS asks again after 0.4 s, then twice
+# as long, five times: half of all commits would take that long. Here it asks after 10 ms, and gives up no sooner.
+_FIRST_PAUSE: Final = "dfs.client.block.write.locateFollowingBlock.initial.delay.ms"
+_PAUSES: Final = "dfs.client.block.write.locateFollowingBlock.retries"
+_WRAPPERS: Final = ("InvocationTargetException", "RuntimeException")
+_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://[^\s'\",;)\]]+", re.ASCII)
+
+
+class HadoopError(Exception):
+    """What Hadoop answered, without its trace and without secrets.
+
+    Attributes:
+        kind: the simple name of the Java exception.
+    """
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(f"{kind}: {message}" if message else kind)
+        self.kind = kind
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A file in a listing.
+
+    Attributes:
+        name: the last part of its path.
+        size: in bytes.
+        modification_time: in ms since the epoch.
+    """
+
+    name: str
+    size: int
+    modification_time: int
+
+
+class HadoopFiles:
+    """The files of one of Hadoop's file systems. Paths are absolute URIs, not percent-encoded. Threads may share it.
+
+    Calls raise FileNotFoundError where a file is missing, and HadoopError for every other failure.
+    """
+
+    _kept: WeakKeyDictionary[Jvm, OrderedDict[tuple[Any, ...], HadoopFiles]] = WeakKeyDictionary()
+    _lock: Final = Lock()
+
+    def __init__(self, files: JavaObject, reads: JavaObject) -> None:
+        self._files = files
+        self._reads = reads
+
+    @classmethod
+    def of(cls, jvm: Jvm, uri: str, options: Mapping[str, str]) -> HadoopFiles:
+        """The file system of a URI, under the Hadoop configuration of the active session.
+
+        It is kept for the next call with the same host and options, so that later changes of the configuration are not seen.
+        Hadoop itself keeps its file systems that way, but by the host alone: this one is bayou's own.
+
+        Args:
+            jvm: the JVM.
+            uri: any URI in it.
+            options: settings on top of the configuration.
+
+        Raises:
+            SessionError: this JVM cannot compile the adapters.
+            HadoopError: there is no such file system, or it cannot be reached.
+        """
+        context = jvm.context
+        key = (None if context is None else context.applicationId(), host_of(uri), *sorted(options.items()))
+        with cls._lock:
+            kept = cls._kept.setdefault(jvm, OrderedDict())
+            if key in kept:
+                kept.move_to_end(key)
+                return kept[key]
+        made = cls(*_connect(jvm, uri, options))
+        with cls._lock:
+            kept[key] = made
+            while len(kept) > _KEPT:
+                kept.popitem(last=False)
+        return made
+
+    @cached_property
+    def file_system_class(self) -> str:
+        """The full name of the class that reads and writes."""
+        return str(_guarded(lambda: self._files.system().getClass().getName()))
+
+    @cached_property
+    def file_context_class(self) -> str:
+        """The full name of the class that renames."""
+        return str(_guarded(lambda: self._files.context().getDefaultFileSystem().getClass().getName()))
+
+    def has_capability(self, jvm: Jvm, uri: str, name: str) -> bool:
+        """Whether a path has one of Hadoop's capabilities, such as `fs.capability.paths.acls`."""
+        path = jvm.static("org.apache.hadoop.fs.Path")
+        return bool(_guarded(lambda: self._files.system().hasPathCapability(path(uri), name)))
+
+    def target(self, uri: str) -> tuple[str, str]:
+        """What a path is behind the links of a view: the URI of its nearest folder that is there, and the file system's class."""
+        real, _, name = self._text(uri, lambda: self._files.target(uri)).partition("\0")
+        return real, name
+
+    def list_from(self, folder: str, start: str) -> list[Listed]:
+        """The files of a folder whose names are not below `start`, in no order."""
+        # Java compares UTF-16 units; as long as one side is ASCII that is the order of code points.
+        parts = self._text(folder, lambda: self._files.list(folder, start if start.isascii() else "")).split("\0")
+        return [
+            Listed(name, int(size), int(time))
+            for name, size, time in zip(parts[0:-1:3], parts[1::3], parts[2::3], strict=True)
+            if name >= start
+        ]
+
+    def status(self, uri: str) -> Listed:
+        """A file as a listing has it."""
+        size, _, time = self._text(uri, lambda: self._files.status(uri)).partition("\0")
+        return Listed(uri.rpartition("/")[2], int(size), int(time))
+
+    def size(self, uri: str) -> int:
+        """The size of a file in bytes."""
+        return self.status(uri).size
+
+    def write(self, uri: str, data: bytes) -> None:
+        """Creates a file with its folders; once it returns, the servers that keep the file have it on their disks.
+
+        Raises:
+            FileExistsError: there is one.
+        """
+        last = (len(data) - 1) // _PART_BYTES * _PART_BYTES if data else 0
+        answer = stream = _asked(lambda: self._files.write(uri, data[:_PART_BYTES], last == 0))
+        for at in range(_PART_BYTES, last + 1, _PART_BYTES):
+            if isinstance(answer, bytes) and answer[0] != 0:
+                break
+            answer = self._append(stream, data[at : at + _PART_BYTES], is_last=at == last)
+        _content(uri, answer)
+
+    def _append(self, stream: JavaObject, part: bytes, *, is_last: bool) -> bytes:
+        return bytes(_asked(lambda: self._files.append(stream, part, is_last)))
+
+    def rename(self, source: str, target: str, *, replace: bool) -> None:
+        """Renames a file at once, whatever others do.
+
+        Raises:
+            FileExistsError: the target is there, and is not to be replaced.
+        """
+        self._text(source, lambda: self._files.rename(source, target, replace))
+
+    def read(self, uri: str) -> bytes:
+        """A whole file: one call, but for very large ones."""
+        return self._whole(uri, _asked(lambda: self._reads.whole(uri)))
+
+    def open(self, uri: str) -> io.BufferedReader:
+        """A file of which parts can be read; the caller closes it."""
+        size = self.size(uri)
+        stream = _asked(lambda: self._reads.open(uri))
+        if isinstance(stream, bytes):
+            _content(uri, stream)
+        return io.BufferedReader(_Stream(uri, stream, size, self._reads), _BUFFER_BYTES)
+
+    def read_all(self, uris: Sequence[str]) -> list[bytes | Exception]:
+        """Whole files, several at a time; for one that cannot be read the exception that `read` would raise."""
+        return self._each("read", uris, uris)
+
+    def _whole(self, uri: str, answer: bytes | memoryview) -> bytes:
+        if answer[0] == _TOO_LARGE:
+            with self.open(uri) as file:
+                return file.read()
+        return bytes(_content(uri, answer))
+
+    def footers(self, files: Sequence[tuple[str, int]]) -> list[bytes | Exception]:
+        """The footers of Parquet files, several at a time: what `read_metadata` of Arrow takes for a file.
+
+        Args:
+            files: URI and size in bytes of each.
+
+        Returns:
+            For a file that cannot be read the exception that `read` would raise.
+        """
+        return self._each("footer", [f"{size} {uri}" for uri, size in files], [uri for uri, _ in files])
+
+    def delete(self, uri: str) -> bool:
+        """Deletes a file; tells whether it was there."""
+        (answer,) = self.delete_all([uri])
+        if isinstance(answer, HadoopError):
+            raise answer
+        return answer == b"true"
+
+    def delete_all(self, uris: Sequence[str]) -> list[bytes | Exception]:
+        """Deletes files, several at a time; for each `true` where it was there, or an exception. A missing one is no error."""
+        return self._each("delete", uris, uris)
+
+    def move_all(self, moves: Sequence[tuple[str, str]]) -> list[bytes | Exception]:
+        """Renames files, several at a time, into folders that are made; for each an exception where it could not be done.
+
+        Args:
+            moves: where each file is, and where it shall be; nothing is there yet.
+        """
+        return self._each("move", [f"{source}\1{target}" for source, target in moves], [source for source, _ in moves])
+
+    def clear(self, uri: str) -> None:
+        """Deletes a folder with everything in it; a missing one is no error."""
+        (answer,) = self._each("clear", [uri], [uri])
+        if isinstance(answer, Exception):
+            raise answer
+
+    def _text(self, uri: str, call: Callable[[], Any]) -> str:
+        return str(_content(uri, _asked(call)), "utf-8")
+
+    def _each(self, what: str, items: Sequence[str], uris: Sequence[str]) -> list[bytes | Exception]:
+        found: list[bytes | Exception] = []
+        while len(found) < len(items):
+            for answer in _answers(self._ask_each(what, "\0".join(items[len(found) :]))):
+                try:
+                    found.append(self._whole(uris[len(found)], answer))
+                except (FileNotFoundError, FileExistsError, HadoopError) as error:
+                    found.append(error)
+        return found
+
+    def _ask_each(self, what: str, items: str) -> bytes:
+        return bytes(_asked(lambda: self._reads.each(what, items, _THREADS, _ENOUGH_BYTES)))
+
+
+class _Stream(io.RawIOBase):
+    """A file in the JVM, read where it is asked for."""
+
+    def __init__(self, uri: str, stream: JavaObject, size: int, reads: JavaObject) -> None:
+        super().__init__()
+        self._uri = uri
+        self._stream = stream
+        self._size = size
+        self._reads = reads
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        if start + offset < 0:
+            raise OSError(errno.EINVAL, "before the beginning of the file", self._uri)
+        self._position = start + offset
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        length = max(0, min(len(buffer), self._size - self._position, _PART_BYTES))
+        if length:
+            try:
+                answer = _asked(lambda: self._reads.read(self._stream, self._position, length))
+                buffer[:length] = _content(self._uri, answer)
+            except HadoopError as error:
+                raise OSError(errno.EIO, str(error), redact_uri(self._uri)) from error
+            self._position += length
+        return length
+
+    def readall(self) -> bytes:
+        parts = []
+        while part := self.read(_PART_BYTES):
+            parts.append(part)
+        return b"".join(parts)
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            with contextlib.suppress(HadoopError):
+                _guarded(self._stream.close)
+
+
+def _connect(jvm: Jvm, uri: str, options: Mapping[str, str]) -> tuple[JavaObject, JavaObject]:
+    adapters = Adapters.of(jvm)
+    configuration = _configuration(jvm)
+    if _is_default(configuration, _FIRST_PAUSE) and _is_default(configuration, _PAUSES):
+        configuration.set(_FIRST_PAUSE, "10")
+        configuration.set(_PAUSES, "11")
+    # Hadoop would give the instance that it has for the host, whatever its settings are.
+    configuration.set(f"fs.{uri.partition(':')[0]}.impl.disable.cache", "true")
+    for name, value in options.items():
+        configuration.set(name, value)
+    files = _guarded(lambda: adapters.new(_FILES, uri, configuration))
+    return files, adapters.new(_READS, files)
+
+
+def _is_default(configuration: JavaObject, name: str) -> bool:
+    sources = configuration.getPropertySources(name)
+    return sources is None or all(source == "hdfs-default.xml" for source in sources)
+
+
+def _configuration(jvm: Jvm) -> JavaObject:
+    context = jvm.context
+    if context is None:  # a JVM without Spark
+        return jvm.static("org.apache.hadoop.conf.Configuration")()
+    try:
+        session = jvm.static("org.apache.spark.sql.SparkSession").active()
+    except Py4JError:  # there is no session: the application's own settings
+        return jvm.static("org.apache.hadoop.conf.Configuration")(context.hadoopConfiguration())
+    return session.sessionState().newHadoopConf()
+
+
+def _guarded(call: Callable[[], Any]) -> Any:
+    """What a call returns; whatever py4j raises becomes a HadoopError."""
+    try:
+        return call()
+    except (Py4JError, PySparkException, OSError) as error:
+        java = getattr(error, "java_exception", None)
+        if java is None:
+            raise HadoopError(type(error).__name__, _plain(str(error) or "the JVM is not there any more")) from None
+        while java.getClass().getSimpleName() in _WRAPPERS and java.getCause() is not None:
+            java = java.getCause()
+        raise HadoopError(java.getClass().getSimpleName(), _plain(java.getMessage() or "")) from None
+
+
+def _asked(call: Callable[[], Any]) -> Any:
+    """The bytes that an adapter answers with, or the object."""
+    answer = _guarded(call)
+    return binascii.a2b_base64(answer) if isinstance(answer, str) else answer
+
+
+def _content(uri: str, answer: bytes | memoryview) -> memoryview:
+    """What an answer of the adapter holds behind its first byte, which says how it went."""
+    how, content = answer[0], memoryview(answer)[1:]
+    if how == 0:
+        return content
+    if how == _NOT_FOUND:
+        raise FileNotFoundError(errno.ENOENT, "no such file or folder", redact_uri(uri))
+    if how == _EXISTS:
+        raise FileExistsError(errno.EEXIST, "the file is there already", redact_uri(uri))
+    kind, _, message = str(content, "utf-8", "replace").partition("\0")
+    raise HadoopError(kind.rpartition(".")[2], _plain(message))
+
+
+def _answers(data: bytes) -> Iterator[memoryview]:
+    view, at = memoryview(data), 0
+    while at < len(view):
+        (length,) = struct.unpack_from(">i", view, at)
+        yield view[at + 4 : at + 4 + length]
+        at += 4 + length
+
+
+def _plain(message: str) -> str:
+    """The first line of a message of Java's, without the secrets in its URIs: a trace of the server's may follow it."""
+    first = message.strip().partition("\n")[0].strip()
+    return "" if first == "null" else _URI.sub(lambda found: redact_uri(found[0]), first)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Both ends of a stream as Spark knows them, and the rows of a batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import DataFrame
+
+from bayou.spark.jvm.core.adapters import Adapters
+from bayou.spark.jvm.core.callbacks import BiFunction
+from bayou.spark.jvm.core.session import session_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
+
+_SOURCE: Final = "bayou.StreamSource"
+_EXECUTION_RELATION: Final = "StreamingExecutionRelation"
+_FIRST_THAT_ADDS_METADATA: Final = (4, 0)
+_OURS: Final = ("bayou.DeltaTable", "bayou.DeltaLogFiles")
+
+
+def stream_source(jvm: Jvm, number: int, name: str, schema_json: str, body: Callable[[str, Any], Any]) -> JavaObject:
+    """A source of a stream.
+
+    Args:
+        jvm: the bridge.
+        number: tells it from others.
+        name: what a query's progress calls it.
+        schema_json: JSON of its columns.
+        body: called with what Spark asks for and two texts, with NUL between them.
+    """
+    return Adapters.of(jvm).new(_SOURCE, number, name, schema_json, BiFunction(jvm, body))
+
+
+def stream_sink(jvm: Jvm, name: str, body: Callable[[str, Any], Any]) -> JavaObject:
+    """A sink of a stream.
+
+    Args:
+        jvm: the bridge.
+        name: what a query's progress calls it.
+        body: called with the number of a batch and the query's id, with NUL between them, and with the batch.
+    """
+    return Adapters.of(jvm).new("bayou.StreamSink", name, BiFunction(jvm, body))
+
+
+def adds_metadata_to_projections(jvm: Jvm) -> bool:
+    """Whether Spark adds `_metadata` to a batch that is a projection of a relation; it does to a relation, whatever its version."""
+    return jvm.spark_version >= _FIRST_THAT_ADDS_METADATA
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedBatch:
+    """The rows of a batch, twice.
+
+    A batch is planned already, with the state of the query in its plan. What is computed from it has to begin at its rows; what
+    is not, runs its plan as it is, which is faster.
+
+    Attributes:
+        rows: the rows as a DataFrame that may be planned again.
+        planned: the same rows as a DataFrame that may not.
+    """
+
+    rows: DataFrame
+    planned: DataFrame
+
+    @classmethod
+    def of(cls, data: JavaObject) -> PlannedBatch:
+        """The batch that a sink is given."""
+        query, session = data.queryExecution(), data.sparkSession()
+        spark = session_of(session)
+        rows = session.internalCreateDataFrame(query.toRdd(), query.analyzed().schema(), False)
+        return cls(DataFrame(rows, spark), DataFrame(data, spark))
+
+    def to_run(self, frame: DataFrame) -> DataFrame:
+        """What to run for the rows of a DataFrame: the batch's own plan where nothing was done to its rows."""
+        return self.planned if frame is self.rows else frame
+
+
+def roots_read(jvm: Jvm, data: JavaObject) -> set[str]:
+    """The URIs of the Delta tables that a batch is read from."""
+    found = set()
+    for leaf in jvm.list_of(data.queryExecution().analyzed().collectLeaves()):
+        if leaf.getClass().getSimpleName() == "LogicalRelation":
+            relation = leaf.relation()
+            # Spark's own index of files has each file for a root.
+            if relation.getClass().getName() in _OURS or relation.location().getClass().getName() in _OURS:
+                found |= {path.toString() for path in jvm.list_of(relation.location().rootPaths())}
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class StreamLeaf:
+    """A source in the plan of the query that reads it.
+
+    Attributes:
+        columns: JSON of the columns that the query takes it to have.
+        event_time: the one of them that a watermark is on; None where there is none.
+    """
+
+    columns: str
+    event_time: str | None
+
+
+def stream_leaf(jvm: Jvm, session: JavaObject, number: int) -> StreamLeaf | None:
+    """A source as the query has it that this thread runs; None where it is not found.
+
+    Args:
+        jvm: the bridge.
+        session: the session that the query belongs to.
+        number: the source's number.
+    """
+    plan = _running_plan(session)
+    return None if plan is None else _leaf(jvm, plan, number, [])
+
+
+def numbers_of_sources(jvm: Jvm, session: JavaObject) -> set[int]:
+    """The numbers of our sources in the query that this thread runs.
+
+    Args:
+        jvm: the bridge.
+        session: the session that the query belongs to.
+    """
+    plan = _running_plan(session)
+    leaves = [] if plan is None else jvm.list_of(plan.collectLeaves())
+    sources = [leaf.source() for leaf in leaves if leaf.getClass().getSimpleName() == _EXECUTION_RELATION]
+    return {int(each.number()) for each in sources if each.getClass().getName() == _SOURCE}
+
+
+def _running_plan(session: JavaObject) -> JavaObject | None:
+    query = session.streams().get(session.sparkContext().getLocalProperty("sql.streaming.queryId"))
+    return None if query is None else query.streamingQuery().logicalPlan()
+
+
+def _leaf(jvm: Jvm, node: JavaObject, number: int, watermarks: list[JavaObject]) -> StreamLeaf | None:
+    kind = node.getClass().getSimpleName()
+    if kind == _EXECUTION_RELATION:
+        source = node.source()
+        if source.getClass().getName() != _SOURCE or source.number() != number:
+            return None
+        ids = {each.exprId().id(): each.name() for each in jvm.list_of(node.output())}
+        found = (ids.get(each.exprId().id()) for each in reversed(watermarks))
+        return StreamLeaf(node.schema().json(), next((name for name in found if name is not None), None))
+    inner = [*watermarks, node.eventTime()] if kind == "EventTimeWatermark" else watermarks
+    leaves = (_leaf(jvm, child, number, inner) for child in jvm.list_of(node.children()))
+    return next((leaf for leaf in leaves if leaf is not None), None)
