@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bayou.log.delta_log import open_log as open  # noqa: A004
     from bayou.log.events import add_listener as add_listener
     from bayou.log.snapshot.snapshot import Snapshot as Snapshot
-    from bayou.spark.session import enable as enable
+    from bayou.spark.enable import enable as enable
     from bayou.table import DeltaTable as DeltaTable
     from bayou.table import IdentityGenerator as IdentityGenerator
     from bayou.table import read as read
@@ -52,7 +52,7 @@ _HOMES: dict[str, tuple[str, str | None]] = {
     "IdentityGenerator": ("bayou.table", "IdentityGenerator"),
     "Snapshot": ("bayou.log.snapshot.snapshot", "Snapshot"),
     "add_listener": ("bayou.log.events", "add_listener"),
-    "enable": ("bayou.spark.session", "enable"),
+    "enable": ("bayou.spark.enable", "enable"),
     "install_as_delta": ("bayou.as_delta.install", "install_as_delta"),
     "open": ("bayou.log.delta_log", "open_log"),
     "read": ("bayou.table", "read"),

@@ -3,7 +3,8 @@
 
 Each class carries the facts as attributes, and builds its text from them: what happened, why, what to do next. Where
 delta-spark has an error class for the case, `error_class` and `sql_state` hold its name and SQLSTATE, so that a program
-which looks at them keeps working. The Spark layer raises subclasses that are PySpark exceptions too (`bayou.spark.errors`).
+which looks at them keeps working. The Spark layer raises subclasses that are PySpark exceptions too
+(`bayou.spark.errors.conversion`).
 
 Errors are shown and logged by programs that know nothing of them, so that no secret may be in one: URIs are redacted here.
 What a log holds may be of any length: values in texts are cut here, and attributes hold them whole.

@@ -14,25 +14,25 @@ from bayou.log.delta_log import open_log
 from bayou.log.segment.time_travel import Timestamp
 from bayou.log.staging.txn_ids import checked_txn
 from bayou.protocol import arguments
-from bayou.spark.application import Application
-from bayou.spark.builder import IdentityGenerator, TableBuilder
-from bayou.spark.change_request import change_options
-from bayou.spark.describe import detail_frame, history_frame
-from bayou.spark.errors import raised_as_pyspark
-from bayou.spark.given_arguments import frame_of, session_of
+from bayou.spark.create.builder import IdentityGenerator, TableBuilder
+from bayou.spark.data_files.request import WriteRequest
+from bayou.spark.enable import enable
+from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.relations.catalog import Catalog
-from bayou.spark.net_changes import net_changes
-from bayou.spark.not_yet import CommandsNotYet
-from bayou.spark.reader import read as read_request
-from bayou.spark.session import enable
-from bayou.spark.table_alterations import TableAlterations
-from bayou.spark.table_request import TableRequest
-from bayou.spark.table_rows import TableRows
-from bayou.spark.unknown_options import report_unknown_of_read
-from bayou.spark.write_request import WriteRequest
-from bayou.spark.writer import WriteResult
-from bayou.spark.writer import write as write_request
+from bayou.spark.read.change_request import change_options
+from bayou.spark.read.net_changes import net_changes
+from bayou.spark.read.reader import read as read_request
+from bayou.spark.read.request import TableRequest
+from bayou.spark.session.application import Application
+from bayou.spark.session.given_arguments import frame_of, session_of
+from bayou.spark.session.unknown_options import report_unknown_of_read
+from bayou.spark.table.alterations import TableAlterations
+from bayou.spark.table.describe import detail_frame, history_frame
+from bayou.spark.table.dml import TableRows
+from bayou.spark.table.not_yet import CommandsNotYet
+from bayou.spark.write.writer import WriteResult
+from bayou.spark.write.writer import write as write_request
 from bayou.storage import host_of, path_text, qualify
 
 __all__ = ["DeltaTable", "DeltaTableBuilder", "IdentityGenerator", "SaveMode", "read", "write"]

@@ -8,8 +8,8 @@ import contextlib
 
 from tests.hadoop.cluster import HADOOP, JARS, gateway
 
-from bayou.spark.hadoop_store import HadoopStore, connect
 from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.session.hadoop_store import HadoopStore, connect
 from bayou.storage import qualify
 
 

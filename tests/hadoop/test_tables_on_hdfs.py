@@ -18,10 +18,10 @@ import bayou
 from bayou.errors import DataFileNotFoundError, DeletionVectorError, StorageError, TableExistsError
 from bayou.protocol.actions.actions import AddFile, Protocol
 from bayou.protocol.deletion_vectors.descriptor import encode_file
-from bayou.spark.footers import read_footers
+from bayou.spark.data_files.request import WriteRequest
+from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.write_jobs import delete_files
-from bayou.spark.write_request import WriteRequest
+from bayou.spark.scan.footers import read_footers
 from bayou.storage import open_store, qualify
 from bayou.testing.table_builder import TableBuilder
 

@@ -17,8 +17,8 @@ from tests.spark.tables import file_of, ids, numbers, numbers_table, without_row
 import bayou
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.types.schema import StructField, StructType
-from bayou.spark import deletion_vectors
-from bayou.spark.application import Application
+from bayou.spark.scan import vector_columns as deletion_vectors
+from bayou.spark.session.application import Application
 from bayou.testing.table_builder import TableBuilder
 
 FOLDER = Path(sys.argv[1])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     import bayou
-    from bayou.spark.dml.result import RowChangeResult
+    from bayou.spark.dml.core.result import RowChangeResult
 
 Row = tuple[Any, ...]
 Clauses = Sequence[tuple[Callable[..., bool], Callable[..., Row | None]]]

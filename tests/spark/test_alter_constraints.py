@@ -11,7 +11,7 @@ from tests.spark.counting import jobs
 from bayou.errors import ConcurrentAppendException, ConstraintViolationError, InvalidOptionError, InvalidSchemaError
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.types.schema import StructField
-from bayou.spark import alter_constraints
+from bayou.spark.alter import constraints as alter_constraints
 
 
 def test_what_expressions_of_the_table_use_is_neither_renamed_nor_dropped_nor_retyped(spark, table_path):

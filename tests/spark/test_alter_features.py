@@ -12,7 +12,7 @@ import bayou
 from bayou import DeltaTable
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
 from bayou.protocol.actions.actions import DomainMetadata, Protocol
-from bayou.spark.session_table import SessionTable
+from bayou.spark.read.session_table import SessionTable
 from bayou.testing.table_builder import TableBuilder
 
 

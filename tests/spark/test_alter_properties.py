@@ -9,7 +9,7 @@ from tests.spark.altered_tables import append, create, last, parameter, refused,
 from bayou.errors import InvalidOptionError, InvalidSchemaError, MetadataChangedException, UnsupportedFeatureError
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.types.schema import StructField
-from bayou.spark import alter
+from bayou.spark.alter import properties as alter
 
 IDENTITY = {"delta.identity.start": 10, "delta.identity.step": 5, "delta.identity.allowExplicitInsert": True}
 

@@ -11,8 +11,8 @@ import pytest
 from tests.spark.tables import ids, numbers_table
 
 import bayou
-from bayou.spark.application import Application
 from bayou.spark.jvm.core.callbacks import BiFunction
+from bayou.spark.session.application import Application
 
 ATTACK = """
 import json, socket, sys

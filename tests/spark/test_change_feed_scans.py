@@ -14,7 +14,7 @@ from tests.spark.tables import file_of
 
 import bayou
 from bayou.protocol.types.schema import StructField, StructType
-from bayou.spark.application import Application
+from bayou.spark.session.application import Application
 
 
 def partitioned(path, **configuration):

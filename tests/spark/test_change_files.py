@@ -13,8 +13,8 @@ from tests.spark.counting import jobs
 
 import bayou
 from bayou.errors import ConcurrentModificationError, ConstraintViolationError, InvalidCommitError, StorageError
-from bayou.spark import change_files
-from bayou.spark.dml import rewrite
+from bayou.spark.data_files import change_files
+from bayou.spark.dml.core import rewrite
 
 FEED = {"delta.enableChangeDataFeed": "true"}
 FILES = {**FEED, "delta.enableDeletionVectors": "false"}
@@ -202,7 +202,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_beside_files_that_are_written_again_the_feed_takes_one_job_that_moves_no_file(spark, tmp_path, monkeypatch, change):
-    monkeypatch.setattr("bayou.spark.placed_files.SplitFolders.place", None)
+    monkeypatch.setattr("bayou.spark.data_files.placed_files.SplitFolders.place", None)
     counts = []
     for number, properties in enumerate((FILES, {"delta.enableDeletionVectors": "false"})):
         table = make(spark, str(tmp_path / str(number)), **properties)

@@ -12,7 +12,7 @@ from tests.spark.changes import actions, feed
 
 import bayou
 from bayou.errors import ConcurrentModificationError, ConstraintViolationError
-from bayou.spark import writer
+from bayou.spark.write import writer
 
 AS_TEXT = "spark.sql.legacy.charVarcharAsString"
 VECTORS = pytest.mark.parametrize("vectors", ["true", "false"])

@@ -20,10 +20,10 @@ import bayou
 from bayou.errors import DeletionVectorError
 from bayou.protocol.deletion_vectors import descriptor as deletion_vector
 from bayou.protocol.deletion_vectors.roaring import Bitmap
-from bayou.spark import deletion_vectors
-from bayou.spark.deletion_vectors import BYTES, VECTOR, encode, positions, row_is_live, to_arrow, together
 from bayou.spark.jvm.core import bulk
 from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.scan import vector_columns as deletion_vectors
+from bayou.spark.scan.vector_columns import BYTES, VECTOR, encode, positions, row_is_live, to_arrow, together
 from bayou.testing.table_builder import TableBuilder, remove
 
 FORMS = {

@@ -11,7 +11,7 @@ from tests.spark.rewritten_tables import data_files, footers, history, ids_of, m
 
 from bayou import DeltaTable
 from bayou.errors import ConcurrentModificationError, DeltaError, InvalidSchemaError
-from bayou.spark import rewritten_files
+from bayou.spark.maintenance import rewrite as rewritten_files
 
 
 @pytest.mark.smoke

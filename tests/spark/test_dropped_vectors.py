@@ -17,7 +17,7 @@ from bayou import DeltaTable
 from bayou.errors import ConcurrentModificationError
 from bayou.protocol.actions import paths
 from bayou.protocol.actions.actions import Protocol
-from bayou.spark import rewritten_files
+from bayou.spark.maintenance import rewrite as rewritten_files
 from bayou.testing.table_builder import TableBuilder
 
 

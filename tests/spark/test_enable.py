@@ -11,9 +11,9 @@ from tests.spark.tables import ids, numbers_table
 
 import bayou
 from bayou.errors import SessionError
+from bayou.spark.enable import enable
 from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.session import enable
-from bayou.spark.session_transaction import LAST_VERSION
+from bayou.spark.session.session_transaction import LAST_VERSION
 
 CALLS = 110
 """What enabling a session for the first time may ask of the JVM, the adapters compiled or not; Spark 4.3 takes 93 calls."""

@@ -24,7 +24,7 @@ from bayou.errors import (
     VersionNotFoundError,
 )
 from bayou.protocol.actions.actions import Protocol
-from bayou.spark.errors import raised_as_pyspark
+from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.testing.table_builder import TableBuilder
 

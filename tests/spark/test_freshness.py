@@ -18,7 +18,7 @@ from tests.spark.tables import file_of, ids, numbers, numbers_table
 import bayou
 from bayou.errors import SchemaChangedError, TableNotFoundError
 from bayou.protocol.actions.file_names import commit_path
-from bayou.spark.application import Application, LogCache
+from bayou.spark.session.application import Application, LogCache
 from bayou.testing.table_builder import TableBuilder, metadata, remove
 
 

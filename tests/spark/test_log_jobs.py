@@ -12,7 +12,7 @@ import pytest
 import bayou
 from bayou.log.checkpoint.sharding import register_log_jobs
 from bayou.log.checkpoint.writer import write_checkpoint
-from bayou.spark.log_jobs import SparkLogJobs
+from bayou.spark.session.log_jobs import SparkLogJobs
 
 V2 = {"delta.checkpointPolicy": "v2"}
 
@@ -61,7 +61,7 @@ def many(spark, tmp_path):
     ],
 )
 def test_a_filtered_read_gives_the_same_rows(spark, many, jobs, condition, rows):
-    log_of_session = bayou.spark.application.Application.of(spark).logs
+    log_of_session = bayou.spark.session.application.Application.of(spark).logs
     log_of_session.clear()  # another session has not read this log yet
     frame = spark.read.format("delta").load(many).where(condition)
     assert frame.count() == rows
@@ -78,7 +78,7 @@ def test_the_names_of_classes_in_a_checkpoint_are_not_believed(spark, many, jobs
     for file in Path(many, "_delta_log").rglob("*.parquet"):
         table = pq.read_table(file)
         pq.write_table(table.replace_schema_metadata({"org.apache.spark.sql.parquet.row.metadata": json.dumps(schema)}), file)
-    bayou.spark.application.Application.of(spark).logs.clear()
+    bayou.spark.session.application.Application.of(spark).logs.clear()
     assert spark.read.format("delta").load(many).where("id = 1234").count() == 1
     assert jobs.runs >= 1
     assert not mark.exists()
@@ -105,7 +105,7 @@ def test_workers_without_bayou_are_no_obstacle(spark, many, jobs, monkeypatch, c
         raise ModuleNotFoundError("No module named 'bayou'")
 
     monkeypatch.setattr("bayou.log.checkpoint.sharding.Prune.__reduce__", lambda _self: (fails, ()), raising=False)
-    bayou.spark.application.Application.of(spark).logs.clear()
+    bayou.spark.session.application.Application.of(spark).logs.clear()
     assert spark.read.format("delta").load(many).where("id = 1234").count() == 1
     assert jobs.runs >= 1
     assert "read in this process" in caplog.text
@@ -117,7 +117,7 @@ def test_without_what_spark_wants_for_it_the_log_is_read_here(spark, many, jobs,
 
     monkeypatch.setattr(type(spark.range(1)), "mapInArrow", fails)
     for _ in range(2):
-        bayou.spark.application.Application.of(spark).logs.clear()
+        bayou.spark.session.application.Application.of(spark).logs.clear()
         assert spark.read.format("delta").load(many).where("id = 1234").count() == 1
     assert jobs.runs == 1
     assert "Pandas" in caplog.text

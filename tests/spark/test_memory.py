@@ -12,8 +12,8 @@ import pytest
 from tests.spark.tables import ids, numbers, numbers_table, without_rows
 
 import bayou
-from bayou.spark.application import Application
 from bayou.spark.jvm.core.callbacks import ERRORS
+from bayou.spark.session.application import Application
 
 SECONDS = 60
 

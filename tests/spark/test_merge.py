@@ -12,7 +12,7 @@ from tests.spark.ways import FILES, VECTORS
 
 import bayou
 from bayou.errors import AppendOnlyError
-from bayou.spark.dml.result import RowChangeResult
+from bayou.spark.dml.core.result import RowChangeResult
 
 
 @pytest.mark.smoke

@@ -12,7 +12,7 @@ from tests.spark.ways import FILES, VECTORS
 
 import bayou
 from bayou.errors import ConcurrentModificationError, MultipleMatchesError, UnsupportedFeatureError
-from bayou.spark.dml.merge.target import Merge
+from bayou.spark.dml.merge.target_rows import Merge
 
 FEED = {"delta.enableChangeDataFeed": "true"}
 

@@ -13,7 +13,7 @@ from tests.spark.ways import FILES
 
 import bayou
 from bayou.errors import ConstraintViolationError, MultipleMatchesError
-from bayou.spark.dml.merge import source as source_rows
+from bayou.spark.dml.merge.source import source as source_rows
 
 
 def test_times_say_how_long_the_source_took_and_the_whole_of_it(spark, table_path, way):

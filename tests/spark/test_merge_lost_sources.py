@@ -12,7 +12,8 @@ from tests.spark.merges import TEN, counts, make, source
 
 import bayou
 from bayou.errors import ConcurrentModificationError, InvalidCommitError, MultipleMatchesError
-from bayou.spark.dml.merge import execute, find
+from bayou.spark.dml.merge import execute
+from bayou.spark.dml.merge import first_pass as find
 from bayou.spark.jvm.core.callbacks import FAILED_CALL
 
 

@@ -12,7 +12,7 @@ from tests.spark.ways import FILES, VECTORS
 
 from bayou.errors import MultipleMatchesError
 from bayou.spark.dml.merge.source_rows import SourceRows
-from bayou.spark.dml.merge.target import Merge
+from bayou.spark.dml.merge.target_rows import Merge
 
 WHOLE = {"id": "s.id", "p": "s.p", "v": "s.v"}
 GIVEN = "select id, 7L p, id * 100 v, id % 2 = 0 even from range(6, 14)"

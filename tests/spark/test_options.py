@@ -11,7 +11,7 @@ import pytest
 from tests.spark.tables import ids, numbers_table
 
 import bayou
-from bayou.spark import unknown_options
+from bayou.spark.session import unknown_options
 
 NONE_OF_WRITERS = {
     "writePartitionColumns": "true",

@@ -10,7 +10,7 @@ from tests.spark.counting import jobs
 import bayou
 from bayou.errors import ConcurrentModificationError, ConstraintViolationError
 from bayou.log.commit.transaction import Transaction
-from bayou.spark.dml import replace_on
+from bayou.spark.dml.replace import replace_on
 
 VECTORS = {"delta.enableDeletionVectors": "true"}
 # In two files: 0 to 9, and 100 to 109.
@@ -218,7 +218,7 @@ def test_new_files_are_deleted_where_the_winner_cannot_be_looked_at(spark, table
 
     def other():
         bayou.write(spark.sql("select id, 9 v from range(55, 60, 1, 1)"), table, mode="append")
-        monkeypatch.setattr("bayou.spark.dml.vectors.has_new", fails)
+        monkeypatch.setattr("bayou.spark.dml.core.vectors.has_new", fails)
         before.update(files(table))
 
     before: set[str] = set()
@@ -269,6 +269,6 @@ def test_rows_that_depend_on_a_table_by_a_subquery_are_evaluated_once(spark, tab
         bayou.write(spark.sql("select 5L id"), source, mode="append")
         return found
 
-    monkeypatch.setattr("bayou.spark.writer.rows_replaced_on", meanwhile)
+    monkeypatch.setattr("bayou.spark.write.writer.rows_replaced_on", meanwhile)
     overwrite(spark, table_path, f"select (select max(id) from delta.`{source}`) id, 1 v", replaceUsing="id")
     assert ids(spark, table_path) == sorted(every_id())

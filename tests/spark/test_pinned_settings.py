@@ -16,10 +16,11 @@ from tests.spark.session_settings import settings
 
 import bayou
 from bayou.errors import DataFileNotFoundError, DeltaError, InvalidCommitError, SessionError, UnreadableDataFileError
-from bayou.spark import log_jobs, new_files
+from bayou.spark.data_files import new_files
 from bayou.spark.jvm.core import adapters
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.relations import own_sql
+from bayou.spark.session import log_jobs
 
 TOLERANT = {"spark.sql.files.ignoreMissingFiles": "true", "spark.sql.files.ignoreCorruptFiles": "true"}
 NO_ZONES = {"spark.sql.timestampType": "TIMESTAMP_NTZ"}

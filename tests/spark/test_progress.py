@@ -14,14 +14,15 @@ from tests.spark.counting import py4j_calls
 
 import bayou
 from bayou.errors import ConstraintViolationError
-from bayou.spark import progress, writer
-from bayou.spark.dml import commit
+from bayou.spark.dml.core import commit
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.console_bar import ConsoleBar
 from bayou.spark.jvm.core.job_tasks import JobTasks, Tasks
-from bayou.spark.progress import SETTING, Display
+from bayou.spark.session import progress
+from bayou.spark.session.progress import SETTING, Display
+from bayou.spark.write import writer
 
-progress_line = pytest.importorskip("bayou.spark.progress_line")
+progress_line = pytest.importorskip("bayou.spark.session.progress_line")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tests.spark.counting import jobs
 
 import bayou
 from bayou.errors import ConstraintViolationError
-from bayou.spark import projection
+from bayou.spark.data_files import projection
 
 # Of each type: a rule, rows that obey it, rows that break it.
 RULES = {

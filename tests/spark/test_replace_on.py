@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import bayou
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
-from bayou.spark.dml import replace_on
+from bayou.spark.dml.replace import replace_on
 
 
 def saved(spark, path, *values, **options):
@@ -110,7 +110,7 @@ def test_a_source_that_may_be_another_one_in_each_job_is_evaluated_once(spark, t
         spark.createDataFrame([(3, 30)], "id long, v int").write.format("delta").mode("append").save(source)
         return found
 
-    monkeypatch.setattr("bayou.spark.writer.rows_replaced_on", meanwhile)
+    monkeypatch.setattr("bayou.spark.write.writer.rows_replaced_on", meanwhile)
     rows.write.format("delta").mode("overwrite").option("replaceUsing", "id").save(table_path)
     assert sorted(map(tuple, spark.read.format("delta").load(table_path).collect())) == [(1, 10), (3, 0)]
 

@@ -15,9 +15,9 @@ import bayou
 from bayou import DeltaTable
 from bayou.errors import InvalidSchemaError, UnsupportedFeatureError
 from bayou.protocol.actions.file_names import commit_path
-from bayou.spark.application import Application
 from bayou.spark.jvm.core.session import java_session
-from bayou.spark.scan import Scan
+from bayou.spark.scan.scan import Scan
+from bayou.spark.session.application import Application
 
 MAPPED = {"delta.columnMapping.mode": "name", "delta.minReaderVersion": "2", "delta.minWriterVersion": "5"}
 FEED = {"delta.enableChangeDataFeed": "true"}

@@ -14,10 +14,10 @@ from tests.spark.ways import FILES, VECTORS
 
 import bayou
 from bayou.errors import InvalidCommitError
+from bayou.spark.data_files.new_files import write_new_files
 from bayou.spark.dml.merge import commit, execute
 from bayou.spark.jvm.relations import listed_files
 from bayou.spark.jvm.relations.listed_files import ListedFiles
-from bayou.spark.new_files import write_new_files
 
 
 def read_by(reader, path):
@@ -234,7 +234,7 @@ def test_an_overwrite_by_match_whose_rows_are_written_again_meanwhile_is_refused
         return write_new_files(*given, **named)
 
     with monkeypatch.context() as patched:
-        patched.setattr("bayou.spark.writer.write_new_files", late)
+        patched.setattr("bayou.spark.write.writer.write_new_files", late)
         with pytest.raises(InvalidCommitError, match=r"somebody changed meanwhile .* file:.*latest\.parquet") as caught:
             bayou.write(spark.read.parquet(str(file)).alias("s"), table_path, mode="overwrite", **by)
     assert caught.value.getErrorClass() == "DELTA_NUM_RECORDS_MISMATCH"

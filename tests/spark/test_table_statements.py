@@ -13,7 +13,7 @@ from tests.spark.tables import ids, numbers_table
 import bayou
 from bayou.errors import DeltaError, InvalidOptionError, InvalidSchemaError, TableExistsError, UnsupportedFeatureError
 from bayou.protocol.types.schema import StructField, StructType
-from bayou.spark import show_partitions
+from bayou.spark.sql import show_partitions
 from bayou.testing.table_builder import TableBuilder, add
 
 DEFAULTS = "spark.databricks.delta.properties.defaults."

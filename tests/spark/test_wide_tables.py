@@ -7,7 +7,7 @@ import pytest
 from tests.spark.counting import py4j_calls
 
 import bayou
-from bayou.spark.dml.merge import write
+from bayou.spark.dml.merge import second_pass as write
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.core.bridge import Jvm
 

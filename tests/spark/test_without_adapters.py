@@ -8,8 +8,8 @@ from tests.spark.tables import file_of, ids, numbers_table, without_rows
 
 import bayou
 from bayou.errors import SessionError
-from bayou.spark.application import Application
 from bayou.spark.jvm.core.adapters import Adapters
+from bayou.spark.session.application import Application
 from bayou.testing.table_builder import TableBuilder
 
 

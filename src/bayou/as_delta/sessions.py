@@ -26,12 +26,12 @@ from pyspark.sql.sql_formatter import SQLStringFormatter
 from bayou.as_delta.given_settings import conf_given, get_given, note, note_launch, pass_on, set_given, unset_given
 from bayou.as_delta.settings import overrides, submit_arguments, without_delta
 from bayou.as_delta.statements import Description, describes, may_change_rows, refusal
-from bayou.spark.dml.result import row_of_counts
-from bayou.spark.errors import as_pyspark, raised_as_pyspark
+from bayou.spark.dml.core.result import row_of_counts
+from bayou.spark.enable import enable
+from bayou.spark.errors.conversion import as_pyspark, raised_as_pyspark
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.system_properties import change_spark_properties
 from bayou.spark.jvm.relations.commands import counts_of_statement
-from bayou.spark.session import enable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -9,7 +9,7 @@ from pyspark.errors.exceptions import captured
 
 from bayou import errors
 from bayou.as_delta.delta import exceptions
-from bayou.spark.errors import as_pyspark, raised_as_pyspark
+from bayou.spark.errors.conversion import as_pyspark, raised_as_pyspark
 
 LEAVES = sorted(set(exceptions.__all__) - {"DeltaConcurrentModificationException"})
 

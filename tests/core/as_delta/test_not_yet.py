@@ -7,8 +7,8 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from bayou.as_delta import sessions
 from bayou.as_delta.statements import Description, refusal
 from bayou.errors import InvalidOptionError, TableNotFoundError, UnsupportedFeatureError
-from bayou.spark.errors import as_pyspark
-from bayou.spark.not_yet import DeltaOptimizeBuilder
+from bayou.spark.errors.conversion import as_pyspark
+from bayou.spark.table.not_yet import DeltaOptimizeBuilder
 from bayou.table import DeltaTable
 
 

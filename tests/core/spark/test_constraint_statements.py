@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayou.spark.constraint_statements import ConstraintStatement
+from bayou.spark.sql.constraint_statements import ConstraintStatement
 
 CHECK = ["c", "CHECK", "(", "a", ">", "0", ")"]
 STATEMENTS = {

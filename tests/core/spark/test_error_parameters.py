@@ -7,8 +7,8 @@ import pytest
 
 from bayou import errors
 from bayou.protocol.columns import constraints
-from bayou.spark.error_parameters import parameters_of
-from bayou.spark.errors import as_pyspark
+from bayou.spark.errors.conversion import as_pyspark
+from bayou.spark.errors.parameters import parameters_of
 
 
 def unknown_constraint():

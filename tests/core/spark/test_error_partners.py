@@ -11,8 +11,8 @@ from pyspark.errors import AnalysisException, IllegalArgumentException, Unsuppor
 
 import bayou
 from bayou import errors
-from bayou.spark.error_partners import _BY_EXCEPTION, PYSPARK_EXCEPTIONS
-from bayou.spark.errors import as_pyspark
+from bayou.spark.errors.conversion import as_pyspark
+from bayou.spark.errors.exceptions import _BY_EXCEPTION, PYSPARK_EXCEPTIONS
 
 SOURCES = Path(bayou.__file__).parent
 NAMES = "error_partners.py"

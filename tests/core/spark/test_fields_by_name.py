@@ -8,7 +8,7 @@ import pytest
 from bayou.protocol.features.type_widening import Widening
 from bayou.protocol.stats.file_stats import COLLATIONS
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, UserDefinedType
-from bayou.spark.insert_columns import goes_by_name
+from bayou.spark.write.insert_columns import goes_by_name
 
 VECTOR = UserDefinedType("pyspark.ml.linalg.VectorUDT", StructType(()), "{}")
 

@@ -17,9 +17,9 @@ from pyspark.sql import Row, SparkSession
 
 import bayou
 from bayou.errors import ArgumentTypeError, DeltaError, SessionError
-from bayou.spark import session as session_module
-from bayou.spark.given_arguments import frame_of, session_of
-from bayou.spark.write_request import MODES
+from bayou.spark import enable as session_module
+from bayou.spark.data_files.request import MODES
+from bayou.spark.session.given_arguments import frame_of, session_of
 from bayou.table import DeltaTableBuilder, SaveMode
 
 

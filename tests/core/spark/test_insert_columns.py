@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bayou.protocol.evolution.schema_merge import merge_schemas
 from bayou.protocol.features.type_widening import Widening
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
-from bayou.spark.insert_columns import evolved_columns
+from bayou.spark.write.insert_columns import evolved_columns
 
 
 def struct(**fields):

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import InvalidOptionError
-from bayou.spark.dml.merge.clauses import Action, Clause, Kind, check_clauses
+from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind, check_clauses
 
 DELETE = Clause(Kind.MATCHED, Action.DELETE)
 

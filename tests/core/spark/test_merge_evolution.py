@@ -5,7 +5,7 @@ from functools import partial
 
 from bayou.protocol.features.type_widening import Widening
 from bayou.protocol.types.schema import ArrayType, StructField, StructType
-from bayou.spark.dml.merge import evolution
+from bayou.spark.dml.merge.resolution import evolution
 
 
 def struct(**fields):

@@ -12,10 +12,10 @@ import threading
 import pytest
 from rich.console import Console
 
-from bayou.spark import progress
 from bayou.spark.jvm.core.job_tasks import Tasks
-from bayou.spark.progress import SETTING, VARIABLE, Display, is_wanted, operation, phase
-from bayou.spark.progress_line import Line
+from bayou.spark.session import progress
+from bayou.spark.session.progress import SETTING, VARIABLE, Display, is_wanted, operation, phase
+from bayou.spark.session.progress_line import Line
 
 SECONDS = 30
 """How long a test waits for the thread before it fails."""
@@ -346,7 +346,7 @@ def test_without_rich_nothing_is_shown(monkeypatch):
 def test_what_is_not_shown_starts_no_thread_and_loads_neither_rich_nor_spark():
     code = (
         "import sys, threading\n"
-        "from bayou.spark.progress import operation, phase\n"
+        "from bayou.spark.session.progress import operation, phase\n"
         "with operation('MERGE', None, {'spark.bayou.progress': 'off'}):\n"
         "    phase('writing')\n"
         "    assert threading.active_count() == 1\n"

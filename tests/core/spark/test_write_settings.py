@@ -8,15 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from bayou.errors import InvalidOptionError
-from bayou.spark.error_parameters import parameters_of
-from bayou.spark.write_request import WriteRequest, with_settings
-from bayou.spark.write_settings import (
-    batch_of,
-    merges_schemas,
-    optimizes_writes,
-    spend_batch,
-    user_metadata_of,
-)
+from bayou.spark.data_files.request import WriteRequest, with_settings
+from bayou.spark.errors.parameters import parameters_of
+from bayou.spark.session.settings import batch_of, merges_schemas, optimizes_writes, spend_batch, user_metadata_of
 
 PREFIX = "spark.databricks.delta"
 APP_ID, VERSION = f"{PREFIX}.write.txnAppId", f"{PREFIX}.write.txnVersion"

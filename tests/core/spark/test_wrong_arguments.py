@@ -12,8 +12,8 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 import bayou
 from bayou.errors import DeltaError, InvalidSchemaError
-from bayou.spark.given_types import given_schema
-from bayou.spark.write_request import WriteRequest
+from bayou.spark.data_files.request import WriteRequest
+from bayou.spark.types.user_types import given_schema
 from bayou.table import DeltaTableBuilder
 
 LONE = "\ud800"

@@ -11,15 +11,15 @@ import pyarrow.compute as pc
 from bayou.log.changes.feed import ChangeFeed
 from bayou.plan.predicates.predicate import columns
 from bayou.protocol.types.schema import StructType
-from bayou.spark import deletion_vectors
-from bayou.spark.change_scan import FEED_NAMES, Changes
 from bayou.spark.jvm.core.session import dataset, session_of
 from bayou.spark.jvm.relations.relation import java_frame
 from bayou.spark.jvm.relations.streaming import adds_metadata_to_projections
-from bayou.spark.reader import named_frame
-from bayou.spark.scan import Scan
-from bayou.spark.types import readable_schema
-from bayou.spark.vectors import load_vectors
+from bayou.spark.read.change_scan import FEED_NAMES, Changes
+from bayou.spark.read.reader import named_frame
+from bayou.spark.scan import vector_columns as deletion_vectors
+from bayou.spark.scan.scan import Scan
+from bayou.spark.scan.vector_loading import load_vectors
+from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from bayou.log.streaming.batches.files import StreamFiles
     from bayou.plan.predicates.predicate import Predicate
     from bayou.protocol.types.schema import StructField
-    from bayou.spark.application import Application
     from bayou.spark.jvm.core.bridge import JavaObject
-    from bayou.spark.scan import PlannedScan
+    from bayou.spark.scan.scan import PlannedScan
+    from bayou.spark.session.application import Application
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError, redact_uri
+from bayou.spark.data_files.request import StreamBatch, WriteRequest
 from bayou.spark.jvm.catalyst.frames import columns_of
 from bayou.spark.jvm.relations.streaming import PlannedBatch, roots_read, stream_sink
-from bayou.spark.row_types import with_types_of
-from bayou.spark.types import contains_void, readable_schema
-from bayou.spark.write_request import StreamBatch, WriteRequest
-from bayou.spark.writer import write
+from bayou.spark.types.types import contains_void, readable_schema
+from bayou.spark.write.row_types import with_types_of
+from bayou.spark.write.writer import write
 from bayou.storage.paths import qualify
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.application import Application
     from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.session.application import Application
 
 _logger = logging.getLogger("bayou")
 _MODES: Final = {"Append": "append", "Complete": "overwrite"}

@@ -18,18 +18,18 @@ from bayou.protocol.features.features import check_readable
 from bayou.protocol.types.schema import parse_schema, schema_to_json
 from bayou.spark.jvm.core.session import session_of, settings_of
 from bayou.spark.jvm.relations.streaming import stream_source
-from bayou.spark.readable_types import check_types
+from bayou.spark.read.request import is_table, storage_options_of
+from bayou.spark.session.unknown_options import report_unknown_of_stream
 from bayou.spark.streaming.stream_reader import Reading, StreamReader
-from bayou.spark.table_request import is_table, storage_options_of
-from bayou.spark.types import incompatible, readable_schema
-from bayou.spark.unknown_options import report_unknown_of_stream
+from bayou.spark.types.readable_types import check_types
+from bayou.spark.types.types import incompatible, readable_schema
 from bayou.storage.paths import qualify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bayou.spark.application import Application
     from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.session.application import Application
 
 _numbers: Final = itertools.count(1)
 _TIME_ZONE: Final = "spark.sql.session.timeZone"

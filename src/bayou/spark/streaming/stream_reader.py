@@ -15,9 +15,9 @@ from bayou.log.streaming.request.limits import ReadLimits
 from bayou.log.streaming.schema.tracking_log import conflict
 from bayou.protocol.types.schema import parse_schema
 from bayou.spark.jvm.relations.streaming import numbers_of_sources, stream_leaf
-from bayou.spark.scan import is_file_metadata
+from bayou.spark.scan.scan import is_file_metadata
 from bayou.spark.streaming.batch import BatchRequest, rows_of
-from bayou.spark.types import readable_schema
+from bayou.spark.types.types import readable_schema
 from bayou.storage import open_store, qualify
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from bayou.log.streaming.request.offsets import SourceOffset
     from bayou.log.streaming.source import StreamingSource
     from bayou.protocol.types.schema import StructField
-    from bayou.spark.application import Application
     from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.jvm.relations.streaming import StreamLeaf
+    from bayou.spark.session.application import Application
 
 _logger = logging.getLogger("bayou")
 _running: WeakValueDictionary[int, StreamingSource] = WeakValueDictionary()

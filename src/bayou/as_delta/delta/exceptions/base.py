@@ -7,7 +7,7 @@ Each is a PySpark exception, as delta-spark's are. Here `DeltaConcurrentModifica
 from __future__ import annotations
 
 from bayou import errors
-from bayou.spark.errors import pyspark_class
+from bayou.spark.errors.conversion import pyspark_class
 
 __all__ = [
     "ConcurrentAppendException",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.spark.dml.merge.clauses import Kind
-from bayou.spark.dml.merge.source import IN_SOURCE
-from bayou.spark.dml.scanned import FILE
+from bayou.spark.dml.core.scanned_rows import FILE
+from bayou.spark.dml.merge.resolution.clauses import Kind
+from bayou.spark.dml.merge.source.source import IN_SOURCE
 from bayou.spark.jvm.core import nodes
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column
 
-    from bayou.spark.dml.merge.resolved import ResolvedClause
-    from bayou.spark.dml.merge.target import Merge
+    from bayou.spark.dml.merge.resolution.resolved import ResolvedClause
+    from bayou.spark.dml.merge.target_rows import Merge
 
 ACTION = "__bayou_action"
 """The column that holds the number of the clause that a row falls under."""

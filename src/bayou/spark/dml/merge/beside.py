@@ -10,18 +10,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.spark.change_rows import FATE, BesideColumns, Fate
 from bayou.spark.dml.merge.actions import is_one_of
-from bayou.spark.dml.merge.clauses import Action
-from bayou.spark.dml.merge.find import clauses_with, positions_of
+from bayou.spark.dml.merge.first_pass import clauses_with, positions_of
+from bayou.spark.dml.merge.resolution.clauses import Action
 from bayou.spark.dml.merge.values import WrittenColumns
-from bayou.spark.types import readable_schema, spark_data_type
+from bayou.spark.read.change_rows import FATE, BesideColumns, Fate
+from bayou.spark.types.types import readable_schema, spark_data_type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    from bayou.spark.dml.merge.find import Found
-    from bayou.spark.dml.merge.target import Merge
+    from bayou.spark.dml.merge.first_pass import Found
+    from bayou.spark.dml.merge.target_rows import Merge
 
 
 class RowsBeside:

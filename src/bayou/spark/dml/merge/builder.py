@@ -9,11 +9,11 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 
-from bayou.spark.dml.merge.clauses import Action, Clause, Kind
+from bayou.spark.dml.core.result import PlannedChange, RowChangeResult
+from bayou.spark.dml.core.target import Target
 from bayou.spark.dml.merge.execute import MergeRequest, planned
-from bayou.spark.dml.result import PlannedChange, RowChangeResult
-from bayou.spark.dml.target import Target
-from bayou.spark.errors import raised_as_pyspark
+from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind
+from bayou.spark.errors.conversion import raised_as_pyspark
 
 
 @dataclass(frozen=True)  # without slots: programs derive fakes of it for their tests

@@ -17,27 +17,27 @@ from bayou.log.rows.vector_writer import VectorFiles
 from bayou.log.staging.read_set import ReadSet
 from bayou.plan.row_changes import FileTotals
 from bayou.protocol.deletion_vectors.roaring import Bitmap
-from bayou.spark.committing import commit_new_files
-from bayou.spark.dml.live_rows import uncounted_rows
+from bayou.spark.data_files.committing import commit_new_files
+from bayou.spark.dml.core.live_rows import uncounted_rows
+from bayou.spark.dml.core.result import RowChangeResult
+from bayou.spark.dml.core.row_counts import check_emptied
+from bayou.spark.dml.core.touched_rows import has_new, row_numbers
+from bayou.spark.dml.core.vectors import as_told, now
 from bayou.spark.dml.merge.actions import KEPT, action_of, matched_action_of
-from bayou.spark.dml.merge.clauses import Action, Kind
 from bayou.spark.dml.merge.counts import check_source
-from bayou.spark.dml.merge.find import Found, clauses_with, positions_of
-from bayou.spark.dml.result import RowChangeResult
-from bayou.spark.dml.row_counts import check_emptied
-from bayou.spark.dml.touched_rows import has_new, row_numbers
-from bayou.spark.dml.vectors import as_told, now
+from bayou.spark.dml.merge.first_pass import Found, clauses_with, positions_of
+from bayou.spark.dml.merge.resolution.clauses import Action, Kind
 from bayou.spark.jvm.core import nodes
-from bayou.spark.progress import phase
+from bayou.spark.session.progress import phase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from bayou.log.commit.transaction import Transaction
     from bayou.log.rows.deleted_rows import DeletedRows, MarkedFile
+    from bayou.spark.data_files.written_files import NewFiles
     from bayou.spark.dml.merge.counts import FoundRows
-    from bayou.spark.dml.merge.target import Merge
-    from bayou.spark.written_files import NewFiles
+    from bayou.spark.dml.merge.target_rows import Merge
 
 
 def marked(merge: Merge, found: Found) -> DeletedRows:

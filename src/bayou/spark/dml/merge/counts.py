@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidCommitError
-from bayou.spark.dml.live_rows import count_live
+from bayou.spark.dml.core.live_rows import count_live
+from bayou.spark.dml.core.row_counts import check_written, other_rows
 from bayou.spark.dml.merge.actions import ACTION, is_one_of
-from bayou.spark.dml.merge.clauses import Action, Kind
-from bayou.spark.dml.merge.find import clauses_with
-from bayou.spark.dml.merge.source import MATERIALIZE
-from bayou.spark.dml.row_counts import check_written, other_rows
+from bayou.spark.dml.merge.first_pass import clauses_with
+from bayou.spark.dml.merge.resolution.clauses import Action, Kind
+from bayou.spark.dml.merge.source.source import MATERIALIZE
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from bayou.spark.dml.merge.find import Found
-    from bayou.spark.dml.merge.target import Merge
-    from bayou.spark.written_files import NewFiles
+    from bayou.spark.data_files.written_files import NewFiles
+    from bayou.spark.dml.merge.first_pass import Found
+    from bayou.spark.dml.merge.target_rows import Merge
 
 OF_TABLE: Final = "bayou.merge.table"
 """The observation of the table's rows that are written, and of new ones that come out of the same join."""

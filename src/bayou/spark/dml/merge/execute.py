@@ -13,28 +13,28 @@ from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
 from bayou.protocol.features.append_only import check_not_append_only
 from bayou.protocol.features.features import check_writable
 from bayou.protocol.schema.reserved_names import check_takes_rows
-from bayou.spark.dml.commit import Stopwatch
-from bayou.spark.dml.merge.clauses import Action, Clause, Kind, check_clauses
+from bayou.spark.data_files.cleanup import taking_back
+from bayou.spark.data_files.write_jobs import delete_files
+from bayou.spark.data_files.written_files import NO_FILES
+from bayou.spark.dml.core.commit import Stopwatch
+from bayou.spark.dml.core.result import PlannedChange, RowChangeResult
+from bayou.spark.dml.core.target import naming_gone_columns
 from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of, relying_on_matches
 from bayou.spark.dml.merge.counts import ChangedSourceError, FoundRows, check_counts, check_source
-from bayou.spark.dml.merge.find import Found, clauses_with, find, pairs_of, positions_of
-from bayou.spark.dml.merge.latest import latest_rows
-from bayou.spark.dml.merge.resolution import Resolver
-from bayou.spark.dml.merge.source import MATERIALIZE, refuse_own_names, source_of
-from bayou.spark.dml.merge.target import Merge, merge_of
+from bayou.spark.dml.merge.first_pass import Found, clauses_with, find, pairs_of, positions_of
+from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind, check_clauses
+from bayou.spark.dml.merge.resolution.resolver import Resolver
+from bayou.spark.dml.merge.second_pass import Writer
+from bayou.spark.dml.merge.source.latest import latest_rows
+from bayou.spark.dml.merge.source.source import MATERIALIZE, refuse_own_names, source_of
+from bayou.spark.dml.merge.target_rows import Merge, merge_of
 from bayou.spark.dml.merge.values import check_values
-from bayou.spark.dml.merge.write import Writer
-from bayou.spark.dml.result import PlannedChange, RowChangeResult
-from bayou.spark.dml.target import naming_gone_columns
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.core.callbacks import FAILED_CALL
 from bayou.spark.jvm.core.session import refresh_caches, settings_of
-from bayou.spark.progress import operation, phase
-from bayou.spark.session_transaction import session_transaction
-from bayou.spark.uncommitted_files import taking_back
-from bayou.spark.write_jobs import delete_files
-from bayou.spark.write_settings import REPLAYED, batch_of, merges_schemas, spend_batch
-from bayou.spark.written_files import NO_FILES
+from bayou.spark.session.progress import operation, phase
+from bayou.spark.session.session_transaction import session_transaction
+from bayou.spark.session.settings import REPLAYED, batch_of, merges_schemas, spend_batch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from bayou.log.rows.deleted_rows import DeletedRows
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.dml.target import Target
+    from bayou.spark.dml.core.target import Target
     from bayou.spark.jvm.core.bridge import JavaObject
 
 _LOST_BLOCK: Final = ("CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Checkpoint block")

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
+from bayou.spark.dml.core.scanned_rows import FILE
 from bayou.spark.dml.merge.actions import ACTION, inserted_action_of, is_one_of
-from bayou.spark.dml.merge.clauses import Action, Kind
-from bayou.spark.dml.merge.find import clauses_with, positions_of
-from bayou.spark.dml.scanned import FILE
+from bayou.spark.dml.merge.first_pass import clauses_with, positions_of
+from bayou.spark.dml.merge.resolution.clauses import Action, Kind
 from bayou.spark.jvm.core import nodes
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
-    from bayou.spark.dml.merge.find import Found
-    from bayou.spark.dml.merge.target import Merge
+    from bayou.spark.dml.merge.first_pass import Found
+    from bayou.spark.dml.merge.target_rows import Merge
 
 _ADAPTIVE = "spark.sql.adaptive.enabled"
 _MOST_BYTES: Final = 256 << 20

@@ -16,18 +16,18 @@ from pyspark.errors import AnalysisException
 from bayou.errors import DeltaError, UnsupportedFeatureError, redact_uri
 from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.types.schema import ArrayType, MapType, StructType, parse_schema
-from bayou.spark.dml.changed_table import ChangedTable
-from bayou.spark.dml.merge.clauses import Action, Clause, Kind
+from bayou.spark.dml.core.target import Target, refuse_file_metadata
 from bayou.spark.dml.merge.execute import MergeRequest, planned
-from bayou.spark.dml.parsed import command_of_parsed, is_unresolved
-from bayou.spark.dml.target import Target, refuse_file_metadata
+from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind
+from bayou.spark.dml.statements.changed_table import ChangedTable
+from bayou.spark.dml.statements.parsed import command_of_parsed, is_unresolved
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.core.callbacks import BiFunction
 from bayou.spark.jvm.core.nodes import with_name
 from bayou.spark.jvm.core.session import session_of, settings_of
 from bayou.spark.jvm.relations import commands
-from bayou.spark.write_settings import merges_schemas
+from bayou.spark.session.settings import merges_schemas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import DataType
-    from bayou.spark.application import Application
-    from bayou.spark.dml.result import PlannedChange
+    from bayou.spark.dml.core.result import PlannedChange
     from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.session.application import Application
 
 OPERATION = "MergeIntoTable"
 """The name of Spark's node."""

@@ -14,10 +14,10 @@ from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.columns.expression_functions import ExpressionKind
 from bayou.protocol.columns.generated_columns import generation_expression, has_generated_columns
 from bayou.protocol.types.sql_text import parenthesised, quoted_name
-from bayou.spark.char_columns import declared_chars, with_chars
-from bayou.spark.dml.assignments import NewValues
 from bayou.spark.dml.merge.actions import ACTION, is_one_of
-from bayou.spark.dml.merge.clauses import Action
+from bayou.spark.dml.merge.resolution.clauses import Action
+from bayou.spark.dml.statements.assignments import NewValues
+from bayou.spark.expressions.stored_expressions import check_stored
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList, names_of_output
 from bayou.spark.jvm.catalyst.frames import names_of
@@ -26,8 +26,8 @@ from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.own_sql import own_column
 from bayou.spark.jvm.relations.parser import parsed
-from bayou.spark.stored_expressions import check_stored
-from bayou.spark.types import readable_schema, spark_data_type, sql_type
+from bayou.spark.types.char_columns import declared_chars, with_chars
+from bayou.spark.types.types import readable_schema, spark_data_type, sql_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.protocol.types.schema import StructField, StructType
-    from bayou.spark.dml.merge.resolved import ResolvedClause
-    from bayou.spark.dml.merge.target import Merge
+    from bayou.spark.dml.merge.resolution.resolved import ResolvedClause
+    from bayou.spark.dml.merge.target_rows import Merge
     from bayou.spark.jvm.core.bridge import Jvm
 
 

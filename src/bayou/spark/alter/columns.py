@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns of a table that is there: added, renamed, dropped, changed, replaced. No file is rewritten.
+
+Source: delta-spark's `alterDeltaTableCommands`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from bayou.errors import InvalidOptionError
+from bayou.protocol import properties
+from bayou.protocol.columns.column_defaults import check_allowed, refuse_nested_defaults, with_default
+from bayou.protocol.columns.column_mapping import without_mapping
+from bayou.protocol.columns.mapping_rules import shown_path
+from bayou.protocol.evolution import schema_changes
+from bayou.protocol.evolution.schema_changes import AddedColumn, Position, rename_partition_columns, rewrite_stats_columns
+from bayou.protocol.evolution.schema_replace import replace_columns as replaced_columns
+from bayou.protocol.features.protocol_rules import supported_features
+from bayou.protocol.features.type_widening import TYPE_CHANGES
+from bayou.protocol.stats.file_stats import parse_column_list
+from bayou.protocol.types.char_varchar import type_text
+from bayou.protocol.types.paths import TableRules, type_at
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
+from bayou.spark.alter.metadata_actions import altered, table_rules
+from bayou.spark.expressions.column_references import refuse_other_generated, refuse_referenced
+from bayou.spark.expressions.default_checks import check_defaults
+from bayou.spark.types.types import as_table_has
+from bayou.spark.types.user_types import given_schema, given_type, plain_columns, plain_type
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.types.schema import DataType
+    from bayou.spark.read.session_table import SessionTable
+
+ColumnPath = str | Sequence[str]
+"""A column or a nested field: `s.x`, with backticks around names that have dots, or the names as a list."""
+
+_STATS: Final = properties.STATS_COLUMNS.key
+_NO_TABLE: Final = TableRules()
+
+
+def add_columns(
+    target: SessionTable, columns: Any, *, parent: ColumnPath = (), after: str | None = None, first: bool = False
+) -> None:
+    """Adds columns; the rows that are there have NULL in them.
+
+    Args:
+        target: the table.
+        columns: PySpark's `StructType` or a list of its `StructField`, or the columns as SQL.
+        parent: the struct that they go into; an array's is its `element`, a map's its `key` or `value`.
+        after: the column of the table, or of that struct, behind which they go.
+        first: whether they go before all others.
+
+    Raises:
+        InvalidSchemaError: a column is NOT NULL or has a default, a name that is taken, or a type that no table has.
+        UnsupportedFeatureError: a type needs a feature that has to be enabled by hand.
+    """
+    into = path_of(parent) if parent else ()
+    position = position_of(after, first=first)
+    added = []
+    for field in given_columns(target, columns).fields:
+        added.append(AddedColumn(field, into, position))
+        position = None if position is None else Position(field.name)
+    add_each(target, added)
+
+
+def add_each(target: SessionTable, added: Sequence[AddedColumn]) -> None:
+    """Adds columns in one commit, each in a place of its own; see `add_columns`.
+
+    Args:
+        target: the table.
+        added: the columns, of the types that a table has.
+    """
+    snapshot = target.snapshot()
+    schema = schema_changes.add_columns(snapshot.schema, added, table_rules(snapshot))
+    parameters = {"columns": [_added_parameter(each) for each in added]}
+    target.commit(snapshot, "ADD COLUMNS", parameters, altered(snapshot, snapshot.metadata, schema))
+
+
+def rename_column(target: SessionTable, column: ColumnPath, new_name: str) -> None:
+    """Gives a column, or a nested field, another name; the table needs column mapping.
+
+    Args:
+        target: the table.
+        column: the column.
+        new_name: its new name, without those of the structs around it.
+
+    Raises:
+        UnsupportedFeatureError: the table has no column mapping.
+        InvalidSchemaError: there is no such column, an expression of the table uses it, or the new name is not possible.
+    """
+    snapshot, path = target.snapshot(), path_of(column)
+    schema = schema_changes.rename_column(snapshot.schema, path, new_name, table_rules(snapshot))
+    if schema != snapshot.schema:
+        refuse_referenced(target.application.jvm, target.spark, snapshot, schema, path)
+    metadata = replace(
+        snapshot.metadata,
+        partition_columns=rename_partition_columns(snapshot.partition_columns, path, new_name),
+        configuration=_with_stats_columns(snapshot, rename=(path, new_name)),
+    )
+    parameters = {"oldColumnPath": shown_path(path), "newColumnPath": shown_path((*path[:-1], new_name))}
+    target.commit(snapshot, "RENAME COLUMN", parameters, altered(snapshot, metadata, schema))
+
+
+def drop_columns(target: SessionTable, columns: Sequence[ColumnPath]) -> None:
+    """Drops columns or nested fields; the table needs column mapping, and the files keep their values.
+
+    Args:
+        target: the table.
+        columns: the columns.
+
+    Raises:
+        UnsupportedFeatureError: the table has no column mapping.
+        InvalidSchemaError: there is no such column, an expression of the table uses it, the table is partitioned by it, or it
+            is the last one.
+    """
+    snapshot, paths = target.snapshot(), [path_of(each) for each in columns]
+    schema = schema_changes.drop_columns(snapshot.schema, paths, table_rules(snapshot))
+    for path in paths:
+        refuse_referenced(target.application.jvm, target.spark, snapshot, schema, path)
+    metadata = replace(snapshot.metadata, configuration=_with_stats_columns(snapshot, drop=paths))
+    parameters = {"columns": [shown_path(path) for path in paths]}
+    target.commit(snapshot, "DROP COLUMNS", parameters, altered(snapshot, metadata, schema))
+
+
+def change_column(
+    target: SessionTable,
+    column: ColumnPath,
+    *,
+    data_type: Any = None,
+    comment: str | None = None,
+    nullable: bool | None = None,
+    after: str | None = None,
+    first: bool = False,
+) -> None:
+    """Changes a column or a nested field; what is not given stays.
+
+    Args:
+        target: the table.
+        column: the column.
+        data_type: its new type, of PySpark or as SQL: a wider one where the table enables type widening.
+        comment: its comment.
+        nullable: True where it may hold NULL from now on.
+        after: the column of its struct behind which it goes.
+        first: whether it goes before all others.
+
+    Raises:
+        InvalidSchemaError: there is no such column, the change is not possible, or an expression of the table uses the column
+            whose type would change.
+    """
+    changed = column_change(
+        target, path_of(column), data_type=data_type, comment=comment, nullable=nullable, after=after, first=first
+    )
+    change_columns(target, [changed])
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChange:
+    """What becomes of a column, or of a nested field; what is None stays.
+
+    Attributes:
+        path: the names that lead to it.
+        type: its new type.
+        comment: its comment.
+        nullable: True where it may hold NULL from now on.
+        position: where it goes.
+        default: SQL of its default; the empty text for no default from now on.
+    """
+
+    path: tuple[str, ...]
+    type: DataType | None = None
+    comment: str | None = None
+    nullable: bool | None = None
+    position: Position | None = None
+    default: str | None = None
+
+
+def column_change(
+    target: SessionTable,
+    path: tuple[str, ...],
+    *,
+    data_type: Any = None,
+    comment: str | None = None,
+    nullable: bool | None = None,
+    after: str | None = None,
+    first: bool = False,
+    default: str | None = None,
+) -> ColumnChange:
+    """A change in the words of `change_column`, with the column's default."""
+    kind = None if data_type is None else plain_type(given_type(target.spark, data_type, table=target.uri), target.uri)
+    return ColumnChange(path, kind, comment, nullable, position_of(after, first=first), default)
+
+
+def change_columns(target: SessionTable, changes: Sequence[ColumnChange]) -> None:
+    """Changes some columns, in one commit.
+
+    Args:
+        target: the table.
+        changes: the changes, at most one of each column.
+
+    Raises:
+        InvalidSchemaError: as for `change_column`; then none of them is changed.
+    """
+    snapshot = target.snapshot()
+    rules, schema = table_rules(snapshot), snapshot.schema
+    shown: list[dict[str, Any]] = []
+    for each in changes:
+        if each.type is not None:
+            refuse_nested_defaults(StructType((StructField(each.path[-1], each.type),)), rules)
+        before = type_at(schema, each.path, rules)
+        if any(fact is not None for fact in (each.type, each.comment, each.nullable, each.position)):
+            schema = schema_changes.change_column(
+                schema, each.path, rules, data_type=each.type, comment=each.comment, nullable=each.nullable, position=each.position
+            )
+        if type_at(schema, each.path, rules) != before:
+            refuse_referenced(target.application.jvm, target.spark, snapshot, schema, each.path)
+        if each.default is not None:
+            schema = _with_default(target, snapshot, schema, each)
+        column = {"column": column_parameter(schema, each.path, noted=snapshot.schema)}
+        shown.append(column if each.position is None else {**column, "position": _position_text(each.position)})
+    refuse_other_generated(snapshot, schema)
+    if len(shown) == 1:
+        operation, parameters = "CHANGE COLUMN", shown[0]
+    else:
+        columns = [{**each.pop("column"), **each} for each in shown]
+        operation, parameters = "CHANGE COLUMNS", {"columns": columns}
+    target.commit(snapshot, operation, parameters, altered(snapshot, snapshot.metadata, schema))
+
+
+def _with_default(target: SessionTable, snapshot: Snapshot, schema: StructType, change: ColumnChange) -> StructType:
+    schema = with_default(schema, change.path, change.default or None, table_rules(snapshot))
+    if change.default:
+        uri, version = target.uri, snapshot.version
+        check_allowed(schema, supported_features(snapshot.protocol), "ALTER TABLE", table=uri, version=version)
+        changed = StructType(tuple(field for field in schema.fields if field is schema.field(change.path[0])))
+        check_defaults(target.application.jvm, target.spark, changed, table=uri, version=version)
+    return schema
+
+
+def replace_columns(target: SessionTable, columns: Any) -> None:
+    """Makes the table's columns these: in their order, with their comments, wider types and nullability.
+
+    Args:
+        target: the table.
+        columns: as for `add_columns`.
+
+    Raises:
+        InvalidSchemaError: the change is not possible, or an expression of the table uses a column that goes or changes.
+    """
+    snapshot = target.snapshot()
+    given, rules = as_table_has(given_columns(target, columns), snapshot.schema), table_rules(snapshot)
+    schema = replaced_columns(snapshot.schema, given, rules)
+    gone = [(each.name,) for each in snapshot.schema.fields if schema.field(each.name) is None]
+    for field in snapshot.schema.fields:
+        kept = schema.field(field.name)
+        if kept is None or type_text(kept.type) != type_text(field.type):
+            refuse_referenced(target.application.jvm, target.spark, snapshot, schema, (field.name,))
+    refuse_other_generated(snapshot, schema)
+    metadata = replace(snapshot.metadata, configuration=_with_stats_columns(snapshot, drop=gone))
+    parameters = {"columns": [_parameter((each.name,), each) for each in given.fields]}
+    target.commit(snapshot, "REPLACE COLUMNS", parameters, altered(snapshot, metadata, schema))
+
+
+def path_of(column: ColumnPath) -> tuple[str, ...]:
+    """The names that lead to a column.
+
+    Raises:
+        InvalidOptionError: the text is not the path of one column.
+    """
+    paths = parse_column_list(column) if isinstance(column, str) else [tuple(column)]
+    if len(paths) != 1 or not paths[0]:
+        raise InvalidOptionError(
+            f"{column!r} is not the path of one column",
+            error_class="PARSE_SYNTAX_ERROR",
+            sql_state="42601",
+            next_step="put backticks around names that are no identifiers, or give the names as a list.",
+        )
+    return paths[0]
+
+
+def position_of(after: str | None, *, first: bool) -> Position | None:
+    """A place in a struct; None where nothing is said of it.
+
+    Raises:
+        InvalidOptionError: both are given.
+    """
+    if first and after is not None:
+        raise InvalidOptionError("a column cannot be first and behind another one", next_step="give first or after.")
+    return Position(after) if first or after is not None else None
+
+
+def column_parameter(schema: StructType, path: tuple[str, ...], *, noted: StructType | None = None) -> dict[str, Any]:
+    """A column as the parameters of an operation show it.
+
+    Args:
+        schema: the table's schema.
+        path: the column.
+        noted: the schema that has the type changes to show, where the operation makes a further one.
+    """
+    field = _field_at(schema, path)
+    if noted is not None:
+        old = {key: value for key, value in _field_at(noted, path).metadata.items() if key == TYPE_CHANGES}
+        field = replace(field, metadata={key: value for key, value in field.metadata.items() if key != TYPE_CHANGES} | old)
+    return _parameter(path, field)
+
+
+def given_columns(target: SessionTable, columns: Any) -> StructType:
+    """Columns as a table can have them, of what a user gave.
+
+    Args:
+        target: the table.
+        columns: PySpark's `StructType`, a list of its `StructField`, or SQL.
+    """
+    return without_mapping(plain_columns(given_schema(target.spark, columns, table=target.uri), target.uri))
+
+
+def _field_at(schema: StructType, path: tuple[str, ...]) -> StructField:
+    """A column, or what an array or a map holds, as if it were one."""
+    parent: DataType = type_at(schema, path[:-1], _NO_TABLE)
+    if isinstance(parent, StructType):
+        found = parent.field(path[-1])
+        if found is not None:
+            return found
+    nullable = not isinstance(parent, MapType) or (path[-1].lower() == "value" and parent.value_contains_null)
+    if isinstance(parent, ArrayType):
+        nullable = parent.contains_null
+    return StructField(path[-1], type_at(schema, path, _NO_TABLE), nullable)
+
+
+def _parameter(path: Sequence[str], field: StructField) -> dict[str, Any]:
+    kind = field.type if isinstance(field.type, str) else type(field.type).__name__.removesuffix("Type").lower()
+    name = shown_path((*path[:-1], field.name))
+    return {"name": name, "type": kind, "nullable": field.nullable, "metadata": dict(field.metadata)}
+
+
+def _added_parameter(added: AddedColumn) -> dict[str, Any]:
+    column = {"column": _parameter((*added.parent, added.field.name), added.field)}
+    return column if added.position is None else {**column, "position": _position_text(added.position)}
+
+
+def _position_text(position: Position) -> str:
+    return "FIRST" if position.after is None else f"AFTER {shown_path((position.after,))}"
+
+
+def _with_stats_columns(
+    snapshot: Snapshot, *, rename: tuple[tuple[str, ...], str] | None = None, drop: Sequence[tuple[str, ...]] = ()
+) -> dict[str, str]:
+    """The configuration with the list of statistics columns that goes with the change; none where none would be left."""
+    found: dict[str, str] = {}
+    for key, value in snapshot.metadata.configuration.items():
+        text = rewrite_stats_columns(value, rename=rename, drop=drop) if key.lower() == _STATS.lower() else value
+        if text or not value:
+            found[key] = text
+    return found

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ADD and DROP CONSTRAINT. A new constraint is checked against every row of the table, in one query, before it is committed.
+
+Source: delta-spark's `AlterTableAddConstraintDeltaCommand` and `AlterTableDropConstraintDeltaCommand`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.protocol.columns import constraints
+from bayou.protocol.columns.constraint_violations import new_constraint_violation
+from bayou.protocol.columns.constraints import Constraint, ConstraintKind
+from bayou.protocol.columns.expression_checks import check_is_boolean
+from bayou.protocol.types.sql_text import parenthesised, quoted_name
+from bayou.spark.alter.metadata_actions import altered
+from bayou.spark.data_files.row_checks import violations
+from bayou.spark.expressions.constraint_checks import checked_condition
+from bayou.spark.jvm.catalyst.frames import columns_of
+from bayou.spark.jvm.relations.own_sql import own_column
+from bayou.spark.session.progress import operation, phase
+from bayou.spark.types.types import contains_void
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.read.session_table import SessionTable
+
+_MOST_CHARACTERS: Final = 2000
+_DROP_IF_EXISTS: Final = "spark.databricks.delta.constraints.assumesDropIfExists.enabled"
+
+
+def add_constraint(target: SessionTable, name: str, condition: str) -> None:
+    """Adds a CHECK constraint. Reads all rows of the table, as far as the condition looks at them.
+
+    Args:
+        target: the table.
+        name: the constraint's name; case makes no difference.
+        condition: a SQL condition over the table's columns. NULL breaks it as false does.
+
+    Raises:
+        InvalidSchemaError: the name is taken or reserved, or the expression is no condition that a table may keep.
+        ConstraintViolationError: rows break it; their number and some of them are told.
+        ConcurrentModificationError: another writer added rows in the meantime, which were not looked at.
+        pyspark.errors.AnalysisException: Spark cannot resolve the expression.
+    """
+    snapshot = target.snapshot()
+    configuration = constraints.add_constraint(snapshot.metadata.configuration, name, condition, table=target.uri)
+    columns = _checked_columns(target, snapshot, name, condition)
+    actions = altered(snapshot, replace(snapshot.metadata, configuration=configuration), snapshot.schema)
+    shown = operation("ADD CONSTRAINT", target.spark, target.settings)
+    with shown, target.begin(snapshot, "ADD CONSTRAINT", {"name": name, "expr": condition}) as transaction:
+        transaction.read_whole_table()
+        phase("checking rows")
+        rows = target.rows()
+        kind = columns_of(rows.select(own_column(target.spark, parenthesised(condition)))).fields[0].type
+        check_is_boolean(name, condition, kind, table=target.uri)
+        _refuse_violations(rows, Constraint(name, ConstraintKind.CHECK, (), condition), columns, snapshot)
+        phase("committing")
+        transaction.commit(actions, metrics={})
+    target.refresh_caches()
+
+
+def drop_constraint(target: SessionTable, name: str, *, if_exists: bool = False) -> None:
+    """Drops a CHECK constraint; the rows are not looked at.
+
+    Args:
+        target: the table.
+        name: the constraint's name; case makes no difference.
+        if_exists: whether it is no error that there is none.
+
+    Raises:
+        InvalidSchemaError: there is no such constraint.
+    """
+    snapshot = target.snapshot()
+    before = snapshot.metadata.configuration
+    if_exists = if_exists or target.settings.get(_DROP_IF_EXISTS, "").lower() == "true"
+    configuration, _ = constraints.drop_constraint(before, name, table=target.uri, if_exists=if_exists)
+    expressions = [value for key, value in before.items() if key not in configuration]
+    actions = altered(snapshot, replace(snapshot.metadata, configuration=configuration), snapshot.schema)
+    parameters = {"name": name, "expr": "".join(expressions), "existed": "true"}
+    target.commit(snapshot, "DROP CONSTRAINT", parameters, actions)
+
+
+def _checked_columns(target: SessionTable, snapshot: Snapshot, name: str, condition: str) -> list[str]:
+    """The top-level columns that a new constraint looks at, after a look at what else is in it."""
+    schema = snapshot.schema
+    expression = checked_condition(
+        target.application.jvm, target.spark, schema, name, condition, table=target.uri, version=snapshot.version
+    )
+    used = {path[0].lower() for path in expression.columns}
+    return [field.name for field in schema.fields if field.name.lower() in used and not contains_void(field.type)]
+
+
+def _refuse_violations(rows: DataFrame, constraint: Constraint, columns: Sequence[str], snapshot: Snapshot) -> None:
+    """Counts the rows that break a constraint, and shows some, whatever their number."""
+    members = ", ".join(map(quoted_name, columns))
+    shown = f"to_json(struct({members}), map('ignoreNullFields', 'false'))" if columns else "'{}'"
+    spark = rows.sparkSession
+    broken = rows.where(own_column(spark, f"not coalesce({parenthesised(constraint.expression)}, false)"))
+    # In the form that the checks of a write have: the number of the rule, and the row.
+    text = f"concat('0:', substr({shown}, 1, {_MOST_CHARACTERS}))"
+    samples = ("first(row, true)", "last(row, true)", "min(row)", "max(row)", "max_by(row, xxhash64(row))")
+    found = broken.select(own_column(spark, text).alias("row")).agg(F.expr("count(*)"), *map(F.expr, samples)).collect()[0]
+    broke = violations(found[0], list(found[1:]))
+    if broke.count:
+        raise new_constraint_violation(
+            constraint,
+            num_violations=broke.count,
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            rows=[row for _, row in broke.rows],
+        )

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DROP FEATURE: what the plan of it says, done.
+
+Source: delta-spark's `AlterTableDropFeatureDeltaCommand`: its "fast drop", and the older way, which truncates history.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from bayou.errors import ConcurrentModificationError, DeltaError, UnsupportedFeatureError
+from bayou.log.maintenance.feature_history import history_uses, truncate_log
+from bayou.log.rows.row_tracking import DOMAIN
+from bayou.protocol import properties
+from bayou.protocol.actions.actions import DomainMetadata
+from bayou.protocol.evolution.drop_feature import (
+    DropFeaturePlan,
+    PreDowngrade,
+    drop_feature_plan,
+    history_remains,
+    wait_for_retention,
+)
+from bayou.spark.alter.feature_cleanup import clean, is_protected, traces, without_keys
+from bayou.spark.alter.metadata_actions import check_argument
+from bayou.spark.session.progress import operation, phase
+
+if TYPE_CHECKING:
+    from bayou.log.commit.transaction import Action
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.read.session_table import SessionTable
+
+_ATTEMPTS: Final = 20
+"""How often the last commit is tried: it names its own version, so that each attempt is another commit."""
+_CHECKPOINT_ATTEMPTS: Final = 3
+
+
+def drop_feature(target: SessionTable, name: Any, *, truncate_history: Any = None) -> None:
+    """Takes a feature from a table's protocol.
+
+    Where the feature's traces are in data files, those are written again, by one Spark job and in a commit of their own.
+
+    A feature that readers look at leaves `checkpointProtection` behind, which keeps old versions readable; its drop makes
+    three empty commits and four checkpoints. Where the history may be truncated it leaves nothing behind, but the old
+    versions have to be a day old first: the first call takes the feature's traces away, and a later one drops it.
+
+    Args:
+        target: the table.
+        name: the feature, in any case.
+        truncate_history: whether the history that knows the feature may go; None for False.
+
+    Raises:
+        UnsupportedFeatureError: the feature cannot be dropped by anyone, or not by bayou; or another writer brought traces of
+            it back.
+        InvalidOptionError: an argument is of another type, no feature is named but a property, the table does not have it, its
+            history may not, or must, be truncated, it has to grow older first, or CHECK constraints are left.
+        InvalidSchemaError: the names of columns need column mapping.
+        ConcurrentModificationError: other writers were always faster, or changed files that are written again.
+    """
+    check_argument(target, "featureName", name, str, "featureName needs to be a string")
+    if truncate_history is not None:
+        check_argument(target, "truncateHistory", truncate_history, bool, "truncateHistory needs to be a boolean")
+    with operation("DROP FEATURE", target.spark, target.settings):
+        _drop(target, name, truncates=bool(truncate_history))
+
+
+def _drop(target: SessionTable, name: str, *, truncates: bool) -> None:
+    snapshot = target.snapshot()
+    plan = _plan(target, snapshot, name, truncates=truncates)
+    if PreDowngrade.TRUNCATE_PROTECTED_HISTORY in plan.actions:
+        _truncate_protected(target, plan, snapshot)
+        cleaned = False
+    else:
+        cleaned = clean(target, plan, snapshot)
+    for _ in range(plan.barriers):
+        _barrier(target, plan)
+    if plan.truncates_history:
+        _truncate(target, plan, cleaned=cleaned)
+    phase("committing")
+    _lower(target, plan.feature, truncates=truncates)
+    if plan.protects_checkpoints:
+        _checkpoint(target, plan)
+
+
+def _plan(target: SessionTable, snapshot: Snapshot, name: str, *, truncates: bool) -> DropFeaturePlan:
+    return drop_feature_plan(
+        snapshot.protocol, snapshot.metadata, name, truncate_history=truncates, table=target.uri, version=snapshot.version
+    )
+
+
+def _truncate_protected(target: SessionTable, plan: DropFeaturePlan, snapshot: Snapshot) -> None:
+    """Lets the history go that checkpoint protection is about: all of it, or nothing."""
+    if not is_protected(target, snapshot):
+        return
+    _barrier(target, plan)
+    latest = target.snapshot()
+    truncate_log(latest)
+    if is_protected(target, latest):
+        raise history_remains(plan, latest.metadata, table=target.uri, version=latest.version)
+
+
+def _truncate(target: SessionTable, plan: DropFeaturePlan, *, cleaned: bool) -> None:
+    """Lets old history go, and makes sure that none of what is left uses the feature."""
+    snapshot = target.snapshot()
+    if cleaned:
+        raise wait_for_retention(plan, snapshot.metadata, table=target.uri, version=snapshot.version)
+    truncate_log(snapshot)
+    if history_uses(target.log, plan.feature):
+        raise history_remains(plan, snapshot.metadata, table=target.uri, version=snapshot.version)
+
+
+def _barrier(target: SessionTable, plan: DropFeaturePlan) -> None:
+    """An empty commit and its checkpoint, which is made from a version without traces of the feature."""
+    with target.begin(target.snapshot(), "Empty Commit", {}) as transaction:
+        transaction.commit(metrics={}, may_be_empty=True)
+    _checkpoint(target, plan)
+
+
+def _checkpoint(target: SessionTable, plan: DropFeaturePlan) -> None:
+    for attempt in range(_CHECKPOINT_ATTEMPTS):
+        try:
+            target.log.checkpoint()
+        except (DeltaError, OSError) as error:
+            if attempt + 1 < _CHECKPOINT_ATTEMPTS:
+                continue
+            raise UnsupportedFeatureError(
+                f"dropping {plan.feature} stops: a checkpoint cannot be written ({error})",
+                table=target.uri,
+                version=target.log.known_version,
+                error_class="DELTA_FEATURE_DROP_CHECKPOINT_FAILED",
+                sql_state="22KD0",
+                next_step="Find out why, and drop the feature again.",
+                features=(plan.feature,),
+            ) from error
+        else:
+            return
+
+
+def _lower(target: SessionTable, name: str, *, truncates: bool) -> None:
+    """Commits the lower protocol, on top of a state that has no trace of the feature."""
+    for attempt in range(_ATTEMPTS):
+        snapshot = target.snapshot()
+        plan = _plan(target, snapshot, name, truncates=truncates)
+        _refuse_new_traces(target, plan, snapshot)
+        parameters = {"featureName": plan.feature, "truncateHistory": truncates}
+        dropped = (plan.feature,)
+        try:
+            with target.begin(snapshot, "DROP FEATURE", parameters, max_attempts=1, dropped_features=dropped) as transaction:
+                transaction.read_whole_table()
+                transaction.commit(_last_actions(snapshot, plan), metrics={})
+        except ConcurrentModificationError:
+            if attempt + 1 == _ATTEMPTS:
+                raise
+        else:
+            return
+
+
+def _last_actions(snapshot: Snapshot, plan: DropFeaturePlan) -> list[Action]:
+    configuration = without_keys(snapshot.metadata, plan.unset_properties)
+    if plan.protects_checkpoints:
+        configuration[properties.CHECKPOINT_PROTECTION_VERSION.key] = str(snapshot.version + 1)
+    metadata = replace(snapshot.metadata, configuration=configuration)
+    actions: list[Action] = [plan.protocol, *([metadata] if metadata != snapshot.metadata else [])]
+    marks = snapshot.domain_metadata.get(DOMAIN) if PreDowngrade.REMOVE_ROW_IDS in plan.actions else None
+    return actions if marks is None else [*actions, DomainMetadata(DOMAIN, marks.configuration, removed=True)]
+
+
+def _refuse_new_traces(target: SessionTable, plan: DropFeaturePlan, snapshot: Snapshot) -> None:
+    found = [each.name for each in traces(target, plan, snapshot)]
+    found += [f"{key} is set" for key in plan.unset_first]
+    found += [f"{key} is not {value}" for key, value in plan.set_properties.items()]
+    if found:
+        raise UnsupportedFeatureError(
+            f"cannot drop {plan.feature}: a concurrent transaction brought traces of it back ({', '.join(found)})",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_FEATURE_DROP_CONFLICT_REVALIDATION_FAIL",
+            sql_state="40000",
+            next_step="Drop it again.",
+            features=(plan.feature,),
+        )

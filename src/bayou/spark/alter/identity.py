@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SYNC IDENTITY: the high-water mark of an identity column set behind the numbers that the table holds.
+
+Source: delta-spark's `AlterTableChangeColumnDeltaCommand` and `IdentityColumn.syncIdentity`; the history calls it CHANGE COLUMN.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.protocol.columns.identity_columns import synced_high_water_mark, with_high_water_mark
+from bayou.protocol.columns.identity_rules import column_to_sync
+from bayou.protocol.types.schema import StructType
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.alter.columns import column_parameter
+from bayou.spark.alter.metadata_actions import altered
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.columns.identity_columns import IdentityColumn
+    from bayou.spark.read.session_table import SessionTable
+
+_ALLOW_LOWER: Final = "spark.databricks.delta.identityColumn.allowSyncIdentityToLowerHighWaterMark.enabled"
+
+
+def sync_identity(target: SessionTable, name: str) -> None:
+    """Moves a mark to the greatest number in the table, or the least where numbers fall; commits nothing where it stays.
+
+    Numbers that writers brought themselves move no mark until then. Costs a query for the greatest number, which the log
+    answers where its statistics do.
+
+    Args:
+        target: the table.
+        name: the identity column.
+
+    Raises:
+        InvalidSchemaError: there is no such identity column.
+        ConcurrentModificationError: another writer added rows in the meantime.
+    """
+    snapshot = target.snapshot()
+    column = column_to_sync(snapshot.schema, name, table=target.uri)
+    parameters = {"column": column_parameter(snapshot.schema, (column.name,))}
+    with target.begin(snapshot, "CHANGE COLUMN", parameters) as transaction:
+        transaction.read_whole_table()
+        mark = _mark(target, column)
+        if mark != column.high_water_mark:
+            transaction.commit(altered(snapshot, snapshot.metadata, _marked(snapshot, column, mark)), metrics={})
+    target.refresh_caches()
+
+
+def _mark(target: SessionTable, column: IdentityColumn) -> int | None:
+    furthest = F.max if column.step > 0 else F.min
+    extreme = target.rows().agg(furthest(F.col(quoted_name(column.name)))).collect()[0][0]
+    allow_lower = target.settings.get(_ALLOW_LOWER, "false").lower() == "true"
+    return synced_high_water_mark(column, extreme, allow_lower=allow_lower)
+
+
+def _marked(snapshot: Snapshot, column: IdentityColumn, mark: int | None) -> StructType:
+    fields = snapshot.schema.fields
+    return StructType(tuple(with_high_water_mark(each, mark) if each.name == column.name else each for each in fields))

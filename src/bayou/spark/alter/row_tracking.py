@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Row tracking on a table that is there: the feature, then ids for the files that have none; and the way back.
+
+Source: delta-spark's `RowTrackingBackfillCommand` and `RowTrackingUnBackfillCommand`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.log.operations.row_id_backfill import FILES_PER_COMMIT, backfill_row_ids, check_countable, remove_row_ids
+from bayou.protocol.evolution.property_rules import validated
+from bayou.protocol.features.features import writer_features
+from bayou.spark.alter.metadata_actions import upgrade
+from bayou.spark.session.progress import operation, phase
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.read.session_table import SessionTable
+
+_ENABLED: Final = "spark.databricks.delta.rowTracking.backfill.enabled"
+_MAX_FILES: Final = ("spark.databricks.delta.backfill.maxNumFiles", "spark.databricks.delta.rowTracking.backfill.maxNumFiles")
+
+
+def give_row_ids(target: SessionTable, snapshot: Snapshot) -> None:
+    """Gives all files of a table row ids, so that row tracking can be enabled: the feature first, then the files.
+
+    From the commit with the feature on, new files get ids from whoever adds them.
+
+    Args:
+        target: the table.
+        snapshot: its state.
+
+    Raises:
+        InvalidCommitError: the statistics of a file do not say how many rows it has. Nothing was committed.
+        UnsupportedFeatureError: the session does not allow it (`rowTracking.backfill.enabled`).
+        ConcurrentModificationError: other writers were always faster.
+    """
+    if target.settings.get(_ENABLED, "true").lower() == "false":
+        raise UnsupportedFeatureError(
+            f"row ids cannot be given to the files of an existing table: {_ENABLED} is false",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            next_step="set it to true.",
+            features=("rowTracking",),
+        )
+    files_per_commit = _files_per_commit(target)
+    check_countable(snapshot)
+    if "rowTracking" not in writer_features(snapshot.protocol):
+        asked = validated({"delta.feature.rowTracking": "supported"}, table=target.uri, version=snapshot.version)
+        upgrade(target, snapshot, asked)
+    with operation("ROW TRACKING BACKFILL", target.spark, target.settings):
+        phase("committing")
+        backfill_row_ids(target.log, target.begin, files_per_commit=files_per_commit)
+
+
+def take_row_ids(target: SessionTable) -> None:
+    """Takes the row ids from all files of a table whose row tracking is suspended.
+
+    Args:
+        target: the table.
+
+    Raises:
+        UnsupportedFeatureError: another writer enabled row tracking again.
+        ConcurrentModificationError: other writers were always faster.
+    """
+    remove_row_ids(target.log, target.begin, files_per_commit=_files_per_commit(target))
+
+
+def _files_per_commit(target: SessionTable) -> int:
+    found = next(((key, target.settings[key]) for key in _MAX_FILES if key in target.settings), None)
+    if found is None:
+        return FILES_PER_COMMIT
+    key, text = found
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise InvalidOptionError(f"{key} is {text!r}, and should be a positive number", table=target.uri, option=key)
+    return int(text)

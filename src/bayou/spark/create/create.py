@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables that are made, or replaced, without rows: at a path, or under a name in the session's catalog."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayou.errors import InvalidOptionError, InvalidSchemaError, ProtocolChangedException, TableExistsError, TableNotFoundError
+from bayou.log.operations.create import creation_parameters
+from bayou.log.snapshot.clustering import logical_clustering, replaced_clustering
+from bayou.protocol.columns.clustering import parse_columns
+from bayou.protocol.columns.clustering_rules import ClusteringRules
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
+from bayou.protocol.columns.expression_checks import check_functions
+from bayou.protocol.columns.expression_functions import ExpressionKind
+from bayou.protocol.columns.generated_columns import check_references, check_type, generated_columns, generation_expression
+from bayou.protocol.features.protocol_rules import merged
+from bayou.protocol.types.char_varchar import DECLARED_TYPE, to_stored
+from bayou.protocol.types.schema import StructType, parse_schema, schema_to_json
+from bayou.spark.create.place import creation_at, place_of, refuse_other_files, refuse_other_place
+from bayou.spark.expressions.constraint_checks import check_constraints
+from bayou.spark.expressions.default_checks import check_defaults
+from bayou.spark.expressions.stored_expressions import called_by_name, check_stored
+from bayou.spark.jvm.core.session import java_session, refresh_caches, settings_of
+from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.jvm.relations.parser import parsed
+from bayou.spark.jvm.relations.relation import expression_type
+from bayou.spark.session.session_transaction import session_transaction
+from bayou.spark.types.alignment import same_names_and_types
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from bayou.log.delta_log import DeltaLog
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.types.schema import StructField
+    from bayou.spark.create.definition import TableDefinition
+    from bayou.spark.create.place import Place
+    from bayou.spark.session.application import Application
+
+_EMPTY_SCHEMA = "spark.databricks.delta.createEmptySchemaTable.enabled"
+MODES = ("create", "createIfNotExists", "replace", "createOrReplace")
+_OPERATIONS = {
+    "create": "CREATE TABLE",
+    "createIfNotExists": "CREATE TABLE",
+    "replace": "REPLACE TABLE",
+    "createOrReplace": "CREATE OR REPLACE TABLE",
+}
+
+
+def create(application: Application, spark: SparkSession, definition: TableDefinition, mode: str) -> str:
+    """Makes or replaces a table.
+
+    Args:
+        application: the application.
+        spark: the session.
+        definition: the table.
+        mode: one of MODES.
+
+    Returns:
+        The URI of its folder.
+
+    Raises:
+        TableExistsError: the mode is `create`, and there is a table.
+        TableNotFoundError: the mode is `replace`, and there is none.
+        InvalidSchemaError: no table can have these columns; or there is a table in the folder, and it has others.
+        InvalidOptionError: neither a name nor a location is given, or the two contradict each other.
+        UnsupportedFeatureError: the table would need what bayou does not do yet.
+    """
+    place, lost = place_of(Catalog(application.jvm, spark), definition), False
+    with creation_at(place.uri):
+        while not _created(application, spark, definition, mode, lost=lost):
+            lost = True
+    return place.uri
+
+
+def _created(application: Application, spark: SparkSession, definition: TableDefinition, mode: str, *, lost: bool) -> bool:
+    """One attempt to make or replace a table. Gives whether it is done: another process may create the table at the same time.
+
+    Args:
+        application: the application.
+        spark: the session.
+        definition: the table.
+        mode: one of MODES.
+        lost: whether another writer made the table during the attempt before this one.
+    """
+    catalog = Catalog(application.jvm, spark)
+    place = place_of(catalog, definition)
+    if mode in ("replace", "createOrReplace"):
+        refuse_other_place(place, definition)
+    log = application.logs.get(place.uri, {})
+    snapshot = _snapshot(log)
+    if mode == "create" and (place.is_registered or (snapshot is not None and place.name is None)):
+        raise _exists(definition, place, snapshot)
+    if mode == "replace" and (snapshot is None or (place.name is not None and not place.is_registered)):
+        raise TableNotFoundError(
+            f"The table or view {_shown(definition, place)} cannot be found, and so cannot be replaced: it does not exist.",
+            table=place.uri,
+            error_class="TABLE_OR_VIEW_NOT_FOUND",
+            sql_state="42P01",
+            next_step="use createOrReplace.",
+        )
+    if snapshot is None:
+        if not _created_first(application, spark, definition, (mode, place.managed), log):
+            return False
+    elif mode in ("replace", "createOrReplace"):
+        _commit(application, spark, definition, (mode, place.managed), log, snapshot)
+    elif not place.is_registered and place.name is not None and not (lost and mode == "createIfNotExists"):
+        _check_same(definition, snapshot)
+    _register(catalog, place, if_absent=mode != "create")
+    return True
+
+
+def _register(catalog: Catalog, place: Place, *, if_absent: bool) -> None:
+    if place.name is None:
+        return
+    if not place.is_registered:
+        catalog.create(place.name, place.uri, managed=place.managed, if_absent=if_absent)
+    catalog.refresh(place.name)
+
+
+def _created_first(
+    application: Application, spark: SparkSession, definition: TableDefinition, how: tuple[str, bool], log: DeltaLog
+) -> bool:
+    """Whether this writer is the one that creates the table; another writer may do it at the same time."""
+    try:
+        refuse_other_files(log, is_expected=definition.is_expected)
+        _commit(application, spark, definition, how, log, None)
+    except (TableExistsError, ProtocolChangedException):
+        if _snapshot(log) is None:
+            raise
+        return False
+    return True
+
+
+def _snapshot(log: DeltaLog) -> Snapshot | None:
+    try:
+        return log.update()
+    except TableNotFoundError:
+        return None
+
+
+def _commit(
+    application: Application,
+    spark: SparkSession,
+    definition: TableDefinition,
+    how: tuple[str, bool],
+    log: DeltaLog,
+    snapshot: Snapshot | None,
+) -> None:
+    """The table's first commit, or the one that puts another table in the place of the one that is there."""
+    mode, managed = how
+    settings = settings_of(spark)
+    # Its columns come with addColumns, or with the first write that merges its schema.
+    may_be_empty = snapshot is None and settings.get(_EMPTY_SCHEMA, "true").lower() != "false"
+    first = definition.first_actions(
+        log.table_uri, settings, may_be_empty=may_be_empty, replaced=None if snapshot is None else snapshot.metadata
+    )
+    protocol, metadata, domains = first.protocol, first.metadata, first.domains
+    schema = parse_schema(metadata.schema_string)
+    _check_generated(application, spark, schema, log.table_uri)
+    check_defaults(application.jvm, spark, schema, table=log.table_uri)
+    check_constraints(application.jvm, spark, metadata, table=log.table_uri)
+    parameters = creation_parameters(metadata, first.cluster_by, managed=managed)
+    begun = session_transaction(
+        application, spark, log, snapshot, _OPERATIONS[mode], parameters, settings=settings, replaces_table=snapshot is not None
+    )
+    with begun as transaction:
+        if snapshot is not None:
+            domains = replaced_clustering(snapshot, metadata, first.cluster_by)
+            transaction.remove_files(transaction.files())
+            protocol = merged(snapshot.protocol, protocol)
+        if snapshot is None or protocol != snapshot.protocol:
+            transaction.stage(protocol)
+        transaction.commit([metadata, *domains], metrics={})
+    if snapshot is not None:
+        refresh_caches(spark, log, application.jvm, {})
+
+
+def _check_generated(application: Application, spark: SparkSession, schema: StructType, table: str) -> None:
+    """Refuses generation expressions that are no functions of the other columns, or of another type than their column."""
+    kind = ExpressionKind.GENERATED_COLUMN
+    for column in generated_columns(schema):
+        expression = parsed(application.jvm, java_session(spark), column.expression)
+        called = called_by_name(expression, schema)
+        check_functions(sorted(expression.functions | called), kind, owner=column.name, table=table)
+        if expression.has_lambda:
+            raise InvalidSchemaError(
+                f"A function without a name, as in {column.expression!r}, cannot be used in a generated column.",
+                table=table,
+                error_class="DELTA_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN",
+                sql_state="42621",
+                next_step="compute the value where the rows are written.",
+                column=column.name,
+                expression=column.expression,
+            )
+        columns = [path for path in sorted(expression.columns) if path[0].lower() not in called]
+        check_references(schema, {column.name: columns}, table=table)
+        check_stored(expression, kind, schema, of=f"the generated column {column.name!r}", table=table, version=None)
+    for column in generated_columns(schema):
+        found = expression_type(application.jvm, spark, schema_to_json(schema), column.expression)
+        check_type(column, parse_schema(found).fields[0].type, table=table)
+
+
+def _check_same(definition: TableDefinition, snapshot: Snapshot) -> None:
+    """A table that is there already gets a name only if it is the one that was described."""
+    table = snapshot.table_uri
+    described = to_stored(definition.schema)
+    if described.fields and not _is_same(described, snapshot.schema):
+        raise InvalidSchemaError(
+            f"The specified schema does not match the existing schema at {table}: "
+            f"{', '.join(definition.schema.names)} and {', '.join(snapshot.schema.names)}.",
+            table=table,
+            version=snapshot.version,
+            error_class="DELTA_CREATE_TABLE_SCHEME_MISMATCH",
+            sql_state="42KD7",
+            next_step="leave the columns out, or describe them as they are.",
+        )
+    if (described.fields or definition.partition_by) and definition.partition_by != snapshot.partition_columns:
+        raise InvalidSchemaError(
+            f"The specified partitioning does not match the existing partitioning at {table}: "
+            f"{list(definition.partition_by)} and {list(snapshot.partition_columns)}.",
+            table=table,
+            version=snapshot.version,
+            error_class="DELTA_CREATE_TABLE_WITH_DIFFERENT_PARTITIONING",
+            sql_state="42KD7",
+        )
+    if definition.cluster_by is not None:
+        rules = ClusteringRules(table, snapshot.version)
+        rules.check_same(parse_columns(definition.cluster_by), logical_clustering(snapshot), described=True)
+    other = {key: value for key, value in definition.properties.items() if snapshot.properties.get(key) != value}
+    if other:
+        raise InvalidOptionError(
+            f"The specified properties do not match the existing properties at {table}: {other}.",
+            table=table,
+            version=snapshot.version,
+            error_class="DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY",
+            sql_state="42KD7",
+            option="property",
+        )
+
+
+def _is_same(described: StructType, schema: StructType) -> bool:
+    """Whether two schemas have the same columns, with the same rules and comments."""
+    if not same_names_and_types(described, schema):
+        return False
+    pairs = zip(described.fields, schema.fields, strict=True)
+    return all(one.nullable == two.nullable and _facts(one) == _facts(two) for one, two in pairs)
+
+
+def _facts(field: StructField) -> list[object]:
+    known = (field.metadata.get(key) for key in ("comment", CURRENT_DEFAULT, DECLARED_TYPE))
+    return [generation_expression(field), *known]
+
+
+def _exists(definition: TableDefinition, place: Place, snapshot: Snapshot | None) -> TableExistsError:
+    return TableExistsError(
+        f"Cannot create table or view {_shown(definition, place)} because it already exists.",
+        table=place.uri,
+        version=None if snapshot is None else snapshot.version,
+        error_class="TABLE_OR_VIEW_ALREADY_EXISTS",
+        sql_state="42P07",
+        next_step="use createIfNotExists, or createOrReplace.",
+    )
+
+
+def _shown(definition: TableDefinition, place: Place) -> str:
+    """The table as the user named it; catalogs spell names in lower case."""
+    return definition.name or f"delta.`{definition.location or place.uri}`"

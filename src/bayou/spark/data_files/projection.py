@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of a write as the table's files hold them: aligned, completed, checked, and under their physical names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
+from bayou.protocol.columns.constraints import ConstraintKind
+from bayou.protocol.columns.expression_functions import ExpressionKind
+from bayou.protocol.columns.generated_columns import columns_to_compute, generation_expression
+from bayou.protocol.columns.identity_columns import generation_sql, identity_columns, row_number_sql
+from bayou.protocol.types.schema import as_nullable
+from bayou.protocol.types.sql_text import column_sql, parenthesised, quoted_name
+from bayou.spark.data_files.partitioning import folder_text
+from bayou.spark.data_files.proven_rules import NOTHING_PROVEN, ProvenRules, proven_rules
+from bayou.spark.data_files.row_checks import RowRule, observing
+from bayou.spark.expressions.stored_expressions import check_stored
+from bayou.spark.jvm.catalyst.frames import names_of
+from bayou.spark.jvm.catalyst.wide_columns import select
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.own_sql import own_column
+from bayou.spark.jvm.relations.parser import parsed
+from bayou.spark.jvm.relations.relation import evaluated
+from bayou.spark.read.change_rows import FATE, BesideColumns, Fate, with_changes
+from bayou.spark.types.alignment import AlignedColumn, aligned, cast_sql, same_names_and_types, selected
+from bayou.spark.types.char_columns import declared_chars, with_chars
+from bayou.spark.types.types import physical_field, readable_schema, spark_data_type, sql_type, stored_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from bayou.protocol.columns.constraints import Constraint
+    from bayou.protocol.types.schema import StructField
+    from bayou.spark.data_files.carried_rows import CarriedRows
+    from bayou.spark.data_files.target import WriteTarget
+    from bayou.spark.jvm.core.bridge import Jvm
+    from bayou.spark.jvm.relations.parser import ParsedExpression
+
+NOTHING_BESIDE = BesideColumns()
+"""What rows have that have the table's columns and no others."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectedRows:
+    """Rows that can be written as they are.
+
+    Attributes:
+        frame: the rows, columns in the order of the table's, partition values as the texts of their folders.
+        rules: the rules that the rows must obey.
+        proven: those of them that the statistics of the files are to prove.
+        observed: the others, which an observation of the frame checks.
+        generated_identities: the identity columns whose numbers the rows get here.
+        has_changes: whether there are rows for the change data feed beside those of the table, as `with_changes` marks them.
+    """
+
+    frame: DataFrame
+    rules: tuple[RowRule, ...]
+    proven: ProvenRules
+    observed: tuple[RowRule, ...]
+    generated_identities: tuple[str, ...] = ()
+    has_changes: bool = False
+
+
+class Projection:
+    """What one write does to its rows before they reach the files."""
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        frame: DataFrame,
+        target: WriteTarget,
+        carried: CarriedRows | None = None,
+        beside: BesideColumns = NOTHING_BESIDE,
+    ) -> None:
+        """Begin.
+
+        Args:
+            jvm: the bridge.
+            frame: the rows.
+            target: the table.
+            carried: the rows of replaced files that stay, where a condition says which rows the new ones replace.
+            beside: the columns of the rows that are none of the table's; none where rows are replaced.
+        """
+        self._carried = carried
+        self._beside = beside
+        self._bridge = jvm
+        self._frame = frame
+        self._target = target
+        self._session = java_session(frame.sparkSession)
+
+    def rows(self) -> ProjectedRows:
+        """The rows as the table's files hold them.
+
+        Raises:
+            InvalidSchemaError: an expression that is stored in the table is not used.
+        """
+        rules, carried = self._rules(), self._carried
+        is_plain = not self._beside.feeds and (carried is None or (carried.rows is None and carried.rule is None))
+        proven = proven_rules(self._bridge, self._frame.sparkSession, rules, self._target) if is_plain else NOTHING_PROVEN
+        observed = tuple(rule for rule in rules if rule not in proven.rules)
+        identities = self._identities()
+        frame = self._complete(identities)
+        unless = f"{FATE} = {int(Fate.DELETED)}" if self._beside.feeds else None
+        frame = observing(self._as_read(frame, observed), observed, self._target.schema, unless=unless)
+        frame, beside = self._with_carried(frame)
+        if beside.feeds:
+            frame = with_changes(self._bridge, frame, [field.name for field in stored_fields(self._target.schema.fields)], beside)
+        physical = self._physical(frame, beside)
+        has_changes = beside.feeds and not beside.is_for_feed
+        return ProjectedRows(physical, rules, proven, observed, tuple(identities), has_changes)
+
+    def _as_read(self, frame: DataFrame, rules: Sequence[RowRule]) -> DataFrame:
+        """The rows with NULL for the empty text in partition columns that rules look at: it is read as NULL."""
+        # A limit of its length holds for a text that is empty as for one that is not there.
+        told = (name for rule in rules if rule.constraint.kind is not ConstraintKind.CHAR_VARCHAR for name in rule.columns)
+        texts = {name.lower() for name in self._target.text_partitions} & {name.lower() for name in told}
+        if not texts:
+            return frame
+        columns = ((_unless_empty(name) if name.lower() in texts else (name,)) for name in names_of(frame))
+        return select(self._bridge, frame, list(columns))
+
+    def _with_carried(self, frame: DataFrame) -> tuple[DataFrame, BesideColumns]:
+        """The rows with those of replaced files, and what they have beside the table's columns."""
+        carried = self._carried
+        if carried is None or carried.rows is None:
+            return frame, self._beside
+        beside = carried.beside
+        more = [F.lit(None).cast("bigint").alias(name) for name in beside.hidden]
+        more += [F.lit(int(Fate.INSERTED)).alias(FATE)] if beside.feeds else []
+        frame = carried.beside_new(frame.select("*", *more) if more else frame)
+        return frame.union(selected(carried.rows, map(self._as_after, names_of(frame)))), beside
+
+    def _as_after(self, name: str) -> AlignedColumn:
+        """A column of rows that the table has, as it is after the write."""
+        snapshot = self._target.snapshot
+        wanted = self._stored(name)
+        if wanted is None or snapshot is None:
+            return quoted_name(name), name, None
+        known = readable_schema(snapshot.schema).field(name)
+        text = cast_sql("null", wanted.type) if known is None else aligned(quoted_name(known.name), known.type, wanted.type)
+        return text, name, wanted.type
+
+    def _rules(self) -> tuple[RowRule, ...]:
+        rules = [] if self._carried is None or self._carried.rule is None else [self._carried.rule]
+        for constraint in self._target.constraints:
+            expression = self._checked(constraint.expression, ExpressionKind.CHECK_CONSTRAINT, _described(constraint))
+            names = [each.name for path in sorted(expression.columns) if (each := self._target.schema.field(path[0])) is not None]
+            rules.append(RowRule(constraint, tuple(dict.fromkeys(names))))
+        return tuple(rules)
+
+    def _checked(self, text: str, kind: ExpressionKind, of: str) -> ParsedExpression:
+        target = self._target
+        expression = parsed(self._bridge, self._session, text)
+        check_stored(expression, kind, target.schema, of=of, table=target.log.table_uri, version=target.version)
+        return expression
+
+    def _identities(self) -> dict[str, str]:
+        """The SQL of each identity column that the rows do not bring; the row's number stands in it by its name."""
+        given = self._target.given
+        absent = [each for each in identity_columns(self._target.schema) if given.field(each.name) is None]
+        return {each.name: generation_sql(each, "__bayou_row_number") for each in absent}
+
+    def _complete(self, identities: dict[str, str]) -> DataFrame:
+        """The rows with all columns of the table, under the table's logical names, in its order."""
+        target, frame = self._target, self._frame
+        computed = {each.name: each for each in columns_to_compute(target.schema, target.given.names)} if target.generates else {}
+        kept = stored_fields(target.schema.fields)
+        if self._fits(kept) and not computed and not identities:
+            return self._with_chars(frame, kept)
+        if identities:
+            frame, partitions = evaluated(frame)
+            frame = select(self._bridge, frame, ["*", f"{row_number_sql(partitions)} as __bayou_row_number"])
+        given = [field for field in kept if field.name not in computed]
+        base = [(identities.get(field.name) or self._value(field), field.name, field.type) for field in given]
+        frame = self._with_chars(selected(frame, [*base, *self._aligned_beside()]), given)
+        if not computed:
+            return frame
+        for each in computed.values():
+            self._checked(each.expression, ExpressionKind.GENERATED_COLUMN, f"the generated column {each.name!r}")
+        columns = (_generated(field) if field.name in computed else quoted_name(field.name) for field in kept)
+        frame = select(self._bridge, frame, [*columns, *map(quoted_name, self._beside.given)])
+        return self._with_chars(frame, [field for field in kept if field.name in computed])
+
+    def _with_chars(self, frame: DataFrame, fields: Iterable[StructField]) -> DataFrame:
+        return with_chars(self._bridge, frame, declared_chars((field, field.name) for field in fields))
+
+    def _aligned_beside(self) -> Iterator[AlignedColumn]:
+        """What the rows have beside the table's columns; old values get the table's types as new ones do."""
+        before = {column: name for name, column in self._beside.before.items()}
+        for name in self._beside.given:
+            found, wanted = self._target.given.field(before.get(name, "")), self._stored(before.get(name, ""))
+            if found is None or wanted is None:
+                yield quoted_name(name), name, None
+            else:
+                yield aligned(quoted_name(name), found.type, wanted.type), name, wanted.type
+
+    def _stored(self, name: str) -> StructField | None:
+        """A column of the table as its files hold it; None for any other column."""
+        return next((field for field in stored_fields(self._target.schema.fields) if field.name.lower() == name.lower()), None)
+
+    def _fits(self, kept: Sequence[StructField]) -> bool:
+        """Whether the rows have the table's columns as they are; another plan would take longer than writing one row."""
+        given = self._target.given.fields
+        return len(given) == len(kept) and all(
+            one.name == other.name and same_names_and_types(one.type, other.type) for one, other in zip(given, kept, strict=True)
+        )
+
+    def _value(self, field: StructField) -> str:
+        """The SQL of a column that is no generated one: what the rows have, the default, or NULL."""
+        found = self._target.given.field(field.name)
+        if found is not None:
+            return aligned(quoted_name(found.name), found.type, field.type)
+        default = field.metadata.get(CURRENT_DEFAULT)
+        if not isinstance(default, str):
+            return cast_sql("null", field.type)
+        self._checked(default, ExpressionKind.COLUMN_DEFAULT, f"the default of column {field.name!r}")
+        return cast_sql(parenthesised(default), field.type)
+
+    def _physical(self, frame: DataFrame, beside: BesideColumns) -> DataFrame:
+        """The rows under the names that the files have, with field ids, partition values as texts."""
+        target = self._target
+        partitioned = {name.lower() for name in target.partition_by}
+        kept = stored_fields(target.schema.fields)
+        if not target.maps_columns and not partitioned:
+            return frame
+        folders = []
+        if target.materializes_partitions:
+            found = (target.schema.field(name) for name in target.partition_by)
+            fields = [field for field in found if field is not None]
+            folders = [_partition_text(field, name) for field, name in zip(fields, target.folder_columns, strict=True)]
+            partitioned = set()
+        others = [*map(quoted_name, beside.written), *folders]
+        if target.maps_columns:
+            return _mapped(frame, kept, partitioned, others)
+        columns = (_partition_text(f) if f.name.lower() in partitioned else quoted_name(f.name) for f in kept)
+        return select(self._bridge, frame, [*columns, *others])
+
+
+def _mapped(frame: DataFrame, fields: Sequence[StructField], partitioned: set[str], others: Sequence[str]) -> DataFrame:
+    columns: list[Any] = []
+    for field in fields:
+        if field.name.lower() in partitioned:
+            columns.append(own_column(frame.sparkSession, _partition_text(field)))
+            continue
+        physical = physical_field(field, field, by_id=True)
+        metadata = dict(physical.metadata)
+        column = F.col(quoted_name(field.name))
+        if not isinstance(field.type, str):  # what may be NULL in the rows is looked at by the table's rules, not by the cast
+            column = column.cast(spark_data_type(replace(physical, type=as_nullable(physical.type))))
+        columns.append(column.alias(physical.name, metadata=metadata) if metadata else column.alias(physical.name))
+    return frame.select(*columns, *(own_column(frame.sparkSession, each) for each in others))
+
+
+def _unless_empty(name: str) -> str:
+    column = quoted_name(name)
+    return f"if(length({column}) = 0, null, {column}) as {column}"
+
+
+def _partition_text(field: StructField, name: str | None = None) -> str:
+    kind = field.type if isinstance(field.type, str) else "string"
+    return f"{folder_text(quoted_name(field.name), kind, field.name)} as {quoted_name(name or field.physical_name)}"
+
+
+def _generated(field: StructField) -> str:
+    text = generation_expression(field) or "null"
+    return f"cast({parenthesised(text)} as {sql_type(field.type)}) as {quoted_name(field.name)}"
+
+
+def _described(constraint: Constraint) -> str:
+    where = f" of column {column_sql(constraint.column)}" if constraint.column else ""
+    return f"the constraint {constraint.name!r}{where}"

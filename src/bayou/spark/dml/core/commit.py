@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commit of a DELETE or an UPDATE: files out, files in, deletion vectors, and what the history says of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from bayou.log.commit.transaction import Unchanged
+from bayou.plan.row_changes import RowChangeCounts
+from bayou.spark.data_files.cleanup import taking_back
+from bayou.spark.data_files.committing import commit_new_files
+from bayou.spark.data_files.request import WriteRequest
+from bayou.spark.data_files.write_jobs import delete_files
+from bayou.spark.data_files.written_files import NO_FILES
+from bayou.spark.dml.core.result import UNKNOWN_ROWS, RowChangeResult
+from bayou.spark.dml.core.vectors import mark_rows
+from bayou.spark.jvm.core.session import refresh_caches
+from bayou.spark.session.progress import operation
+from bayou.spark.session.settings import REPLAYED, optimizes_writes, spend_batch, string_prefix_of
+
+if TYPE_CHECKING:
+    from bayou.log.commit.transaction import Transaction
+    from bayou.log.rows.deleted_rows import DeletedRows
+    from bayou.spark.data_files.written_files import NewFiles
+    from bayou.spark.dml.core.row_change import Change
+
+
+class Stopwatch:
+    """Times the phases of an operation, for the history."""
+
+    def __init__(self, spent_seconds: float = 0.0) -> None:
+        """Begin.
+
+        Args:
+            spent_seconds: what the operation has taken before, as its planning did.
+        """
+        self._lap = time.monotonic()
+        self._start = self._lap - spent_seconds
+        self._times: dict[str, int] = {}
+
+    @property
+    def seconds(self) -> float:
+        """What the operation has taken."""
+        return time.monotonic() - self._start
+
+    def begin(self) -> None:
+        """A phase begins; what was between it and the one before is none."""
+        self._lap = time.monotonic()
+
+    def lap(self, name: str) -> None:
+        """A phase has ended."""
+        now = time.monotonic()
+        self._times[name] = int((now - self._lap) * 1000)
+        self._lap = now
+
+    def times(self) -> Mapping[str, int]:
+        """Milliseconds by the names of the history."""
+        return {"executionTimeMs": int(self.seconds * 1000), "scanTimeMs": 0, "rewriteTimeMs": 0, **self._times}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an operation has prepared.
+
+    Attributes:
+        counts: what it counted.
+        removed: the positions of the files that leave the table.
+        added: the files that were written.
+        deleted: the rows that deletion vectors delete; None where none are.
+        rewritten: how many of the files that leave the table hold rows that were written again.
+    """
+
+    counts: RowChangeCounts
+    removed: pa.Array = field(default_factory=lambda: pa.array([], pa.int64()))
+    added: NewFiles = NO_FILES
+    deleted: DeletedRows | None = None
+    rewritten: int = 0
+
+
+def write_request(change: Change) -> WriteRequest:
+    """The request of a write of new files for the operation."""
+    uri, options = change.snapshot.table_uri, change.target.storage_options
+    optimizes, prefix = optimizes_writes(change.settings), string_prefix_of(change.settings, uri)
+    return WriteRequest(uri, "append", storage_options=options, optimize_write=optimizes, string_prefix=prefix)
+
+
+def commit(change: Change, transaction: Transaction, outcome: Outcome, watch: Stopwatch) -> RowChangeResult:
+    """Commits what an operation prepared; what was written for it is deleted again where the commit is not in the log.
+
+    Raises:
+        ConcurrentModificationError: another commit excludes this one.
+        StorageError: the store failed; the commit may be in the log all the same.
+    """
+    rows_name = "numDeletedRows" if change.operation == "DELETE" else "numUpdatedRows"
+    metrics = replace(outcome.counts, change_files=len(outcome.added.changes)).metrics(rows_name, watch.times())
+    take_back = partial(_take_back, change, outcome)
+    with taking_back(take_back):
+        if len(outcome.removed):
+            transaction.remove_files(change.snapshot.files().take(outcome.removed))
+        if outcome.deleted is None:
+            change.note_reads(transaction.reads)
+        else:
+            transaction.delete_rows(outcome.deleted)  # what was read for it is in there
+    made = commit_new_files(transaction, outcome.added, metrics, take_back)
+    if isinstance(made, Unchanged):
+        return RowChangeResult(change.operation, made.version, committed=False, reason=made.reason, spark=change.target.spark)
+    affected = UNKNOWN_ROWS if outcome.counts.changed_rows is None else outcome.counts.changed_rows
+    updated, deleted = (0, affected) if change.operation == "DELETE" else (affected, 0)
+    return RowChangeResult(
+        change.operation,
+        made.version,
+        committed=True,
+        num_updated_rows=updated,
+        num_deleted_rows=deleted,
+        metrics=made.metrics or metrics,
+        spark=change.target.spark,
+        num_rewritten_files=outcome.rewritten,
+    )
+
+
+def commit_no_rows(change: Change, transaction: Transaction, watch: Stopwatch) -> RowChangeResult:
+    """Commits an operation that changes no row, as a MERGE without one: its batch alone, and nothing where it has none.
+
+    Without that a replay would change rows that came after the batch. What was looked through is noted as for deletion vectors,
+    of which there are none: others may change the files.
+
+    Raises:
+        ConcurrentModificationError: another commit excludes this one.
+        StorageError: the store failed; the commit may be in the log all the same.
+    """
+    return commit(change, transaction, Outcome(RowChangeCounts(), deleted=mark_rows(change, {})), watch)
+
+
+def run(change: Change, execute: Callable[[Transaction], RowChangeResult]) -> RowChangeResult:
+    """Runs an operation in a transaction of its own.
+
+    Args:
+        change: the operation.
+        execute: prepares and commits it; not called where `txn` was committed before.
+    """
+    with operation(change.operation, change.target.spark, change.settings), change.transaction() as transaction:
+        result = _replayed(change) if transaction.is_replay else execute(transaction)
+    # Outside of the transaction, whose reads are those of the state before.
+    if result.committed:
+        target = change.target
+        refresh_caches(target.spark, target.log, target.application.jvm, target.storage_options)
+    spend_batch(change.target.spark, change.settings, change.txn, result)
+    return result
+
+
+def _replayed(change: Change) -> RowChangeResult:
+    return RowChangeResult(change.operation, change.snapshot.version, committed=False, reason=REPLAYED, spark=change.target.spark)
+
+
+def _take_back(change: Change, outcome: Outcome) -> None:
+    delete_files(write_request(change), outcome.added.actions)
+    if outcome.deleted is not None:
+        outcome.deleted.discard()

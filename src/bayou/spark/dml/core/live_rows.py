@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many rows files have: as the log says, and as their footers do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pyarrow.compute as pc
+
+from bayou.spark.scan.file_index import uris
+from bayou.spark.scan.footers import read_footers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.dml.core.row_change import Change
+    from bayou.spark.jvm.core.bridge import Jvm
+
+_AT_ONCE: Final = 1000
+"""So many footers are held at a time: each takes a kilobyte for each column."""
+
+
+def uncounted_rows(change: Change, positions: pa.Array) -> dict[str, int]:
+    """The rows of the files whose statistics do not say how many they have, from their footers."""
+    return _uncounted(change.target.application.jvm, change.snapshot, positions, change.target.storage_options)
+
+
+def _uncounted(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mapping[str, str]) -> dict[str, int]:
+    counts = snapshot.statistics({}).num_records.take(positions)
+    unknown = positions.filter(counts.is_null())
+    return _in_footers(jvm, snapshot, unknown, options, strict=True) if len(unknown) else {}
+
+
+def rows_in_footers(change: Change, positions: pa.Array, *, strict: bool = False) -> dict[str, int]:
+    """How many rows some files have, by their paths in the log, whatever their statistics say.
+
+    Args:
+        change: the operation.
+        positions: the files.
+        strict: whether a file that cannot be read is an error; else it is left out.
+
+    Raises:
+        OSError: it is one.
+    """
+    return _in_footers(change.target.application.jvm, change.snapshot, positions, change.target.storage_options, strict=strict)
+
+
+def _in_footers(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mapping[str, str], *, strict: bool) -> dict[str, int]:
+    files = snapshot.files(["path", "size"]).take(positions)
+    paths = files["path"].combine_chunks()
+    places = list(zip(uris(paths, snapshot.table_uri).to_pylist(), files["size"].to_pylist(), strict=True))
+    found = {}
+    for first in range(0, len(places), _AT_ONCE):
+        footers = read_footers(jvm, places[first : first + _AT_ONCE], options)
+        for path, footer in zip(paths[first : first + _AT_ONCE].to_pylist(), footers, strict=True):
+            if not isinstance(footer, OSError):
+                found[path] = footer.num_rows
+            elif strict:
+                raise footer
+    return found
+
+
+def known_live(change: Change, positions: pa.Array) -> int | None:
+    """How many rows some files have that are not deleted; None where the log does not tell it of one of them."""
+    known = change.snapshot.live_rows(positions)
+    return None if known.null_count else pc.sum(known).as_py() or 0
+
+
+def count_live(change: Change, positions: pa.Array) -> int:
+    """How many rows some files have that are not deleted; files that the log does not tell it of are opened."""
+    return count_rows(change.target.application.jvm, change.snapshot, positions, change.target.storage_options)
+
+
+def count_rows(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mapping[str, str]) -> int:
+    """The same without an operation.
+
+    Args:
+        jvm: the bridge.
+        snapshot: the table's state.
+        positions: the files.
+        options: options for the file system.
+    """
+    known = snapshot.live_rows(positions)
+    unknown = positions.filter(known.is_null())
+    total: int = pc.sum(known).as_py() or 0
+    if not len(unknown):
+        return total
+    vectors = snapshot.files(["deletion_vector"])["deletion_vector"].take(unknown).to_pylist()
+    gone: int = sum(each["cardinality"] for each in vectors if each is not None)
+    return total + sum(_uncounted(jvm, snapshot, unknown, options).values()) - gone

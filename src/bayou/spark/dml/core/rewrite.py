@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""New files for an operation: the rows of touched files that stay, or the rows as an UPDATE makes them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.protocol.columns.constraints import constraints_of
+from bayou.spark.data_files.change_files import write_change_files
+from bayou.spark.data_files.cleanup import taking_back
+from bayou.spark.data_files.new_files import write_new_files
+from bayou.spark.data_files.target import WriteTarget
+from bayou.spark.data_files.write_jobs import delete_files
+from bayou.spark.dml.core.commit import write_request
+from bayou.spark.dml.core.row_counts import check_written
+from bayou.spark.jvm.catalyst.wide_columns import select
+from bayou.spark.read.change_rows import FATE, Fate
+from bayou.spark.read.stored_rows import beside_stored_rows
+from bayou.spark.types.types import readable_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from bayou.protocol.columns.constraints import Constraint
+    from bayou.spark.data_files.written_files import NewFiles
+    from bayou.spark.dml.core.row_change import Change
+
+
+def kept_rows(change: Change, positions: pa.Array, *, feeds: bool) -> DataFrame:
+    """The rows of some files that the statement does not mean, with their ids.
+
+    Args:
+        change: the operation.
+        positions: the files.
+        feeds: whether the others are for the change data feed, so that it is all rows with `FATE`.
+    """
+    rows, ids = change.rows(positions, with_ids=True), change.row_ids
+    names = ((name,) for name in readable_schema(change.snapshot.schema).names)
+    columns = [*names, *(() if ids is None else ids.columns())]
+    jvm = change.target.application.jvm
+    return select(jvm, change.with_fates(rows), [*columns, (FATE,)]) if feeds else select(jvm, change.kept(rows), columns)
+
+
+def deleted_rows(change: Change, positions: pa.Array) -> DataFrame:
+    """The rows of some files that a DELETE means, with `FATE`."""
+    names = ((name,) for name in readable_schema(change.snapshot.schema).names)
+    fate = F.lit(int(Fate.DELETED)).alias(FATE)
+    return select(change.target.application.jvm, change.meant(change.rows(positions)), [*names, fate])
+
+
+def write_rows(
+    change: Change,
+    rows: DataFrame,
+    provided: Iterable[str] | None = None,
+    *,
+    feeds: bool,
+    before: Mapping[str, str] | None = None,
+) -> NewFiles:
+    """Writes rows of the table as new files of it.
+
+    Args:
+        change: the operation.
+        rows: the rows, with all columns of the table, those of its row ids where it keeps them, and `FATE` where they feed.
+        provided: the columns that have new values; the rows are checked against the table's rules then.
+        feeds: whether they are for the change data feed, too.
+        before: for columns that have new values, the columns of the rows with the old ones; the change data feed has both.
+
+    Raises:
+        ConstraintViolationError: a row breaks a rule of the table.
+    """
+    snapshot = change.snapshot
+    rules: tuple[Constraint, ...] = ()
+    if provided is not None:
+        rules = constraints_of(snapshot.metadata, snapshot.schema, provided=provided)
+    target = replace(_target_of(change), constraints=rules)
+    beside = replace(beside_stored_rows(snapshot), feeds=feeds, before=before or {})
+    frame = select(change.target.application.jvm, rows, [(name,) for name in (*target.given.names, *beside.given)])
+    return write_new_files(change.target.application, frame, write_request(change), target, beside=beside)
+
+
+def tell_rows(
+    change: Change,
+    added: NewFiles,
+    rows: DataFrame,
+    *,
+    expected: int | None,
+    counted: pa.Array | None = None,
+    before: Mapping[str, str] | None = None,
+) -> NewFiles:
+    """Writes what a change data feed tells of rows, beside files that have been written.
+
+    Args:
+        change: the operation.
+        added: the files; they are deleted again where this fails.
+        rows: the rows that change, with all columns of the table, `FATE`, and the columns with the old values.
+        expected: how many rows the feed has to have; None where that is not known.
+        counted: the positions of the files for whose number of rows the log's word was taken.
+        before: for columns that have new values, the columns of the rows with the old ones.
+
+    Returns:
+        The files, with those of the feed.
+
+    Raises:
+        InvalidCommitError: the rows that change are others than those that were found.
+    """
+    application, request = change.target.application, write_request(change)
+    with taking_back(partial(delete_files, request, added.actions)):
+        target, old = _target_of(change), before or {}
+        frame = select(application.jvm, rows, [(name,) for name in (*target.given.names, FATE, *old.values())])
+        told = write_change_files(application, frame, request, target, old)
+        with taking_back(partial(delete_files, request, told.files)):
+            if expected is not None:
+                of_what = "what the change data feed tells of the rows that were found"
+                check_written(change, written=told.num_rows, expected=expected, told=of_what, counted=counted)
+    return replace(added, changes=told.files)
+
+
+def _target_of(change: Change) -> WriteTarget:
+    snapshot = change.snapshot
+    given = readable_schema(snapshot.schema)
+    return WriteTarget(change.target.log, snapshot, snapshot.protocol, snapshot.metadata, snapshot.schema, given)

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One DELETE or UPDATE on its way: the resolved statement against one state of its table, its files, and its transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.errors import SchemaChangedError
+from bayou.log.commit.transaction import Transaction
+from bayou.log.staging.read_set import ReadSet
+from bayou.plan.row_changes import FileTotals, RowChangePlan, Way, files_by_outcome
+from bayou.protocol import properties
+from bayou.protocol.features.append_only import check_not_append_only
+from bayou.protocol.features.features import check_writable, writer_features
+from bayou.protocol.schema.reserved_names import check_takes_rows
+from bayou.protocol.types.schema import parse_schema
+from bayou.spark.dml.core.chosen_files import choose_files
+from bayou.spark.dml.core.condition import row_condition
+from bayou.spark.dml.core.scanned_rows import scanned
+from bayou.spark.dml.core.target import refuse_file_metadata
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.catalyst.expression_list import ExpressionList
+from bayou.spark.jvm.core.session import settings_of
+from bayou.spark.read.change_rows import FATE, Fate
+from bayou.spark.scan.row_ids import RowIdColumns
+from bayou.spark.scan.scan import METADATA as FILE_METADATA
+from bayou.spark.session.session_transaction import session_transaction
+from bayou.spark.session.settings import batch_of
+from bayou.spark.types.types import incompatible, readable_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.types.schema import StructField
+    from bayou.spark.dml.core.chosen_files import ChosenFiles
+    from bayou.spark.dml.core.condition import RowCondition
+    from bayou.spark.dml.core.scanned_rows import ScannedRows
+    from bayou.spark.dml.core.target import Target
+    from bayou.spark.jvm.catalyst.row_changes import Expressions
+    from bayou.spark.jvm.core.bridge import JavaObject
+
+_PERSISTENT_VECTORS = {
+    "DELETE": "spark.databricks.delta.delete.deletionVectors.persistent",
+    "UPDATE": "spark.databricks.delta.update.deletionVectors.persistent",
+    "MERGE": "spark.databricks.delta.merge.deletionVectors.persistent",
+}
+"""The settings that say `false` where an operation shall write no vectors into a table that has them enabled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A resolved statement against one state of a table.
+
+    Attributes:
+        target: the table.
+        operation: DELETE or UPDATE.
+        snapshot: its state.
+        expressions: the statement.
+        condition: which rows it means.
+        files: in which files they are.
+        settings: the session's settings.
+        txn: an application's id and a version of its own, for which the rows are changed once; None for the session's.
+        matching: joins rows of the table with those that say which of them are meant, `left_semi` or `left_anti`, where the
+            condition does not say it alone; None where it does.
+    """
+
+    target: Target
+    operation: str
+    snapshot: Snapshot
+    expressions: Expressions
+    condition: RowCondition
+    files: ChosenFiles
+    settings: Mapping[str, str] = field(repr=False)
+    txn: tuple[str, int] | None
+    matching: Callable[[DataFrame, str], DataFrame] | None = None
+
+    @property
+    def means_all(self) -> bool:
+        """Whether every row is meant, or none is."""
+        return self.condition.found is None and self.matching is None
+
+    @property
+    def feeds(self) -> bool:
+        """Whether the table has a change data feed, so that rows that are written again have to be told of."""
+        return bool(properties.ENABLE_CHANGE_DATA_FEED.read(self.snapshot.metadata.configuration))
+
+    @property
+    def finds_the_same(self) -> bool:
+        """Whether its rows are the same ones however often they are looked for, and cost no more than reading them.
+
+        A function that somebody gave may say of itself that it always gives the same, and not do so.
+        """
+        found = self.condition.found
+        if self.matching is not None:
+            return False
+        return found is None or not ExpressionList.of(self.target.application.jvm, [found]).calls_foreign_code
+
+    @property
+    def row_ids(self) -> RowIdColumns | None:
+        """The columns that keep the ids of rows that are written again; None where the table does not keep them."""
+        return RowIdColumns.of(self.snapshot)
+
+    @property
+    def uses_vectors(self) -> bool:
+        """Whether rows are deleted by vectors: the table has them, others read them, and the session does not say otherwise."""
+        setting = _PERSISTENT_VECTORS[self.operation]
+        if self.settings.get(setting, "true").lower() != "true":
+            return False
+        enabled = properties.ENABLE_DELETION_VECTORS.read(self.snapshot.metadata.configuration)
+        # delta-spark does not read vectors of a table with a column of this name.
+        are_read = self.snapshot.schema.field(FILE_METADATA) is None
+        return bool(enabled) and "deletionVectors" in writer_features(self.snapshot.protocol) and are_read
+
+    def plan(self, way: Way, *, reads: pa.Array) -> RowChangePlan:
+        """What is going to be done.
+
+        Args:
+            way: how.
+            reads: the positions of the files that are read.
+        """
+        sizes = self.snapshot.files(["size"])["size"]
+        total, kept, found = (FileTotals.of(sizes, each) for each in (None, self.files.in_partitions, self.files.candidates))
+        to_read = FileTotals.of(sizes, reads)
+        unread = self.files.whole if self.operation == "DELETE" else self.files.whole.slice(0, 0)
+
+        def files() -> pa.Table:
+            return files_by_outcome(
+                self.snapshot.files(["path", "size"]),
+                in_partitions=self.files.in_partitions,
+                to_read=reads,
+                unread=unread,
+                rewrites=way is Way.REWRITE,
+            )
+
+        return RowChangePlan(
+            self.operation,
+            self.snapshot.table_uri,
+            self.snapshot.version,
+            self.condition.text,
+            way,
+            total,
+            FileTotals(total.files - kept.files, total.size_bytes - kept.size_bytes),
+            FileTotals(kept.files - found.files, kept.size_bytes - found.size_bytes),
+            FileTotals.of(sizes, unread),
+            to_read,
+            to_read if way is Way.REWRITE else FileTotals(),
+            files,
+        )
+
+    def transaction(self) -> Transaction:
+        """The transaction of the change, on the state that it was planned for."""
+        predicate = [] if self.condition.text is None and self.operation == "UPDATE" else [self.condition.text or "true"]
+        target, parameters = self.target, {"predicate": predicate}
+        return session_transaction(
+            target.application,
+            target.spark,
+            target.log,
+            self.snapshot,
+            self.operation,
+            parameters,
+            settings=self.settings,
+            txn=batch_of(self.settings, self.snapshot.table_uri) if self.txn is None else self.txn,
+        )
+
+    def note_reads(self, reads: ReadSet) -> None:
+        """Notes what the commit depends on: rows that others add and the condition means, and the files it looked at."""
+        paths = self.snapshot.files(["path"])["path"].take(self.files.candidates)
+        means_every_row = self.condition.found is None and self.condition.always
+        reads.note_scan(None if means_every_row else self.condition.predicate, paths)
+
+    def rows(
+        self, positions: pa.Array, *, with_files: bool = False, with_numbers: bool = False, with_ids: bool = False
+    ) -> DataFrame:
+        """The rows of some files under the names and ids that the statement has for the columns.
+
+        Args:
+            positions: the files.
+            with_files: whether a further column `FILE` says in which file a row is.
+            with_numbers: whether a further column `METADATA` has the number of the row in its file, as `row_index`.
+            with_ids: whether the rows have their ids, where the table keeps them (see `RowIdColumns.columns`).
+        """
+        schema = readable_schema(self.snapshot.schema)
+        names = parse_schema(self.expressions.relation.schema().json()).names
+        fields = [field for name in names if (field := schema.field(name)) is not None]
+        marks = positions if with_files else None
+        found = self.scanned(fields, positions, marks, with_numbers=with_numbers, with_ids=with_ids)
+        jvm, spark = self.target.application.jvm, self.target.spark
+        return found.known(row_changes.statement_rows(jvm, spark, self.expressions.output, found.plan, found.names, found.others))
+
+    def meant(self, rows: DataFrame) -> DataFrame:
+        """Those of some rows, as `rows` gives them, that the statement means."""
+        if self.matching is not None:
+            return self.matching(rows, "left_semi")
+        return rows.where(self.condition.filter(self.target.application.jvm))
+
+    def kept(self, rows: DataFrame) -> DataFrame:
+        """Those of some rows, as `rows` gives them, that the statement does not mean."""
+        return rows.where(~self._matches) if self.matching is None else self.matching(rows, "left_anti")
+
+    def with_fates(self, rows: DataFrame) -> DataFrame:
+        """Rows, as `rows` gives them, with `FATE`: those that the statement means are deleted, the others are kept."""
+        kept, deleted = F.lit(int(Fate.KEPT)), F.lit(int(Fate.DELETED))
+        if self.matching is None:
+            return rows.select("*", F.when(self._matches, deleted).otherwise(kept).alias(FATE))
+        return self.kept(rows).select("*", kept.alias(FATE)).union(self.meant(rows).select("*", deleted.alias(FATE)))
+
+    @property
+    def _matches(self) -> Column:
+        return self.condition.matches(self.target.application.jvm)
+
+    def scanned(
+        self, fields: Sequence[StructField], positions: pa.Array, marks: pa.Array | None, *, with_numbers: bool, with_ids: bool
+    ) -> ScannedRows:
+        """The rows of some files as a plan.
+
+        Args:
+            fields: the table's columns to read.
+            positions: the files.
+            marks: an int for each of them, for a further column `FILE`; None for no such column.
+            with_numbers: as for `rows`.
+            with_ids: as for `rows`.
+        """
+        ids = self.row_ids if with_ids else None
+        return scanned(
+            self.target,
+            self.snapshot,
+            fields,
+            positions,
+            marks=marks,
+            settings=self.settings,
+            with_numbers=with_numbers,
+            ids=ids,
+        )
+
+
+def change_of(
+    target: Target,
+    operation: str,
+    statement: JavaObject,
+    snapshot: Snapshot,
+    *,
+    values: ExpressionList | None = None,
+    txn: tuple[str, int] | None = None,
+) -> Change:
+    """A resolved statement against the table's state.
+
+    Args:
+        target: the table.
+        operation: DELETE or UPDATE.
+        statement: the node that Spark resolved and optimised.
+        snapshot: the table's state.
+        values: the values of an UPDATE, resolved, where they are others than the statement's.
+        txn: an application's id and a version of its own; the session's where None.
+
+    Raises:
+        UnsupportedFeatureError: there is a subquery in the condition.
+        AppendOnlyError: the table only takes appends.
+        SchemaChangedError: the table has other columns than the statement was resolved against.
+    """
+    application = target.application
+    expressions = row_changes.taken_apart(application.jvm, statement)
+    if values is not None and expressions.assignments is not None:
+        expressions = replace(expressions, assignments=replace(expressions.assignments, values=values))
+    check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
+    check_takes_rows(snapshot.schema, snapshot.metadata, snapshot.table_uri, snapshot.version)
+    _check_columns(expressions, snapshot)
+    check_not_append_only(snapshot.metadata, f"{operation} changes its rows", snapshot.table_uri, snapshot.version)
+    condition = row_condition(application, snapshot, operation, expressions)
+    settings = settings_of(target.spark)
+    files = choose_files(application, target.spark, snapshot, condition)
+    return Change(target, operation, snapshot, expressions, condition, files, settings, txn)
+
+
+def _check_columns(expressions: Expressions, snapshot: Snapshot) -> None:
+    given = parse_schema(expressions.relation.schema().json())
+    refuse_file_metadata(given, snapshot)
+    problems = list(incompatible(given.fields, snapshot.schema))
+    problems += [f"column {name} is new" for name in snapshot.schema.names if given.field(name) is None]
+    if problems:
+        raise SchemaChangedError(
+            f"The table's schema changed after the statement was resolved: {'; '.join(problems)}.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            next_step="run the statement again.",
+        )

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first pass of a MERGE: which rows of which files it changes. It reads the columns of the conditions and nothing else.
+
+The numbers of the rows come back as bitmaps, with how many pairs of rows they stand for: where these are more than the rows, a
+row of the table has matched several of the source, and no other bookkeeping is needed to notice it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.errors import MultipleMatchesError
+from bayou.protocol.deletion_vectors.roaring import Bitmap
+from bayou.spark.dml.core.scanned_rows import FILE, METADATA
+from bayou.spark.dml.core.touched_rows import by_groups, in_few_tasks
+from bayou.spark.dml.merge.actions import ACTION, KEPT, NONE, action_of, matched_action_of
+from bayou.spark.dml.merge.resolution.clauses import Action, Kind
+from bayou.spark.dml.merge.source.source import IN_SOURCE
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.core import nodes
+from bayou.spark.session.progress import phase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from bayou.spark.dml.merge.target_rows import Merge
+
+_ROW = f"{METADATA}.row_index + 1"
+_SAMPLE: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the first pass found; files are named by their positions.
+
+    Attributes:
+        rows: the rows that each clause changes, by its number and by file.
+        kept: the rows that match and stay as they are.
+        overlaps: whether a row that matches, and stays as far as one row of the source goes, matches another one, too.
+        repeats: whether a row that is deleted matches several rows of the source.
+        matches: the keys of the source's rows that match, as `Merge.keys` names them, once for each pair, with the pair's
+            `ACTION`. None where they are not kept.
+        num_pairs: how many pairs there are that match.
+    """
+
+    rows: Mapping[int, Mapping[int, Bitmap]] = field(default_factory=dict)
+    kept: Mapping[int, Bitmap] = field(default_factory=dict)
+    overlaps: bool = False
+    repeats: bool = False
+    matches: DataFrame | None = None
+    num_pairs: int = 0
+
+    def changed(self, clauses: Iterable[int] | None = None) -> dict[int, Bitmap]:
+        """The rows that some clauses change, by file; those of all where None."""
+        found: dict[int, Bitmap] = {}
+        for number, files in self.rows.items():
+            if clauses is None or number in clauses:
+                for file, rows in files.items():
+                    found[file] = rows if file not in found else found[file].union(rows)
+        return found
+
+    def count(self, number: int) -> int:
+        """How many rows a clause changes."""
+        return sum(rows.cardinality for rows in self.rows.get(number, {}).values())
+
+
+@contextmanager
+def pairs_of(merge: Merge) -> Iterator[DataFrame]:
+    """One row for each pair that matters, and for each row without a match that a clause is about.
+
+    They are kept as long as the context lasts where the rows to write are told by them: the table's keys are read once. Rows
+    that are kept take memory as far as there is any, and disk; a block of them that is lost is made again.
+    """
+    pairs = _pairs(merge)
+    if not merge.keeps_pairs:
+        yield pairs
+        return
+    pairs.persist()
+    try:
+        yield pairs
+    finally:
+        pairs.unpersist()
+
+
+def find(merge: Merge, joined: DataFrame) -> Found:
+    """Looks for the rows that a MERGE changes.
+
+    Args:
+        merge: the operation.
+        joined: its pairs, of `pairs_of`.
+
+    Raises:
+        MultipleMatchesError: a row would be changed by several rows of the source.
+    """
+    phase("finding rows")
+    counted: defaultdict[int, dict[int, list[tuple[int, bytes]]]] = defaultdict(lambda: defaultdict(list))
+    pairs: defaultdict[tuple[int, int], int] = defaultdict(int)
+    told = F.expr("bitmap_construct_agg(bit)"), F.count(F.lit(1))
+    for row in by_groups(joined, [FILE, "bucket", ACTION], *told).collect():
+        file, bucket, number, bits, count = row
+        counted[number][file].append((bucket - 1, bytes(bits)))
+        pairs[number, file] += count
+    found = {number: {file: Bitmap.from_blocks(blocks) for file, blocks in files.items()} for number, files in counted.items()}
+    kept = found.pop(KEPT, {})
+    matched = [each.number for each in merge.resolution.of_kind(Kind.MATCHED)]
+    repeats = _is_ambiguous(found, pairs, matched)
+    if repeats and not merge.resolution.deletes_all_matches:
+        raise _error(merge)
+    changed = Found(found).changed(matched)
+    overlaps = any(
+        pairs[KEPT, file] > rows.cardinality or rows.intersection(changed.get(file, Bitmap())).containers
+        for file, rows in kept.items()
+    )
+    matches = joined.where(IN_SOURCE).selectExpr(*merge.keys, ACTION) if merge.keeps_pairs else None
+    num_pairs = sum(count for (number, _), count in pairs.items() if number in (KEPT, *matched))
+    return Found(found, kept, bool(overlaps), repeats, matches, num_pairs)
+
+
+def _pairs(merge: Merge) -> DataFrame:
+    resolution, jvm = merge.resolution, merge.change.target.application.jvm
+    rows = merge.rows(merge.change.files.candidates, with_numbers=True)
+    how = "left" if resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE) else "inner"
+    joined = rows.join(merge.source.marked(), nodes.column(jvm, resolution.condition), how)
+    bucket, bit = F.expr(f"bitmap_bucket_number({_ROW}) as bucket"), F.expr(f"bitmap_bit_position({_ROW}) as bit")
+    action = matched_action_of(merge) if how == "inner" else action_of(merge)
+    keys: list[str | Column] = [IN_SOURCE, *merge.keys_as_named] if merge.keeps_pairs else []
+    pairs = joined.select(FILE, bucket, bit, action.alias(ACTION), *keys).where(f"{ACTION} > {NONE}")
+    return in_few_tasks(pairs, merge.change, merge.change.files.candidates) if merge.source.is_small else pairs
+
+
+def _is_ambiguous(found: Mapping[int, Mapping[int, Bitmap]], pairs: Mapping[tuple[int, int], int], matched: list[int]) -> bool:
+    files = {file for number in matched for file in found.get(number, {})}
+    for file in files:
+        rows = [found[number][file] for number in matched if file in found.get(number, {})]
+        if sum(pairs.get((number, file), 0) for number in matched) > reduce(Bitmap.union, rows).cardinality:
+            return True
+    return False
+
+
+def _error(merge: Merge) -> MultipleMatchesError:
+    """Looks for the rows in doubt: counts them and their keys, and takes the least of these. No task holds more than it shows.
+
+    Costs a query for each; a MERGE that goes well does not ask. A source that is another one each time may not have the rows again.
+    """
+    jvm, resolution, snapshot = merge.change.target.application.jvm, merge.resolution, merge.change.snapshot
+    ids = catalyst.ids_of(jvm, resolution.sides.target)
+    used = [each for each in nodes.references_of(jvm, resolution.condition) if each.exprId().id() in ids]
+    keys = [nodes.column(jvm, each).alias(each.name()) for each in used]
+    key = F.to_json(F.struct(*keys), {"ignoreNullFields": "false"}) if keys else F.lit(None).cast("string")
+    rows = merge.rows(merge.change.files.candidates, with_numbers=True)
+    joined = rows.join(merge.source.marked(), nodes.column(jvm, resolution.condition), "inner")
+    several = (
+        joined.where(matched_action_of(merge) >= 0)
+        .select(FILE, F.col(f"{METADATA}.row_index").alias("row"), key.alias("key"))
+        .groupBy(FILE, "row")
+        .agg(F.first("key").alias("key"), F.count(F.lit(1)).alias("matches"))
+        .where("matches > 1")
+    )
+    num_rows, num_keys = several.agg(F.count(F.lit(1)), F.count_distinct("key")).collect()[0]
+    # Sorted and cut in one step, each task keeps as many as are wanted.
+    found = tuple(row[0] for row in several.select("key").distinct().orderBy("key").limit(_SAMPLE).collect()) if keys else ()
+    return MultipleMatchesError(
+        "Cannot perform Merge as multiple source rows matched and attempted to modify the same target row in the Delta table in "
+        f"possibly conflicting ways. {_told(num_rows, num_keys, found)}",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        error_class="DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",
+        sql_state="21506",
+        next_step="leave one row for each key in the source, narrow the conditions of the clauses, or take the latest row of each "
+        "key: merge(..., keep='latest', by=column).",
+        keys=found,
+        num_keys=num_keys,
+        num_rows=num_rows,
+    )
+
+
+def _told(num_rows: int, num_keys: int, keys: Sequence[str]) -> str:
+    """What is known of the rows in doubt."""
+    if not num_rows:
+        return "Which ones could not be found again: the source has other rows each time that it is read."
+    rows = "1 row of the table is" if num_rows == 1 else f"{num_rows} rows of the table are"
+    if not keys:
+        return f"{rows} matched several times."
+    more = f" and {num_keys - len(keys)} more" if num_keys > len(keys) else ""
+    return f"{rows} matched several times, with {num_keys} key{'s' if num_keys > 1 else ''}: {', '.join(keys)}{more}."
+
+
+def positions_of(files: Iterable[int]) -> pa.Array:
+    """Files as an array of their positions, in order."""
+    return pa.array(sorted(files), pa.int64())
+
+
+def clauses_with(merge: Merge, action: Action) -> list[int]:
+    """The numbers of the clauses that do something with rows of the table, or insert."""
+    return [each.number for each in merge.resolution.clauses if each.action is action]

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a MERGE may not have in its conditions and its INSERT clauses, and the errors that say so."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from bayou.errors import InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
+from bayou.protocol.columns.identity_rules import refuse_explicit_values
+from bayou.spark.dml.statements.assignments import typed_assignments
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.core import nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.dml.statements.assignments import Assignment
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
+
+
+def checked_condition(jvm: Jvm, snapshot: Snapshot, found: JavaObject, name: str) -> JavaObject:
+    """A condition, if it is one; a plain NULL as a boolean.
+
+    Args:
+        jvm: the bridge.
+        snapshot: the table's state.
+        found: the condition, resolved.
+        name: what errors call it.
+    """
+    if nodes.has_subquery(found):
+        raise unsupported(snapshot, "Subqueries", name, found, "DELTA_UNSUPPORTED_SUBQUERY", "0AKDC")
+    if not nodes.is_deterministic(found):
+        what = "Non-deterministic functions"
+        raise unsupported(snapshot, what, name, found, "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED", "0AKDC")
+    if not nodes.is_boolean(found):
+        is_search = name == "search"
+        raise SchemaMismatchError(
+            f"The {name} condition {found.sql()} of the MERGE is of type {found.dataType().sql()} and not a boolean.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE" if is_search else "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
+            sql_state="42K0E" if is_search else "42K09",
+            problems=("not a boolean",),
+        )
+    return nodes.as_boolean(jvm, found)
+
+
+def refuse_functions(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, plan: JavaObject, value: Any, name: str | None) -> None:
+    """Refuses aggregates, window functions, generators and functions whose bodies are SQL, as Spark does outside of queries.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        snapshot: the table's state.
+        plan: what names are resolved against.
+        value: a condition or a value, not resolved.
+        name: what errors call the condition; None for a value.
+
+    Raises:
+        UnsupportedFeatureError: an aggregate is in a condition.
+        pyspark.errors.AnalysisException: one of the others, or an aggregate in a value.
+    """
+    try:
+        catalyst.resolved(jvm, spark, plan, [value])
+    except catalyst.NotAnExpressionError as error:
+        found = nodes.expression(jvm, spark, value)
+        if error.is_aggregate and name is not None and not nodes.has_subquery(found):
+            raise unsupported(snapshot, "Aggregate functions", name, found, "DELTA_AGGREGATION_NOT_SUPPORTED", "42903") from None
+        row_changes.refuse_unusual(jvm, spark, plan, [value])
+
+
+def inserted_values(snapshot: Snapshot, pairs: row_changes.Pairs) -> tuple[Assignment, ...]:
+    """What an INSERT clause sets, if it may.
+
+    Args:
+        snapshot: the table's state.
+        pairs: the columns and their values, resolved.
+
+    Raises:
+        UnsupportedFeatureError: a field of a struct is among them.
+        InvalidSchemaError: a column is there twice, or an identity column is.
+    """
+    found = typed_assignments(pairs, snapshot)
+    uri, version = snapshot.table_uri, snapshot.version
+    for each in found:
+        if len(each.path) > 1:
+            raise UnsupportedFeatureError(
+                f"Nested field is not supported in the INSERT clause of MERGE operation (field = `{'.'.join(each.path)}`).",
+                table=uri,
+                version=version,
+                error_class="DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION",
+                sql_state="0AKDC",
+                features=["nested fields in INSERT"],
+                next_step="give the whole struct.",
+            )
+    names = [each.path[0].lower() for each in found]
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
+    if twice:
+        raise InvalidSchemaError(
+            f"Duplicate column names in INSERT clause: {', '.join(twice)}.",
+            table=uri,
+            version=version,
+            error_class="DELTA_DUPLICATE_COLUMNS_ON_INSERT",
+            sql_state="42701",
+            next_step="give each column once.",
+        )
+    refuse_explicit_values(snapshot.schema, names, table=uri, version=version)
+    return found
+
+
+_NAME_ONE = "name a column that is there, or use withSchemaEvolution where the source brings new ones."
+
+
+def unresolved(snapshot: Snapshot, message: str, names: Sequence[str], next_step: str = _NAME_ONE) -> SchemaMismatchError:
+    """The error of a name that is no column.
+
+    Args:
+        snapshot: the table's state.
+        message: what was not found, and where.
+        names: the columns that there are.
+        next_step: what to do.
+    """
+    return SchemaMismatchError(
+        f"{message} given columns {', '.join(names)}.",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        error_class="DELTA_MERGE_UNRESOLVED_EXPRESSION",
+        sql_state="42601",
+        next_step=next_step,
+        problems=(message,),
+    )
+
+
+def unsupported(
+    snapshot: Snapshot, what: str, name: str, condition: JavaObject, error_class: str, sql_state: str
+) -> UnsupportedFeatureError:
+    """The error of what no condition of a MERGE takes.
+
+    Args:
+        snapshot: the table's state.
+        what: what it is, in the plural.
+        name: what errors call the condition.
+        condition: the condition, resolved or not.
+        error_class: delta-spark's.
+        sql_state: its state.
+    """
+    return UnsupportedFeatureError(
+        f"{what} are not supported in the {name} condition of MERGE operation (condition = {nodes.text_of(condition)}).",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        error_class=error_class,
+        sql_state=sql_state,
+        features=[what],
+        next_step="compute it in the source first.",
+    )

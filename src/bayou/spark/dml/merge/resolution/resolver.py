@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A MERGE against a table and a source: names resolved by Spark, `*` spelled out, what cannot be refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column
+
+from bayou.errors import SchemaMismatchError
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
+from bayou.protocol.columns.generated_columns import generation_expression
+from bayou.protocol.columns.identity_columns import is_identity
+from bayou.protocol.types.schema import StructType, parse_schema, schema_to_json
+from bayou.spark.data_files.target import merge_widening
+from bayou.spark.dml.merge.resolution.assigned_names import AssignedNames
+from bayou.spark.dml.merge.resolution.clauses import Action, Kind
+from bayou.spark.dml.merge.resolution.evolution import Path, evolved_schema, lacks_fields
+from bayou.spark.dml.merge.resolution.refusals import checked_condition, inserted_values, refuse_functions, unresolved
+from bayou.spark.dml.merge.resolution.resolved import Resolution, ResolvedClause
+from bayou.spark.dml.statements.assignments import assignments_of
+from bayou.spark.dml.statements.defaults import default_of
+from bayou.spark.expressions.column_references import refuse_widened
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.catalyst.casts import casts_implicitly
+from bayou.spark.jvm.catalyst.expression_list import Named
+from bayou.spark.jvm.catalyst.settled import at_one_instant
+from bayou.spark.jvm.core import nodes
+from bayou.spark.jvm.core.callbacks import error_class_of
+from bayou.spark.types.types import as_nullable, readable_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.types.schema import StructField
+    from bayou.spark.dml.merge.resolution.clauses import Clause
+    from bayou.spark.dml.statements.assignments import Assignment
+    from bayou.spark.jvm.catalyst.expression_list import ExpressionList
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
+
+    Pairs = list[tuple[Any, Any]]
+
+
+_SIDES: Final = {Kind.MATCHED: "known_both", Kind.NOT_MATCHED: "source", Kind.NOT_MATCHED_BY_SOURCE: "known_target"}
+"""What the condition and the values of a clause may name. A column that the table gets is the source's until then."""
+
+
+class Resolver:
+    """Resolves one MERGE."""
+
+    def __init__(
+        self,
+        jvm: Jvm,
+        spark: SparkSession,
+        snapshot: Snapshot,
+        name: tuple[str, ...],
+        source: JavaObject,
+        *,
+        evolves: bool,
+        node: JavaObject | None = None,
+        handed_out: JavaObject | None = None,
+    ) -> None:
+        """Begin.
+
+        Args:
+            jvm: the bridge.
+            spark: the session.
+            snapshot: the table's state.
+            name: the name by which expressions may call the table; empty for none.
+            source: the source's plan.
+            evolves: whether the table's schema may change.
+            node: the node that stands for the table, where Spark has resolved the expressions against it.
+            handed_out: the columns of the table's own DataFrames, which expressions may name (see `row_changes.meant`).
+        """
+        self._bridge = jvm
+        self._spark = spark
+        self._snapshot = snapshot
+        self._name = name
+        self._source = source
+        self._evolves = evolves
+        self._node = node
+        self._handed_out = handed_out
+        self._source_schema = parse_schema(source.schema().json())
+
+    def resolve(self, condition: Any, clauses: Sequence[Clause]) -> Resolution:
+        """The MERGE, resolved.
+
+        Args:
+            condition: when rows match: SQL, a column, or an expression of Catalyst.
+            clauses: the clauses, in order.
+
+        Raises:
+            SchemaMismatchError: a name is none of the columns, a column is set twice, or a condition is no condition.
+            UnsupportedFeatureError: there is a subquery, an aggregate or a function that is not deterministic in a condition.
+            InvalidSchemaError: an identity column is set.
+        """
+        clauses = self._with_paths(clauses)
+        schema = self._schema_after(clauses)
+        visible = schema_to_json(as_nullable(readable_schema(schema)))
+        known = len(self._snapshot.schema.fields)
+        sides = catalyst.sides_of(self._bridge, self._spark, visible, self._name, self._source, self._node, known=known)
+        apart: list[list[Path]] = [[] for _ in clauses]
+        pairs = [self._pairs(clause, schema, paths) for clause, paths in zip(clauses, apart, strict=True)]
+        found = self._all(sides, condition, clauses, pairs, apart)
+        search = checked_condition(self._bridge, self._snapshot, found.condition, "search")
+        self._check_sides(sides, condition, search)
+        made = []
+        for number, clause in enumerate(clauses):
+            when = found.conditions[number]
+            if when is not None:
+                when = checked_condition(self._bridge, self._snapshot, when, clause.action.value.upper())
+            set_by_it = self._assignments(clause, found.pairs[number])
+            made.append(ResolvedClause(number, clause.kind, clause.action, when, set_by_it, found.apart[number]))
+        return Resolution(sides, search, tuple(made), schema, self._evolves, self._node is not None)
+
+    def _with_paths(self, clauses: Sequence[Clause]) -> list[Clause]:
+        """The clauses; where they may bring columns of the source, with paths for what they set."""
+        if not self._evolves:
+            return list(clauses)
+        names = AssignedNames(self._bridge, self._spark, self._snapshot, self._name, self._source, self._source_schema)
+        return [
+            each
+            if each.kind is Kind.NOT_MATCHED_BY_SOURCE or each.assignments is None
+            else replace(each, assignments=[(names.path(each, key), value) for key, value in each.pairs])
+            for each in clauses
+        ]
+
+    def _schema_after(self, clauses: Sequence[Clause]) -> StructType:
+        schema = self._snapshot.schema
+        if not self._evolves:
+            return schema
+        assigned = [key for clause in clauses if clause.kind is not Kind.NOT_MATCHED_BY_SOURCE for key, _ in clause.pairs]
+        after = evolved_schema(
+            schema,
+            as_nullable(readable_schema(self._source_schema)),
+            assigned,
+            has_star=any(clause.is_star for clause in clauses),
+            widening=merge_widening(self._snapshot),
+            casts=partial(casts_implicitly, self._bridge),
+            uri=self._snapshot.table_uri,
+            version=self._snapshot.version,
+        )
+        refuse_widened(self._bridge, self._spark, self._snapshot, after)
+        return after
+
+    def _pairs(self, clause: Clause, schema: StructType, apart: list[Path]) -> Pairs:
+        """The assigned columns and their values, not resolved; `*` is spelled out (see `_star` for `apart`)."""
+        if not clause.is_star:
+            return [(Named(key) if isinstance(key, str) else key, self._given(key, value, schema)) for key, value in clause.pairs]
+        found: Pairs = []
+        for field in schema.fields:
+            found += self._star(clause, field, self._source_schema, (), apart)
+        return found
+
+    def _given(self, key: Any, value: Any, schema: StructType) -> Any:
+        """A value as it was given; for the word DEFAULT what the column's default is."""
+        if self._node is not None or isinstance(value, (str, Column)) or not nodes.is_default(self._bridge, value):
+            return value
+        path = key if isinstance(key, tuple) else nodes.parts_of(self._bridge, key, self._name)
+        field = schema.field(path[0]) if len(path) == 1 else None
+        if field is None:  # fields have no defaults, and the word is no column's name
+            return value
+        return default_of(self._bridge, self._spark, field, schema, self._snapshot)
+
+    def _star(self, clause: Clause, field: StructField, source: StructType, above: Path, apart: list[Path]) -> Pairs:
+        """What `*` sets of a field; `apart` gets the structs that are set field by field: fields that the source lacks stay."""
+        given = source.field(field.name)
+        path = (*above, field.name)
+        if given is None:
+            if self._evolves or above or generation_expression(field) or is_identity(field) or CURRENT_DEFAULT in field.metadata:
+                return []
+            raise unresolved(self._snapshot, f"Cannot resolve {field.name} in {clause.action.value.upper()} clause", source.names)
+        if clause.action is Action.UPDATE and self._evolves and lacks_fields(given, field):
+            assert isinstance(field.type, StructType)  # noqa: S101  (what lacks fields is a struct)
+            assert isinstance(given.type, StructType)  # noqa: S101
+            apart.append(path)
+            return [pair for inner in field.type.fields for pair in self._star(clause, inner, given.type, path, apart)]
+        return [(path, path)]
+
+    def _all(
+        self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause], pairs: Sequence[Pairs], apart: Sequence[list[Path]]
+    ) -> _Found:
+        """Everything resolved, by one analysis for each side."""
+        asked: dict[str, list[Any]] = {"known_both": [condition]}
+        asked |= {side: [] for side in ("known_target", "source", "own_source", "own_target")}
+        places: list[tuple[tuple[str, int] | None, tuple[str, slice], tuple[str, slice]]] = []
+
+        def ask(side: str, values: Sequence[Any]) -> slice:
+            start = len(asked[side])
+            asked[side] += values
+            return slice(start, start + len(values))
+
+        structs = []
+        for clause, own, paths in zip(clauses, pairs, apart, strict=True):
+            side = _SIDES[clause.kind]
+            when = None if clause.condition is None else (side, ask(side, [clause.condition]).start)
+            of_values = "own_source" if clause.is_star else side
+            has_paths = bool(own) and isinstance(own[0][0], tuple)
+            of_keys = "own_target" if has_paths else "known_target"
+            keys, values = ask(of_keys, [key for key, _ in own]), ask(of_values, [value for _, value in own])
+            places.append((when, (of_values, values), (of_keys, keys)))
+            structs.append(ask("own_source", paths))
+        try:
+            found = [self._resolved(getattr(sides, side), values, sides) for side, values in asked.items()]
+        except catalyst.NotAnExpressionError:
+            self._refuse_unusual(sides, condition, clauses, pairs)
+            raise
+        answers = dict(zip(asked, at_one_instant(self._bridge, found), strict=True))
+        conditions = [None if when is None else answers[when[0]][when[1]] for when, _, _ in places]
+        resolved = [row_changes.Pairs(answers[table][keys], answers[side][values]) for _, (side, values), (table, keys) in places]
+        taken = [
+            {tuple(map(str.lower, path)): each for path, each in zip(paths, answers["own_source"][places], strict=True)}
+            for paths, places in zip(apart, structs, strict=True)
+        ]
+        return _Found(answers["known_both"][0], conditions, resolved, taken)
+
+    def _meant(self, value: Any, sides: catalyst.Sides) -> Any:
+        """A value with the table's columns in the places of those that the user took from a DataFrame of it."""
+        if self._handed_out is None or not isinstance(value, Column):
+            return value
+        found = nodes.expression(self._bridge, self._spark, value)
+        return row_changes.meant(self._bridge, found, self._handed_out, sides.target.output(), sides.source.output())
+
+    def _check_sides(self, sides: catalyst.Sides, condition: Any, found: JavaObject) -> None:
+        """Refuses a search condition that names the source alone, where the source has columns of the table's DataFrames.
+
+        Both sides of `table.toDF().id == source.id` are one column then, and every pair of rows would match.
+        """
+        if self._handed_out is None or not isinstance(condition, Column):
+            return
+        columns, source = nodes.references_of(self._bridge, found), sides.source.outputSet()
+        if not columns or not all(source.contains(each) for each in columns):
+            return
+        used = {each.exprId().id() for each in columns}
+        if any(each.exprId().id() in used for output in self._handed_out for each in self._bridge.list_of(output)):
+            raise SchemaMismatchError(
+                f"{nodes.text_of(found)} names columns that are the table's and the source's: they may be either.",
+                table=self._snapshot.table_uri,
+                version=self._snapshot.version,
+                error_class="AMBIGUOUS_REFERENCE",
+                sql_state="42704",
+                next_step="give the table and the source aliases, and put these before the columns.",
+                problems=(nodes.text_of(found),),
+            )
+
+    def _resolved(self, plan: JavaObject, values: Sequence[Any], sides: catalyst.Sides) -> ExpressionList:
+        try:
+            return catalyst.resolved(self._bridge, self._spark, plan, [self._meant(each, sides) for each in values])
+        except AnalysisException as error:
+            if error_class_of(error).startswith("UNRESOLVED_COLUMN"):
+                raise unresolved(self._snapshot, str(error).split("\n", 1)[0], tuple(plan.schema().fieldNames())) from error
+            raise
+
+    def _refuse_unusual(self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause], pairs: Sequence[Pairs]) -> None:
+        """Finds the one that is no plain expression, after all of them were looked at together."""
+        asked: list[tuple[str | None, str, Any]] = [("search", "known_both", condition)]
+        for clause, own in zip(clauses, pairs, strict=True):
+            side = _SIDES[clause.kind]
+            if clause.condition is not None:
+                asked.append((clause.action.value.upper(), side, clause.condition))
+            asked += [] if clause.is_star else [(None, side, value) for _, value in own]
+        for name, side, value in asked:
+            refuse_functions(self._bridge, self._spark, self._snapshot, getattr(sides, side), self._meant(value, sides), name)
+
+    def _assignments(self, clause: Clause, pairs: row_changes.Pairs) -> tuple[Assignment, ...]:
+        if clause.action is Action.INSERT:
+            return inserted_values(self._snapshot, pairs)
+        return assignments_of(pairs, self._snapshot)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    condition: JavaObject
+    conditions: list[JavaObject | None]
+    pairs: list[row_changes.Pairs]
+    apart: list[dict[Path, JavaObject]]

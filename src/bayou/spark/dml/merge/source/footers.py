@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the footers of a source's files say of its rows and its keys, so that no job has to count them.
+
+Whole numbers only: of other types a footer may say too little, or tell values by another calendar, order or rounding.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import StorageError
+from bayou.spark.dml.merge.source.key_conditions import MOST_VALUES, KeyValues
+from bayou.spark.jvm.core import nodes
+from bayou.spark.read.request import storage_options_of
+from bayou.spark.scan.footers import read_footers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow.parquet as pq
+
+    from bayou.spark.dml.merge.source.keys import SourceKey
+    from bayou.spark.jvm.core.bridge import Jvm
+    from bayou.spark.jvm.relations.listed_files import WholeFiles
+
+_BY_IDS: Final = "spark.sql.parquet.fieldId.read.enabled"
+"""The setting by which Spark may find a column of a file by its field id, whatever its name."""
+_BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
+"""Whole numbers, with their bits."""
+_BITS_IN_FILES: Final = {
+    **{("INT32", f"INT_{bits}"): bits for bits in (8, 16, 32)},
+    ("INT32", "NONE"): 32,
+    ("INT64", "INT_64"): 64,
+    ("INT64", "NONE"): 64,
+}
+"""The types of Parquet that are such numbers and nothing else, with their bits: no dates, no decimals, none without a sign."""
+_MOST_FILES: Final = 64
+"""So many footers take no longer than a job."""
+_MOST_COLUMNS: Final = 2000
+"""In all files together: this process holds a kilobyte for each column of each row group."""
+
+
+def told_by_footers(
+    jvm: Jvm, files: WholeFiles | None, keys: Sequence[SourceKey], settings: Mapping[str, str]
+) -> tuple[int, list[KeyValues]] | None:
+    """How many rows there are in a source's files, and the range of each key.
+
+    Args:
+        jvm: the bridge.
+        files: the files, where the source has all of their rows and no others.
+        keys: the keys.
+        settings: the session's settings.
+
+    Returns:
+        None where the footers do not say it, and a job has to.
+    """
+    if files is None or settings.get(_BY_IDS, "false").lower() == "true":
+        return None
+    sizes, names = files.files.sizes, [_column_of(files, each) for each in keys]
+    if sizes is None or len(sizes) > _MOST_FILES or len(sizes) * files.num_columns > _MOST_COLUMNS or None in names:
+        return None
+    options = files.options
+    storage_options = storage_options_of(options)
+    if len(storage_options) < len(options) or files.may_be_encrypted:
+        return None  # bayou may not reach the files as their reader does; Arrow aborts the process at a column that is encrypted
+    footers = _footers(jvm, sizes, storage_options)
+    if footers is None:
+        return None
+    rows = sum(each.num_rows for each in footers)
+    if rows > MOST_VALUES and any(each.key.is_partition for each in keys):
+        return None  # as a range they say little: the table has a folder for each value
+    values = [_range_of(footers, name, _BITS[each.key.kind]) for name, each in zip(names, keys, strict=True) if name is not None]
+    found = [each for each in values if each is not None]
+    return (rows, found) if len(found) == len(keys) else None
+
+
+def _column_of(files: WholeFiles, key: SourceKey) -> str | None:
+    """The column of the files that a key is; None where it is anything else, or of another type."""
+    name = None if key.node is None or key.key.kind not in _BITS else files.column_of(key.node)
+    if name is None or json.loads(nodes.type_of(key.node)) != key.key.kind:
+        return None
+    return None if "." in name else name  # Parquet's paths do not tell it from a field of a struct
+
+
+def _footers(jvm: Jvm, sizes: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[pq.FileMetaData] | None:
+    try:
+        answers = read_footers(jvm, sizes, storage_options)
+    except StorageError:
+        return None
+    footers = [each for each in answers if not isinstance(each, OSError)]
+    return footers if len(footers) == len(answers) else None
+
+
+def _range_of(footers: Sequence[pq.FileMetaData], name: str, bits: int) -> KeyValues | None:
+    """The least and the greatest value of a column, and whether it is NULL anywhere; None where a footer does not say it.
+
+    Args:
+        footers: the footers.
+        name: the column's name.
+        bits: how many bits its values are read into.
+    """
+    least: list[int] = []
+    greatest: list[int] = []
+    has_null = False
+    for footer in footers:
+        number = _number_of(footer, name, bits)
+        if number is None:
+            return None
+        for group in map(footer.row_group, range(footer.num_row_groups)):
+            if not group.num_rows:
+                continue
+            statistics = group.column(number).statistics
+            if statistics is None or not statistics.has_null_count:
+                return None
+            has_null = has_null or statistics.null_count > 0
+            if statistics.has_min_max:
+                least.append(statistics.min)
+                greatest.append(statistics.max)
+            elif statistics.null_count < group.num_rows:
+                return None
+    return KeyValues(str(min(least)), str(max(greatest)), has_null) if least else KeyValues(None, None, has_null)
+
+
+def _number_of(footer: pq.FileMetaData, name: str, bits: int) -> int | None:
+    """The number of a column of whole numbers; None where it is another column, or others are called nearly the same.
+
+    Numbers that are read into fewer bits are others: Spark cuts them off.
+    """
+    columns = [(number, footer.schema.column(number)) for number in range(footer.num_columns)]
+    named = [(number, each) for number, each in columns if each.path.lower() == name.lower()]
+    if len(named) != 1:
+        return None
+    number, column = named[0]
+    of_file = _BITS_IN_FILES.get((column.physical_type, column.converted_type))
+    is_whole = column.logical_type.type in ("NONE", "INT") and column.max_repetition_level == 0
+    return number if is_whole and column.path == name and of_file is not None and of_file <= bits else None

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The latest row for each key of a MERGE's source, where a row of the table would match several."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import Column, Window
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.errors import InvalidOptionError
+from bayou.spark.dml.merge.source.keys import only_of
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.core import nodes
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.dml.merge.resolution.resolved import Resolution
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.session.application import Application
+
+_RANK: Final = "__bayou_rank"
+
+
+def latest_rows(
+    application: Application, given: DataFrame, resolution: Resolution, snapshot: Snapshot, order_by: str | Column
+) -> DataFrame:
+    """The rows of a source without those that are older than another one with the same key.
+
+    The key is what the condition equates with columns of the table. A row whose key is NULL matches nothing and stays, unless
+    the condition says that NULL equals NULL. Rows that are equal in the order stay: nothing says which of them counts.
+
+    Args:
+        application: the Spark application.
+        given: the source as it was given.
+        resolution: the MERGE.
+        snapshot: the table's state.
+        order_by: the column that says which row is later; NULL comes before everything.
+
+    Raises:
+        InvalidOptionError: the condition is more than equalities and conditions on the table alone, or the order has a direction.
+    """
+    jvm = application.jvm
+    source, target = (catalyst.ids_of(jvm, side) for side in (resolution.sides.source, resolution.sides.target))
+    keys: list[tuple[Column, bool]] = []
+    for part in nodes.conjuncts(jvm, resolution.condition):
+        found = _key(application, part, source, target)
+        if found is not None:
+            keys.append((nodes.column(jvm, found[0]), found[1]))
+        elif not only_of(application, part, target):
+            raise InvalidOptionError(
+                f"keep='latest' needs a condition of equalities between the table and the source, and there is {part.sql()}.",
+                table=snapshot.table_uri,
+                version=snapshot.version,
+                option="keep",
+                next_step="move the other conditions into the clauses, or leave one row for each key in the source.",
+            )
+    columns = [key for key, _ in keys]
+    order = F.expr(order_by) if isinstance(order_by, str) else order_by
+    _check_order(application, given, order, snapshot)
+    ranked = given.select("*", F.rank().over(Window.partitionBy(*columns).orderBy(order.desc_nulls_last())).alias(_RANK))
+    never_match = [key.isNull() for key, null_safe in keys if not null_safe]
+    return ranked.where(reduce(or_, never_match, F.col(_RANK) == 1)).drop(_RANK)
+
+
+def _check_order(application: Application, given: DataFrame, order: Column, snapshot: Snapshot) -> None:
+    if nodes.is_ordered_or_named(nodes.expression(application.jvm, given.sparkSession, order)):
+        raise InvalidOptionError(
+            "The column of keep='latest' has a direction or a name of its own, and the greatest value is always the latest.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            option="by",
+            next_step="give the column alone, by='ts'; for the least value the negated column.",
+        )
+
+
+def _key(
+    application: Application, part: JavaObject, source: frozenset[int], target: frozenset[int]
+) -> tuple[JavaObject, bool] | None:
+    """The source's side of an equality with the table, and whether NULL equals NULL in it; None where it is something else."""
+    equality = nodes.equality_of(part)
+    if equality is None:
+        return None
+    left, right, null_safe = equality
+    for ours, theirs in ((left, right), (right, left)):
+        if only_of(application, ours, target) and only_of(application, theirs, source):
+            return theirs, null_safe
+    return None

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table's side of a MERGE: which of its files may hold a match, and their rows under the ids of the MERGE's expressions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.plan.predicates.predicate import And, Boolean, Or, Predicate, only_about
+from bayou.protocol.types.schema import parse_schema
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.dml.core.chosen_files import ChosenFiles, common
+from bayou.spark.dml.core.condition import RowCondition, parts_about_partitions
+from bayou.spark.dml.core.row_change import Change
+from bayou.spark.dml.merge.resolution.clauses import Action, Kind
+from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.catalyst.expression_list import ExpressionList
+from bayou.spark.jvm.catalyst.row_changes import Expressions
+from bayou.spark.jvm.catalyst.wide_columns import select
+from bayou.spark.jvm.core import nodes
+from bayou.spark.jvm.core.adapters import described
+from bayou.spark.scan.data_skipping import choose
+from bayou.spark.scan.partition_pruning import matching_partitions
+from bayou.spark.types.alignment import AlignedColumn, aligned, cast_sql, selected
+from bayou.spark.types.types import readable_schema, spark_data_type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.types.schema import StructField
+    from bayou.spark.dml.core.target import Target
+    from bayou.spark.dml.merge.resolution.resolved import Resolution
+    from bayou.spark.dml.merge.source.source import Source
+    from bayou.spark.jvm.core.bridge import JavaObject
+
+
+@dataclass(frozen=True)
+class Merge:
+    """A resolved MERGE against one state of a table.
+
+    Attributes:
+        change: the table, its state, and the files that may hold a match.
+        resolution: what is to be done.
+        source: the source's rows.
+    """
+
+    change: Change
+    resolution: Resolution
+    source: Source
+
+    @property
+    def keys(self) -> list[str]:
+        """Names for the source's columns that the condition looks at."""
+        return [f"__bayou_key{number}" for number in range(len(self.source.keys))]
+
+    @property
+    def keys_as_named(self) -> list[Column]:
+        """These columns under these names."""
+        jvm = self.change.target.application.jvm
+        return [nodes.column(jvm, each).alias(name) for each, name in zip(self.source.keys, self.keys, strict=True)]
+
+    @cached_property
+    def knows_by_keys(self) -> bool:
+        """Whether what becomes of a source's row is known by its keys, once the pairs that match are: rows of a small source."""
+        keys = self.source.keys
+        return self.source.is_small and bool(keys) and all(nodes.is_told_by_equality(each) for each in keys)
+
+    @property
+    def inserts_by_keys(self) -> bool:
+        """Whether the rows to insert are those of a small source whose keys are not among the ones that match."""
+        return bool(self.resolution.of_kind(Kind.NOT_MATCHED)) and self.knows_by_keys
+
+    @cached_property
+    def updates_by_keys(self) -> bool:
+        """Whether the rows that an update leaves are made of those of a small source alone: the table's need not be read for them.
+
+        That is where the table's own are marked in vectors, and nothing of an old row is wanted for the new one or beside it. A
+        function of the user's would be called for more rows than are updated, and rows without a match be kept with the pairs.
+        """
+        change, resolution = self.change, self.resolution
+        orphans = resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE) and not resolution.of_kind(Kind.NOT_MATCHED)
+        if not change.uses_vectors or change.feeds or change.row_ids is not None or orphans:
+            return False
+        names = frozenset(name.lower() for name in resolution.schema.names)
+        updates = [each for each in resolution.clauses if each.action is Action.UPDATE]
+        if not updates or any(each.kind is not Kind.MATCHED or not each.sets_whole(names) for each in updates):
+            return False
+        expressions = (ExpressionList.of(change.target.application.jvm, resolution.conditions), *resolution.values)
+        if not self.knows_by_keys or any(each.calls_foreign_code for each in expressions):
+            return False
+        output = resolution.sides.target.output()
+        return not any(len(each.assignments[0].values.used(output)) for each in updates)
+
+    @property
+    def keeps_pairs(self) -> bool:
+        """Whether the pairs that match are kept until the rows are written."""
+        return self.inserts_by_keys or self.updates_by_keys
+
+    def rows(
+        self, positions: pa.Array, marks: pa.Array | None = None, *, with_numbers: bool = False, with_ids: bool = False
+    ) -> DataFrame:
+        """The rows of some files, under the ids that the expressions have for their columns.
+
+        The column `FILE` is never NULL, and tells rows of the table from none after an outer join.
+
+        Args:
+            positions: the files.
+            marks: an int for each of them, for `FILE` to hold; the positions where None.
+            with_numbers: whether a further column `METADATA` has the number of the row in its file, as `row_index`.
+            with_ids: whether the rows have their ids, where the table keeps them (see `RowIdColumns.columns`).
+        """
+        change, snapshot = self.change, self.change.snapshot
+        jvm, spark = change.target.application.jvm, change.target.spark
+        stored = readable_schema(snapshot.schema).fields
+        marks = positions if marks is None else marks
+        found = change.scanned(stored, positions, marks, with_numbers=with_numbers, with_ids=with_ids)
+        output = self.resolution.sides.target.output()
+        plan, names = found.plan, found.names
+        if self.resolution.schema != snapshot.schema:
+            wanted = parse_schema(self.resolution.sides.target.schema().json())
+            frame = catalyst.frame_of(jvm, spark, plan)
+            read = [_named(*pair) for pair in zip(stored, names, strict=True)]
+            known = {field.name: field for field in stored}
+            after = [
+                *(_brought(each, known.get(each.name)) for each in wanted.fields),
+                *((quoted_name(n), n, None) for n in found.others),
+            ]
+            frame = select(jvm, frame, [*read, *((each,) for each in found.others)])
+            plan, names = catalyst.plan_of(selected(frame, after)), wanted.names
+        return found.known(row_changes.statement_rows(jvm, spark, output, plan, names, found.others))
+
+
+def _named(field: StructField, name: str) -> str | Column:
+    """A column under the table's name for it. Fields of structs have other names in the files where columns are mapped."""
+    if isinstance(field.type, str):
+        return f"{quoted_name(name)} as {quoted_name(field.name)}"
+    return F.col(quoted_name(name)).cast(spark_data_type(field)).alias(field.name)
+
+
+def _brought(wanted: StructField, known: StructField | None) -> AlignedColumn:
+    """A column of the table as it is after the MERGE, from what it is before."""
+    text = cast_sql("null", wanted.type) if known is None else aligned(quoted_name(known.name), known.type, wanted.type)
+    return text, wanted.name, wanted.type
+
+
+def merge_of(
+    target: Target,
+    snapshot: Snapshot,
+    resolution: Resolution,
+    source: Source,
+    settings: Mapping[str, str],
+    txn: tuple[str, int] | None,
+) -> Merge:
+    """A MERGE with the files that may hold a match, or a row that a clause changes without one.
+
+    Args:
+        target: the table.
+        snapshot: its state.
+        resolution: what is to be done.
+        source: the source's rows.
+        settings: the session's settings.
+        txn: an application's id and a version of its own.
+    """
+    application = target.application
+    total = snapshot.files(["path"]).num_rows
+    every = pa.array(np.arange(total), pa.int64())
+    own = _own_parts(target, snapshot, resolution, resolution.condition)
+    parts = parts_about_partitions(application.jvm, snapshot, own)
+    predicate = _of_matches(target, snapshot, resolution, source, own)
+    if orphaned := resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
+        changed = [_about_table(target, snapshot, resolution, each.condition) for each in orphaned]
+        predicate, parts = Or((predicate, *changed)), ()
+    partitions = {field.physical_name for name in snapshot.partition_columns if (field := snapshot.schema.field(name))}
+    in_partitions = matching_partitions(application, target.spark, snapshot, parts)
+    if (chosen := choose(snapshot, only_about(predicate, partitions))) is not None:
+        in_partitions = common(in_partitions, chosen)
+    chosen = choose(snapshot, predicate)
+    candidates = in_partitions if chosen is None else common(in_partitions, chosen)
+    if source.room and not source.is_small:
+        source = source.beside(pc.sum(snapshot.statistics({}).num_records.take(candidates)).as_py() or 0)
+    condition = RowCondition(resolution.condition, False, resolution.condition.sql(), predicate, parts)
+    files = ChosenFiles(total, in_partitions, candidates, every.slice(0, 0))
+    expressions = Expressions(resolution.sides.target, resolution.sides.target.output(), resolution.condition)
+    return Merge(Change(target, "MERGE", snapshot, expressions, condition, files, settings, txn), resolution, source)
+
+
+def _of_matches(target: Target, snapshot: Snapshot, resolution: Resolution, source: Source, own: Sequence[JavaObject]) -> Predicate:
+    """What a row of the table satisfies that matches one of the source, and that the MERGE looks at for that.
+
+    Where every clause but those about rows without a match is about matches, it is also what one of them changes.
+    """
+    if source.rows == 0:
+        return Boolean(value=False)
+    found = (*source.predicates, *(_predicate(target, snapshot, each) for each in own))
+    if resolution.of_kind(Kind.NOT_MATCHED):
+        return And(found)
+    changed = [_about_table(target, snapshot, resolution, each.condition) for each in resolution.of_kind(Kind.MATCHED)]
+    return And((*found, Or(tuple(changed))))
+
+
+def _about_table(target: Target, snapshot: Snapshot, resolution: Resolution, condition: JavaObject | None) -> Predicate:
+    """What a row of the table satisfies for which a clause's condition is true, as far as that depends on the table alone."""
+    own = [] if condition is None else _own_parts(target, snapshot, resolution, condition)
+    return And(tuple(_predicate(target, snapshot, each) for each in own))
+
+
+def _own_parts(target: Target, snapshot: Snapshot, resolution: Resolution, condition: JavaObject) -> list[JavaObject]:
+    """The parts of a condition that look at nothing but the table as it is, as Spark simplifies them.
+
+    A part about a column that the MERGE widens takes its values for wider ones than the log has.
+    """
+    jvm = target.application.jvm
+    ids = catalyst.ids_of(jvm, resolution.sides.target)
+    own = [
+        part
+        for part in nodes.conjuncts(jvm, condition)
+        if nodes.is_deterministic(part) and all(each.exprId().id() in ids for each in nodes.references_of(jvm, part))
+    ]
+    if not resolution.is_optimised:
+        simplified = catalyst.simplified(jvm, target.spark, resolution.sides.target, own)
+        own = [part for each in simplified for part in nodes.conjuncts(jvm, each)]
+    widened = {
+        field.name.lower()
+        for field in resolution.schema.fields
+        if (known := snapshot.schema.field(field.name)) is not None and known.type != field.type
+    }
+    return [part for part in own if not widened or widened.isdisjoint(map(str.lower, nodes.names_of(jvm, part)))]
+
+
+def _predicate(target: Target, snapshot: Snapshot, found: JavaObject) -> Predicate:
+    return from_catalyst([described(target.application.jvm, found)], by_logical_name(snapshot.schema))

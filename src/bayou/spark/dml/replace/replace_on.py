@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Overwrites that replace the rows which match one of the new rows: `replaceOn` with a condition, `replaceUsing` with columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial, reduce
+from operator import and_
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.errors import InvalidOptionError
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.dml.core.row_change import change_of
+from bayou.spark.dml.core.target import Target, table_columns
+from bayou.spark.dml.replace.replaced_rows import ReplacedRows
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.catalyst.frames import names_of
+from bayou.spark.jvm.catalyst.settled import settled
+from bayou.spark.jvm.core.callbacks import error_class_of
+from bayou.spark.jvm.relations.relation import alias_of
+from bayou.spark.types.char_columns import as_chars_of, declared_as_chars
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from bayou.log.delta_log import DeltaLog
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.data_files.request import WriteRequest
+    from bayou.spark.session.application import Application
+
+_TABLE, _ROWS = "__bayou_table", "__bayou_rows"
+
+
+def evaluated_once(application: Application, frame: DataFrame) -> DataFrame:
+    """The rows of a write that are looked at several times: kept on the executors where they could be others each time.
+
+    Args:
+        application: the application.
+        frame: the rows.
+    """
+    fixed = settled(application.jvm, frame)
+    if fixed is not None and fixed.frame is frame:
+        return frame
+    alias, once = alias_of(frame), frame.localCheckpoint() if fixed is None else fixed.frame
+    return once if alias is None else once.alias(alias)
+
+
+def rows_replaced_on(
+    application: Application, frame: DataFrame, log: DeltaLog, request: WriteRequest, snapshot: Snapshot
+) -> ReplacedRows:
+    """What the new rows replace: every row of the table that matches one of them. A file without such a row stays.
+
+    Args:
+        application: the application.
+        frame: the new rows; what it gives is the same each time.
+        log: the table's log.
+        request: the write, with `replace_on` or `replace_using`.
+        snapshot: the table's state.
+
+    Raises:
+        InvalidOptionError: a column of `replaceUsing` is not in both, or one of `replaceOn` in none.
+    """
+    spark, none = frame.sparkSession, pa.array([], pa.int64())
+    fixed = settled(application.jvm, frame)
+    watched = None if fixed is None else fixed.watched()
+    target = Target(application, spark, log, request.storage_options)
+    _, every_row = row_changes.delete_statement(application.jvm, spark, table_columns(snapshot), (), None)
+    change = change_of(target, "DELETE", every_row, snapshot)
+    matching = partial(_matching, as_chars_of(application.jvm, frame, snapshot.schema), request, snapshot)
+    if not len(change.files.candidates):
+        matching(change.rows(none), "left_semi")  # what is wrong with the condition is an error all the same
+    replaced = ReplacedRows.of(replace(change, files=replace(change.files, whole=none), matching=matching), None)
+    return replace(replaced, source=watched)
+
+
+def _matching(frame: DataFrame, request: WriteRequest, snapshot: Snapshot, rows: DataFrame, how: str) -> DataFrame:
+    """Rows of the table joined with the new ones."""
+    if request.replace_using is not None:
+        named = _equal(request.replace_using, names_of(frame), names_of(rows), snapshot)
+        return rows.alias(_TABLE).join(frame.alias(_ROWS), named, how)
+    declared = declared_as_chars(rows, snapshot.schema)
+    aliased = declared if request.target_alias is None else declared.alias(request.target_alias)
+    try:
+        return aliased.join(frame, F.expr(request.replace_on or ""), how)
+    except AnalysisException as error:
+        if error_class_of(error) == "AMBIGUOUS_REFERENCE":
+            raise _ambiguous(error, snapshot) from error
+        if error_class_of(error).startswith("UNRESOLVED_COLUMN"):
+            raise _unknown(error, snapshot) from error
+        raise
+
+
+def check_using_places(request: WriteRequest, given: Sequence[str], snapshot: Snapshot) -> None:
+    """Refuses rows by position whose names say that a column of `replaceUsing` is another one than the position does.
+
+    Args:
+        request: the write.
+        given: the names of the rows' columns.
+        snapshot: the table's state.
+
+    Raises:
+        InvalidOptionError: such a column is at another place in the rows than in the table, or not among them.
+    """
+    known, found = [each.lower() for each in snapshot.schema.names], [each.lower() for each in given]
+    columns = [each for each in request.replace_using or () if each.lower() in known]
+    for name in columns:
+        if name.lower() not in found:
+            raise _unresolved(name, snapshot)
+    wrong = [each for each in columns if known.index(each.lower()) != found.index(each.lower())]
+    if wrong:
+        raise InvalidOptionError(
+            f"INSERT REPLACE USING has misaligned columns: {', '.join(map(quoted_name, wrong))}. "
+            "The columns of replaceUsing must be at the same place in the table and in the rows.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="INSERT_REPLACE_USING_DISALLOW_MISALIGNED_COLUMNS",
+            sql_state="42802",
+            option="replaceUsing",
+            next_step="select the columns in the table's order, or save the rows by name: df.write.save(path).",
+        )
+
+
+def _unresolved(name: str, snapshot: Snapshot) -> InvalidOptionError:
+    return InvalidOptionError(
+        f"The column {name!r} of replaceUsing must be one of the table and of the rows.",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        error_class="UNRESOLVED_INSERT_REPLACE_USING_COLUMN",
+        sql_state="42703",
+        option="replaceUsing",
+    )
+
+
+def _ambiguous(error: AnalysisException, snapshot: Snapshot) -> InvalidOptionError:
+    return InvalidOptionError(
+        "Columns of replaceOn are ambiguous: the table and the rows have them both. "
+        f"Spark says: {str(error).partition('SQLSTATE')[0].strip()}",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        error_class="DELTA_INSERT_REPLACE_ON_AMBIGUOUS_COLUMNS_IN_CONDITION",
+        sql_state="42702",
+        option="replaceOn",
+        next_step="give the rows an alias (df.alias), the table one by targetAlias, and put them before the columns.",
+    )
+
+
+def _unknown(error: AnalysisException, snapshot: Snapshot) -> InvalidOptionError:
+    return InvalidOptionError(
+        f"Columns of replaceOn cannot be resolved. Spark says: {str(error).partition('SQLSTATE')[0].strip()}",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        error_class="DELTA_INSERT_REPLACE_ON_UNRESOLVED_COLUMNS_IN_CONDITION",
+        sql_state="42703",
+        option="replaceOn",
+        next_step="name columns of the table and of the rows; aliases are those of df.alias and targetAlias.",
+    )
+
+
+def _equal(names: Sequence[str], given: Sequence[str], known: Sequence[str], snapshot: Snapshot) -> Column:
+    there = {each.lower() for each in given} & {each.lower() for each in known}
+    for name in names:
+        if name.lower() not in there:
+            raise _unresolved(name, snapshot)
+    equal = (F.col(f"{_TABLE}.{quoted_name(name)}") == F.col(f"{_ROWS}.{quoted_name(name)}") for name in names)
+    both: Column = reduce(and_, equal)
+    return both

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Overwrites that replace the rows of a condition: `replaceWhere`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.errors import ParseException
+
+from bayou.errors import InvalidOptionError
+from bayou.protocol.columns.constraints import Constraint, ConstraintKind
+from bayou.spark.data_files.row_checks import REPLACE_WHERE, RowRule
+from bayou.spark.dml.core.condition import check_condition
+from bayou.spark.dml.core.row_change import change_of
+from bayou.spark.dml.core.target import Target, table_columns
+from bayou.spark.dml.replace.replaced_rows import ReplacedRows
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.core import nodes
+from bayou.spark.jvm.core.callbacks import reason_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from bayou.log.delta_log import DeltaLog
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.data_files.request import WriteRequest
+    from bayou.spark.dml.core.row_change import Change
+    from bayou.spark.session.application import Application
+
+
+def rows_of_condition(
+    application: Application, spark: SparkSession, log: DeltaLog, request: WriteRequest, snapshot: Snapshot
+) -> ReplacedRows:
+    """What a condition replaces. One on partition columns alone, or that statistics prove of whole files, reads no data.
+
+    Args:
+        application: the application.
+        spark: the session of the write.
+        log: the table's log.
+        request: the write, with `replace_where`: the condition, as SQL over the table's columns.
+        snapshot: the table's state.
+
+    Raises:
+        InvalidOptionError: the condition cannot be parsed, or rows would be deleted by a write that must change none.
+        UnsupportedFeatureError: there is a subquery in it.
+        SchemaMismatchError: it is no condition.
+        pyspark.errors.AnalysisException: Spark cannot resolve it.
+    """
+    text = "true" if request.replace_where is None else request.replace_where
+    change = _change(Target(application, spark, log, request.storage_options), text, snapshot)
+    found = change.condition.found
+    used = set() if found is None else nodes.names_of(application.jvm, found)
+    if not request.data_change and not {name.lower() for name in used} <= {name.lower() for name in snapshot.partition_columns}:
+        raise InvalidOptionError(
+            "'replaceWhere' cannot be used with data filters when 'dataChange' is set to false.",
+            error_class="DELTA_REPLACE_WHERE_WITH_FILTER_DATA_CHANGE_UNSET",
+            sql_state="42613",
+            option=REPLACE_WHERE,
+            table=snapshot.table_uri,
+            version=snapshot.version,
+        )
+    rule = RowRule(Constraint(REPLACE_WHERE, ConstraintKind.CHECK, (), text), tuple(sorted(used)), is_stored=False)
+    return ReplacedRows.of(change, rule, data_change=request.data_change)
+
+
+def _change(target: Target, text: str, snapshot: Snapshot) -> Change:
+    """The DELETE of the rows for which a condition is true."""
+    try:
+        if not text.strip():
+            raise ValueError("it is empty")  # noqa: TRY301  (told below, with the others)
+        resolved, statement = row_changes.delete_statement(target.application.jvm, target.spark, table_columns(snapshot), (), text)
+    except (ParseException, ValueError) as error:
+        raise InvalidOptionError(
+            f"Cannot recognize the predicate '{text}': {reason_of(error)}",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_FAILED_RECOGNIZE_PREDICATE",
+            sql_state="42601",
+            option=REPLACE_WHERE,
+            next_step="give a SQL condition over the table's columns.",
+        ) from None
+    check_condition(REPLACE_WHERE, row_changes.condition_of_statement(resolved), snapshot)
+    return change_of(target, "DELETE", statement, snapshot)

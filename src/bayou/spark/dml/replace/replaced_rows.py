@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of a table that new rows take the place of: an overwrite of a part is a DELETE and an append in one commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.errors import InvalidCommitError
+from bayou.spark.data_files.carried_rows import OF_KEPT, CarriedRows
+from bayou.spark.dml.core.gone_files import GoneFiles
+from bayou.spark.dml.core.live_rows import known_live
+from bayou.spark.dml.core.rewrite import kept_rows
+from bayou.spark.dml.core.row_counts import other_rows
+from bayou.spark.dml.core.touched_rows import find_touched
+from bayou.spark.dml.core.vectors import mark_rows
+from bayou.spark.read.change_rows import FATE, Fate
+from bayou.spark.read.stored_rows import beside_stored_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    from bayou.log.commit.transaction import Transaction
+    from bayou.log.rows.deleted_rows import DeletedRows
+    from bayou.spark.data_files.row_checks import RowRule
+    from bayou.spark.data_files.written_files import NewFiles
+    from bayou.spark.dml.core.row_change import Change
+    from bayou.spark.jvm.relations.listed_files import WatchedFiles
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacedRows:
+    """Rows that go, and what becomes of the files that they are in.
+
+    Attributes:
+        change: the DELETE of the rows.
+        files: the positions of the files that go, in the order of `Snapshot.files`.
+        carried: what the write has to do for them: the rows of these files that stay, and what the new rows obey.
+        num_deleted: how many rows go; None where the log does not tell.
+        marked: the rows that deletion vectors delete; None where none do.
+        source: the files that the new rows are read from, where these tell which rows go, and are read again to be written.
+    """
+
+    change: Change
+    files: pa.Array
+    carried: CarriedRows
+    num_deleted: int | None
+    marked: DeletedRows | None = None
+    source: WatchedFiles | None = None
+
+    @classmethod
+    def of(cls, change: Change, rule: RowRule | None, *, data_change: bool = True) -> ReplacedRows:
+        """What goes with the rows that a DELETE means. New deletion vectors are written here.
+
+        Args:
+            change: the DELETE.
+            rule: what the new rows obey.
+            data_change: whether rows change; vectors say so always.
+        """
+        if change.uses_vectors and data_change:
+            marked, whole = mark_rows(change, find_touched(change, change.files.in_part)), change.files.whole
+            unread = known_live(change, whole)
+            deleted = None if unread is None else unread + marked.metrics()["numDeletedRows"]
+            return cls(change, whole, CarriedRows(rule), deleted, marked=marked)
+        gone = GoneFiles.of(change)
+        if not len(gone.left):
+            return cls(change, gone.files, CarriedRows(rule), gone.num_deleted)
+        rows = kept_rows(change, gone.read_again, feeds=change.feeds)
+        kept = F.when(F.col(FATE) == int(Fate.KEPT), 1) if change.feeds else F.lit(1)
+        rows = rows.observe(OF_KEPT, F.count(kept).alias("count"))
+        carried = CarriedRows(rule, gone.num_kept, rows, beside_stored_rows(change.snapshot))
+        return cls(change, gone.files, carried, gone.num_deleted)
+
+    def take(self, transaction: Transaction, *, data_change: bool) -> tuple[int, int]:
+        """Takes the rows out; the commit depends on what was read for it from then on.
+
+        Args:
+            transaction: the write's transaction.
+            data_change: whether rows change.
+
+        Returns:
+            How many files go as a whole, and their size in bytes.
+        """
+        if self.marked is None:
+            self.change.note_reads(transaction.reads)
+        else:
+            transaction.delete_rows(self.marked)  # what was read for it is in there
+        removed = transaction.remove_files(self.change.snapshot.files().take(self.files), data_change=data_change)
+        emptied = {} if self.marked is None else self.marked.metrics()
+        return len(removed) + emptied.get("numRemovedFiles", 0), removed.size_bytes + emptied.get("numRemovedBytes", 0)
+
+    def check(self, added: NewFiles) -> None:
+        """Refuses files that have other rows of the table than those that stay, or other new rows than those that others go for.
+
+        Args:
+            added: what was written.
+
+        Raises:
+            InvalidCommitError: a row would be lost, or one would stay that goes.
+        """
+        what = None if self.source is None else self.source.changed()
+        if what is not None:
+            raise InvalidCommitError(
+                "The new rows may have been others when the rows were looked for that they replace: somebody changed meanwhile "
+                f"what they are read from, {what}.",
+                table=self.change.snapshot.table_uri,
+                version=self.change.snapshot.version,
+                error_class="DELTA_NUM_RECORDS_MISMATCH",
+                sql_state="XXKDS",
+                next_step="repeat the write, with rows of files or of a table that nobody writes again.",
+            )
+        if self.carried.rows is None:
+            return
+        # Spark leaves an observation out where it saw that there are no rows.
+        kept, new = (next(iter(added.observed.get(name, ())), None) or 0 for name in self.carried.observations)
+        # Where a task ran again, its rows may have been counted twice, and what is too much says nothing.
+        is_exact = kept + new <= added.num_rows
+        found = self.carried.num_kept
+        if kept < found or (is_exact and kept > found):
+            told = f"{kept} rows that stay were written, and {found} were found"
+            raise other_rows(self.change, told, counted=self.files, operation="overwrite")
+
+    def metrics(self, added: NewFiles) -> Mapping[str, int]:
+        """What the history counts, of what differs from a write that replaces whole files.
+
+        A file with a new deletion vector counts as one that is written, and its rows as copied.
+
+        Args:
+            added: what was written.
+        """
+        again = {} if self.marked is None else self.marked.metrics_of_write()
+        written = {"numFiles": len(added.files), "numOutputRows": added.num_rows, "numOutputBytes": added.num_bytes}
+        found = {name: count + again.get(name, 0) for name, count in written.items()}
+        found["numAddedChangeFiles"] = len(added.changes)
+        if self.num_deleted is None:
+            return found
+        return found | {"numCopiedRows": again.get("numCopiedRows", self.carried.num_kept), "numDeletedRows": self.num_deleted}
+
+    def discard(self) -> None:
+        """Deletes the deletion vectors again: the commit is certainly not in the log."""
+        if self.marked is not None:
+            self.marked.discard()

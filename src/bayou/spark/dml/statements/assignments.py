@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an UPDATE sets: checked against the table, and the new value of each column with the column's type."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.errors import InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
+from bayou.protocol.columns.clustering import fields_on
+from bayou.protocol.columns.identity_columns import is_identity
+from bayou.protocol.features.type_widening import is_widening
+from bayou.protocol.types.paths import first_conflict
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, parse_schema
+from bayou.protocol.types.sql_text import column_sql
+from bayou.spark.expressions.predicates import path_of
+from bayou.spark.jvm.catalyst import casts, row_changes
+from bayou.spark.jvm.core import nodes
+from bayou.spark.types.alignment import same_names_and_types
+from bayou.spark.types.types import spark_data_type, sql_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.types.schema import DataType
+    from bayou.spark.jvm.catalyst.expression_list import ExpressionList
+    from bayou.spark.jvm.catalyst.row_changes import Pairs
+    from bayou.spark.jvm.catalyst.wide_columns import ChosenColumns
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
+
+_STORE_POLICY = "spark.sql.storeAssignmentPolicy"
+_FOLLOWS_SESSION = "spark.databricks.delta.updateAndMergeCastingFollowsAnsiEnabledFlag"
+"""Whether values are cast as the session casts any others; see docs/settings.md."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A new value for a column or a field of it.
+
+    Attributes:
+        path: the names that lead to it, as the table has them.
+        values: the values of all assignments of the clause, resolved.
+        place: which of them is its own.
+        type: its type.
+    """
+
+    path: tuple[str, ...]
+    values: ExpressionList
+    place: int
+    type: DataType
+
+    @property
+    def value(self) -> JavaObject:
+        """The value, which is a call of the JVM's."""
+        return self.values[self.place]
+
+
+def assignments_of(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...]:
+    """The assignments of a resolved UPDATE.
+
+    Args:
+        pairs: the assigned columns and their values, as Spark resolved them.
+        snapshot: the table's state.
+
+    Raises:
+        SchemaMismatchError: a column is set twice, or as a whole and in part.
+        UnsupportedFeatureError: what is set lies in an array or a map.
+        InvalidSchemaError: an identity column is set.
+    """
+    found = typed_assignments(pairs, snapshot)
+    _refuse_conflicts(found, snapshot)
+    for each in found:
+        field = snapshot.schema.field(each.path[0])
+        if field is not None and is_identity(field):
+            raise InvalidSchemaError(
+                f"UPDATE on IDENTITY column {field.name!r} is not supported.",
+                table=snapshot.table_uri,
+                version=snapshot.version,
+                error_class="DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED",
+                sql_state="42808",
+                next_step="leave the column out.",
+            )
+    return found
+
+
+def typed_assignments(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...]:
+    """Assignments as Spark resolved them, with the types of their values and nothing checked.
+
+    Args:
+        pairs: the assigned columns and their values.
+        snapshot: the table's state.
+
+    Raises:
+        UnsupportedFeatureError: what is set lies in an array or a map.
+    """
+    paths = []
+    for place, tree in enumerate(pairs.keys.trees):
+        path = path_of(tree)
+        if path is None:
+            raise no_path(pairs.keys[place], snapshot)
+        paths.append(path)
+    values = pairs.values.with_named_overflow([column_sql(path) for path in paths])
+    kinds = _parsed_types(pairs.values.types)
+    return tuple(Assignment(path, values, place, kind) for place, (path, kind) in enumerate(zip(paths, kinds, strict=True)))
+
+
+def no_path(key: JavaObject, snapshot: Snapshot) -> UnsupportedFeatureError:
+    """The error of an assignment to what is neither a column nor a field of a struct.
+
+    Args:
+        key: what is set, resolved.
+        snapshot: the table's state.
+    """
+    return UnsupportedFeatureError(
+        f"Updating nested fields is only supported for StructType, but you are trying to update {key.sql()}.",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        error_class="DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE",
+        sql_state="0A000",
+        features=["nested fields in arrays and maps"],
+        next_step="set the whole array or map.",
+    )
+
+
+def _parsed_types(texts: Sequence[str]) -> list[DataType]:
+    fields = ({"name": "value", "type": json.loads(text), "nullable": True, "metadata": {}} for text in texts)
+    return [field.type for field in parse_schema(json.dumps({"type": "struct", "fields": list(fields)})).fields]
+
+
+def _refuse_conflicts(found: Sequence[Assignment], snapshot: Snapshot) -> None:
+    conflict = first_conflict([tuple(name.lower() for name in each.path) for each in found])
+    if conflict is None:
+        return
+    named = ", ".join(f"`{'.'.join(found[each].path)}`" for each in conflict)
+    raise SchemaMismatchError(
+        f"There is a conflict from these SET columns: [{named}].",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        error_class="DELTA_CONFLICT_SET_COLUMN",
+        sql_state="42701",
+        next_step="set each column once, as a whole or by its fields.",
+        problems=(named,),
+    )
+
+
+def widens(given: DataType, wanted: DataType) -> bool:
+    """Whether each value of a type is one of the other: a number of fewer digits."""
+    return isinstance(given, str) and isinstance(wanted, str) and is_widening(given, wanted)
+
+
+class NewValues:
+    """The new values of an UPDATE's columns."""
+
+    def __init__(
+        self, jvm: Jvm, spark: SparkSession, assignments: Sequence[Assignment], snapshot: Snapshot, settings: Mapping[str, str]
+    ) -> None:
+        self._bridge = jvm
+        self._spark = spark
+        self._snapshot = snapshot
+        self._by_path = {tuple(name.lower() for name in each.path): each for each in assignments}
+        follows_session = settings.get(_FOLLOWS_SESSION, "false").lower() == "true"
+        self._policy = "" if follows_session else settings.get(_STORE_POLICY, "ANSI").upper()
+        self.names = frozenset(path[0] for path in self._by_path)
+
+    def of(self, field: StructField, chosen: ChosenColumns) -> int:
+        """The place of the new value of a top-level column: itself where nothing is set of it.
+
+        Args:
+            field: the column.
+            chosen: the columns that it is to be one of.
+        """
+        given = self._by_path.get((field.name.lower(),))
+        if given is not None and same_names_and_types(given.type, field.type):
+            return chosen.place(given.values, given.place)
+        return chosen.given(self._value(field, (field.name,)))
+
+    def check(self, rows: Callable[[], DataFrame], schema: StructType) -> None:
+        """Refuses what no row can be given, whether or not there is one: casts that are not possible, constants that do not fit.
+
+        Nothing is run for it.
+
+        Args:
+            rows: makes rows that have the columns which the values are made of; asked only where a value is to be cast.
+            schema: the table's columns.
+
+        Raises:
+            SchemaMismatchError: the fields of a struct are others than its column's.
+        """
+        columns = {field.name.lower(): field for field in schema.fields}  # a table may have thousands
+        made: list[Column] = []
+        for each in self._by_path.values():
+            top = columns.get(each.path[0].lower())
+            found = None if top is None else fields_on(each.path, StructType((top,)))
+            if found and not same_names_and_types(each.type, found[-1].type) and not widens(each.type, found[-1].type):
+                made.append(self._new(each, found[-1], each.path).alias(f"value{len(made)}"))
+        if made:
+            row_changes.optimised(rows().select(*made))
+
+    def _new(self, given: Assignment, field: StructField, path: tuple[str, ...]) -> Column:
+        return self._stored(nodes.column(self._bridge, given.value), given.type, field, path)
+
+    def _value(self, field: StructField, path: tuple[str, ...]) -> Column:
+        key = tuple(name.lower() for name in path)
+        found = self._by_path.get(key)
+        if found is not None:
+            return self._new(found, field, path)
+        is_inside = any(each[: len(key)] == key for each in self._by_path)
+        if not is_inside or not isinstance(field.type, StructType):
+            return self._existing(path)
+        members = [self._value(member, (*path, member.name)).alias(member.name) for member in field.type.fields]
+        return self._assembled(path, F.struct(*members))
+
+    def _assembled(self, path: tuple[str, ...], struct: Column) -> Column:  # noqa: ARG002  (for subclasses)
+        """A struct that is made of its fields, some of which are set."""
+        return struct
+
+    def _existing(self, path: tuple[str, ...]) -> Column:
+        """The value that a column or a field has where nothing is set of it."""
+        return F.col(column_sql(path))
+
+    def _stored(self, value: Column, given: DataType, field: StructField, path: tuple[str, ...]) -> Column:
+        """A value with the column's type, cast as Spark casts what is stored."""
+        wanted = field.type
+        if same_names_and_types(given, wanted):
+            return value
+        if isinstance(given, StructType) and isinstance(wanted, StructType):
+            return self._struct(value, given, wanted, path)
+        if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
+            element = StructField("element", wanted.element_type)
+            return F.transform(value, lambda each: self._stored(each, given.element_type, element, (*path, "element")))
+        if isinstance(given, MapType) and isinstance(wanted, MapType):
+            keys, values = StructField("key", wanted.key_type), StructField("value", wanted.value_type)
+            if not same_names_and_types(given.key_type, wanted.key_type):
+                value = F.transform_keys(value, lambda k, _: self._stored(k, given.key_type, keys, (*path, "key")))
+            if not same_names_and_types(given.value_type, wanted.value_type):
+                value = F.transform_values(value, lambda _, v: self._stored(v, given.value_type, values, (*path, "value")))
+            return value
+        return self._cast(value, given, wanted, path)
+
+    def _cast(self, value: Column, given: DataType, wanted: DataType, path: tuple[str, ...]) -> Column:
+        """A value that is neither a struct nor a container cast by the session's policy."""
+        if not self._policy:
+            return value.cast(spark_data_type(StructField("value", wanted)))
+        if self._policy == "LEGACY":
+            return casts.legacy_cast(self._bridge, value, self._spark, casts.schema_of(wanted))
+        if self._policy == "STRICT":
+            self._check_up_cast(given, wanted, path)
+        return casts.ansi_cast(self._bridge, value, self._spark, casts.schema_of(wanted), column_sql(path))
+
+    def _check_up_cast(self, given: DataType, wanted: DataType, path: tuple[str, ...]) -> None:
+        """Refuses a cast that may lose something, where the session's policy is STRICT."""
+        if casts.can_up_cast(self._bridge, *map(casts.schema_of, (given, wanted))):
+            return
+        raise SchemaMismatchError(
+            f'Cannot up cast the value for {column_sql(path)} from "{sql_type(given).upper()}" to "{sql_type(wanted).upper()}".',
+            table=self._snapshot.table_uri,
+            version=self._snapshot.version,
+            error_class="CANNOT_UP_CAST_DATATYPE",
+            sql_state="42846",
+            next_step="cast the value yourself, or set spark.sql.storeAssignmentPolicy to ANSI.",
+            problems=(column_sql(path),),
+        )
+
+    def _struct(self, value: Column, given: StructType, wanted: StructType, path: tuple[str, ...]) -> Column:
+        names = {field.name.lower() for field in given.fields}
+        if names != {field.name.lower() for field in wanted.fields}:
+            raise SchemaMismatchError(
+                f"The value for {column_sql(path)} has the fields {', '.join(given.names)}, and the column has "
+                f"{', '.join(wanted.names)}. All nested columns must match.",
+                table=self._snapshot.table_uri,
+                version=self._snapshot.version,
+                error_class="DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION",
+                sql_state="42846",
+                next_step="give all fields of the struct, or set its fields one by one.",
+                problems=(column_sql(path),),
+            )
+        members = []
+        for field in wanted.fields:
+            source = given.field(field.name)
+            assert source is not None  # noqa: S101  (the names are the same)
+            inner = self._stored(value.getField(source.name), source.type, field, (*path, field.name))
+            members.append(inner.alias(field.name))
+        return F.when(value.isNotNull(), F.struct(*members))

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the word DEFAULT stands for, as the new value of a column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
+from bayou.protocol.columns.expression_functions import ExpressionKind
+from bayou.spark.expressions.stored_expressions import check_stored
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.parser import parsed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.types.schema import StructField, StructType
+    from bayou.spark.jvm.core.bridge import Jvm
+
+
+def default_of(jvm: Jvm, spark: SparkSession, field: StructField, schema: StructType, snapshot: Snapshot) -> str:
+    """The SQL of a column's default; that of NULL where it has none.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        field: the column.
+        schema: the table's schema.
+        snapshot: the table's state.
+
+    Raises:
+        InvalidSchemaError: the default is an expression that is not used.
+    """
+    default = field.metadata.get(CURRENT_DEFAULT)
+    if not isinstance(default, str):
+        return "null"
+    check_stored(
+        parsed(jvm, java_session(spark), default),
+        ExpressionKind.COLUMN_DEFAULT,
+        schema,
+        of=f"the default of column {field.name!r}",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+    )
+    return default

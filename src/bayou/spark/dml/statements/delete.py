@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DELETE: whole files by the log alone where it tells; other rows by deletion vectors, or by writing the rest of a file again."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bayou.plan.row_changes import FileTotals, RowChangeCounts, Way
+from bayou.spark.data_files.cleanup import taking_back
+from bayou.spark.data_files.write_jobs import delete_files
+from bayou.spark.data_files.written_files import NO_FILES
+from bayou.spark.dml.core.commit import Outcome, Stopwatch, commit, commit_no_rows, run, write_request
+from bayou.spark.dml.core.gone_files import GoneFiles
+from bayou.spark.dml.core.live_rows import known_live
+from bayou.spark.dml.core.result import PlannedChange
+from bayou.spark.dml.core.rewrite import deleted_rows, kept_rows, tell_rows, write_rows
+from bayou.spark.dml.core.row_counts import check_written
+from bayou.spark.dml.core.touched_rows import find_touched
+from bayou.spark.dml.core.vectors import mark_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bayou.log.commit.transaction import Transaction
+    from bayou.spark.data_files.written_files import NewFiles
+    from bayou.spark.dml.core.result import RowChangeResult
+    from bayou.spark.dml.core.row_change import Change
+
+
+def plan_delete(change: Change) -> PlannedChange:
+    """A DELETE, ready to be executed."""
+    reads = change.files.in_part
+    if not len(change.files.candidates):
+        way = Way.NOTHING
+    elif not len(reads):
+        way = Way.METADATA
+    else:
+        way = Way.VECTORS if change.uses_vectors else Way.REWRITE
+    plan = change.plan(way, reads=reads)
+    return PlannedChange(plan, lambda: run(change, lambda transaction: _execute(change, way, transaction)).by(plan))
+
+
+def _execute(change: Change, way: Way, transaction: Transaction) -> RowChangeResult:
+    watch = Stopwatch()
+    if way is Way.NOTHING:
+        return commit_no_rows(change, transaction, watch)
+    if way is Way.METADATA:
+        outcome = Outcome(_of_whole_files(change, change.files.whole), change.files.whole)
+    elif way is Way.VECTORS:
+        outcome = _by_vectors(change, watch)
+    else:
+        outcome = _by_rewriting(change, watch)
+    if outcome.deleted is None and not len(outcome.removed):
+        return commit_no_rows(change, transaction, watch)
+    return commit(change, transaction, outcome, watch)
+
+
+def _of_whole_files(change: Change, positions: pa.Array) -> RowChangeCounts:
+    """What is counted of files that go as they are; no rows where the log does not say how many one has."""
+    counted = known_live(change, positions)
+    files = change.snapshot.files(["size", "deletion_vector"]).take(positions)
+    vectors = files.num_rows - files["deletion_vector"].null_count
+    totals = FileTotals.of(files["size"])
+    return RowChangeCounts(
+        changed_rows=counted,
+        copied_rows=0 if counted is not None else None,
+        removed_files=totals.files,
+        removed_bytes=totals.size_bytes,
+        vectors_removed=vectors,
+    )
+
+
+def _by_rewriting(change: Change, watch: Stopwatch) -> Outcome:
+    gone = GoneFiles.of(change)
+    watch.lap("scanTimeMs")
+    if not len(gone.files):
+        return Outcome(RowChangeCounts())
+    counts, added = _of_whole_files(change, gone.files), NO_FILES
+    if len(gone.left):
+        added = _rewritten(change, gone)
+        watch.lap("rewriteTimeMs")
+    found = RowChangeCounts(
+        changed_rows=gone.num_deleted,
+        copied_rows=added.num_rows,
+        removed_files=counts.removed_files,
+        removed_bytes=counts.removed_bytes,
+        added_files=len(added.files),
+        added_bytes=added.num_bytes,
+        vectors_removed=counts.vectors_removed,
+    )
+    return Outcome(found, gone.files, added, rewritten=len(gone.left))
+
+
+def _rewritten(change: Change, gone: GoneFiles) -> NewFiles:
+    """The rows that stay as new files, and those that do not for a change data feed."""
+    tells_apart = change.feeds and change.finds_the_same
+    in_one_job = change.feeds and not tells_apart
+    rows = kept_rows(change, gone.read_again if in_one_job else gone.left, feeds=in_one_job)
+    added = write_rows(change, rows, feeds=in_one_job)
+    with taking_back(partial(delete_files, write_request(change), added.actions)):
+        told = f"the rows of {len(gone.left)} files that stay"
+        check_written(change, written=added.num_rows, expected=gone.num_kept, told=told, counted=gone.left)
+    if not tells_apart:
+        return added
+    return tell_rows(change, added, deleted_rows(change, gone.files), expected=gone.num_deleted, counted=gone.files)
+
+
+def _by_vectors(change: Change, watch: Stopwatch) -> Outcome:
+    touched = find_touched(change, change.files.in_part)
+    watch.lap("scanTimeMs")
+    whole = _of_whole_files(change, change.files.whole)
+    if not touched:
+        return Outcome(whole, change.files.whole)
+    marked = mark_rows(change, touched)
+    counted = marked.metrics()
+    found = RowChangeCounts(
+        changed_rows=None if whole.changed_rows is None else whole.changed_rows + counted["numDeletedRows"],
+        removed_files=whole.removed_files + counted["numRemovedFiles"],
+        removed_bytes=whole.removed_bytes + counted["numRemovedBytes"],
+        vectors_added=counted["numDeletionVectorsAdded"],
+        vectors_removed=whole.vectors_removed + counted["numDeletionVectorsRemoved"],
+        vectors_updated=counted["numDeletionVectorsUpdated"],
+    )
+    watch.lap("rewriteTimeMs")
+    return Outcome(found, change.files.whole, deleted=marked)

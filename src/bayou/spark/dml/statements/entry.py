@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two ways in: `DeltaTable.delete` and `update`, and the statements that Spark parsed. Below the resolved plan they are one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import Column
+
+from bayou.errors import redact_uri
+from bayou.spark.dml.core.condition import check_condition, refuse_subqueries
+from bayou.spark.dml.core.row_change import change_of
+from bayou.spark.dml.core.target import Target, naming_gone_columns, table_columns
+from bayou.spark.dml.statements.changed_table import ChangedTable
+from bayou.spark.dml.statements.defaults import default_of
+from bayou.spark.dml.statements.delete import plan_delete
+from bayou.spark.dml.statements.parsed import command_of_parsed
+from bayou.spark.dml.statements.update import plan_update
+from bayou.spark.dml.statements.values_in_sql import values_in_sql
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.catalyst.expression_list import ExpressionList, Named
+from bayou.spark.jvm.catalyst.row_changes import Pairs
+from bayou.spark.jvm.core import nodes
+from bayou.spark.jvm.core.callbacks import BiFunction
+from bayou.spark.jvm.core.session import session_of
+from bayou.spark.jvm.relations import commands
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.dml.core.result import PlannedChange
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.session.application import Application
+
+OPERATIONS = {"DeleteFromTable": "DELETE", "UpdateTable": "UPDATE"}
+"""The operations by the names of Spark's nodes."""
+
+
+def planned_delete(target: Target, name: tuple[str, ...], condition: Any, txn: tuple[str, int] | None) -> PlannedChange:
+    """A DELETE as `DeltaTable` is asked for it.
+
+    Args:
+        target: the table.
+        name: the name by which the condition may call the table; empty for none.
+        condition: which rows, as SQL or as a column; None for all.
+        txn: an application's id and a version of its own.
+
+    Raises:
+        TypeError: the condition is neither.
+    """
+    _check_condition(condition)
+    snapshot = target.latest()
+    columns = table_columns(snapshot)
+    jvm = target.application.jvm
+    with naming_gone_columns(target, snapshot, condition):
+        resolved, statement = row_changes.delete_statement(
+            jvm, target.spark, columns, name, condition, handed_out=target.handed_out(snapshot, condition)
+        )
+    check_condition("DELETE", row_changes.condition_of_statement(resolved), snapshot)
+    return plan_delete(change_of(target, "DELETE", statement, snapshot, txn=txn))
+
+
+def planned_update(
+    target: Target, name: tuple[str, ...], condition: Any, assignments: Any, txn: tuple[str, int] | None
+) -> PlannedChange:
+    """An UPDATE as `DeltaTable` is asked for it.
+
+    Args:
+        target: the table.
+        name: the name by which expressions may call the table; empty for none.
+        condition: which rows, as SQL or as a column; None for all.
+        assignments: the new values by column, each as SQL or as a column.
+        txn: an application's id and a version of its own.
+
+    Raises:
+        TypeError, ValueError: an argument is not what it should be.
+    """
+    if assignments is None:
+        raise ValueError("'set' cannot be None")
+    _check_condition(condition)
+    given = _checked_assignments(assignments)
+    jvm, spark = target.application.jvm, target.spark
+    keys = ExpressionList.made(jvm, spark, [Named(name) for name in given])
+    pairs = Pairs(keys, ExpressionList.made(jvm, spark, list(given.values())))
+    where = None if condition is None else nodes.expression(jvm, spark, condition)
+    return _planned_update(target, name, where, pairs, txn, given=(condition, *given.values()))
+
+
+def _planned_update(
+    target: Target,
+    name: tuple[str, ...],
+    condition: JavaObject | None,
+    pairs: Pairs,
+    txn: tuple[str, int] | None = None,
+    *,
+    given: Sequence[Any] = (),
+) -> PlannedChange:
+    """An UPDATE of expressions that are not resolved; `given` are those of the user's program."""
+    jvm, snapshot = target.application.jvm, target.latest()
+    named = _with_defaults(target, snapshot, name, pairs)
+    columns = table_columns(snapshot)
+    with naming_gone_columns(target, snapshot, *given):
+        resolved, statement, values = row_changes.update_statement(
+            jvm, target.spark, columns, name, condition, named, handed_out=target.handed_out(snapshot, *given)
+        )
+    check_condition("UPDATE", row_changes.condition_of_statement(resolved), snapshot)
+    return plan_update(change_of(target, "UPDATE", statement, snapshot, values=values, txn=txn))
+
+
+def _with_defaults(target: Target, snapshot: Snapshot, name: tuple[str, ...], pairs: Pairs) -> Pairs:
+    """The values as they were given; for the word DEFAULT what the column's default is."""
+    jvm, schema = target.application.jvm, snapshot.schema
+    defaults = pairs.values.defaults
+    if not defaults or schema.field("default") is not None:
+        return pairs
+    values = list(pairs.values)
+    for place in defaults:
+        parts = nodes.parts_of(jvm, pairs.keys[place], name)
+        field = schema.field(parts[0]) if len(parts) == 1 else None
+        if field is not None:  # fields have no defaults, and the word is no column's name
+            values[place] = default_of(jvm, target.spark, field, schema, snapshot)
+    return Pairs(pairs.keys, ExpressionList.made(jvm, target.spark, values))
+
+
+def _check_condition(condition: Any) -> None:
+    if condition is not None and not isinstance(condition, (str, Column)):
+        raise TypeError(
+            f"'condition' must be a Spark SQL Column or a string (expression in SQL syntax), found to be of type {type(condition)}"
+        )
+
+
+def _checked_assignments(assignments: Any) -> Mapping[str, Any]:
+    if not isinstance(assignments, dict):
+        raise TypeError(f"'set' must be a dict, found to be {type(assignments)}")
+    for name, value in assignments.items():
+        if not isinstance(name, str):
+            raise TypeError(
+                f"Keys of dict in 'set' must contain only strings with column names, found '{name}' of type '{type(name)}"
+            )
+        if not isinstance(value, (str, Column)):
+            raise TypeError(
+                "Values of dict in 'set' must contain only Spark SQL Columns or strings (expressions in SQL syntax) as values, "
+                f"found '{value}' of type '{type(value)}'"
+            )
+    return assignments
+
+
+def command_of(application: Application, statement: JavaObject) -> JavaObject:
+    """The command that stands for a statement that Spark resolved; executing it runs the statement. EXPLAIN does not.
+
+    Args:
+        application: the Spark application.
+        statement: the DeleteFromTable or UpdateTable.
+
+    Raises:
+        UnsupportedFeatureError: the statement is about a query, or there is a subquery in its condition.
+    """
+    jvm = application.jvm
+    operation = OPERATIONS[statement.nodeName()]
+    expressions = row_changes.taken_apart(jvm, statement)
+    table = ChangedTable.of(row_changes.table_of(jvm, expressions.relation), operation)
+    check_condition(operation, expressions.condition)
+    parsed = row_changes.written(jvm, statement)
+    given = None if parsed is None else row_changes.condition_of_statement(parsed)
+    if given is not None:
+        refuse_subqueries(operation, given)  # Spark has simplified some away
+    where = "" if expressions.condition is None else f" WHERE {nodes.sql_of(jvm, expressions.condition)}"
+    text = f"{operation} delta.`{redact_uri(table.path)}`{where}"
+    return commands.command(jvm, BiFunction(jvm, lambda node, session: _run(application, node, session)), statement, text)
+
+
+def command_of_parsed_delete(application: Application, parsed: JavaObject, *, in_script: bool) -> JavaObject | None:
+    """The command that stands for a DELETE that is parsed and not resolved yet; None where Spark is to resolve it at once.
+
+    Args:
+        application: the Spark application.
+        parsed: the DeleteFromTable.
+        in_script: as for `command_of_parsed`.
+    """
+    condition = row_changes.condition_of_statement(parsed)
+    return command_of_parsed(application, parsed, parsed.table(), condition, None, in_script=in_script)
+
+
+def command_of_parsed_update(application: Application, parsed: JavaObject, *, in_script: bool) -> JavaObject | None:
+    """The command that stands for an UPDATE that is parsed and not resolved yet; None where Spark is to resolve it.
+
+    Args:
+        application: the Spark application.
+        parsed: the UpdateTable.
+        in_script: as for `command_of_parsed`.
+    """
+    condition = row_changes.condition_of_statement(parsed)
+    return command_of_parsed(application, parsed, parsed.table(), condition, _planned_as_written, in_script=in_script)
+
+
+def _planned_as_written(target: Target, parsed: JavaObject) -> PlannedChange:
+    jvm = target.application.jvm
+    pairs = Pairs.of(jvm, parsed.assignments())
+    name = catalyst.name_of(jvm, target.spark, parsed.table())
+    return _planned_update(target, name, row_changes.condition_of_statement(parsed), pairs)
+
+
+def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:
+    spark = session_of(session)
+    operation = OPERATIONS[statement.nodeName()]
+    table = ChangedTable.of(row_changes.table_of(application.jvm, statement.table()), operation)
+    target = Target.of(application, spark, table.path, table.storage_options)
+    snapshot = target.latest()
+    if operation == "DELETE":
+        plan = plan_delete(change_of(target, "DELETE", statement, snapshot))
+    else:
+        values = values_in_sql(target, statement, snapshot)
+        plan = plan_update(change_of(target, "UPDATE", statement, snapshot, values=values))
+    return plan.run().counts_text

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""UPDATE: touched files are written again with the new values, or the new rows are and the old ones marked as deleted."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.plan.row_changes import FileTotals, RowChangeCounts, Way
+from bayou.protocol.columns.expression_functions import ExpressionKind
+from bayou.protocol.columns.generated_columns import generation_expression, has_generated_columns
+from bayou.protocol.types.sql_text import parenthesised, quoted_name
+from bayou.spark.data_files.cleanup import taking_back
+from bayou.spark.data_files.write_jobs import delete_files
+from bayou.spark.dml.core.commit import Outcome, Stopwatch, commit, commit_no_rows, run, write_request
+from bayou.spark.dml.core.live_rows import count_live
+from bayou.spark.dml.core.result import PlannedChange
+from bayou.spark.dml.core.rewrite import tell_rows, write_rows
+from bayou.spark.dml.core.row_counts import check_written
+from bayou.spark.dml.core.touched_rows import count_touched, find_touched
+from bayou.spark.dml.core.vectors import mark_rows
+from bayou.spark.dml.statements.assignments import NewValues, assignments_of
+from bayou.spark.dml.statements.subquery_reads import may_read_table
+from bayou.spark.expressions.stored_expressions import check_stored
+from bayou.spark.jvm.catalyst.expression_list import ExpressionList, names_of_output
+from bayou.spark.jvm.catalyst.frames import names_of
+from bayou.spark.jvm.catalyst.settled import gives_the_same
+from bayou.spark.jvm.catalyst.wide_columns import ChosenColumns, select
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.parser import parsed
+from bayou.spark.read.change_rows import FATE, Fate
+from bayou.spark.types.char_columns import declared_chars, with_chars
+from bayou.spark.types.types import readable_schema, sql_type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from bayou.log.commit.transaction import Transaction
+    from bayou.protocol.types.schema import StructField
+    from bayou.spark.data_files.written_files import NewFiles
+    from bayou.spark.dml.core.result import RowChangeResult
+    from bayou.spark.dml.core.row_change import Change
+    from bayou.spark.dml.statements.assignments import Assignment
+    from bayou.spark.jvm.catalyst.row_changes import Pairs
+
+_CHANGED = "__bayou_changed"
+
+
+def plan_update(change: Change) -> PlannedChange:
+    """An UPDATE, ready to be executed.
+
+    Raises:
+        SchemaMismatchError: a column is set twice, or to a value of another structure.
+        InvalidSchemaError: an identity column is set.
+        UnsupportedFeatureError: the table wants more for rows that are written again than bayou does.
+    """
+    update = _Update(change)
+    plan = change.plan(update.way, reads=change.files.candidates)
+    return PlannedChange(plan, lambda: run(change, update.execute).by(plan))
+
+
+class _Update:
+    def __init__(self, change: Change) -> None:
+        self._change = change
+        self._assignments: tuple[Assignment, ...] = assignments_of(_pairs(change), change.snapshot)
+        jvm = change.target.application.jvm
+        self._values = NewValues(jvm, change.target.spark, self._assignments, change.snapshot, change.settings)
+        self._is_whole = change.condition.found is None or change.condition.is_about_partitions
+        self.way = Way.NOTHING
+        if len(change.files.candidates):
+            self.way = Way.VECTORS if change.uses_vectors and not self._is_whole else Way.REWRITE
+
+    def execute(self, transaction: Transaction) -> RowChangeResult:
+        change, watch = self._change, Stopwatch()
+        has_subquery = _pairs(change).values.has_subquery
+        # Where no row is looked for, or a subquery would be planned twice, the plan that writes the rows tells what is wrong.
+        is_checked = self.way is Way.NOTHING or not (self._is_whole or has_subquery)
+        if is_checked:
+            self._check()
+        if self.way is Way.NOTHING:
+            return commit_no_rows(change, transaction, watch)
+        if has_subquery and may_read_table(change, _pairs(change).values):
+            transaction.read_whole_table()
+        outcome = self._by_vectors(watch) if self.way is Way.VECTORS else self._by_rewriting(watch)
+        if outcome is None:
+            if not is_checked:
+                self._check()
+            return commit_no_rows(change, transaction, watch)
+        watch.lap("rewriteTimeMs")
+        return commit(change, transaction, outcome, watch)
+
+    def _check(self) -> None:
+        """Refuses what no row can be given, whether or not there is one."""
+        none = pa.array([], pa.int64())
+        self._values.check(partial(self._change.rows, none), readable_schema(self._change.snapshot.schema))
+
+    def _by_rewriting(self, watch: Stopwatch) -> Outcome | None:
+        change = self._change
+        if self._is_whole:
+            positions, updated = change.files.candidates, None
+        else:
+            touched = count_touched(change, change.files.candidates)
+            positions, updated = pa.array(sorted(touched), pa.int64()), sum(touched.values())
+        watch.lap("scanTimeMs")
+        if not len(positions):
+            return None
+        matches = None if self._is_whole else change.condition.matches(change.target.application.jvm)
+        files = change.snapshot.files(["size", "deletion_vector"]).take(positions)
+        totals = FileTotals.of(files["size"])
+        tells_apart = change.feeds and self._gives_the_same
+        added = self._written(change.rows(positions, with_ids=True), matches, feeds=change.feeds and not tells_apart)
+        with taking_back(partial(delete_files, write_request(change), added.actions)):
+            live = count_live(change, positions)
+            told = f"the rows of {totals.files} files that are written again"
+            check_written(change, written=added.num_rows, expected=live, told=told, counted=positions)
+        if tells_apart:
+            added = self._told(added, positions, num_rows=added.num_rows if updated is None else updated)
+        changed = added.num_rows if updated is None else updated
+        counts = RowChangeCounts(
+            changed_rows=changed,
+            copied_rows=added.num_rows - changed,
+            removed_files=totals.files,
+            removed_bytes=totals.size_bytes,
+            added_files=len(added.files),
+            added_bytes=added.num_bytes,
+            vectors_removed=files.num_rows - files["deletion_vector"].null_count,
+        )
+        return Outcome(counts, positions, added, rewritten=len(positions))
+
+    def _by_vectors(self, watch: Stopwatch) -> Outcome | None:
+        change = self._change
+        touched = find_touched(change, change.files.candidates)
+        watch.lap("scanTimeMs")
+        if not touched:
+            return None
+        rows = change.meant(change.rows(pa.array(sorted(touched), pa.int64()), with_ids=True))
+        added = self._written(rows, None, feeds=change.feeds)
+        with taking_back(partial(delete_files, write_request(change), added.actions)):
+            found = sum(each.cardinality for each in touched.values())
+            told = "the rows that were found"
+            check_written(change, written=added.num_rows, expected=found, told=told)
+            marked = mark_rows(change, touched)
+        counted = marked.metrics()
+        counts = RowChangeCounts(
+            changed_rows=counted["numDeletedRows"],
+            removed_files=counted["numRemovedFiles"],
+            removed_bytes=counted["numRemovedBytes"],
+            added_files=len(added.files),
+            added_bytes=added.num_bytes,
+            vectors_added=counted["numDeletionVectorsAdded"],
+            vectors_removed=counted["numDeletionVectorsRemoved"],
+            vectors_updated=counted["numDeletionVectorsUpdated"],
+        )
+        return Outcome(counts, added=added, deleted=marked)
+
+    def _written(self, rows: DataFrame, matches: Column | None, *, feeds: bool) -> NewFiles:
+        ids = self._change.row_ids
+        beside = [] if ids is None else [*ids.columns(F.lit(True) if matches is None else matches)]
+        beside += self._for_feed(matches) if feeds else []
+        before = self._before if feeds else None
+        return write_rows(self._change, self._new_rows(rows, matches, beside), self._values.names, feeds=feeds, before=before)
+
+    def _told(self, added: NewFiles, positions: pa.Array, *, num_rows: int) -> NewFiles:
+        """The files that were written with those of the change data feed, which has each row as it was and as it is."""
+        change = self._change
+        rows = self._new_rows(change.meant(change.rows(positions)), None, self._for_feed(None))
+        return tell_rows(change, added, rows, expected=2 * num_rows, before=self._before)
+
+    @property
+    def _gives_the_same(self) -> bool:
+        """Whether the rows that change, and their new values, are the same however often they are asked for."""
+        return self._change.finds_the_same and gives_the_same(self._change.target.application.jvm, _pairs(self._change).values)
+
+    @cached_property
+    def _before(self) -> dict[str, str]:
+        """For columns that change, the columns that hold the old values for a change data feed."""
+        fields = self._change.snapshot.schema.fields
+        names = [f.name for f in fields if f.name.lower() in self._values.names or self._generated(f) is not None]
+        return {name: f"__bayou_before{number}" for number, name in enumerate(names)}
+
+    def _for_feed(self, matches: Column | None) -> list[Column]:
+        """What a change data feed wants beside the table's columns: what becomes of the rows, and their old values."""
+        updated = F.lit(int(Fate.UPDATED))
+        fate = updated if matches is None else F.when(matches, updated).otherwise(int(Fate.KEPT))
+        return [fate.alias(FATE), *(F.col(quoted_name(name)).alias(column) for name, column in self._before.items())]
+
+    def _new_rows(self, rows: DataFrame, matches: Column | None, beside: Sequence[Column]) -> DataFrame:
+        """The rows with their new values.
+
+        Args:
+            rows: the rows as they are.
+            matches: which of them change; None for all.
+            beside: what they have beside the table's columns, made of the rows as they are.
+        """
+        jvm, schema = self._change.target.application.jvm, readable_schema(self._change.snapshot.schema)
+        output = self._change.expressions.output
+        places = {name.lower(): place for place, name in enumerate(names_of_output(jvm, output))}
+        columns, known = ChosenColumns(jvm, rows.sparkSession), ExpressionList.output(jvm, output)
+        condition = None if matches is None else columns.given(matches)
+        for field in schema.fields:
+            name = field.name.lower()
+            new = self._values.of(field, columns) if name in self._values.names else None
+            if new is not None and condition is None:
+                columns.add(field.name, new)
+            else:
+                old = columns.place(known, places[name])
+                columns.add(field.name, old, [] if new is None or condition is None else [(condition, new)])
+        computed = {
+            field.name: text for field in self._change.snapshot.schema.fields if (text := self._generated(field)) is not None
+        }
+        if not computed:
+            return columns.selected(rows, beside)
+        rows = columns.selected(rows, [*beside, (F.lit(True) if matches is None else matches).alias(_CHANGED)])
+        rows = with_chars(jvm, rows, declared_chars((f, f.name) for f in self._change.snapshot.schema.fields))
+        made = (_recomputed(f, computed[f.name]) if f.name in computed else (f.name,) for f in schema.fields)
+        return select(jvm, rows, [*made, *((name,) for name in names_of(rows)[len(schema.fields) : -1])])
+
+    def _generated(self, field: StructField) -> str | None:
+        """The expression of a generated column that the UPDATE does not set; it is computed anew from the new values."""
+        target, snapshot = self._change.target, self._change.snapshot
+        text = generation_expression(field) if has_generated_columns(snapshot.protocol, snapshot.schema) else None
+        if text is None or field.name.lower() in self._values.names:
+            return None
+        check_stored(
+            parsed(target.application.jvm, java_session(target.spark), text),
+            ExpressionKind.GENERATED_COLUMN,
+            snapshot.schema,
+            of=f"the generated column {field.name!r}",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+        )
+        return text
+
+
+def _pairs(change: Change) -> Pairs:
+    found = change.expressions.assignments
+    assert found is not None  # noqa: S101  (it is an UPDATE)
+    return found
+
+
+def _recomputed(field: StructField, text: str) -> str:
+    name = quoted_name(field.name)
+    return f"if({_CHANGED}, cast({parenthesised(text)} as {sql_type(field.type)}), {name}) as {name}"

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The values of an UPDATE in SQL, where Spark has lost by now what they were.
+
+That is so where `dml.parsed` left the statement to Spark. When it arrives, Spark has cast structs by the position of their
+fields, and Delta's are stored by name; and it has made NULL of DEFAULT, since a reader of the table sees no defaults. The
+statement's text still says it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bayou.errors import UnsupportedFeatureError
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
+from bayou.protocol.types.schema import ArrayType, MapType, StructType
+from bayou.spark.dml.statements.defaults import default_of
+from bayou.spark.expressions.predicates import path_of
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.catalyst.expression_list import ExpressionList
+from bayou.spark.jvm.core import nodes
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.types.schema import DataType, StructField
+    from bayou.spark.dml.core.target import Target
+    from bayou.spark.jvm.core.bridge import JavaObject
+
+
+def values_in_sql(target: Target, statement: JavaObject, snapshot: Snapshot) -> ExpressionList:
+    """The values of an UPDATE, resolved.
+
+    Args:
+        target: the table.
+        statement: the UpdateTable.
+        snapshot: the table's state.
+
+    Raises:
+        UnsupportedFeatureError: a struct is set, and its value cannot be understood by its text alone.
+    """
+    jvm = target.application.jvm
+    pairs = row_changes.assignments_of(jvm, statement)
+    fields = [_field(snapshot, path_of(tree)) for tree in pairs.keys.trees]
+    doubtful = [field is not None and (_has_struct(field.type) or CURRENT_DEFAULT in field.metadata) for field in fields]
+    if not any(doubtful):
+        return pairs.values
+    text = row_changes.written(jvm, statement)
+    texts = [] if text is None else [_Written(statement, text, each.value()) for each in jvm.list_of(text.assignments())]
+    found = []
+    for number, (key, value, field) in enumerate(zip(pairs.keys, pairs.values, fields, strict=True)):
+        given = value
+        if field is not None and doubtful[number]:
+            given = _as_written(target, snapshot, texts[number], field, value) if len(texts) == len(fields) else None
+        if given is None:
+            raise UnsupportedFeatureError(
+                f"The new value of {key.sql()} is a struct that cannot be taken from the statement's text.",
+                table=snapshot.table_uri,
+                version=snapshot.version,
+                error_class="DELTA_OPERATION_NOT_ALLOWED",
+                sql_state="0AKDC",
+                features=["structs with parameters"],
+                next_step="set the fields one by one, or use DeltaTable.update.",
+            )
+        found.append(given)
+    return ExpressionList.of(jvm, found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """One assignment of a statement's text."""
+
+    statement: JavaObject
+    parsed: JavaObject
+    value: JavaObject
+
+
+def _as_written(target: Target, snapshot: Snapshot, written: _Written, field: StructField, value: JavaObject) -> JavaObject | None:
+    jvm, spark = target.application.jvm, target.spark
+    text = written.value
+    if CURRENT_DEFAULT in field.metadata and nodes.is_default(jvm, text):
+        text = nodes.expression(jvm, spark, default_of(jvm, spark, field, snapshot.schema, snapshot))
+    elif not _has_struct(field.type):
+        return value
+    return row_changes.resolved_value(jvm, spark, written.statement, written.parsed, text)
+
+
+def _field(snapshot: Snapshot, path: tuple[str, ...] | None) -> StructField | None:
+    kind: DataType = snapshot.schema
+    found = None
+    for name in path or ():
+        found = kind.field(name) if isinstance(kind, StructType) else None
+        if found is None:
+            return None
+        kind = found.type
+    return found
+
+
+def _has_struct(kind: DataType) -> bool:
+    if isinstance(kind, ArrayType):
+        return _has_struct(kind.element_type)
+    if isinstance(kind, MapType):
+        return _has_struct(kind.key_type) or _has_struct(kind.value_type)
+    return isinstance(kind, StructType)

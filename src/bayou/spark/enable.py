@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`bayou.enable`: the data source `delta` on a session that already runs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import warnings
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
+
+from bayou.errors import SessionError
+from bayou.spark.errors.conversion import raised_as_pyspark
+from bayou.spark.jvm.core import callbacks
+from bayou.spark.jvm.core.adapters import Adapters, has_delta_spark
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.callbacks import BiConsumer, BiFunction
+from bayou.spark.jvm.core.session import install_catalog, install_rule, java_session
+from bayou.spark.jvm.core.transaction_ids import tell_transactions
+from bayou.spark.session.given_arguments import session_of
+from bayou.spark.session.hadoop_store import register_hadoop_stores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bayou.spark.session.application import Application
+
+_logger = logging.getLogger("bayou")
+_told: WeakSet[Jvm] = WeakSet()
+"""The JVMs that learn of transactions, and whose file systems logs may be on."""
+_answered: WeakSet[Jvm] = WeakSet()
+"""The JVMs whose adapters have Python objects that answer them."""
+
+
+@raised_as_pyspark
+def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
+    """The session with the data source `delta` on it; calling it again does nothing.
+
+    Afterwards `spark.read.format("delta")`, `df.write.format("delta")`, SQL by path and catalog tables that use `delta` work on
+    it, from any language. Tables with names come to bayou by one setting, `spark.sql.catalog.spark_catalog`. If it names a
+    catalog already, bayou's goes on top of that one. DELETE, UPDATE, MERGE and, before Spark 4.1, statements about constraints do
+    by a parser behind Spark's own. It refuses Delta Lake's statements that bayou does not have by their names. Nothing of PySpark
+    is replaced. The first call in an application takes about 0.4 s, most of which Spark would otherwise spend at its first query.
+    The first call on a machine also compiles the adapters, which takes some seconds.
+
+    Where delta-spark's JAR is on the session, `format("delta")` stays delta-spark's; bayou's own functions work beside it.
+
+    Args:
+        spark: a classic session that runs, or a builder, whose `getOrCreate()` is then called.
+
+    Returns:
+        The same session, or that of the builder.
+
+    Raises:
+        SessionError: it is a Spark Connect session, or the session was stopped.
+        ArgumentTypeError: it is neither a session nor a builder.
+    """
+    session = session_of(spark)
+    jvm = Jvm.of(session)
+    callbacks.start(jvm)
+    if jvm not in _told:
+        register_hadoop_stores()  # bayou.open reaches them from here on, too
+        tell_transactions(jvm)
+        _told.add(jvm)
+    try:
+        adapters = Adapters.of(jvm)
+    except SessionError as error:
+        warnings.warn(str(error), stacklevel=3)
+        return session
+    if jvm not in _answered:
+        _answer(jvm, adapters)
+        _answered.add(jvm)
+    install_rule(jvm, java_session(session), lambda: _Late(lambda: _rule(jvm)))
+    why = install_catalog(session, adapters)
+    if why:
+        warnings.warn(
+            f"bayou cannot put its catalog on top of the session's, {why}. Reading and writing Delta tables by path works. "
+            "CREATE TABLE, INSERT, ALTER TABLE and DataFrame writers by name do not, and partitioned tables by name are refused. "
+            "Next: use bayou.write, bayou.DeltaTable and paths, or give that catalog a name of its own and leave "
+            "spark.sql.catalog.spark_catalog unset.",
+            stacklevel=3,
+        )
+    return session
+
+
+def _answer(jvm: Jvm, adapters: Adapters) -> None:
+    """Gives the adapters the Python objects that answer them."""
+    adapters.set_static("delta.DefaultSource", "body", BiFunction(jvm, _Late(lambda: _provider(jvm))))
+    adapters.set_static("bayou.WritableTable", "body", BiFunction(jvm, _Late(lambda: _catalog(jvm))))
+    if adapters.has("bayou.Parser"):
+        adapters.set_static("bayou.Parser", "body", BiFunction(jvm, _Late(lambda: _statements(jvm))))
+    adapters.set_static("bayou.DeltaTable", "inserter", BiConsumer(jvm, _Late(lambda: _inserter(jvm))))
+    if adapters.missing:
+        warnings.warn(adapters.what_is_missing(), stacklevel=4)
+    if has_delta_spark(jvm):
+        _logger.warning(
+            "delta-spark is on this session: format('delta') stays delta-spark's. bayou.read, bayou.write and "
+            "bayou.DeltaTable work beside it."
+        )
+
+
+class _Late:
+    """Answers calls of the JVM with what is made at the first one.
+
+    Most of bayou, and PyArrow, is imported then: a session that never meets a Delta table pays for none of it.
+    """
+
+    def __init__(self, make: Callable[[], Callable[[Any, Any], Any]]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+
+    def __call__(self, first: Any, second: Any) -> Any:
+        with self._lock:  # Spark's threads call at the same time
+            answer = self._answer
+        return answer(first, second)
+
+    @cached_property
+    def _answer(self) -> Callable[[Any, Any], Any]:
+        return self._make()
+
+
+def _application(jvm: Jvm) -> Application:
+    from bayou.spark.session.application import Application  # noqa: PLC0415  (see _Late)
+
+    return Application.of_jvm(jvm)
+
+
+def _provider(jvm: Jvm) -> Callable[[Any, Any], Any]:
+    from bayou.spark.sql.data_source import Provider  # noqa: PLC0415  (see _Late)
+
+    return Provider(_application(jvm))
+
+
+def _inserter(jvm: Jvm) -> Callable[[Any, Any], Any]:
+    from bayou.spark.sql.data_source import Provider  # noqa: PLC0415  (see _Late)
+
+    return Provider(_application(jvm)).insert
+
+
+def _catalog(jvm: Jvm) -> Callable[[Any, Any], Any]:
+    from bayou.spark.sql.session_catalog import SessionCatalog  # noqa: PLC0415  (see _Late)
+
+    return SessionCatalog(_application(jvm))
+
+
+def _statements(jvm: Jvm) -> Callable[[Any, Any], Any]:
+    from bayou.spark.sql.parsed_statements import ParsedStatements  # noqa: PLC0415  (see _Late)
+
+    return ParsedStatements(_application(jvm))
+
+
+def _rule(jvm: Jvm) -> Callable[[Any, Any], Any]:
+    from bayou.spark.sql.optimizer_rule import RuleBody  # noqa: PLC0415  (see _Late)
+
+    return RuleBody(_application(jvm))

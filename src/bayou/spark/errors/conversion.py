@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bayou's errors as PySpark's: what a program that catches delta-spark's exceptions on PySpark catches here too.
+
+Each class of `bayou.errors` is paired with the PySpark exception that delta-spark raises in that case; the pair is made once
+and is an instance of both. An error that was raised inside a callback travels through the JVM as `bayou.DeltaError`, and comes
+back as the Python exception it was: PySpark's conversion of Java exceptions is extended for that one class.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkException, PySparkTypeError
+from pyspark.errors.exceptions import captured
+
+from bayou import errors
+from bayou.spark.errors.exceptions import PYSPARK_EXCEPTIONS
+from bayou.spark.errors.parameters import parameters_of
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.callbacks import ERRORS, java_error
+from bayou.spark.jvm.core.signatures import missing_call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_UNDECLARED = "java.lang.reflect.UndeclaredThrowableException"
+_FAILED_READS = ("[FAILED_READ_FILE", "Encountered error while reading file")
+"""What Spark says of a file that a task could not read."""
+_SCAN = "FileScanRDD"
+"""What is in the trace of such an error where Spark 3.5 says nothing itself, and Parquet's own message names the file."""
+_REASON = 300
+"""How many characters of the reason an error shows."""
+_CAUSES = 12
+"""How many causes deep an error of bayou's is looked for."""
+
+_PARTNERS: dict[type[errors.DeltaError], type[PySparkException]] = {
+    errors.ArgumentTypeError: PySparkTypeError,
+    errors.InvalidOptionError: IllegalArgumentException,
+    errors.DataFileNotFoundError: captured.SparkRuntimeException,
+    errors.CastOverflowError: captured.ArithmeticException,
+    errors.ConstraintViolationError: captured.SparkRuntimeException,
+    errors.DeletionVectorError: captured.SparkRuntimeException,
+    errors.SqlSyntaxError: captured.ParseException,
+    errors.SessionError: PySparkException,
+    errors.StorageError: PySparkException,
+    errors.UnreadableDataFileError: PySparkException,
+    errors.UnsupportedFeatureError: captured.UnsupportedOperationException,
+    errors.MultipleMatchesError: captured.UnsupportedOperationException,
+    errors.CorruptLogError: PySparkException,
+    errors.ConcurrentModificationError: PySparkException,
+    errors.DeltaError: AnalysisException,
+}
+
+
+_PAIRS: dict[tuple[type[errors.DeltaError], type[PySparkException], bool], type[errors.DeltaError]] = {}
+
+
+class _AsPySpark:
+    """PySpark's accessors, answered without a Java exception: the classes under `captured` ask theirs."""
+
+    def __init__(self, *arguments: Any) -> None:
+        Exception.__init__(self, *arguments)  # type: ignore[arg-type]
+
+    def getMessage(self) -> str:  # noqa: N802  (PySpark's name)
+        """The whole text, which begins with the error class."""
+        return str(self)
+
+    def getMessageParameters(self) -> dict[str, str]:  # noqa: N802  (PySpark's name)
+        """The facts, by the names that delta-spark has for them; more of them are attributes."""
+        return dict(self.__dict__.get("_messageParameters") or {})
+
+    def getQueryContext(self) -> list[Any]:  # noqa: N802  (PySpark's name)
+        """None: no place in a query is meant."""
+        return []
+
+    def getBreakingChangeInfo(self) -> None:  # noqa: N802  (PySpark's name)
+        """None."""
+        return
+
+
+class _Py4JError(Py4JJavaError):  # type: ignore[misc]
+    """What a program catches where PySpark has no exception of its own for delta-spark's, and lets py4j's pass."""
+
+    errmsg = ""
+
+    @property
+    def java_exception(self) -> Any:
+        """A Java exception that says the same: what py4j throws in the JVM where this one leaves a callback."""
+        jvm = Jvm.running()
+        return None if jvm is None else java_error(jvm, self)
+
+    @property
+    def exception_cmd(self) -> str:
+        """None: no call into the JVM failed."""
+        return ""
+
+
+def _is_unknown_to_pyspark(error: errors.DeltaError) -> bool:
+    """Whether delta-spark's error of this class arrives in Python as py4j's."""
+    error_class = error.error_class or ""
+    converted = isinstance(error, errors.ConcurrentModificationError) or error_class in PYSPARK_EXCEPTIONS
+    return error_class.startswith(("DELTA_", "FAILED_READ_FILE")) and not converted
+
+
+def _partner(cls: type[errors.DeltaError]) -> type[PySparkException]:
+    """What a class of errors is for PySpark, where its error class does not say it."""
+    return next(_PARTNERS[base] for base in cls.__mro__ if base in _PARTNERS)
+
+
+def _paired(cls: type[errors.DeltaError], partner: type[PySparkException], *, unknown: bool = False) -> type[errors.DeltaError]:
+    # What the JVM raises is of the classes under `captured`: programs catch these, too.
+    raised = getattr(captured, partner.__name__, partner)
+    key = (cls, raised, unknown)
+    if key not in _PAIRS:
+        # A program that catches the pair of the general conflict catches the pairs of all conflicts.
+        general = [pyspark_class(b) for b in cls.__bases__ if issubclass(b, errors.ConcurrentModificationError)]
+
+        def init(self: errors.DeltaError, message: str | None = None, *_: Any, **facts: Any) -> None:
+            """As programs make PySpark's exceptions to raise them in tests: with nothing, a text, or what the JVM would tell."""
+            self.error_class = self.sql_state = None  # nothing has happened that would be of the class
+            cls.__init__(self, message or "", **facts)
+            self.__dict__.update(_of_pyspark(self))
+
+        def reduce(self: errors.DeltaError) -> tuple[Any, ...]:
+            """How it is pickled: the other process makes the class, too."""
+            return _unpickled, (*key, self.args, dict(self.__dict__))
+
+        members = {"__doc__": cls.__doc__, "__module__": cls.__module__, "__init__": init, "__reduce__": reduce}
+        _PAIRS[key] = type(cls.__name__, (cls, *general, _AsPySpark, raised, *([_Py4JError] if unknown else [])), members)
+    return _PAIRS[key]
+
+
+def _of_pyspark(error: errors.DeltaError) -> dict[str, Any]:
+    """The fields that PySpark's exceptions have."""
+    text = str(error)
+    of_java = {"_desc": text, "_stackTrace": "", "_cause": None, "_origin": None}
+    return {
+        "_message": text,
+        "_errorClass": error.error_class,
+        "_contexts": [],
+        "_messageParameters": parameters_of(error),
+        **of_java,
+    }
+
+
+def pyspark_class(cls: type[errors.DeltaError]) -> type[errors.DeltaError]:
+    """The class that the Spark layer raises for a class of bayou's errors: it is a PySpark exception too."""
+    return _paired(cls, _partner(cls))
+
+
+def as_pyspark(error: errors.DeltaError) -> errors.DeltaError:
+    """The same error as one that is also an instance of the PySpark exception that delta-spark raises.
+
+    Its error class says which one that is; where it does not, the class of the error does. Where PySpark has none for delta-spark's
+    error, so that a program that was written for it catches py4j's, it is an instance of that, too.
+    """
+    if isinstance(error, PySparkException):
+        return error
+    partner = PYSPARK_EXCEPTIONS.get(error.error_class or "") or _partner(type(error))
+    paired = _paired(type(error), partner, unknown=_is_unknown_to_pyspark(error))
+    made = _made(paired, error.args, {**error.__dict__, **_of_pyspark(error)})
+    made.__cause__ = error.__cause__
+    return made
+
+
+def _made(paired: type[errors.DeltaError], arguments: tuple[Any, ...], fields: Mapping[str, Any]) -> errors.DeltaError:
+    made: errors.DeltaError = paired.__new__(paired)
+    Exception.__init__(made, *arguments)
+    made.__dict__.update(fields)
+    return made
+
+
+def _unpickled(
+    cls: type[errors.DeltaError],
+    partner: type[PySparkException],
+    unknown: bool,  # noqa: FBT001  (as it is pickled)
+    arguments: tuple[Any, ...],
+    fields: Mapping[str, Any],
+) -> errors.DeltaError:
+    return _made(_paired(cls, partner, unknown=unknown), arguments, fields)
+
+
+def raised_as_pyspark(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorates a public function of the Spark layer: its errors are PySpark's too."""
+
+    @functools.wraps(function)
+    def call(*arguments: P.args, **options: P.kwargs) -> R:
+        try:
+            return function(*arguments, **options)
+        except errors.DeltaError as error:
+            if isinstance(error, PySparkException):
+                raise
+            raise as_pyspark(error) from error.__cause__
+        except Py4JError as error:
+            missing = None if isinstance(error, Py4JJavaError) else _missing_call(error)
+            if missing is None:
+                raise
+            raise as_pyspark(missing) from error
+
+    return call
+
+
+def _missing_call(error: Py4JError) -> errors.SessionError | None:
+    jvm = Jvm.running()
+    return None if jvm is None else missing_call(jvm.spark_version_text, error)
+
+
+def extend_conversion(
+    data_file_missing: Callable[[str], errors.DeltaError | None],
+    data_file_unreadable: Callable[[str, str], errors.DeltaError | None],
+) -> None:
+    """Teaches PySpark's conversion of Java exceptions the errors of bayou; idempotent.
+
+    Args:
+        data_file_missing: gives the error for a file that Spark did not find, or None where the file is no table's.
+        data_file_unreadable: gives the error for a file that Spark could not read, from Spark's text and from the reason.
+    """
+    original = captured.convert_exception
+    if getattr(original, "knows_bayou", False):
+        return
+
+    @functools.wraps(original)
+    def convert(java_exception: Any) -> Any:
+        texts: list[str] = []
+        ours = _carried(java_exception, data_file_missing, texts) or _unreadable(texts, data_file_unreadable)
+        # Java cannot say that a callback throws what Spark declares, such as AnalysisException.
+        while java_exception.getClass().getName() == _UNDECLARED and java_exception.getCause() is not None:
+            java_exception = java_exception.getCause()
+        return ours if ours is not None else original(java_exception)
+
+    convert.knows_bayou = True  # type: ignore[attr-defined]
+    captured.convert_exception = convert  # type: ignore[assignment]
+
+
+def _carried(
+    java_exception: Any, data_file_missing: Callable[[str], errors.DeltaError | None], texts: list[str]
+) -> BaseException | None:
+    """The error of bayou's that a Java exception stands for; else `texts` gets the messages of the exception and its causes."""
+    for cause in causes(java_exception):
+        name = cause.getClass().getName()
+        text = cause.getMessage() or ""
+        texts.append(text)
+        key = cause.key() if name in ("bayou.DeltaError", "bayou.NamedError") else _key_in(text)
+        error = ERRORS.get(key) if key else None
+        if isinstance(error, errors.DeltaError):
+            return as_pyspark(error)
+        if key:
+            unexpected = errors.SessionError(re.sub(r" \[bayou:\w+\]$", "", text))
+            unexpected.__cause__ = error
+            return as_pyspark(unexpected)
+        if name.endswith("FileNotFoundException") or "FILE_NOT_EXIST" in text:
+            missing = data_file_missing(text)
+            if missing is not None:
+                return as_pyspark(missing)
+    return None
+
+
+def _unreadable(texts: list[str], data_file_unreadable: Callable[[str, str], errors.DeltaError | None]) -> BaseException | None:
+    """The error for a file that a task could not read. A missing file has an error of its own."""
+    for place, text in enumerate(texts):
+        head = text.partition("\n\tat ")[0]
+        if any(mark in head for mark in _FAILED_READS) or (_SCAN in text and ".parquet" in head):
+            reasons = [each.split("\n", 1)[0].strip() for each in texts[place + 1 :]]
+            reason = next((each for each in reversed(reasons) if each), text.split("\n", 1)[0])
+            error = data_file_unreadable(head, reason[:_REASON])
+            return None if error is None else as_pyspark(error)
+    return None
+
+
+def causes(java_exception: Any) -> Iterator[Any]:
+    """A Java exception and its causes, outermost first, as deep as an error of bayou's is looked for; none for None."""
+    for _ in range(_CAUSES):
+        if java_exception is None:
+            return
+        yield java_exception
+        java_exception = java_exception.getCause()
+
+
+def _key_in(text: str) -> str | None:
+    found = re.search(r"\[bayou:(\w+)\]$", text)
+    return found.group(1) if found else None

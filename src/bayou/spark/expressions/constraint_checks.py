@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CHECK constraints before they go into a table's metadata: what they use, what they call, and whether they are conditions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from bayou.protocol.columns.constraints import ConstraintKind, constraints_of
+from bayou.protocol.columns.expression_checks import check_constraint_references, check_functions, check_is_boolean
+from bayou.protocol.columns.expression_functions import ExpressionKind, refusal
+from bayou.protocol.types.schema import StructType, parse_schema
+from bayou.spark.expressions.stored_expressions import check_stored
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.parser import parsed
+from bayou.spark.jvm.relations.relation import expression_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from bayou.protocol.actions.actions import Metadata
+    from bayou.spark.jvm.core.bridge import Jvm
+    from bayou.spark.jvm.relations.parser import ParsedExpression
+
+_CHECK: Final = ExpressionKind.CHECK_CONSTRAINT
+
+
+def checked_condition(
+    jvm: Jvm, spark: SparkSession, schema: StructType, name: str, condition: str, *, table: str, version: int | None
+) -> ParsedExpression:
+    """The condition of a new constraint, which uses columns of the table and functions that it may call.
+
+    Args:
+        jvm: the JVM.
+        spark: the session.
+        schema: the table's schema.
+        name: the constraint's name.
+        condition: what its author wrote.
+        table: the table.
+        version: its version; None for a table that is to be made.
+
+    Raises:
+        InvalidSchemaError: it is no condition that a table may keep.
+    """
+    expression = parsed(jvm, java_session(spark), condition)
+    # Some functions are called without parentheses, and look like columns.
+    strangers = {path[0] for path in expression.columns if schema.field(path[0]) is None}
+    called = {each for each in strangers if refusal(each, _CHECK) is None}
+    check_constraint_references(schema, sorted((each,) for each in strangers - called), name=name, table=table)
+    check_functions(sorted(expression.functions), _CHECK, owner=name, table=table)
+    check_stored(expression, _CHECK, schema, of=f"the constraint {name!r}", table=table, version=version)
+    return expression
+
+
+def check_constraints(jvm: Jvm, spark: SparkSession, metadata: Metadata, *, table: str) -> None:
+    """Refuses CHECK constraints that a table cannot be made with.
+
+    Args:
+        jvm: the JVM.
+        spark: the session.
+        metadata: the table's metadata.
+        table: the table.
+
+    Raises:
+        InvalidSchemaError: one is no condition over the table's columns that a table may keep.
+    """
+    schema = parse_schema(metadata.schema_string)
+    for each in constraints_of(metadata, schema):
+        if each.kind is ConstraintKind.CHECK:
+            checked_condition(jvm, spark, schema, each.name, each.expression, table=table, version=None)
+            found = parse_schema(expression_type(jvm, spark, metadata.schema_string, each.expression))
+            check_is_boolean(each.name, each.expression, found.fields[0].type, table=table)

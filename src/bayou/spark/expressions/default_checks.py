@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of column defaults: what the expression calls, and, before it goes into a table, whether its value fits the column.
+
+Source: Spark's `ResolveDefaultColumns`, which checks those of CREATE TABLE and ALTER TABLE statements.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import InvalidSchemaError
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT, defaults, refuse_nested_defaults
+from bayou.protocol.columns.expression_functions import ExpressionKind
+from bayou.protocol.types.char_varchar import type_text
+from bayou.protocol.types.partition_values import INTEGER_BITS, decimal_type
+from bayou.protocol.types.paths import TableRules
+from bayou.protocol.types.schema import StructType
+from bayou.protocol.types.sql_text import parenthesised, quoted_name
+from bayou.spark.expressions.stored_expressions import check_stored
+from bayou.spark.jvm.catalyst.frames import columns_of
+from bayou.spark.jvm.catalyst.wide_columns import select
+from bayou.spark.jvm.core.callbacks import FAILED_CALL, reason_of
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.own_sql import means_the_same
+from bayou.spark.jvm.relations.parser import parsed
+from bayou.spark.jvm.relations.relation import may_upcast
+from bayou.spark.types.types import sql_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.types.schema import StructField
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
+
+_PLAIN: Final = re.compile(r"[-+]?\d[\w.]*|'[^'\\]*'|null|true|false", re.IGNORECASE)
+"""Literals, which no parser need be asked about."""
+
+
+def check_defaults(jvm: Jvm, spark: SparkSession, schema: StructType, *, table: str, version: int | None = None) -> None:
+    """Refuses defaults that are no constants of their column's type. Runs no Spark job.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        schema: the table's schema.
+        table: the table's URI, for errors.
+        version: its version, for errors.
+
+    Raises:
+        InvalidSchemaError: a default calls what is not known to be harmless, uses a column, or does not fit; or a field of a
+            struct has one.
+    """
+    rules = TableRules(table, version)
+    refuse_nested_defaults(schema, rules)
+    for field, expression in defaults(schema):
+        _check_default(jvm, spark, field, expression, rules)
+
+
+def harmless_defaults(jvm: Jvm, session: JavaObject, snapshot: Snapshot) -> StructType:
+    """A table's schema with no default that Spark should not be shown: Spark resolves them as soon as an INSERT needs one.
+
+    A default that calls what is not known to be harmless, or that the session's parser would read as another expression, is
+    replaced by the call of a function that does not exist. Its name says why, and Spark's error has it. Runs no Spark job.
+
+    Args:
+        jvm: the bridge.
+        session: the JVM session.
+        snapshot: the table's state.
+    """
+    told = {field.name: _why_not(jvm, session, text, snapshot) for field, text in defaults(snapshot.schema)}
+    refused = {name: f"{quoted_name(why)}()" for name, why in told.items() if why is not None}
+    if not refused:
+        return snapshot.schema
+    return StructType(
+        tuple(
+            replace(each, metadata={**each.metadata, CURRENT_DEFAULT: refused[each.name]}) if each.name in refused else each
+            for each in snapshot.schema.fields
+        )
+    )
+
+
+def _why_not(jvm: Jvm, session: JavaObject, expression: str, snapshot: Snapshot) -> str | None:
+    """Why a default is not shown to Spark, with its text; None where it is."""
+    if _PLAIN.fullmatch(expression):
+        return None
+    kind, version = ExpressionKind.COLUMN_DEFAULT, snapshot.version
+    try:
+        found = parsed(jvm, session, expression)
+        check_stored(found, kind, snapshot.schema, of="the default", table=snapshot.table_uri, version=version)
+    except InvalidSchemaError as error:
+        return error.message
+    if not means_the_same(jvm, session, expression):
+        return f"a setting of the session's parser changes what the default {expression} means: unset it, or give a value"
+    return None
+
+
+def _check_default(jvm: Jvm, spark: SparkSession, field: StructField, expression: str, rules: TableRules) -> None:
+    what, nothing = f"the default of column {field.name!r}", StructType()
+    found = parsed(jvm, java_session(spark), expression)
+    check_stored(found, ExpressionKind.COLUMN_DEFAULT, nothing, of=what, table=str(rules.table), version=rules.version)
+    wanted = sql_type(field.type)
+    # One row that is known before the query runs, so that no job runs for it.
+    row = spark.sql("select 1 as one")
+    try:
+        both = select(jvm, row, [f"{parenthesised(expression)} as given", f"cast(null as {wanted}) as wanted"])
+        if may_upcast(jvm, both) or _keeps_its_value(jvm, row, both, expression, wanted):
+            return
+    except FAILED_CALL as error:
+        why = f"it cannot be resolved: {reason_of(error)}"
+        raise _refusal(why, "UNRESOLVED_EXPRESSION", field, expression, rules) from None
+    why = f"it is {type_text(columns_of(both).fields[0].type)}, and the column is {type_text(field.type)}"
+    raise _refusal(why, "DATA_TYPE", field, expression, rules)
+
+
+def _keeps_its_value(jvm: Jvm, row: DataFrame, both: DataFrame, expression: str, wanted: str) -> bool:
+    """Whether a number of a wider type is one of the column's, such as 3 in a column of bytes."""
+    kinds = [field.type for field in columns_of(both).fields]
+    if not all(isinstance(kind, str) and (kind in INTEGER_BITS or decimal_type(kind)) for kind in kinds):
+        return False
+    value = parenthesised(expression)
+    # NULL where it is too large, whatever the session says of overflows.
+    narrow = f"try_cast({value} as {wanted})"
+    return select(jvm, row, [f"{narrow} <=> {value} as same"]).collect()[0].same is True
+
+
+def _refusal(why: str, kind: str, field: StructField, expression: str, rules: TableRules) -> InvalidSchemaError:
+    message = f"The default {expression!r} of column {field.name!r} is not possible: {why}."
+    error_class, step = f"INVALID_DEFAULT_VALUE.{kind}", "give a constant of the column's type, such as 0 or current_timestamp()."
+    return rules.refusal(message, error_class, "42623", next_step=step, column=field.name, expression=expression)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of a table that are written again with the rows that they have: without deletion vectors, with other types or names.
+
+One Spark job writes them, one commit puts them in the place of the old ones. No row changes, and rows keep their ids where the
+table keeps them. Source: delta-spark's `OptimizeExecutor` and `RemoveColumnMappingCommand`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.spark.data_files.cleanup import taking_back
+from bayou.spark.data_files.committing import commit_new_files
+from bayou.spark.data_files.new_files import write_new_files
+from bayou.spark.data_files.request import WriteRequest
+from bayou.spark.data_files.target import WriteTarget
+from bayou.spark.data_files.write_jobs import delete_files
+from bayou.spark.dml.core.moved_rows import check_moved_rows
+from bayou.spark.read.stored_rows import beside_stored_rows, stored_rows
+from bayou.spark.session.progress import operation
+from bayou.spark.session.settings import string_prefix_of
+from bayou.spark.types.types import readable_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.data_files.written_files import NewFiles
+    from bayou.spark.read.session_table import SessionTable
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What was written again, for the metrics of a commit.
+
+    Attributes:
+        added_sizes: the sizes of the new files in bytes, ascending.
+        removed_files: how many files go.
+        removed_bytes: their size together.
+        removed_vectors: how many deletion vectors go with them.
+        rows: the rows in the new files.
+    """
+
+    added_sizes: tuple[int, ...]
+    removed_files: int
+    removed_bytes: int
+    removed_vectors: int
+    rows: int
+
+    @classmethod
+    def of(cls, old: pa.Table, new: NewFiles) -> Rewritten:
+        """Counts.
+
+        Args:
+            old: the files that go, as `Snapshot.files` gives them.
+            new: those that take their place.
+        """
+        vectors = old.num_rows - old["deletion_vector"].null_count
+        size = pc.sum(old["size"]).as_py() or 0
+        return cls(tuple(sorted(each.size for each in new.files)), old.num_rows, size, vectors, new.num_rows)
+
+    def as_reorg(self) -> dict[str, int]:
+        """The metrics of OPTIMIZE and REORG."""
+        sizes = self.added_sizes
+        count = len(sizes)
+        names = ("minFileSize", "p25FileSize", "p50FileSize", "p75FileSize", "maxFileSize")
+        places = (0, count // 4, count // 2, count * 3 // 4, count - 1)
+        return {
+            "numAddedFiles": count,
+            "numAddedBytes": sum(sizes),
+            "numRemovedFiles": self.removed_files,
+            "numRemovedBytes": self.removed_bytes,
+            "numDeletionVectorsRemoved": self.removed_vectors,
+            **(dict(zip(names, (sizes[place] for place in places), strict=True)) if sizes else {}),
+        }
+
+    def as_mapping_removal(self) -> dict[str, int]:
+        """The metrics of REMOVE COLUMN MAPPING."""
+        return {
+            "numRewrittenFiles": self.removed_files,
+            "numCopiedRows": self.rows,
+            "numOutputBytes": sum(self.added_sizes),
+            "numRemovedBytes": self.removed_bytes,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """Why files are written again, as the commit says it.
+
+    Attributes:
+        operation: the operation's name in the history.
+        parameters: its parameters.
+        metrics: what it counted, of what was written again.
+        into: the table afterwards, where the commit makes another one of it; None where only files change.
+    """
+
+    operation: str
+    parameters: Mapping[str, Any]
+    metrics: Callable[[Rewritten], Mapping[str, int]]
+    into: WriteTarget | None = None
+
+
+def rewrite_files(target: SessionTable, snapshot: Snapshot, positions: pa.Array, rewriting: Rewriting) -> None:
+    """Writes some files of a table again, and commits them in the place of the old ones, as a change of no row.
+
+    Args:
+        target: the table.
+        snapshot: its state.
+        positions: which of its files, by their positions in `Snapshot.files`.
+        rewriting: what the commit says and changes beside.
+
+    Raises:
+        ConcurrentModificationError: another commit removed one of the files; or it added files, and the table becomes another
+            one. What was written is deleted again.
+        StorageError: the store failed; the commit may be in the log all the same.
+    """
+    after = rewriting.into or same_table(target, snapshot)
+    shown = operation(rewriting.operation, target.spark, target.settings)
+    with shown, target.begin(snapshot, rewriting.operation, rewriting.parameters) as transaction:
+        if rewriting.into is None:
+            transaction.reads.note_files(snapshot.files(["path"])["path"].take(positions))
+        else:
+            transaction.read_whole_table()
+        request = WriteRequest(snapshot.table_uri, "append", storage_options=target.options, data_change=False)
+        request = replace(request, string_prefix=string_prefix_of(target.settings, snapshot.table_uri))
+        frame = stored_rows(target.application, target.spark, snapshot, positions, options=target.options)
+        beside = replace(beside_stored_rows(snapshot), feeds=False)  # no row changes
+        added = write_new_files(target.application, frame, request, after, beside=beside)
+        old, take_back = snapshot.files().take(positions), partial(delete_files, request, added.actions)
+        with taking_back(take_back):
+            check_moved_rows(target.application.jvm, snapshot, old["path"].combine_chunks(), added.num_rows, target.options)
+            transaction.remove_files(old, data_change=False)
+            metrics = rewriting.metrics(Rewritten.of(old, added))
+        head = () if rewriting.into is None else rewriting.into.head
+        commit_new_files(transaction, added, metrics, take_back, head=head, keeps_row_ids=True)  # beside says in which columns
+
+
+def same_table(target: SessionTable, snapshot: Snapshot) -> WriteTarget:
+    """A table as a state has it, as something that its own rows are written into; they obey its rules already."""
+    given = readable_schema(snapshot.schema)
+    return WriteTarget(target.log, snapshot, snapshot.protocol, snapshot.metadata, snapshot.schema, given)

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The change data feed as a plan: the union of at most three scans by Spark's own reader.
+
+Change files hold their rows' `_change_type`; of all other files it is a constant, as version and time of the commit are. Where
+only a file's deletion vector was replaced, the rows that differ are read, and no others.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import astuple, dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.log.changes.checks import SchemaMode
+from bayou.log.changes.feed import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, FEED_COLUMNS, ChangeFeed
+from bayou.log.changes.files import CDC, CHANGE_FILES
+from bayou.log.changes.range import ChangeBounds
+from bayou.protocol.features.features import check_readable
+from bayou.protocol.types.schema import StructField, StructType
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.jvm.catalyst.wide_columns import projected
+from bayou.spark.jvm.core.session import session_of
+from bayou.spark.jvm.relations.relation import java_frame
+from bayou.spark.read.change_request import ChangeSettings, PinnedChanges
+from bayou.spark.scan import vector_columns as deletion_vectors
+from bayou.spark.scan.scan import PlannedScan, Scan
+from bayou.spark.scan.vector_loading import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.plan.predicates.predicate import Predicate
+    from bayou.protocol.deletion_vectors.roaring import Bitmap
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.session.application import Application
+
+FEED_NAMES: Final = tuple(column.name for column in FEED_COLUMNS)
+"""The names of the columns that the feed adds to the table's."""
+KEPT_FEEDS: Final = 4
+"""How many change feeds an application keeps, so that a query after the first one reads no commit again."""
+_TYPE = FEED_COLUMNS[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFiles:
+    """Files of a change feed that are read in one way, as a source of files.
+
+    Attributes:
+        feed: the feed.
+        table: the files, in the columns of `ChangeFeed.files`.
+        rows: for each file the rows that were deleted before, or those that differ; None for none.
+        are_differences: whether the rows that differ are read, and no others.
+        name: what tells the feed from others of the same versions.
+    """
+
+    feed: ChangeFeed
+    table: pa.Table
+    rows: Sequence[Bitmap | None]
+    are_differences: bool
+    name: str = ""
+
+    @property
+    def key(self) -> str:  # noqa: D102  (of FileSource, as all below)
+        return f" changes {self.name}{self.feed.start}-{self.feed.end} {self.has_types} {self.are_differences}"
+
+    @property
+    def has_types(self) -> bool:
+        """Whether the files hold their rows' `_change_type`."""
+        return bool(self.table.num_rows) and self.table["kind"][0].as_py() == CDC
+
+    def files(self, columns: Sequence[str]) -> pa.Table:  # noqa: D102
+        return self.table.select(list(columns))
+
+    def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:  # noqa: D102
+        return replace(self.feed, files=self.table).partition_texts()
+
+    def choose(self, predicate: Predicate) -> pa.Array | None:  # noqa: D102
+        del predicate  # the log has no statistics of change files
+        return None
+
+    def vectors(self, positions: pa.Array | None, options: Mapping[str, str]) -> dict[str, pa.Array]:  # noqa: D102
+        del options  # they were read with the application's
+        rows = self.rows if positions is None else [self.rows[position] for position in positions.to_pylist()]
+        found = encoded(rows, self.feed.snapshot.table_uri)
+        return {} if all(each is None for each in found) else deletion_vectors.to_arrow(found)
+
+    def row_condition(self, vectors: dict[str, pa.Array], row: str) -> str:  # noqa: D102
+        if self.are_differences:
+            return deletion_vectors.row_is_marked(vectors, row)
+        return deletion_vectors.row_is_live(vectors, row)
+
+    def constants(self) -> dict[str, pa.Array]:
+        """The feed's columns that are constant for each file."""
+        types = {} if self.has_types else {CHANGE_TYPE: self.table["kind"].combine_chunks()}
+        times = self.table["commit_timestamp"].combine_chunks()
+        return {
+            **types,
+            COMMIT_VERSION: self.table["commit_version"].combine_chunks(),
+            COMMIT_TIMESTAMP: times.cast(pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC")),
+        }
+
+
+class Changes:
+    """A change feed that queries are planned with; its deletion vectors are read once, when a query first needs them.
+
+    Attributes:
+        feed: the feed.
+    """
+
+    def __init__(self, feed: ChangeFeed, options: Mapping[str, str], name: str = "") -> None:
+        self.feed = feed
+        self._options = options
+        self._name = name
+
+    def planned(
+        self,
+        application: Application,
+        session: JavaObject,
+        wanted: Sequence[StructField],
+        metadata: Sequence[str] | None = None,
+        *,
+        streaming: bool = False,
+    ) -> PlannedScan:
+        """The rows as a logical plan: the columns wanted, then the feed's, then `_metadata`.
+
+        Args:
+            application: the Spark application.
+            session: the JVM session that the plan belongs to.
+            wanted: the table's columns to read; nested fields may be pruned.
+            metadata: the fields of `_metadata` to read; None for no such column.
+            streaming: whether the rows are a batch of a stream.
+        """
+        scans = [
+            Scan(
+                application,
+                session,
+                self.feed.snapshot,
+                [*wanted, _TYPE] if files.has_types else list(wanted),
+                metadata,
+                hidden=files.constants(),
+                options=self._options,
+                source=files,
+                streaming=streaming,
+            ).planned()
+            for files in self._groups
+        ]
+        names = [*scans[0].columns[: len(wanted)], *FEED_NAMES, *([] if metadata is None else scans[0].columns[-1:])]
+        if len(scans) == 1:
+            return replace(scans[0], columns=names)
+        jvm = application.jvm
+        spark, columns = session_of(session), [*map(quoted_name, names)]
+        first, *others = (java_frame(projected(jvm, spark, scan.plan, columns)) for scan in scans)
+        for other in others:
+            first = first.union(other)
+        return PlannedScan(first.queryExecution().analyzed(), names, is_union=True)
+
+    @cached_property
+    def _groups(self) -> list[ChangedFiles]:
+        """The files by the way in which they are read; one group at least, that the plan has its columns."""
+        found = self.feed.changed_rows(self._options)
+        is_change = pc.equal(found.files["kind"], CDC)
+        is_difference = found.files["is_difference"]
+        chosen = (is_change, pc.and_not(pc.invert(is_change), is_difference), is_difference)
+        groups = [
+            ChangedFiles(
+                self.feed,
+                found.files.take(places),
+                [found.rows[each] for each in places.to_pylist()],
+                number == len(chosen) - 1,
+                self._name,
+            )
+            for number, which in enumerate(chosen)
+            if len(places := pc.indices_nonzero(which))
+        ]
+        return groups or [ChangedFiles(self.feed, CHANGE_FILES.empty_table(), [], are_differences=False, name=self._name)]
+
+
+class FeedCache:
+    """The change feeds that an application used last."""
+
+    _instances: WeakKeyDictionary[Application, FeedCache] = WeakKeyDictionary()
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[tuple[object, ...], Changes] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, application: Application) -> FeedCache:
+        """The cache of an application; made at its first use."""
+        return cls._instances.setdefault(application, cls())
+
+    def get(self, key: tuple[object, ...]) -> Changes | None:
+        """The feed with this key, or None."""
+        with self._lock:
+            found = self._found.get(key)
+            if found is not None:
+                self._found.move_to_end(key)
+            return found
+
+    def put(self, key: tuple[object, ...], changes: Changes) -> None:
+        """Keeps a feed, and lets go of the one that was not used for the longest time."""
+        with self._lock:
+            self._found[key] = changes
+            self._found.move_to_end(key)
+            while len(self._found) > KEPT_FEEDS:
+                self._found.popitem(last=False)
+
+
+def pin(
+    application: Application, session: JavaObject, latest: Snapshot, bounds: ChangeBounds, options: Mapping[str, str]
+) -> tuple[PinnedChanges, Changes]:
+    """The changes that a reader asks for, settled: timestamps become the versions that they stand for.
+
+    Args:
+        application: the application.
+        session: the session whose settings count.
+        latest: the table's latest version.
+        bounds: what the reader gave.
+        options: options for the file system.
+
+    Raises:
+        DeltaError: as `DeltaLog.change_feed`.
+    """
+    settings = ChangeSettings.of(session)
+    log = application.logs.get(latest.table_uri, options)
+    feed = log.change_feed(settings.applied(bounds), schema_mode=settings.schema_mode, check_schemas=settings.check_schemas)
+    check_readable(feed.snapshot.protocol, feed.snapshot.table_uri, feed.snapshot.version)
+    pinned, changes = PinnedChanges.of(bounds, feed, settings), Changes(feed, options)
+    if feed.end <= latest.version:  # else there was a commit in between, and the key would name less than the feed has
+        FeedCache.of(application).put(_key(pinned, latest, options), changes)
+    return pinned, changes
+
+
+def changes_at(application: Application, pinned: PinnedChanges, latest: Snapshot, options: Mapping[str, str]) -> Changes:
+    """The changes that a relation stands for, as the table is now.
+
+    Args:
+        application: the application.
+        pinned: what the relation remembers.
+        latest: the version that stands for the latest one.
+        options: options for the file system.
+
+    Raises:
+        DeltaError: as `DeltaLog.change_feed`.
+    """
+    key = _key(pinned, latest, options)
+    cache = FeedCache.of(application)
+    found = cache.get(key)
+    if found is None:
+        found = Changes(_feed(application, pinned, latest, options), options)
+        cache.put(key, found)
+    return found
+
+
+def _feed(application: Application, pinned: PinnedChanges, latest: Snapshot, options: Mapping[str, str]) -> ChangeFeed:
+    log = application.logs.get(latest.table_uri, options)
+    if pinned.is_empty:
+        schema = StructType((*latest.schema.fields, *FEED_COLUMNS))
+        return ChangeFeed(pinned.start, pinned.start - 1, schema, latest, CHANGE_FILES.empty_table(), log.store)
+    bounds = ChangeBounds(starting_version=pinned.start, ending_version=_end(pinned, latest))
+    feed = log.change_feed(bounds, schema_mode=SchemaMode(pinned.schema_mode), check_schemas=pinned.check_schemas)
+    check_readable(feed.snapshot.protocol, feed.snapshot.table_uri, feed.snapshot.version)
+    return feed
+
+
+def _end(pinned: PinnedChanges, latest: Snapshot) -> int:
+    return latest.version if pinned.end is None else min(pinned.end, latest.version)
+
+
+def _key(pinned: PinnedChanges, latest: Snapshot, options: Mapping[str, str]) -> tuple[object, ...]:
+    settled = astuple(replace(pinned, end=_end(pinned, latest)))
+    return (latest.table_uri, latest.metadata.id, latest.version, settled, tuple(sorted(options.items())))

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One change for each row: what a table's rows became over a range of versions, whatever happened to them on the way.
+
+The rows of the version before the range and of its last one are put side by side by their ids. Of data, only files that are in
+one of the two and not in the other are read; of the commits in between, only what they say of ids and of the table's metadata.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.log.actions.keys import canonical_paths, vector_ids
+from bayou.log.changes.feed import CHANGE_TYPE, COMMIT_VERSION, feed_schema
+from bayou.log.rows.row_ids_kept import first_without_ids
+from bayou.protocol.features.features import check_readable
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.read.change_request import ChangeSettings
+from bayou.spark.read.stored_rows import stored_rows
+from bayou.spark.scan.row_ids import RowIdColumns
+from bayou.spark.types.types import readable_schema, spark_data_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.read.request import TableRequest
+    from bayou.spark.session.application import Application
+
+_ID: Final = "__bayou_row_id"
+_OLD, _NEW = "__bayou_old", "__bayou_new"
+_OLD_VERSION, _NEW_VERSION = "__bayou_old_version", "__bayou_new_version"
+_TRACKED: Final = "set delta.enableRowTracking to true and begin after that"
+_LATER: Final = "begin after the version that changed the column"
+
+
+def net_changes(application: Application, spark: SparkSession, request: TableRequest) -> DataFrame:
+    """The rows that a range of versions inserted, deleted or updated in the end, with `_change_type` and `_commit_version`.
+
+    The columns are those of the last version. `_commit_version` is the version that changed the row last, and NULL for a row
+    that is gone; of an update both images have it. A row that came and went within the range is not there.
+
+    Args:
+        application: the Spark application.
+        spark: the session.
+        request: the table, and the range.
+
+    Raises:
+        InvalidOptionError: there is no range, or it ends before it starts.
+        TimeTravelError: the range is not in the log.
+        InvalidSchemaError: the table has columns that are called like those that are added.
+        UnsupportedFeatureError: the table's rows had no stable ids over the whole range, or a column has another type since.
+    """
+    if request.changes is None:
+        raise InvalidOptionError(
+            "net is for changes, and none are asked for.", option="net", next_step="give changes=(start, end)."
+        )
+    log = application.logs.get(request.path, request.storage_options)
+    versions = log.change_range(ChangeSettings.of(java_session(spark)).applied(request.changes))
+    after = log.snapshot(max(versions.end, 0))
+    before = after if versions.is_empty else (None if versions.start == 0 else log.snapshot(versions.start - 1))
+    for each in (after, *([] if before is None else [before])):
+        check_readable(each.protocol, each.table_uri, each.version)
+    feed_schema(after)  # refuses columns that are called like those that are added
+    _check_ids(after, before)
+    broken = first_without_ids(log, range(versions.start, versions.end + 1))
+    if broken is not None:
+        raise _unsupported(after, f"version {broken} does not keep their ids")
+    old, new = _changed_files(before, after)
+    read = _Reader(application, spark, after, request)
+    joined = read.rows(before or after, old, _OLD, _OLD_VERSION).join(read.rows(after, new, _NEW, _NEW_VERSION), _ID, "full_outer")
+    return _images(joined, [field.name for field in readable_schema(after.schema).fields])
+
+
+class _Reader:
+    """Reads rows as the last version has its columns."""
+
+    def __init__(self, application: Application, spark: SparkSession, after: Snapshot, request: TableRequest) -> None:
+        self._application = application
+        self._spark = spark
+        self._after = after
+        self._options = request.storage_options
+
+    def rows(self, snapshot: Snapshot, positions: pa.Array, image: str, version: str) -> DataFrame:
+        """The rows of some files: each as a struct, with its id and the version that changed it last."""
+        ids = RowIdColumns.of(snapshot)
+        assert ids is not None  # noqa: S101  (checked before)
+        rows = stored_rows(self._application, self._spark, snapshot, positions, options=self._options)
+        columns = F.struct(*self._columns(snapshot))
+        return rows.select(
+            columns.alias(image), F.col(quoted_name(ids.id)).alias(_ID), F.col(quoted_name(ids.version)).alias(version)
+        )
+
+    def _columns(self, snapshot: Snapshot) -> list[Column]:
+        known = {field.physical_name: field for field in snapshot.schema.fields}
+        found = []
+        for field, readable in zip(self._after.schema.fields, readable_schema(self._after.schema).fields, strict=True):
+            there = known.get(field.physical_name)
+            if there is None and snapshot.schema.field(field.name) is not None:
+                why = f"column {field.name!r} is another one, or has another name in the files, in version {snapshot.version}"
+                raise _unsupported(self._after, why, _LATER)
+            if there is not None and readable_schema(snapshot.schema).field(there.name).type != readable.type:  # type: ignore[union-attr]
+                raise _unsupported(
+                    self._after, f"column {field.name!r} had another type, or other fields, in version {snapshot.version}", _LATER
+                )
+            value = F.lit(None) if there is None else F.col(quoted_name(there.name))
+            found.append(value.cast(spark_data_type(readable)).alias(field.name))
+        return found
+
+
+def _images(joined: DataFrame, names: list[str]) -> DataFrame:
+    """What became of each pair of rows, as the rows of a change feed."""
+    is_gone, is_new = F.col(_NEW_VERSION).isNull(), F.col(_OLD_VERSION).isNull()
+    changed = joined.where(is_gone | is_new | (F.col(_OLD_VERSION) != F.col(_NEW_VERSION)))
+
+    def image(side: str, kind: str) -> Column:
+        return F.struct(F.col(side).alias("row"), F.lit(kind).alias(CHANGE_TYPE), F.col(_NEW_VERSION).alias(COMMIT_VERSION))
+
+    images = (
+        F.when(is_new, F.array(image(_NEW, "insert")))
+        .when(is_gone, F.array(image(_OLD, "delete")))
+        .otherwise(F.array(image(_OLD, "update_preimage"), image(_NEW, "update_postimage")))
+    )
+    rows = changed.select(F.explode(images).alias("change"))
+    columns = [F.col(f"change.row.{quoted_name(name)}").alias(name) for name in names]
+    return rows.select(*columns, F.col(f"change.{CHANGE_TYPE}"), F.col(f"change.{COMMIT_VERSION}"))
+
+
+def _changed_files(before: Snapshot | None, after: Snapshot) -> tuple[pa.Array, pa.Array]:
+    """The files of the one version that are not in the other, by their positions, and the other way round."""
+    if before is None:
+        return pa.array([], pa.int64()), pa.array(range(len(_keys(after))), pa.int64())
+    old, new = _keys(before), _keys(after)
+    only_old = pc.indices_nonzero(pc.invert(pc.is_in(old, value_set=new)))
+    return only_old, pc.indices_nonzero(pc.invert(pc.is_in(new, value_set=old)))
+
+
+def _keys(snapshot: Snapshot) -> pa.Array:
+    files = snapshot.files(["path", "deletion_vector"])
+    paths = canonical_paths(files["path"], snapshot.table_uri)
+    vectors = pc.fill_null(vector_ids(files["deletion_vector"]), "")
+    return pc.binary_join_element_wise(paths, vectors, "\0").combine_chunks()
+
+
+def _check_ids(after: Snapshot, before: Snapshot | None) -> None:
+    ids = RowIdColumns.of(after)
+    if ids is None:
+        raise _unsupported(after, "its rows have no stable ids")
+    if before is not None and RowIdColumns.of(before) != ids:
+        raise _unsupported(after, f"its rows had no ids, or others, in version {before.version}")
+
+
+def _unsupported(snapshot: Snapshot, why: str, next_step: str = _TRACKED) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(
+        f"Net changes need the rows of the table to be known again, and {why}.",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        error_class="DELTA_OPERATION_NOT_ALLOWED",
+        sql_state="0AKDC",
+        features=["net changes"],
+        next_step=f"{next_step}, or read the changes without net=True.",
+    )

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables as relations and DataFrames: what `bayou.read`, `format("delta")` and SQL by path come to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.errors import InvalidSchemaError
+from bayou.log.checkpoint.sharding import jobs_for
+from bayou.log.commit.active_transactions import active_transaction
+from bayou.protocol.columns.column_defaults import defaults
+from bayou.protocol.types.schema import StructField, StructType, schema_to_json
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.expressions.default_checks import harmless_defaults
+from bayou.spark.jvm.core.session import dataset, java_session
+from bayou.spark.jvm.relations.relation import BareTable, bare_relation
+from bayou.spark.read.change_scan import FEED_NAMES, pin
+from bayou.spark.read.request import resolve
+from bayou.spark.scan.row_ids import tells_row_ids
+from bayou.spark.scan.scan import PlannedScan, Scan
+from bayou.spark.types.catalog_columns import catalog_schema
+from bayou.spark.types.readable_types import check_types
+from bayou.spark.types.types import readable_schema, spark_data_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.read.request import TableRequest
+    from bayou.spark.session.application import Application
+
+
+def check_has_columns(snapshot: Snapshot) -> None:
+    """Refuses to read rows of a table that has no columns yet.
+
+    Raises:
+        InvalidSchemaError: it has none.
+    """
+    if not snapshot.schema.fields:
+        raise InvalidSchemaError(
+            f"You are trying to read a Delta table {snapshot.table_uri} that does not have any columns.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_READ_TABLE_WITHOUT_COLUMNS",
+            sql_state="428GU",
+            next_step="add columns to it, or write rows with the option mergeSchema.",
+        )
+
+
+def relation(application: Application, session: JavaObject, request: TableRequest, options: JavaObject | None = None) -> JavaObject:
+    """A table as a relation that the optimizer rule completes when a query runs.
+
+    Without a version in the request each execution reads the version that is the latest then.
+
+    Args:
+        application: the application.
+        session: the JVM session that the relation belongs to.
+        request: the table.
+        options: the Scala map of options that Spark gave, where it did.
+    """
+    request, snapshot = resolve(application, session, request)
+    if request.changes is not None:
+        return _change_relation(application, session, request, snapshot, options)
+    schema = readable_schema(snapshot.schema)
+    columns = filled = schema_to_json(schema)
+    if any(defaults(snapshot.schema)):
+        filled = schema_to_json(catalog_schema(harmless_defaults(application.jvm, session, snapshot)))
+    partitions = [schema.field(name) for name in snapshot.partition_columns]
+    part = {"partition": request.partition} if request.partition else {}
+    every = {"every_file": True} if request.reads_every_file else {}
+    bare = BareTable(
+        key=_key(snapshot, request, "latest" if request.version is None else "pinned", follows=request.version is None),
+        table=json.dumps({"path": request.path, "version": request.version, "options": request.storage_options, **part, **every}),
+        root=snapshot.table_uri,
+        partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
+        columns=columns,
+        filled=filled,
+        size=_size(snapshot),
+        tracks_rows=tells_row_ids(snapshot),
+    )
+    return bare_relation(application.jvm, session, bare, request.path if options is None else options)
+
+
+def _change_relation(
+    application: Application, session: JavaObject, request: TableRequest, latest: Snapshot, options: JavaObject | None
+) -> JavaObject:
+    """The changes as a relation. Without an end each execution reads those up to the version that is the latest then."""
+    assert request.changes is not None  # noqa: S101  (asked by the caller)
+    pinned, changes = pin(application, session, latest, request.changes, request.storage_options)
+    feed = changes.feed
+    check_types(application, feed.snapshot)
+    schema = readable_schema(feed.schema)
+    columns = schema_to_json(schema)
+    partitions = [schema.field(name) for name in feed.snapshot.partition_columns]
+    bare = BareTable(
+        key=_key(latest, request, str(pinned), follows=pinned.end is None),
+        table=json.dumps({"path": request.path, "version": None, "options": request.storage_options, "changes": asdict(pinned)}),
+        root=latest.table_uri,
+        partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
+        columns=columns,
+        filled=columns,
+        size=feed.size_bytes,
+    )
+    return bare_relation(application.jvm, session, bare, request.path if options is None else options)
+
+
+def _key(snapshot: Snapshot, request: TableRequest, rows: str, *, follows: bool) -> str:
+    """What caches know a relation by, as `bayou.TableKey` takes it.
+
+    A DataFrame made after another program wrote must not hit an older one's cache.
+
+    Args:
+        snapshot: the table.
+        request: what is asked for.
+        rows: which rows of the table.
+        follows: whether they are always the latest ones.
+    """
+    parts = (snapshot.table_uri, str(snapshot.version), snapshot.metadata.id, rows, _mark(request), str(follows).lower())
+    return "\0".join(parts)
+
+
+_UNKNOWN_SIZE = 1 << 60
+"""Too large to be broadcast, and small enough for Spark to multiply."""
+
+
+def _size(snapshot: Snapshot) -> int:
+    """The size that a plan may count with until its files are known."""
+    known = snapshot.source.checksum
+    if known is None and jobs_for(snapshot.source) is not None:
+        return _UNKNOWN_SIZE  # adding up the sizes would take what the jobs are there to avoid
+    return snapshot.size_bytes
+
+
+def _mark(request: TableRequest) -> str:
+    """What tells apart parts of a table, and two requests with other storage options. EXPLAIN shows it, and none of these."""
+    part = f" {request.partition}" if request.partition else ""
+    part += " (every file)" if request.reads_every_file else ""
+    if not request.storage_options:
+        return part
+    return f"{part} {hashlib.sha256(repr(sorted(request.storage_options.items())).encode()).hexdigest()[:12]}"
+
+
+def read(application: Application, spark: SparkSession, request: TableRequest) -> DataFrame:
+    """A table as a DataFrame."""
+    session = java_session(spark)
+    if application.native:
+        return DataFrame(session.baseRelationToDataFrame(relation(application, session, request)), spark)
+    _, snapshot = resolve(application, session, request)
+    if request.changes is not None:
+        _, changes = pin(application, session, snapshot, request.changes, request.storage_options)
+        wanted = readable_schema(changes.feed.snapshot.schema).fields
+        return named_frame(application, spark, changes.planned(application, session, wanted), wanted, FEED_NAMES)
+    check_has_columns(snapshot)
+    transaction = active_transaction(snapshot.table_uri)
+    if transaction is not None and request.version is None:
+        transaction.read_whole_table()
+    fields = readable_schema(snapshot.schema).fields
+    return scan_frame(Scan(application, session, snapshot, fields, rewrites=request.reads_every_file), spark)
+
+
+def scan_frame(scan: Scan, spark: SparkSession) -> DataFrame:
+    """The rows of a scan as a DataFrame: the table's columns under their logical names, then the hidden constants.
+
+    What the scan tells of a row's file comes last, under the name that the scan gives it.
+    """
+    planned = scan.planned()
+    metadata = planned.columns[-1:] if scan.metadata is not None else []
+    return named_frame(scan.application, spark, planned, scan.fields, [*scan.hidden, *metadata])
+
+
+def named_frame(
+    application: Application, spark: SparkSession, planned: PlannedScan, wanted: Sequence[StructField], more: Iterable[str] = ()
+) -> DataFrame:
+    """A planned scan as a DataFrame: the table's columns under their logical names and types, then others by their names."""
+    frame = DataFrame(dataset(application.jvm, java_session(spark), planned.plan), spark)
+    return frame.select(
+        *(
+            F.col(quoted_name(physical)).cast(spark_data_type(f)).alias(f.name)
+            for f, physical in zip(wanted, planned.columns, strict=False)
+        ),
+        *more,
+    )

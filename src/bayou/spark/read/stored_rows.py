@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of chosen files as they are stored, to be written again or compared: with the columns that keep their ids."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from bayou.protocol import properties
+from bayou.protocol.schema.reserved_names import check_no_own_names
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.read.change_rows import BesideColumns
+from bayou.spark.read.reader import scan_frame
+from bayou.spark.scan.row_ids import RowIdColumns
+from bayou.spark.scan.scan import OUR_METADATA, Scan
+from bayou.spark.types.types import readable_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.session.application import Application
+
+
+def stored_rows(
+    application: Application,
+    spark: SparkSession,
+    snapshot: Snapshot,
+    positions: pa.Array,
+    options: Mapping[str, str] | None = None,
+) -> DataFrame:
+    """The rows of some files, with the columns that keep their ids where the table keeps them.
+
+    Args:
+        application: the application.
+        spark: the session.
+        snapshot: the table's state.
+        positions: the files.
+        options: options for the file system.
+
+    Raises:
+        UnsupportedFeatureError: the table keeps ids, and has columns that are called like those in which they are read.
+    """
+    ids, fields = RowIdColumns.of(snapshot), readable_schema(snapshot.schema).fields
+    if ids is not None:
+        check_no_own_names(snapshot.schema, "told by their ids", snapshot.table_uri, snapshot.version)
+    scan = Scan(
+        application,
+        java_session(spark),
+        snapshot,
+        [*fields, *(() if ids is None else ids.fields)],
+        metadata=None if ids is None else ["row_index"],
+        positions=positions.cast(pa.int64()),
+        hidden={} if ids is None else ids.constants(snapshot, positions),
+        options=options or {},
+        rewrites=True,
+    )
+    rows = scan_frame(scan, spark)
+    if ids is None:
+        return rows
+    names = [field.name for field in fields]
+    return ids.known(rows, OUR_METADATA).select(*map(quoted_name, names), *ids.columns())
+
+
+def beside_stored_rows(snapshot: Snapshot) -> BesideColumns:
+    """What rows of a table have beside its columns when they are written again."""
+    ids = RowIdColumns.of(snapshot)
+    feeds = properties.ENABLE_CHANGE_DATA_FEED.read(snapshot.metadata.configuration)
+    return BesideColumns(() if ids is None else ids.names, bool(feeds))

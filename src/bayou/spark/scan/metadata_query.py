@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queries that the log answers without a job: `count(*)`, `min`, `max`; and how many files a LIMIT needs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+
+from bayou.plan import skipping
+from bayou.spark.jvm.core.adapters import Adapters
+from bayou.spark.jvm.core.bulk import Bulk
+from bayou.spark.jvm.relations.relation import local_relation
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.session.application import Application
+
+
+_PLAIN_AGGREGATE = 4
+"""The nodes of an aggregate of one column: its alias, the aggregate expression, the function, the column."""
+
+
+def answer(
+    application: Application, session: JavaObject, snapshot: Snapshot, nodes: list[JavaObject], kinds: list[str]
+) -> tuple[int, JavaObject] | None:
+    """The aggregate over the table that the log can compute, as its position in the chain and the rows in its place.
+
+    Args:
+        application: the application.
+        session: the JVM session of the query.
+        snapshot: the table's state.
+        nodes: the plan's nodes from the top of the chain down to the table.
+        kinds: their names, without the table's.
+    """
+    if "Aggregate" not in kinds:
+        return None
+    position = len(kinds) - 1 - kinds[::-1].index("Aggregate")
+    if any(kind != "Project" for kind in kinds[position + 1 :]):
+        return None
+    plans = Adapters.of(application.jvm).static("bayou.Plans")
+    if not all(_is_plain(plans, project) for project in nodes[position + 1 : -1]):
+        return None
+    values = []
+    for expression in application.jvm.list_of(nodes[position].aggregateExpressions()):
+        value = _evaluate(json.loads(plans.describe(expression)), snapshot)
+        if value is None:
+            return None
+        values.append(value)
+    columns = {f"c{i}": pa.array([value], kind) for i, (value, kind) in enumerate(values)}
+    types = json.loads(nodes[position].schema().json())["fields"]
+    projection = [f"cast(c{i} as {field['type']})" for i, field in enumerate(types)]
+    rows = Bulk.of(application.jvm).rows(application.workbench(session), pa.table(columns), projection)
+    return position, local_relation(application.jvm, nodes[position].output(), [rows[0]])
+
+
+def limit(nodes: list[JavaObject], kinds: list[str]) -> int | None:
+    """How many rows the query wants of the table, where a limit stands directly above it."""
+    for node, kind in zip(reversed(nodes[:-1]), reversed(kinds), strict=True):
+        if kind == "LocalLimit":
+            text = node.limitExpr().toString()
+            return int(text) if text.isdigit() else None
+        if kind != "Project":
+            return None
+    return None
+
+
+def take_until(snapshot: Snapshot, rows: int) -> pa.Array | None:
+    """The positions of as many files as hold that many rows; None where all are needed, or the log does not tell."""
+    statistics = snapshot.statistics({})
+    return skipping.take_until(statistics.num_records, _deleted(snapshot), rows)
+
+
+def _deleted(snapshot: Snapshot) -> pa.Array:
+    vectors = snapshot.files(columns=["deletion_vector"])["deletion_vector"].combine_chunks()
+    return pa.compute.fill_null(pa.compute.struct_field(vectors, "cardinality"), 0)
+
+
+def _is_plain(plans: JavaObject, project: JavaObject) -> bool:
+    """Whether a projection only picks columns."""
+    return all(
+        json.loads(plans.describe(project.projectList().apply(i)))[0]["class"].endswith(".AttributeReference")
+        for i in range(project.projectList().size())
+    )
+
+
+def _evaluate(nodes: list[dict[str, Any]], snapshot: Snapshot) -> tuple[Any, pa.DataType] | None:
+    """The value of one aggregate from the log with its Arrow type, or None where only the data tells."""
+    kinds = [node["class"].rpartition(".")[2] for node in nodes]
+    if kinds[:2] != ["Alias", "AggregateExpression"] or nodes[1].get("isDistinct") or len(nodes) != _PLAIN_AGGREGATE:
+        return None
+    if nodes[1]["num-children"] != 1:  # a FILTER clause
+        return None
+    if kinds[2] == "Count" and kinds[3] == "Literal" and nodes[3]["value"] is not None:
+        count = skipping.count_from_log(snapshot.statistics({}).num_records, _deleted(snapshot))
+        return None if count is None else (count, pa.int64())
+    if kinds[2] in ("Min", "Max") and kinds[3] == "AttributeReference":
+        return _extreme("min" if kinds[2] == "Min" else "max", nodes[3]["name"], snapshot)
+    return None
+
+
+def _extreme(which: Literal["min", "max"], name: str, snapshot: Snapshot) -> tuple[Any, pa.DataType] | None:
+    found = snapshot.schema.field(name)
+    if found is None or not isinstance(found.type, str) or found.type == "timestamp":
+        return None  # a partition value without a zone is read in the session's, which the log does not know
+    path = (found.physical_name,)
+    partitions = snapshot.partitions()
+    if path in partitions and found.type == "timestamp":
+        return None  # a value without a zone is of the session's
+    statistics = snapshot.statistics({} if path in partitions else {path: found.type})
+    value = skipping.min_max_from_log(which, path, found.type, statistics, partitions, _deleted(snapshot))
+    return None if value is None else (value.as_py(), value.type)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`_metadata` of a table that tracks its rows: their ids and versions beside Spark's own facts about their files.
+
+Sources: delta-spark's `RowId`, `RowCommitVersion` and `DefaultRowCommitVersion`; PROTOCOL.md, "Row Tracking".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+
+from bayou.errors import SchemaChangedError
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.jvm.catalyst.wide_columns import projected
+from bayou.spark.jvm.core.session import session_of
+from bayou.spark.jvm.relations.relation import java_frame
+from bayou.spark.scan.row_ids import BASE, BASE_VERSION, RowIdColumns
+from bayou.spark.scan.scan import OUR_METADATA, PlannedScan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bayou.spark.scan.scan import Scan
+
+_ROW_INDEX: Final = "row_index"
+_ROW_ID, _BASE_ID, _VERSION, _DEFAULT_VERSION = "row_id", "base_row_id", "row_commit_version", "default_row_commit_version"
+_NAMES: Final = frozenset({_ROW_ID, _BASE_ID, _VERSION, _DEFAULT_VERSION})
+
+
+def asks_for_row_ids(metadata: Sequence[str] | None) -> bool:
+    """Whether some of the fields of `_metadata` that a query wants are about rows, and not about files."""
+    return not _NAMES.isdisjoint(metadata or ())
+
+
+def with_row_ids(scan: Scan, metadata: Sequence[str]) -> PlannedScan:
+    """A scan with `_metadata` that has ids and versions of rows.
+
+    Args:
+        scan: the scan, without `_metadata`.
+        metadata: the fields of `_metadata` to read, in order.
+
+    Raises:
+        CorruptLogError: the table does not say in which columns its files have them.
+        SchemaChangedError: the table does not track its rows any more.
+    """
+    ids = RowIdColumns.of(scan.snapshot)
+    if ids is None:
+        raise SchemaChangedError(
+            "The table does not track its rows any more, and this DataFrame asks for their ids.",
+            table=scan.snapshot.table_uri,
+            version=scan.snapshot.version,
+            next_step="make the DataFrame again from the table.",
+        )
+    positions = scan.positions
+    if positions is None:
+        positions = pa.array(np.arange(scan.snapshot.files(["path"]).num_rows))
+    others = dict.fromkeys([*(name for name in metadata if name not in _NAMES), _ROW_INDEX])
+    hidden = {**scan.hidden, **ids.constants(scan.snapshot, positions)}
+    found = replace(scan, fields=(*scan.fields, *ids.fields), hidden=hidden, metadata=list(others)).planned()
+    expressions = {name: f"{OUR_METADATA}.{quoted_name(name)}" for name in others} | {
+        _ROW_ID: f"coalesce({quoted_name(ids.id)}, {BASE} + {OUR_METADATA}.{_ROW_INDEX})",
+        _BASE_ID: BASE,
+        _VERSION: f"coalesce({quoted_name(ids.version)}, {BASE_VERSION})",
+        _DEFAULT_VERSION: BASE_VERSION,
+    }
+    columns = found.columns[: len(scan.fields)]
+    members = ", ".join(f"{expressions[name]} as {quoted_name(name)}" for name in metadata)
+    projection = [*map(quoted_name, [*columns, *scan.hidden]), f"struct({members}) as {OUR_METADATA}"]
+    frame = projected(scan.application.jvm, session_of(scan.session), found.plan, projection)
+    return PlannedScan(java_frame(frame).queryExecution().analyzed(), [*columns, *scan.hidden, OUR_METADATA], is_union=True)

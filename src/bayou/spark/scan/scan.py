@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a DataFrame is built from any chosen files of a table.
+
+The files are read by Spark's own Parquet reader. Whatever is constant for a file travels as a hidden partition column: its
+partition values from the log, its deletion vector, and any constant that a caller asks for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import UnsupportedFeatureError
+from bayou.protocol.types.schema import StructField, StructType, parse_schema, schema_to_json
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.expressions.predicates import by_physical_name, from_catalyst
+from bayou.spark.jvm.catalyst.row_reading import reads_batches, row_condition
+from bayou.spark.jvm.catalyst.wide_columns import projected
+from bayou.spark.jvm.core.adapters import described
+from bayou.spark.jvm.core.bulk import Bulk
+from bayou.spark.jvm.core.callbacks import FAILED_CALL
+from bayou.spark.jvm.core.pinned_settings import Job, values, with_options
+from bayou.spark.jvm.core.session import dataset, session_of
+from bayou.spark.jvm.relations.relation import FileRelation, java_frame, logical_relation
+from bayou.spark.scan import vector_columns as deletion_vectors
+from bayou.spark.scan.file_index import (
+    FileGroups,
+    PartitionColumn,
+    ScanFiles,
+    group_files,
+    list_directories,
+    partition_groups,
+    uris,
+)
+from bayou.spark.scan.file_source import FileSource, SnapshotFiles
+from bayou.spark.scan.file_types import group_by_types, must_be_grouped
+from bayou.spark.scan.footers import read_footers
+from bayou.spark.scan.vector_columns import BYTES
+from bayou.spark.types.alignment import aligned
+from bayou.spark.types.types import contains_void, physical_field, sql_type, stored_fields, stored_type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow.parquet as pq
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.session.application import Application
+
+METADATA = "_metadata"
+"""Spark's column of facts about a row's file."""
+_METADATA_MARK = "__file_source_metadata_col"
+OUR_METADATA = "__bayou_metadata"
+_HIDDEN_TYPES = {
+    pa.int32(): "integer",
+    pa.int64(): "long",
+    pa.string(): "string",
+    pa.binary(): "binary",
+    pa.timestamp("us", "UTC"): "timestamp",
+}
+
+
+def is_file_metadata(column: StructField) -> bool:
+    """Whether a column of a plan is Spark's own `_metadata`, and not one of the table's that is called so."""
+    return _METADATA_MARK in column.metadata
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedScan:
+    """A plan over real files, ready to stand where a table stood.
+
+    Attributes:
+        plan: the logical plan, in the JVM.
+        columns: the names in it of the columns that were asked for, in that order; `_metadata` comes last, renamed.
+        is_union: whether filters have to be pushed into it.
+    """
+
+    plan: JavaObject
+    columns: list[str]
+    is_union: bool = False
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Chosen files of a table as a relation of Spark's.
+
+    Attributes:
+        application: the Spark application.
+        session: the JVM session that the relation belongs to.
+        snapshot: the table's state.
+        fields: the columns to read, logical, in order; nested fields may be pruned.
+        metadata: the fields of `_metadata` to read; None for no such column.
+        positions: which files of the source, by their positions in `files()`; None for all.
+        hidden: constants for each chosen file, by the name of the column that shall hold them.
+        options: options for Hadoop and the Parquet reader.
+        stored: the columns as the chosen files hold them, by physical name; None where they hold the table's types.
+        source: where the files are from; the snapshot's own where None.
+        streaming: whether the files are a batch of a stream.
+        rewrites: whether the rows are written again, or decide what is written. Then every file has to be read as it is, whatever
+            the session says, and no row may be left out by a filter that Parquet evaluates differently from Spark.
+    """
+
+    application: Application
+    session: JavaObject
+    snapshot: Snapshot
+    fields: Sequence[StructField]
+    metadata: Sequence[str] | None = None
+    positions: pa.Array | None = None
+    hidden: Mapping[str, pa.Array] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    stored: Mapping[str, StructField] | None = None
+    source: FileSource | None = None
+    streaming: bool = False
+    rewrites: bool = False
+
+    def planned(self) -> PlannedScan:
+        """The scan as a logical plan, deletion vectors applied.
+
+        Raises:
+            UnsupportedFeatureError: this Spark cannot read a type of the table, or a column is called like one that is read beside
+                the table's.
+        """
+        names = [self._physical(f) for f in self.fields]
+        if self.stored is None and must_be_grouped(self._table_fields(), self.application.jvm.spark_version):
+            return self._by_stored_types()
+        if not self._vectors and self.metadata is None and self.stored is None and not self._has_void():
+            return PlannedScan(self._relation(), names)
+        names += self.hidden
+        if self.metadata is not None:
+            names.append(OUR_METADATA)
+        return PlannedScan(self._frame().queryExecution().analyzed(), names)
+
+    def is_plain(self, planned: PlannedScan) -> bool:
+        """Whether the plan of this scan is a relation with just the columns that were asked for, in that order."""
+        if planned.plan.getClass().getSimpleName() != "LogicalRelation" or self.hidden:
+            return False
+        given = parse_schema(planned.plan.schema().json())
+        return [(f.name, f.type) for f in given.fields] == [(f.name, f.type) for f in self.fields]
+
+    def _frame(self) -> JavaObject:
+        """The scan as a Dataset of exactly the columns wanted, for what a relation alone cannot do."""
+        jvm = self.application.jvm
+        relation = self._relation()
+        facts = self._name_of_facts(relation)
+        frame = dataset(jvm, self.session, relation)
+        if self._vectors:
+            condition, carried = self._source.row_condition(self._vectors, f"{facts}.row_index"), self._located[1]
+            frame = frame.where(row_condition(jvm, condition, BYTES, carried))
+        read = ((self._expression(f), quoted_name(f.name)) for f in self._physical_fields())
+        projection = [name if expression == name else f"{expression} as {name}" for expression, name in read]
+        projection += [quoted_name(name) for name in self.hidden]
+        if self.metadata is not None:
+            inner = ", ".join(f"{facts}.{quoted_name(name)}" for name in self.metadata)
+            projection.append(f"struct({inner}) as {OUR_METADATA}")
+        return java_frame(projected(jvm, session_of(self.session), frame.queryExecution().analyzed(), projection))
+
+    def _name_of_facts(self, relation: JavaObject) -> str:
+        """What Spark calls its facts about a row's file: it makes way for a column of this name."""
+        if not any(f.name.lower() == METADATA for f in (*self._physical_fields(), *self._partition_fields())):
+            return METADATA
+        (facts,) = self.application.jvm.list_of(relation.metadataOutput())
+        return quoted_name(facts.name())
+
+    def _expression(self, wanted: StructField) -> str:
+        found = stored_type(wanted.type)
+        if found is None:
+            return "cast(null as void)"
+        if found != wanted.type:
+            # Void fields beside others are in no file.
+            source = found if self.stored is None else self.stored[wanted.name].type
+            return aligned(quoted_name(wanted.name), source, wanted.type)
+        if self.stored is None or self.stored[wanted.name].type == wanted.type:
+            return quoted_name(wanted.name)
+        return f"cast({quoted_name(wanted.name)} as {sql_type(wanted.type)})"
+
+    def _by_stored_types(self) -> PlannedScan:
+        """One scan for the files of each kind, each cast to the table's types, as a union."""
+        files = self._source.files(["path", "size"])
+        every = pa.array(np.arange(files.num_rows))
+        positions = every if self.positions is None else self.positions
+        partitions = set(self.snapshot.partition_columns)
+        physical = zip(self._physical_fields(), self.fields, strict=True)
+        fields = stored_fields(f for f, wanted in physical if wanted.name not in partitions)
+        groups = group_by_types(files, self.snapshot.table_uri, positions, fields, self._footers) or [(positions, tuple(fields))]
+        order = {position: row for row, position in enumerate(positions.to_pylist())}
+        scans = []
+        for chosen, stored in groups:
+            rows = pa.array([order[position] for position in chosen.to_pylist()], pa.int64())
+            hidden = {name: values.take(rows) for name, values in self.hidden.items()}
+            known = {**{f.name: f for f in stored_fields(self._physical_fields())}, **{f.name: f for f in stored}}
+            scans.append(replace(self, positions=chosen, hidden=hidden, stored=known))
+        first, *others = (scan._frame() for scan in scans)  # noqa: SLF001  (of this class)
+        for other in others:
+            first = first.union(other)
+        names = [self._physical(f) for f in self.fields] + list(self.hidden)
+        if self.metadata is not None:
+            names.append(OUR_METADATA)
+        return PlannedScan(first.queryExecution().analyzed(), names, is_union=True)
+
+    def _has_void(self) -> bool:
+        return any(contains_void(f.type) for f in self.fields)
+
+    def _table_fields(self) -> list[StructField]:
+        found = [self.snapshot.schema.field(f.name) for f in self.fields]
+        return [f for f in found if f is not None]
+
+    def _physical_fields(self) -> list[StructField]:
+        table = self.snapshot.schema
+        return [physical_field(f, table.field(f.name) or f, by_id=self._by_id) for f in self.fields]
+
+    def _physical(self, wanted: StructField) -> str:
+        known = self.snapshot.schema.field(wanted.name)
+        return known.physical_name if known is not None else wanted.name
+
+    @property
+    def _by_id(self) -> bool:
+        return self.snapshot.properties.get("delta.columnMapping.mode") == "id"
+
+    @cached_property
+    def _vectors(self) -> dict[str, pa.Array]:
+        """The deletion vectors of the chosen files as constants; empty where no file has one."""
+        return self._located[0]
+
+    @cached_property
+    def _located(self) -> tuple[dict[str, pa.Array], bytes | None]:
+        """These constants, and the bytes that the condition on rows has to carry; None where the constants are the bytes.
+
+        Spark may read fewer columns in the end than it is asked here about. Both ways give the same rows.
+        """
+        vectors = self._source.vectors(self.positions, self.options)
+        if not vectors:
+            return {}, None
+        read = {f.name: f for f in (*self._stored_fields(), *self._partition_fields(), *self._hidden_fields(vectors))}
+        if reads_batches(self.application.jvm, self.session, schema_to_json(StructType(tuple(read.values())))):
+            return vectors, None
+        return deletion_vectors.together(vectors) or (vectors, None)
+
+    @cached_property
+    def _source(self) -> FileSource:
+        return SnapshotFiles(self.snapshot) if self.source is None else self.source
+
+    def _files(self, columns: list[str]) -> pa.Table:
+        files = self._source.files(columns)
+        return files if self.positions is None else files.take(self.positions)
+
+    def _footers(self, files: Sequence[tuple[str, int]]) -> list[pq.FileMetaData | OSError]:
+        return read_footers(self.application.jvm, files, self.options)
+
+    def _relation(self) -> JavaObject:
+        partitions, hidden = self._partition_fields(), self._hidden_fields(self._vectors)
+        by_id, rewriting = [Job.FIELD_IDS] * self._by_id, [Job.REWRITE] * self.rewrites
+        self._check_constants(*self._physical_fields(), *partitions)
+        relation = FileRelation(
+            key=self._key(),
+            root=self.snapshot.table_uri,
+            columns=schema_to_json(StructType(tuple(self._stored_fields()))),
+            partitions=schema_to_json(StructType((*partitions, *hidden))),
+            size=int(pc.sum(self._files(["size"])["size"]).as_py() or 0),
+            options=with_options(self.options, Job.READ, *by_id, *rewriting),
+            pinned=values(Job.REWRITE if self.rewrites else Job.READ),
+            files=_Listing(self, schema_to_json(StructType((*partitions, *hidden)))),
+            streaming=self.streaming,
+            exact=self.rewrites,
+        )
+        return logical_relation(self.application.jvm, self.session, relation, native=self.application.native)
+
+    def _check_constants(self, *columns: StructField) -> None:
+        """Refuses a constant that is called like a column: Spark would give its values for those of the column.
+
+        Which columns a query needs is not known yet: all of them are asked for.
+        """
+        beside = {name.lower() for name in (*self.hidden, *self._vectors, *([] if self.metadata is None else [OUR_METADATA]))}
+        taken = next((each for each in columns if each.name.lower() in beside), None)
+        if taken is not None:
+            shown = next((each.name for each in self.snapshot.schema.fields if each.physical_name == taken.name), taken.name)
+            raise UnsupportedFeatureError(
+                f"The column {shown!r} cannot be read: it is {taken.name!r} in the files, and under that name bayou reads "
+                "something else beside the table's columns, whose values would come in its place.",
+                table=self.snapshot.table_uri,
+                version=self.snapshot.version,
+                error_class="DELTA_OPERATION_NOT_ALLOWED",
+                sql_state="0AKDC",
+                next_step="drop the column, and add it again under another name, with the engine that wrote it.",
+                features=(f"columns that are called {taken.name}",),
+            )
+
+    def _stored_fields(self) -> list[StructField]:
+        stored = self.stored or {}
+        return [stored.get(f.name, f) for f in stored_fields(self._physical_fields())]
+
+    def _hidden_fields(self, vectors: Mapping[str, pa.Array]) -> list[StructField]:
+        return [StructField(name, _HIDDEN_TYPES[values.type]) for name, values in (*self.hidden.items(), *vectors.items())]
+
+    def _partition_fields(self) -> list[StructField]:
+        table = self.snapshot.schema
+        found = [table.field(name) for name in self.snapshot.partition_columns]
+        return [physical_field(f, f, by_id=self._by_id) for f in found if f is not None]
+
+    def _key(self) -> str:
+        chosen = hashlib.sha256()
+        if self.positions is not None:
+            chosen.update(memoryview(self.positions.cast(pa.int64()).to_numpy()))
+        for name, constants in self.hidden.items():
+            chosen.update(f"{name}:{id(constants)}".encode())
+        every = self.positions is None and not self.hidden and self.source is None
+        what = "all" if every else chosen.hexdigest()[:24] + self._source.key
+        how = "#rewrites" if self.rewrites else ""
+        return f"{self.snapshot.table_uri}@{self.snapshot.version}#{self.snapshot.metadata.id}#{what}{how}"
+
+
+class _Listing:
+    """What the scan's `FileIndex` answers with; called by Spark while it plans."""
+
+    def __init__(self, scan: Scan, partition_schema: str) -> None:
+        self._scan = scan
+        self._partition_schema = partition_schema
+
+    def __call__(self, partition_filters: Any, data_filters: Any) -> JavaObject:
+        scan = self._scan
+        jvm = scan.application.jvm
+        if partition_filters is None:
+            paths = scan._files(["path"])["path"].combine_chunks()  # noqa: SLF001
+            return Bulk.of(jvm).strings(uris(paths, scan.snapshot.table_uri))
+        filters = jvm.list_of(partition_filters)
+        files = self._scan_files()
+        if scan.streaming and (chosen := self._chosen([*filters, *jvm.list_of(data_filters)])) is not None:
+            files = files.take(chosen)
+        return list_directories(jvm, files, self._partition_schema, filters)
+
+    def _chosen(self, filters: Sequence[JavaObject]) -> pa.Array | None:
+        """The files that the filters leave. For a table this is done before its relation is made."""
+        if not filters:
+            return None
+        try:
+            predicate = from_catalyst(
+                [described(self._scan.application.jvm, each) for each in filters], by_physical_name(self._scan.snapshot.schema)
+            )
+        except FAILED_CALL:
+            return None  # one that Spark cannot tell of
+        return self._scan._source.choose(predicate)  # noqa: SLF001
+
+    def _scan_files(self) -> ScanFiles:
+        scan = self._scan
+        table = scan._files(["path", "size", "modification_time"])  # noqa: SLF001
+        return ScanFiles(
+            uris(table["path"].combine_chunks(), scan.snapshot.table_uri),
+            table["size"].combine_chunks(),
+            table["modification_time"].combine_chunks(),
+            self._groups(table.num_rows),
+        )
+
+    def _groups(self, count: int) -> FileGroups:
+        """The files by their constants. The partition values alone of a snapshot's files are grouped once for it."""
+        scan = self._scan
+        application = scan.application
+        hidden = {**scan.hidden, **scan._vectors}  # noqa: SLF001
+        session = application.workbench(scan.session)
+        if not hidden and scan.source is None:
+            groups = partition_groups(application.jvm, scan.snapshot, session, self._partitions)
+            return groups if scan.positions is None else groups.take(scan.positions)
+        partitions = [
+            PartitionColumn(c.name, c.type, c.texts if scan.positions is None else c.texts.take(scan.positions))
+            for c in self._partitions()
+        ]
+        return group_files(application.jvm, session, partitions, hidden, count)
+
+    def _partitions(self) -> list[PartitionColumn]:
+        """The partition columns of all files of the source."""
+        texts = self._scan._source.partition_texts()  # noqa: SLF001
+        fields = self._scan._partition_fields()  # noqa: SLF001
+        return [PartitionColumn(f.name, sql_type(f.type), texts[f.name].combine_chunks()) for f in fields]

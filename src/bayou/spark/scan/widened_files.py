@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of a table that hold narrower types than the table has: those that were written before a column was widened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from bayou.protocol.evolution.feature_traces import has_type_changes
+from bayou.protocol.types.schema import StructType
+from bayou.spark.scan.file_types import group_by_types
+from bayou.spark.scan.footers import read_footers
+from bayou.spark.types.types import physical_field, stored_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.jvm.core.bridge import Jvm
+
+
+def narrow_files(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, storage_options: Mapping[str, str]) -> pa.Array:
+    """Those of some files that hold a column in another type than the table's, by their positions. Reads their footers.
+
+    Columns of which the schema does not say that they were widened are not looked at. A file that is not there holds nothing.
+
+    Args:
+        jvm: the JVM that reaches what is not on the local disk.
+        snapshot: the table's state.
+        positions: which of its files to look at.
+        storage_options: settings for the file system.
+
+    Raises:
+        StorageError: a footer that is there cannot be read.
+    """
+    widened = [f for f in snapshot.schema.fields if has_type_changes(StructType((f,)))]  # files may hold partition columns
+    fields = tuple(stored_fields(physical_field(f, f, by_id=False) for f in widened))
+    if not fields or not len(positions):
+        return pa.array([], pa.int64())
+    groups = group_by_types(
+        snapshot.files(["path", "size"]),
+        snapshot.table_uri,
+        positions.cast(pa.int64()),
+        fields,
+        lambda files: read_footers(jvm, files, storage_options),
+    )
+    narrow = [chosen for chosen, stored in groups if stored != fields]
+    return pa.concat_arrays([pa.array([], pa.int64()), *narrow])

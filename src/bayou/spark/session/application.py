@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What bayou keeps for one Spark application: its JVM, the logs that were opened, and a session of its own to plan in."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from bayou.errors import DataFileNotFoundError, DeltaError, SessionError, UnreadableDataFileError
+from bayou.log.checkpoint.sharding import register_log_jobs
+from bayou.log.commit.active_transactions import active_transaction
+from bayou.log.delta_log import open_log
+from bayou.spark.errors.conversion import extend_conversion
+from bayou.spark.jvm.core import callbacks
+from bayou.spark.jvm.core.adapters import Adapters
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.own_sessions import default_session
+from bayou.spark.jvm.core.pinned_settings import SQL_PREFIX, Job, values
+from bayou.spark.session.hadoop_store import check_log_store_settings
+from bayou.spark.session.log_jobs import SparkLogJobs
+from bayou.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pyspark.sql import SparkSession
+
+    from bayou.log.delta_log import DeltaLog
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.jvm.core.bridge import JavaObject
+
+PINNED_SNAPSHOTS = 16
+"""How many older versions are kept at hand, over all tables."""
+LOG_CACHE_BYTES = 512 << 20
+"""How much memory the logs that an application keeps open may pin; the least recently used are let go first."""
+_LOG_BYTES = 4096
+"""What a log is taken to pin on its own, also one of a path where no table is."""
+
+
+class LogCache:
+    """The logs that were opened, the most recently used last. A log that is used again costs one listing."""
+
+    def __init__(self, limit_bytes: int = LOG_CACHE_BYTES, check: Callable[[str], None] = lambda _: None) -> None:
+        self._limit = limit_bytes
+        self._check = check
+        self._logs: OrderedDict[tuple[str, tuple[tuple[str, str], ...]], DeltaLog] = OrderedDict()
+        self._sizes: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
+        self._pinned: OrderedDict[tuple[str, int, str], Snapshot] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def pinned(self, path: str, storage_options: Mapping[str, str], version: int, latest: Snapshot) -> Snapshot:
+        """An older version of a table; `latest` tells whether it is still the same table."""
+        key = (path, version, latest.metadata.id)
+        with self._lock:
+            found = self._pinned.get(key)
+        if found is None:
+            found = self.get(path, storage_options).snapshot(version=version)
+        with self._lock:
+            self._pinned[key] = found
+            self._pinned.move_to_end(key)
+            while len(self._pinned) > PINNED_SNAPSHOTS:
+                self._pinned.popitem(last=False)
+        return found
+
+    def get(self, path: str, storage_options: Mapping[str, str]) -> DeltaLog:
+        """The log of the table at a path, opened if it is not."""
+        key = (path, tuple(sorted(storage_options.items())))
+        with self._lock:
+            log = self._logs.get(key)
+        if log is None:  # opening may ask the JVM, which asks servers: nobody waits for that
+            self._check(path.partition(":")[0])
+            log = open_log(path, storage_options or None)
+        with self._lock:
+            log = self._logs.setdefault(key, log)
+            self._sizes.setdefault(key, _LOG_BYTES)
+            self._logs.move_to_end(key)
+            self._let_go()
+        return log
+
+    def measure(self, path: str, storage_options: Mapping[str, str], snapshot: Snapshot) -> None:
+        """Notes how much memory a log's newest snapshot pins, and lets go of logs above the limit."""
+        key = (path, tuple(sorted(storage_options.items())))
+        with self._lock:
+            if key in self._logs:
+                self._sizes[key] = _LOG_BYTES + snapshot.nbytes
+            self._let_go()
+
+    def _let_go(self) -> None:
+        while sum(self._sizes.values()) > self._limit and len(self._logs) > 1:
+            oldest, _ = self._logs.popitem(last=False)
+            del self._sizes[oldest]
+
+    def tables(self) -> list[str]:
+        """The URIs of the tables whose logs are open."""
+        with self._lock:
+            return [log.table_uri for log in self._logs.values()]
+
+    def clear(self) -> None:
+        """Lets go of every log."""
+        with self._lock:
+            self._logs.clear()
+            self._pinned.clear()
+            self._sizes.clear()
+
+
+class Application:
+    """One Spark application as bayou uses it.
+
+    Attributes:
+        jvm: the bridge into its JVM.
+        logs: the logs that were opened.
+        native: whether the Java adapters are there; without them the source `delta` and SQL by path do not work.
+        why_not_native: what is missing, where `native` is False.
+        authenticated: whether the callback port asks for a token.
+    """
+
+    _instances: WeakKeyDictionary[Jvm, Application] = WeakKeyDictionary()
+    _making = threading.Lock()
+
+    def __init__(self, jvm: Jvm) -> None:
+        self.jvm = jvm
+        self.logs = LogCache(check=lambda scheme: check_log_store_settings(jvm, scheme))
+        register_log_jobs(SparkLogJobs())
+        self.authenticated = callbacks.start(jvm)
+        self.native = True
+        self.why_not_native = ""
+        try:
+            Adapters.of(jvm)
+        except SessionError as error:
+            self.native = False
+            self.why_not_native = str(error)
+        extend_conversion(self._missing_data_file, self._unreadable_data_file)
+        self._workbenches: dict[str, JavaObject] = {}
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of(cls, spark: SparkSession) -> Application:
+        """The application of a session; made at its first use."""
+        return cls.of_jvm(Jvm.of(spark))
+
+    @classmethod
+    def of_jvm(cls, jvm: Jvm) -> Application:
+        """The application that runs in a JVM; made at its first use, once, whichever threads ask."""
+        with cls._making:
+            if jvm not in cls._instances:
+                cls._instances[jvm] = cls(jvm)
+            return cls._instances[jvm]
+
+    def snapshot(
+        self, path: str, storage_options: Mapping[str, str], version: int | None = None, transactions: str = ""
+    ) -> Snapshot:
+        """A table's state: the latest, or the one asked for. Costs one listing where the version was read before.
+
+        Inside of a transaction on the table, the latest is what the transaction reads.
+
+        Args:
+            path: the table's URI.
+            storage_options: options for the file system.
+            version: the version asked for; the latest where None.
+            transactions: the ids of the transactions that the query runs inside of, where Spark told them.
+        """
+        transaction = active_transaction(path, transactions)
+        if transaction is not None and transaction.snapshot is not None and version in (None, transaction.read_version):
+            return transaction.snapshot
+        latest = self.logs.get(path, storage_options).update()
+        self.logs.measure(path, storage_options, latest)
+        if version is None or version == latest.version:
+            return latest
+        return self.logs.pinned(path, storage_options, version, latest)
+
+    @property
+    def engine_info(self) -> str:
+        """Who writes, for the history."""
+        return f"Apache-Spark/{self.jvm.spark_version_text} bayou/{__version__}"
+
+    def workbench(self, session: JavaObject) -> JavaObject:
+        """A session of bayou's own, in the time zone of `session`, whose casts give NULL for what they cannot cast.
+
+        Partition values are cast in it. It has none of the other SQL settings of `session`: it is kept for the application, and a
+        session's settings must not decide what another session reads. Made once for each time zone.
+        """
+        zone = session.conf().get("spark.sql.session.timeZone")
+        with self._lock:
+            known = self._workbenches.get(zone)
+            if known is None or known.sparkContext().isStopped():
+                settings = {**values(Job.PLANNING), "spark.sql.session.timeZone": zone}
+                self._workbenches[zone] = default_session(self.jvm, session, settings, SQL_PREFIX)
+            return self._workbenches[zone]
+
+    def _missing_data_file(self, text: str) -> DeltaError | None:
+        found = self._data_file_in(text)
+        if found is None:
+            return None
+        return DataFileNotFoundError(
+            "A data file that the table's log names is not there.",
+            table=found[0],
+            file=found[1],
+            next_step="the file was deleted by VACUUM or by hand: restore it, or read a version that does not need it.",
+        )
+
+    def _unreadable_data_file(self, text: str, reason: str) -> DeltaError | None:
+        found = self._data_file_in(text)
+        if found is None:
+            return None
+        return UnreadableDataFileError(
+            f"A data file of the table cannot be read: {reason}",
+            table=found[0],
+            file=found[1],
+            next_step="restore the file from a copy, or overwrite its partition; rows that no version has elsewhere are lost.",
+        )
+
+    def _data_file_in(self, text: str) -> tuple[str, str] | None:
+        """The table that is open, and the path in it, that a message of Spark's names first."""
+        plain = text.replace("file:///", "file:/")
+        for uri in self.logs.tables():
+            root = uri.replace("file:///", "file:/")
+            if root + "/" in plain:
+                return uri, plain.split(root + "/", 1)[1].split(" ")[0].split("\n")[0].strip("`'\".,")
+        return None

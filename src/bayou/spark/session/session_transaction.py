@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transactions of a Spark session: what its settings add to a commit, and what a commit leaves in its settings."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from bayou.log.commit.transaction import Transaction
+from bayou.spark.session.settings import user_metadata_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+    from bayou.log.delta_log import DeltaLog
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.session.application import Application
+
+LAST_VERSION: Final = "spark.databricks.delta.lastCommitVersionInSession"
+"""The setting in which a session finds the version of its last commit, as with delta-spark."""
+
+
+def session_transaction(
+    application: Application,
+    spark: SparkSession,
+    log: DeltaLog,
+    snapshot: Snapshot | None,
+    operation: str,
+    parameters: Mapping[str, Any],
+    *,
+    settings: Mapping[str, str],
+    user_metadata: str | None = None,
+    **options: Any,
+) -> Transaction:
+    """A transaction that is begun by a session.
+
+    Args:
+        application: the application.
+        spark: the session.
+        log: the table's log.
+        snapshot: the state that the commit is made from; None where it creates the table.
+        operation: the operation's name, for the history.
+        parameters: its parameters.
+        settings: the session's settings.
+        user_metadata: the user's own note; where there is none, the session's.
+        options: more of what a `Transaction` takes.
+    """
+    return Transaction(
+        log,
+        snapshot,
+        operation,
+        parameters,
+        engine_info=application.engine_info,
+        user_metadata=user_metadata_of(settings) if user_metadata is None else user_metadata,
+        on_commit=lambda version: _tell(spark, version),
+        **options,
+    )
+
+
+def _tell(spark: SparkSession, version: int) -> None:
+    # The commit is in the log: that a session which is being stopped cannot be told is no error of it.
+    with contextlib.suppress(Py4JError, PySparkException):
+        spark.conf.set(LAST_VERSION, str(version))

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ALTER TABLE and COMMENT ON TABLE as SQL: Spark parses and resolves them, and the methods of `DeltaTable` carry them out."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from bayou.errors import UnsupportedFeatureError
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
+from bayou.protocol.evolution.property_rules import shown_key
+from bayou.protocol.evolution.schema_changes import NO_COMMENT, AddedColumn
+from bayou.protocol.types.schema import StructType, parse_schema
+from bayou.spark.alter import clustering as alter_clustering
+from bayou.spark.alter import columns as alter_columns
+from bayou.spark.alter import properties as alter
+from bayou.spark.types.types import sql_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bayou.spark.read.session_table import SessionTable
+
+_BETWEEN_CHANGES, _BETWEEN_FACTS, _BETWEEN_PARTS, _BETWEEN_COLUMNS = "\3", "\1", "\2", "\4"
+
+
+class Change:
+    """One change that a statement asks for: a `TableChange` of Spark's, in the words of `bayou.Changes`.
+
+    Attributes:
+        kind: the name of its class, such as `AddColumn`.
+        facts: what it says, by the names of Spark's methods; what is not given is left out.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.kind, *facts = text.split(_BETWEEN_FACTS)
+        self.facts: Mapping[str, str] = dict(each.split("=", 1) for each in facts)
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The names that lead to the column that it is about."""
+        return tuple(self.facts["fieldNames"].split(_BETWEEN_PARTS))
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """Where the column goes, as the methods take it."""
+        position = self.facts.get("position")
+        if position is None:
+            return {"after": None, "first": False}
+        word, *column = position.split(_BETWEEN_PARTS)
+        return {"after": column[0], "first": False} if word == "AFTER" else {"after": None, "first": True}
+
+    def field(self) -> dict[str, Any]:
+        """The column that it adds, as JSON."""
+        metadata = {"comment": self.facts["comment"]} if "comment" in self.facts else {}
+        if "defaultValue" in self.facts:
+            metadata[CURRENT_DEFAULT] = self.facts["defaultValue"]
+        nullable = self.facts.get("isNullable", "true") == "true"
+        return {"name": self.path[-1], "type": json.loads(self.facts["dataType"]), "nullable": nullable, "metadata": metadata}
+
+
+def new_location(text: str) -> str | None:
+    """The folder that a statement lets the name stand for; None where it is about something else.
+
+    Args:
+        text: its changes, in the words of `bayou.Changes`.
+    """
+    changes = [Change(each) for each in text.split(_BETWEEN_CHANGES)] if text else []
+    places = [each.facts["value"] for each in changes if each.kind == "SetProperty" and each.facts["property"] == "location"]
+    return places[0] if len(places) == len(changes) == 1 else None
+
+
+def run(target: SessionTable, text: str) -> None:
+    """Carries a statement out.
+
+    Args:
+        target: the table.
+        text: its changes, in the words of `bayou.Changes`.
+
+    Raises:
+        UnsupportedFeatureError: it asks for what bayou does not do.
+        DeltaError: what the method for it raises.
+    """
+    changes = [Change(each) for each in text.split(_BETWEEN_CHANGES)] if text else []
+    kinds = frozenset("UpdateColumn" if each.kind.startswith("UpdateColumn") else each.kind for each in changes)
+    if not kinds:
+        return
+    if kinds not in _METHODS:
+        raise UnsupportedFeatureError(
+            f"ALTER TABLE with {', '.join(sorted(kinds))} is not supported by this version of bayou.",
+            table=target.uri,
+            error_class="DELTA_OPERATION_NOT_ALLOWED",
+            sql_state="0AKDC",
+            features=sorted(kinds),
+        )
+    _METHODS[kinds](target, changes)
+
+
+def _set(target: SessionTable, changes: Sequence[Change]) -> None:
+    alter.set_properties(target, {shown_key(each.facts["property"]): each.facts["value"] for each in changes})
+
+
+def _unset(target: SessionTable, changes: Sequence[Change]) -> None:
+    """Spark does not pass IF EXISTS on, so a key that is not set is passed over."""
+    keys = [each.facts["property"] for each in changes]
+    if keys == ["comment"]:
+        alter.set_comment(target, None)
+    else:
+        alter.unset_properties(target, keys, if_exists=True)
+
+
+def _add(target: SessionTable, changes: Sequence[Change]) -> None:
+    columns = alter_columns.given_columns(target, _columns(changes)).fields
+    pairs = zip(columns, changes, strict=True)
+    added = [AddedColumn(field, each.path[:-1], alter_columns.position_of(**each.place)) for field, each in pairs]
+    alter_columns.add_each(target, added)
+
+
+def _columns(changes: Sequence[Change]) -> StructType:
+    return parse_schema(json.dumps({"type": "struct", "fields": [each.field() for each in changes]}))
+
+
+def _is_there(target: SessionTable, change: Change) -> bool:
+    if change.facts.get("ifExists") != "true":
+        return True
+    found: Any = target.snapshot().schema
+    for name in change.path:
+        field = found.field(name) if isinstance(found, StructType) else None
+        if field is None:
+            return False
+        found = field.type
+    return True
+
+
+def _rename(target: SessionTable, changes: Sequence[Change]) -> None:
+    for each in changes:
+        alter_columns.rename_column(target, each.path, each.facts["newName"])
+
+
+def _drop(target: SessionTable, changes: Sequence[Change]) -> None:
+    alter_columns.drop_columns(target, [each.path for each in changes if _is_there(target, each)])
+
+
+def _cluster(target: SessionTable, changes: Sequence[Change]) -> None:
+    columns = changes[0].facts["clusteringColumns"].split(_BETWEEN_COLUMNS)
+    alter_clustering.alter_cluster_by(target, [each.split(_BETWEEN_PARTS) for each in columns if each])
+
+
+def _replace(target: SessionTable, changes: Sequence[Change]) -> None:
+    """REPLACE COLUMNS: Spark drops all columns and adds the new ones."""
+    alter_columns.replace_columns(target, _columns([each for each in changes if each.kind == "AddColumn"]))
+
+
+def _change(target: SessionTable, changes: Sequence[Change]) -> None:
+    """ALTER COLUMN: the changes of all columns together."""
+    found = []
+    for path in dict.fromkeys(each.path for each in changes):
+        given: dict[str, Any] = {}
+        for each in changes:
+            if each.path != path:
+                continue
+            match each.kind:
+                case "UpdateColumnType":
+                    column = {"name": "", "type": json.loads(each.facts["newDataType"])}
+                    given["data_type"] = sql_type(parse_schema(json.dumps({"type": "struct", "fields": [column]})).fields[0].type)
+                case "UpdateColumnComment":
+                    given["comment"] = each.facts.get("newComment", NO_COMMENT)  # COMMENT ON COLUMN ... IS NULL
+                case "UpdateColumnNullability":
+                    given["nullable"] = each.facts["nullable"] == "true"
+                case "UpdateColumnPosition":
+                    given |= each.place
+                case _:
+                    given["default"] = each.facts.get("newDefaultValue") or ""
+        found.append(alter_columns.column_change(target, path, **given))
+    alter_columns.change_columns(target, found)
+
+
+_METHODS: Final[Mapping[frozenset[str], Callable[[SessionTable, Sequence[Change]], None]]] = {
+    frozenset({"SetProperty"}): _set,
+    frozenset({"RemoveProperty"}): _unset,
+    frozenset({"AddColumn"}): _add,
+    frozenset({"RenameColumn"}): _rename,
+    frozenset({"DeleteColumn"}): _drop,
+    frozenset({"DeleteColumn", "AddColumn"}): _replace,
+    frozenset({"UpdateColumn"}): _change,
+    frozenset({"ClusterBy"}): _cluster,
+}
+"""What carries out a statement, by the kinds of its changes. REPLACE COLUMNS comes as dropping all and adding the new ones."""

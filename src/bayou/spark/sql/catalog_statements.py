@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements about tables with names, as `bayou.Catalog` words them: texts that NUL ends, lists within them by smaller signs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bayou.errors import UnsupportedFeatureError
+from bayou.protocol.columns.clustering import names_of
+from bayou.protocol.types.schema import parse_schema
+from bayou.spark.create.definition import TableDefinition
+from bayou.spark.types.catalog_columns import schema_of_statement
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_RESERVED = ("provider", "location", "comment", "owner", "external", "is_managed_location", "collation", "table_type")
+"""Properties by which Spark passes the clauses of a statement on (`TableCatalog.RESERVED_PROPERTIES`)."""
+_OPTION = "option."
+_BETWEEN_TRANSFORMS, _BETWEEN_COLUMNS, _BETWEEN_PARTS = "\3", "\1", "\2"
+
+
+@dataclass(frozen=True, slots=True)
+class InsertStatement:
+    """Rows for a table that is there: INSERT, `saveAsTable`, `insertInto` or `writeTo`.
+
+    Attributes:
+        name: the table's name, as SQL has it.
+        how: append, overwrite, replace (by a condition) or dynamic (by partitions).
+        condition: which rows are replaced, as SQL.
+        columns: how columns go to the table's: position, name, or frame (by name, with the rules of a DataFrame's writer).
+        options: the writer's options.
+    """
+
+    name: str
+    how: str
+    condition: str
+    columns: str
+    options: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def read(cls, name: str, texts: Sequence[str]) -> InsertStatement:
+        """The statement that some texts word."""
+        how, condition, columns, *pairs = texts
+        return cls(name, how, condition, columns, _pairs(pairs, "o"))
+
+    def writer_options(self, location: str) -> dict[str, str]:
+        """The options of the write that this is, to the table at a location."""
+        by_match = not {"replaceon", "replaceusing"}.isdisjoint(name.lower() for name in self.options)
+        match self.how:
+            case "overwrite" if by_match:
+                return {**self.options, "path": location}
+            case "dynamic" if (
+                by_match and self.columns != "frame"
+            ):  # from the session's mode for partitions, not from overwritePartitions
+                return {**self.options, "path": location}
+            case "overwrite":
+                return {"partitionOverwriteMode": "static", **self.options, "path": location}
+            case "replace":
+                more = {"replaceWhere": self.condition, "path": location}
+                return {"partitionOverwriteMode": "static", **self.options, **more}
+            case "dynamic":
+                return {**self.options, "partitionOverwriteMode": "dynamic", "path": location}
+            case _:
+                return {**self.options, "path": location}
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatement:
+    """A table that is made or replaced: CREATE or REPLACE TABLE, with AS SELECT or without, or a writer that makes its table.
+
+    Attributes:
+        definition: the table.
+        kind: create, createIfNotExists, replace or createOrReplace.
+        writer: the writer that asks: saveAsTable, writeTo; empty for SQL.
+        options: the writer's options.
+    """
+
+    definition: TableDefinition
+    kind: str
+    writer: str
+    options: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def read(cls, name: str, texts: Sequence[str]) -> TableStatement:
+        """The statement that some texts word.
+
+        Raises:
+            UnsupportedFeatureError: the table would be partitioned by an expression, or in buckets.
+        """
+        kind, writer, schema, transforms, *pairs = texts
+        partitions, clustering = _partitions(transforms, name)
+        given = _pairs(pairs, "p")
+        properties = {
+            name: value
+            for name, value in given.items()
+            if name not in _RESERVED and not name.startswith(_OPTION) and (_OPTION + name not in given or _is_delta(name))
+        }
+        definition = TableDefinition(
+            name=name,
+            location=None if given.get("is_managed_location") else given.get("location"),
+            schema=schema_of_statement(parse_schema(schema)),
+            partition_by=partitions,
+            cluster_by=clustering or None,
+            properties=properties,
+            comment=given.get("comment"),
+            in_sql=True,
+        )
+        return cls(definition, kind, writer, _pairs(pairs, "o"))
+
+    @property
+    def creates(self) -> bool:
+        """Whether it leaves a table as it is that is there."""
+        return self.kind in ("create", "createIfNotExists")
+
+    @property
+    def operation(self) -> str:
+        """The name in the history of a statement with rows."""
+        names = {"create": "CREATE TABLE", "createIfNotExists": "CREATE TABLE", "replace": "REPLACE TABLE"}
+        return names.get(self.kind, "CREATE OR REPLACE TABLE") + " AS SELECT"
+
+
+def _is_delta(name: str) -> bool:
+    """Whether a clause OPTIONS means a table's property by a name: one of Delta's own."""
+    return name.lower().startswith("delta.")
+
+
+def _pairs(texts: Sequence[str], kind: str) -> dict[str, str]:
+    return {name[1:]: value for name, value in zip(texts[::2], texts[1::2], strict=True) if name[0] == kind}
+
+
+def _partitions(text: str, table: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The partition columns and the clustering columns of a statement's transforms."""
+    partitions: list[str] = []
+    clustering: list[str] = []
+    for each in text.split(_BETWEEN_TRANSFORMS) if text else ():
+        transform, *columns = each.split(_BETWEEN_COLUMNS)
+        paths = tuple(tuple(column.split(_BETWEEN_PARTS)) for column in columns)
+        if transform == "identity":
+            partitions += [".".join(path) for path in paths]
+        elif transform == "cluster_by":
+            clustering += names_of(paths)
+        else:
+            is_bucket = "bucket" in transform
+            what = "Bucketing" if is_bucket else "Partitioning by expressions"
+            raise UnsupportedFeatureError(
+                f"Operation not allowed: {what} is not supported for Delta tables.",
+                table=table,
+                error_class="DELTA_OPERATION_NOT_ALLOWED_DETAIL" if is_bucket else "DELTA_OPERATION_NOT_ALLOWED",
+                sql_state="0AKDC",
+                features=[transform],
+                operation=what,
+                next_step="partition by columns; a generated column can hold the value of an expression.",
+            )
+    return tuple(partitions), tuple(clustering)

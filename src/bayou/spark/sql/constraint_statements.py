@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ALTER TABLE ... ADD CONSTRAINT ... CHECK and DROP CONSTRAINT as SQL.
+
+Before 4.1 Spark's parser does not know these statements: what it refuses is read here, word by word. From then on they come as
+nodes of Catalyst, from the parser or resolved. The methods of `DeltaTable` carry them out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import redact_text
+from bayou.protocol.types.sql_text import column_sql, quoted_name
+from bayou.spark.alter import constraints as alter_constraints
+from bayou.spark.jvm.core.callbacks import BiFunction
+from bayou.spark.jvm.core.session import active_session, java_session, session_of
+from bayou.spark.jvm.relations import commands
+from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.jvm.relations.parser import stated_name, stated_parts, stated_table, table_name, words, written_table
+from bayou.spark.read.session_table import SessionTable
+from bayou.spark.sql.declared_constraints import rely_refused
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pyspark.sql import SparkSession
+
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.session.application import Application
+
+_ALTER: Final = ("ALTER", "TABLE")
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintStatement:
+    """A statement about a constraint.
+
+    Attributes:
+        table: the table's name, as SQL has it.
+        name: the constraint's name, as SQL has it.
+        condition: the condition of a constraint that is added, its words with one blank between them, as delta-spark keeps it;
+            None where a constraint is dropped.
+        if_exists: whether dropping one that is not there is no error.
+    """
+
+    table: str
+    name: str
+    condition: str | None = None
+    if_exists: bool = False
+
+    @property
+    def text(self) -> str:
+        """The statement as EXPLAIN shows it."""
+        what = "DROP CONSTRAINT" if self.condition is None else "ADD CONSTRAINT"
+        check = "" if self.condition is None else f" CHECK ({self.condition})"
+        return f"ALTER TABLE {redact_text(self.table)} {what} {quoted_name(self.name)}{check}"
+
+    @classmethod
+    def read(cls, given: Iterable[str]) -> ConstraintStatement | None:
+        """The statement that some words are; None for any other. Reads no further than it has to.
+
+        Args:
+            given: the words, without blanks and comments.
+        """
+        source = iter(given)
+        if tuple(word.upper() for _, word in zip(_ALTER, source, strict=False)) != _ALTER:
+            return None
+        found = list(source)
+        while found and found[-1] == ";":
+            found.pop()
+        plain = [word.upper() for word in found]
+        # The table's name is at least one word, and may be ADD or DROP itself.
+        place = next((i for i in range(1, len(found) - 2) if plain[i] in {"ADD", "DROP"} and plain[i + 1] == "CONSTRAINT"), None)
+        if place is None:
+            return None
+        table, rest = " ".join(found[:place]), found[place + 2 :]
+        match [plain[place], *plain[place + 2 :]]:
+            case ["ADD", _, "CHECK", "(", _, *_] if _is_in_parentheses(rest[2:]):
+                return cls(table, rest[0], " ".join(rest[3:-1]))
+            case ["DROP", _]:
+                return cls(table, rest[0])
+            case ["DROP", "IF", "EXISTS", _]:
+                return cls(table, rest[2], if_exists=True)
+        return None
+
+
+def _is_in_parentheses(given: list[str]) -> bool:
+    """Whether the parenthesis that is the first word is closed by the last, and there is something between them."""
+    depth = 0
+    for place, word in enumerate(given):
+        depth += {"(": 1, ")": -1}.get(word, 0)
+        if depth == 0:
+            return place == len(given) - 1 and place > 1
+    return False
+
+
+class ConstraintStatements:
+    """Makes commands of statements about constraints, for one application. It runs none: EXPLAIN plans too."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    def of_text(self, text: str) -> JavaObject | None:
+        """The command for a statement that Spark's parser refused; None leaves it refused."""
+        jvm = self._application.jvm
+        statement = ConstraintStatement.read(words(jvm, text))
+        if statement is None:
+            return None
+        spark = active_session(jvm)
+        session, catalog = java_session(spark), Catalog(jvm, spark)
+        table, name = table_name(jvm, session, statement.table), table_name(jvm, session, statement.name)
+        if table is None or name is None or len(name) > 1:
+            return None
+        if catalog.name(column_sql(table)).path is not None and not catalog.has_paths():
+            return None
+        return self._command(replace(statement, table=column_sql(table), name=name[0]))
+
+    def of_node(self, node: JavaObject) -> JavaObject:
+        """The command for a node that adds or drops a constraint; for a table of somebody else's the node itself."""
+        drops = node.nodeName() == "DropConstraint"
+        table = stated_table(node) or (None if drops else self._written(node))
+        if table is None:
+            return node
+        if drops:
+            return self._command(ConstraintStatement(table, str(node.name()), if_exists=bool(node.ifExists())))
+        statement = self._added(node, table)
+        return self._made(lambda node, session: self._add(node, statement, session), statement, node)
+
+    def of_parsed(self, node: JavaObject, *, in_script: bool) -> JavaObject | None:
+        """The command for an AddCheckConstraint that Spark has not resolved; None for a table of somebody else's.
+
+        Spark would look for the rows that break the condition, and refuses one that is none by an error of its own inside.
+
+        Args:
+            node: the statement.
+            in_script: whether it is one of a script's: then it is told when it runs whose table it is about.
+        """
+        jvm = self._application.jvm
+        parts = stated_parts(jvm, node)
+        table = column_sql(parts) if parts is not None and in_script else self._stated(active_session(jvm), node)
+        if table is None:
+            return None
+        statement = self._added(node, table)
+
+        def run(node: JavaObject, session: JavaObject) -> str | None:
+            spark = session_of(session)
+            found = self._stated(spark, node)
+            if found is None:
+                return commands.run_resolved(jvm, spark, node)
+            self._add(node, replace(statement, table=found), session)
+            return None
+
+        return self._made(run, statement, node)
+
+    def _stated(self, spark: SparkSession, node: JavaObject) -> str | None:
+        """The table that a parsed AddCheckConstraint names, as SQL has it; None for one of somebody else's."""
+        jvm = self._application.jvm
+        table = stated_name(jvm, java_session(spark), node)
+        return column_sql(table) if table is not None and Catalog(jvm, spark).is_delta(column_sql(table)) else None
+
+    def _added(self, node: JavaObject, table: str) -> ConstraintStatement:
+        check = node.checkConstraint()
+        return ConstraintStatement(table, str(check.name()), " ".join(words(self._application.jvm, check.condition())))
+
+    def _add(self, node: JavaObject, statement: ConstraintStatement, session: JavaObject) -> None:
+        check = node.checkConstraint()
+        if check.userProvidedCharacteristic().rely().isDefined():  # that it is not enforced, Spark refuses by itself
+            raise rely_refused(statement.table)
+        self._run(statement, session)
+
+    def _written(self, node: JavaObject) -> str | None:
+        """The table of a condition that Spark knows to be true of each row; None for a table of somebody else's."""
+        jvm = self._application.jvm
+        spark = active_session(jvm)
+        table = written_table(jvm, java_session(spark), node)
+        return column_sql(table) if table is not None and Catalog(jvm, spark).is_delta(column_sql(table)) else None
+
+    def _command(self, statement: ConstraintStatement) -> JavaObject:
+        return self._made(lambda _nothing, session: self._run(statement, session), statement)
+
+    def _made(self, body: Callable[..., str | None], statement: ConstraintStatement, node: JavaObject | None = None) -> JavaObject:
+        return commands.command(self._application.jvm, BiFunction(self._application.jvm, body), node, statement.text)
+
+    def _run(self, statement: ConstraintStatement, session: JavaObject) -> None:
+        spark = session_of(session)
+        catalog = Catalog(self._application.jvm, spark)
+        location = catalog.delta_location(statement.table)
+        target = SessionTable.of(self._application, spark, qualify(location).uri, {})
+        if statement.condition is None:
+            alter_constraints.drop_constraint(target, statement.name, if_exists=statement.if_exists)
+        else:
+            alter_constraints.add_constraint(target, statement.name, statement.condition)

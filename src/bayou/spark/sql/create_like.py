@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CREATE TABLE ... LIKE: the statement that Spark resolved, as a command that makes a table of ours when it is executed.
+
+Source: delta-spark's `DeltaAnalysis`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayou.errors import TableNotFoundError
+from bayou.log.snapshot.clustering import logical_clustering
+from bayou.protocol.columns.clustering import names_of
+from bayou.protocol.columns.column_mapping import without_mapping
+from bayou.protocol.types.schema import parse_schema
+from bayou.spark.create.create import create
+from bayou.spark.create.definition import TableDefinition
+from bayou.spark.jvm.core.callbacks import BiFunction
+from bayou.spark.jvm.core.session import active_session, session_of
+from bayou.spark.jvm.relations import commands
+from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.jvm.relations.create_like import LikeStatement
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.jvm.relations.catalog import TableName
+    from bayou.spark.session.application import Application
+
+
+def like_command(application: Application, node: JavaObject) -> JavaObject | None:
+    """The command that stands for a statement that makes a Delta table; None where it makes one of another kind.
+
+    It does where it says USING delta, or where it says nothing and its source is a Delta table.
+
+    Args:
+        application: the Spark application.
+        node: the CreateTableLikeCommand.
+    """
+    jvm = application.jvm
+    statement = LikeStatement.of(jvm, node)
+    is_silent = not statement.provider and not statement.is_stored_as
+    makes_ours = statement.provider == "delta" or (is_silent and _is_delta(Catalog(jvm, active_session(jvm)), statement.source))
+    if not makes_ours:
+        return None
+    return commands.command(jvm, BiFunction(jvm, lambda same, session: _run(application, same, session)), node, statement.text)
+
+
+def _is_delta(catalog: Catalog, name: TableName) -> bool:
+    entry = catalog.entry(name) if name.path is None else None
+    return name.path is not None or (entry is not None and entry.provider == "delta")
+
+
+def _run(application: Application, node: JavaObject, session: JavaObject) -> None:
+    spark, statement = session_of(session), LikeStatement.of(application.jvm, node)
+    mode = "createIfNotExists" if statement.if_not_exists else "create"
+    create(application, spark, _definition(application, spark, statement), mode)
+
+
+def _definition(application: Application, spark: SparkSession, statement: LikeStatement) -> TableDefinition:
+    """The table that a statement asks for.
+
+    Raises:
+        TableNotFoundError: there is nothing that it could be like.
+    """
+    catalog = Catalog(application.jvm, spark)
+    like = _snapshot(application, catalog, statement.source)
+    at = (statement.target.text, statement.location)
+    if like is None and catalog.entry(statement.source) is None:
+        raise TableNotFoundError(
+            f"The table or view {statement.source.text} cannot be found.",
+            table=statement.source.text,
+            next_step="check the name that follows LIKE.",
+        )
+    if like is None:
+        schema, partitions, properties, comment = catalog.columns(statement.source)
+        given = {**properties, **statement.properties}
+        return TableDefinition(*at, parse_schema(schema), tuple(partitions), None, given, comment)
+    clustering = logical_clustering(like)
+    return TableDefinition(
+        *at,
+        without_mapping(like.schema),
+        like.partition_columns,
+        None if clustering is None else tuple(names_of(clustering)),
+        statement.properties,
+        like.metadata.description,
+        like,
+    )
+
+
+def _snapshot(application: Application, catalog: Catalog, source: TableName) -> Snapshot | None:
+    """The state of the source, where it is a Delta table."""
+    if source.path is not None:
+        return application.logs.get(qualify(source.path).uri, {}).update()
+    entry = catalog.entry(source)
+    if entry is None or entry.provider != "delta":
+        return None
+    return application.logs.get(qualify(entry.location).uri, {}).update()

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the data source `delta` does: Spark's calls on it arrive here, one function for each kind."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame
+
+from bayou.errors import SchemaMismatchError
+from bayou.protocol.types.schema import parse_schema
+from bayou.spark.data_files.request import PARTITION_COLUMNS_OPTION, WriteRequest
+from bayou.spark.dml.statements.changed_table import ChangedTable
+from bayou.spark.jvm.core.session import session_of
+from bayou.spark.read import reader
+from bayou.spark.read.request import TableRequest
+from bayou.spark.session.unknown_options import report_unknown_of_read
+from bayou.spark.streaming.sink import sink_of
+from bayou.spark.streaming.source import schema_of, source_of
+from bayou.spark.types.catalog_columns import without_filled
+from bayou.spark.types.types import incompatible
+from bayou.spark.write.writer import write
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.session.application import Application
+
+
+class Provider:
+    """The body of `delta.DefaultSource` and of INSERT, for one application."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    def __call__(self, facts: str, objects: Any) -> Any:
+        """Called by `delta.DefaultSource`.
+
+        Args:
+            facts: what Spark asks for, then the options, each text ended by NUL.
+            objects: the JVM objects that belong to it.
+        """
+        what, *texts = facts.split("\0")[:-1]
+        options = dict(zip(texts[::2], texts[1::2], strict=True))
+        match what:
+            case "read":
+                return self._read(options, objects)
+            case "write":
+                return self._write(options, objects)
+            case "stream schema":
+                return schema_of(self._application, options, *objects)
+            case "source":
+                return source_of(self._application, options, *objects)
+        partitions, mode = objects
+        return sink_of(self._application, options, self._application.jvm.list_of(partitions), mode)
+
+    def _read(self, options: dict[str, str], objects: Any) -> JavaObject:
+        session, scala_options, schema, origin = objects
+        given: dict[str, str | None] = dict(options)
+        if all(name.lower() != "path" for name in given):
+            given["path"] = self._path_in_sql(origin)
+        request = TableRequest.from_options(given)
+        report_unknown_of_read(given, request.path)
+        relation = reader.relation(self._application, session, request, scala_options)
+        if schema is not None:
+            self._check_schema(schema, relation, request.path)
+        return relation
+
+    def _path_in_sql(self, origin: JavaObject) -> str | None:
+        """The path of ``delta.`path` `` in a statement. Spark does not pass it on, but knows where in the text it stands."""
+        text = self._application.jvm.static("bayou.StatementText").of(origin)
+        found = re.search(r"(?:\bdelta|`delta`)\s*\.\s*`((?:[^`]|``)+)`", text, re.IGNORECASE)
+        return str(found.group(1)).replace("``", "`") if found else None
+
+    def _check_schema(self, given: str, relation: JavaObject, path: str) -> None:
+        """A schema that the reader was given, or a catalog entry has, must be one that the table can be read as."""
+        problems = list(incompatible(parse_schema(given).fields, parse_schema(relation.schema().json())))
+        if problems:
+            message = f"The schema that was given is not the table's: {'; '.join(problems)}."
+            raise SchemaMismatchError(
+                message,
+                table=path,
+                error_class="DELTA_READ_SOURCE_SCHEMA_CONFLICT",
+                sql_state="42K07",
+                next_step="leave the schema out: a Delta table knows its own.",
+            )
+
+    def _write(self, options: dict[str, str], objects: Any) -> JavaObject:
+        session, mode, data = objects
+        request = WriteRequest.from_options(options, _MODES[mode], options.get(PARTITION_COLUMNS_OPTION))
+        write(self._application, DataFrame(data, session_of(session)), request)
+        return reader.relation(self._application, session, TableRequest.from_options({"path": request.path}))
+
+    def insert(self, table: str, arguments: Any) -> None:
+        """Called by `bayou.DeltaTable`: rows that an INSERT puts into a table, cast by Spark to its columns."""
+        data, overwrite = arguments
+        target = ChangedTable.of_insert(table)
+        spark = session_of(data.sparkSession())
+        mode = "overwrite" if overwrite else "append"
+        request = WriteRequest.from_options({**target.storage_options, "path": target.path}, mode)
+        write(self._application, DataFrame(data, spark), request, self._without_filled)
+
+    def _without_filled(self, rows: DataFrame, snapshot: Snapshot | None) -> DataFrame:
+        return rows if snapshot is None else without_filled(self._application.jvm, rows, snapshot.schema)
+
+
+_MODES = {"Append": "append", "Overwrite": "overwrite", "ErrorIfExists": "error", "Ignore": "ignore"}

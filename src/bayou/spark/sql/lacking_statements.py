@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SQL statements of Delta Lake that bayou does not have: each is refused by its name, with what to do instead.
+
+Spark's parser refuses most of them. It reads `DESCRIBE HISTORY orders` as the column `orders` of a table `history`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import DeltaError
+from bayou.protocol.types.sql_text import column_sql, quoted_name
+from bayou.spark.jvm.core.session import active_session, java_session
+from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.jvm.relations.parser import described_column, table_name
+from bayou.spark.table.not_yet import not_yet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from bayou.errors import UnsupportedFeatureError
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
+    from bayou.spark.session.application import Application
+
+_QUOTED: Final = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:``|[^`])*`"""
+_COMMENTS: Final = re.compile(rf"(?P<quoted>{_QUOTED})|--[^\n]*|/\*.*?\*/", re.DOTALL)
+"""Comments, and what is quoted: no comment begins inside of quotes."""
+NAME: Final = r"(?:[\w-]+|`(?:``|[^`])+`)(?:\s*\.\s*(?:[\w-]+|`(?:``|[^`])+`))*"
+"""A table's name, as SQL has it."""
+_TABLE: Final = rf"""(?:(?P<table>{NAME})|(?P<quote>['"])(?P<path>.+?)(?P=quote))"""
+_DESCRIBED: Final = rf"(?:identifier\s*\([^;]*\)|{_TABLE})"
+_COLUMN: Final = rf"alter\s+table\s+{_TABLE}\s+(?:alter|change)\s+(?:column\s+)?{NAME}"
+_MADE: Final = rf"(?:create|(?:create\s+or\s+)?replace)\s+table\s+(?:if\s+not\s+exists\s+)?{NAME}"
+_REST: Final = r"(?:[^;'\"`]|" + _QUOTED + ")*?"
+_STATEMENTS: Final = {
+    command: re.compile(pattern, re.IGNORECASE | re.DOTALL)
+    for command, pattern in {
+        "VACUUM": rf"vacuum\b\s*{_TABLE}?",
+        "OPTIMIZE": rf"optimize\b\s*{_TABLE}?",
+        "REORG TABLE": rf"reorg\s+table\b\s*{_TABLE}?",
+        "RESTORE": rf"restore\b(?:\s+table\b)?\s*{_TABLE}?",
+        "GENERATE": rf"generate\b(?:\s+\w+\s+for\s+table\b)?\s*{_TABLE}?",
+        "CONVERT TO DELTA": r"convert\s+to\s+delta\b",
+        "CLONE": rf"{_MADE}\s+(?:(?:shallow|deep)\s+)?clone\b\s*{_TABLE}?",
+        "DESCRIBE HISTORY": rf"desc(?:ribe)?\s+history\s+{_DESCRIBED}(?:\s+limit\s+\S+)?\s*(?:;|$)",
+        "DESCRIBE DETAIL": rf"desc(?:ribe)?\s+detail\s+{_DESCRIBED}\s*(?:;|$)",
+        "ALTER TABLE ... DROP FEATURE": rf"alter\s+table\s+{_TABLE}\s+drop\s+feature\b",
+        "ALTER TABLE ... SYNC IDENTITY": rf"{_COLUMN}\s+sync\s+identity\b",
+        "ALTER TABLE ... CLUSTER BY": rf"alter\s+table\s+{_TABLE}\s+cluster\s+by\b",
+        "CREATE TABLE ... CLUSTER BY": rf"{_MADE}\s*{_REST}\busing\s+delta\b{_REST}\bcluster\s+by\s*\(",
+    }.items()
+}
+"""The statements by how they begin, up to the word that Spark's own do not have there."""
+_METHODS: Final = {
+    "DESCRIBE HISTORY": "{table}.history() gives the same rows.",
+    "DESCRIBE DETAIL": "{table}.detail() gives the same row.",
+    "ALTER TABLE ... DROP FEATURE": "use {table}.dropFeatureSupport(feature).",
+    "ALTER TABLE ... SYNC IDENTITY": "use {table}.syncIdentity(column).",
+    "ALTER TABLE ... CLUSTER BY": "use {table}.clusterBy(column, ...).",
+    "CREATE TABLE ... CLUSTER BY": "use DeltaTable.create(spark).tableName(name).addColumn(...).clusterBy(column, ...).execute().",
+}
+_INSTEAD: Final = {
+    "RESTORE": 'read the wanted version with option("versionAsOf", version), and overwrite the table with it.',
+    "CONVERT TO DELTA": 'read the files as Parquet, and write them with df.write.format("delta").',
+}
+_EXPLAIN: Final = re.compile(r"explain\s+(?:(?:logical|formatted|extended|codegen|cost)\s+)?", re.IGNORECASE)
+_SCRIPT: Final = re.compile(rf"(?:{NAME}\s*:\s*)?begin\b", re.IGNORECASE)
+_BEGINNINGS: Final = re.compile(rf"(?:{_QUOTED}|(?:;|\b(?:begin|do|then|else|loop|repeat)\b)\s*)", re.IGNORECASE | re.DOTALL)
+_MENTIONED: Final = re.compile(
+    r"\b(?:vacuum|optimize|reorg|restore|generate|convert|clone|history|detail|feature|sync|cluster)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LackingStatement:
+    """A statement that bayou does not have.
+
+    Attributes:
+        command: its name.
+        table: the name of the table, as SQL has it; None if it is a path, or not known.
+        path: the path of the table; None if it is named.
+    """
+
+    command: str
+    table: str | None = None
+    path: str | None = None
+
+    @classmethod
+    def read(cls, text: str) -> LackingStatement | None:
+        """The statement that a string is, or in a script the first one that it has; None for all others.
+
+        Args:
+            text: SQL that Spark's parser refuses.
+        """
+        if _MENTIONED.search(text) is None:
+            return None
+        plain = without_comments(text)
+        for place in _places(plain):
+            for command, pattern in _STATEMENTS.items():
+                found = pattern.match(plain, place)
+                if found is not None:
+                    groups = found.groupdict()
+                    return cls(command, _plain_name(groups.get("table")), groups.get("path"))
+        return None
+
+    def error(self) -> UnsupportedFeatureError:
+        """What the user reads."""
+        step = _INSTEAD.get(self.command, "")
+        if self.command in _METHODS:
+            handle = "DeltaTable.forName(spark, name)" if self.table is None else f"DeltaTable.forName(spark, {self.table!r})"
+            if self.path is not None:
+                handle = f"DeltaTable.forPath(spark, {self.path!r})"
+            step = _METHODS[self.command].format(table=handle)
+            return not_yet(f"{self.command} as SQL", self.path or self.table, next_step=step, feature=self.command)
+        return not_yet(self.command, self.path or self.table, next_step=step)
+
+
+class LackingStatements:
+    """Refuses statements that bayou does not have, for one application."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    def refuse_text(self, text: str) -> None:
+        """Refuses a string that Spark's parser does not know; returns if it is no statement about a Delta table.
+
+        Raises:
+            UnsupportedFeatureError: it is a statement of Delta Lake.
+        """
+        found = LackingStatement.read(text)
+        if found is not None and self._may_be_ours(active_session(self._application.jvm), found):
+            raise found.error()
+
+    def refuse_description(self, parsed: JavaObject) -> None:
+        """Refuses DESCRIBE HISTORY and DESCRIBE DETAIL, which Spark reads as a column of a table with that name.
+
+        Args:
+            parsed: the DescribeColumn, not resolved.
+
+        Raises:
+            UnsupportedFeatureError: there is no table `history` or `detail`.
+        """
+        jvm = self._application.jvm
+        described = described_column(jvm, parsed)
+        if described is None:
+            return
+        (word, *more), column = described
+        if more or word.lower() not in ("history", "detail"):
+            return
+        spark = active_session(jvm)
+        found = LackingStatement(f"DESCRIBE {word.upper()}", ".".join(map(_as_written, column)))
+        if not _has_table(jvm, spark, word) and self._may_be_ours(spark, found):
+            raise found.error()
+
+    def _may_be_ours(self, spark: SparkSession, statement: LackingStatement) -> bool:
+        """Whether no table of another kind is meant."""
+        if statement.table is None:
+            return True
+        jvm = self._application.jvm
+        parts = table_name(jvm, java_session(spark), statement.table)
+        if parts is None:
+            return statement.table.lower().startswith("delta.")
+        catalog = Catalog(jvm, spark)
+        try:
+            name = catalog.name(column_sql(parts))
+            entry = None if name.path is not None else catalog.entry(name)
+        except DeltaError:
+            return False
+        return entry is None or (not entry.is_view and entry.provider == "delta")
+
+
+def without_comments(text: str) -> str:
+    """A statement without its comments, and without the blanks around it."""
+    return _COMMENTS.sub(lambda found: found["quoted"] or " ", text).strip()
+
+
+def _places(text: str) -> Iterator[int]:
+    """Where a statement may begin: at the beginning, behind EXPLAIN, and in a script behind the words that come before one."""
+    yield 0
+    explained = _EXPLAIN.match(text)
+    if explained is not None:
+        yield explained.end()
+    if _SCRIPT.match(text):
+        yield from (found.end() for found in _BEGINNINGS.finditer(text) if found[0][0] not in "'\"`")
+
+
+def _as_written(name: str) -> str:
+    """A name between backticks if it needs them."""
+    return name if re.fullmatch(r"\w+", name) else quoted_name(name)
+
+
+def _plain_name(name: str | None) -> str | None:
+    return None if name is None or name.lower() == "identifier" else name
+
+
+def _has_table(jvm: Jvm, spark: SparkSession, name: str) -> bool:
+    """Whether there is a table or a view of that name; in a catalog that is not the session's own, it may be."""
+    parts = table_name(jvm, java_session(spark), name)
+    if parts is None:
+        return True
+    catalog = Catalog(jvm, spark)
+    return catalog.entry(catalog.name(column_sql(parts))) is not None

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the optimizer rule puts in the place of a table: the real scan of the files that the query needs, or rows from the log."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from bayou.errors import SchemaChangedError, UnsupportedFeatureError
+from bayou.log.checkpoint.sharding import narrowed
+from bayou.log.commit.active_transactions import active_transaction
+from bayou.log.snapshot.partition_folder import PartitionFolder
+from bayou.plan.predicates.predicate import Predicate, columns
+from bayou.protocol.types.schema import StructType, parse_schema
+from bayou.spark.dml.merge.statement import merge_command
+from bayou.spark.dml.statements.entry import OPERATIONS, command_of
+from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.core.adapters import Adapters
+from bayou.spark.jvm.core.session import is_about_delta, partitions_lost, path_in, table_in
+from bayou.spark.jvm.relations.create_like import NAME as LIKE
+from bayou.spark.read.change_request import PinnedChanges
+from bayou.spark.read.change_scan import FEED_NAMES, changes_at
+from bayou.spark.read.reader import check_has_columns
+from bayou.spark.read.request import files_of, is_table
+from bayou.spark.scan import metadata_query
+from bayou.spark.scan.data_skipping import choose
+from bayou.spark.scan.row_id_metadata import asks_for_row_ids, with_row_ids
+from bayou.spark.scan.scan import Scan, is_file_metadata
+from bayou.spark.sql.constraint_statements import ConstraintStatements
+from bayou.spark.sql.create_like import like_command
+from bayou.spark.sql.path_statements import refused_on_path, refuses
+from bayou.spark.sql.show_columns import NAME as SHOW_COLUMNS
+from bayou.spark.sql.show_columns import columns_of
+from bayou.spark.sql.show_partitions import NAME as SHOW_PARTITIONS
+from bayou.spark.sql.show_partitions import partitions_of
+from bayou.spark.types.types import incompatible
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.types.schema import StructField
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.session.application import Application
+
+_ADVICE: Final = "Spark's own statement would change the catalog entry or the files, and not the table."
+_REFUSED: Final = {
+    # of a partition, or on a session whose catalog is not bayou's
+    "TruncateTable": (
+        "TRUNCATE TABLE of a partition",
+        "DELTA_TRUNCATE_TABLE_PARTITION_NOT_SUPPORTED",
+        "use DELETE FROM to delete the rows of some partitions.",
+    ),
+    "InsertIntoDataSourceDir": ("INSERT OVERWRITE DIRECTORY", "DELTA_OPERATION_NOT_ALLOWED", "use INSERT OVERWRITE delta.`path`."),
+    "LoadData": ("LOAD DATA", "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE", "read the files with spark.read, and INSERT their rows."),
+    "RepairTable": ("MSCK REPAIR TABLE", "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE", "nothing: the log knows the partitions."),
+}
+"""Spark's own commands that are refused with a class and an advice of their own, and their names in SQL."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the rule found: a table, and the nodes above it that its scan may look at.
+
+    Attributes:
+        transactions: the ids of the transactions that the query runs inside of.
+        kinds: the names of the nodes, from the top down to the table's.
+        table: the request that the table's relation stands for, as JSON.
+        version: the version that the query reads of this table already; empty where that is not settled.
+        schema: JSON of the table's columns as the query uses them.
+        condition: JSON of the filter directly above the table; empty where there is none.
+    """
+
+    transactions: str
+    kinds: str
+    table: str
+    version: str
+    schema: str
+    condition: str
+
+
+class RuleBody:
+    """Answers the optimizer rule of one application. It runs nothing: EXPLAIN plans too."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    def __call__(self, facts: str, objects: Any) -> Any:
+        """Called by `bayou.Rule`.
+
+        Args:
+            facts: what the rule found and texts about it, with NUL between them.
+            objects: the JVM objects that belong to it.
+        """
+        what, *texts = facts.split("\0")
+        if what == "scan":
+            return self._scan(_Found(*texts), objects)
+        if what == "change":
+            return self._change(texts[0], objects[0])
+        if what == "constraint":
+            return ConstraintStatements(self._application).of_node(objects[0])
+        return self._command(objects[0])
+
+    def _scan(self, found: _Found, objects: Any) -> JavaObject:
+        table = json.loads(found.table)
+        session = objects[1]
+        if "changes" in table:
+            return self._changes(found, table, session)
+        version = int(found.version) if found.version else table["version"]
+        snapshot = self._application.snapshot(table["path"], table["options"], version, found.transactions)
+        if "partition" in table:
+            snapshot = files_of(PartitionFolder(table["path"], table["partition"]), snapshot, session)
+        kinds = found.kinds.split(" ")
+        fields = parse_schema(found.schema).fields
+        wanted = [f for f in fields if not is_file_metadata(f)]
+        metadata = next((f.type for f in fields if is_file_metadata(f)), None)
+        check_has_columns(snapshot)
+        _check_schema(wanted, snapshot)
+        predicate = from_catalyst([found.condition], by_logical_name(snapshot.schema)) if found.condition else None
+        if table["version"] is None:
+            _note_read(snapshot, predicate, found.transactions)
+        plans = Adapters.of(self._application.jvm).static("bayou.Rule")
+        if predicate is not None and columns(predicate):
+            snapshot = narrowed(snapshot, predicate)
+        if "Aggregate" in kinds:
+            answered = metadata_query.answer(self._application, session, snapshot, list(objects[0]), kinds[:-1])
+            if answered is not None:
+                return plans.answer(*answered, "", str(snapshot.version), False)
+        asked = [f.name for f in metadata.fields] if isinstance(metadata, StructType) else None
+        positions = self._positions(snapshot, predicate, kinds, objects)
+        scan = Scan(
+            self._application,
+            session,
+            snapshot,
+            wanted,
+            positions=positions,
+            options=table["options"],
+            rewrites="every_file" in table,
+        )
+        planned = with_row_ids(scan, asked) if asked and asks_for_row_ids(asked) else replace(scan, metadata=asked).planned()
+        given = iter(planned.columns)
+        names = "\0".join(planned.columns[-1] if is_file_metadata(f) else next(given) for f in fields)
+        return plans.answer(len(kinds) - 1, planned.plan, names, str(snapshot.version), planned.is_union)
+
+    def _changes(self, found: _Found, table: dict[str, Any], session: JavaObject) -> JavaObject:
+        """The change data feed: rows of the versions up to the one that is the latest for the query."""
+        version = int(found.version) if found.version else None
+        latest = self._application.snapshot(table["path"], table["options"], version, found.transactions)
+        changes = changes_at(self._application, PinnedChanges(**table["changes"]), latest, table["options"])
+        fields = parse_schema(found.schema).fields
+        wanted = [f for f in fields if not is_file_metadata(f) and f.name not in FEED_NAMES]
+        _check_schema(wanted, changes.feed.snapshot)
+        metadata = next((f.type.names for f in fields if is_file_metadata(f) and isinstance(f.type, StructType)), None)
+        planned = changes.planned(self._application, session, wanted, metadata)
+        given = iter(planned.columns)
+        names = (f.name if f.name in FEED_NAMES else planned.columns[-1] if is_file_metadata(f) else next(given) for f in fields)
+        position = len(found.kinds.split(" ")) - 1
+        plans = Adapters.of(self._application.jvm).static("bayou.Rule")
+        return plans.answer(position, planned.plan, "\0".join(names), str(latest.version), planned.is_union)
+
+    def _positions(self, snapshot: Snapshot, predicate: Predicate | None, kinds: list[str], objects: Any) -> pa.Array | None:
+        """The files that the filter on the table and a limit above it leave, or None for all."""
+        if predicate is not None:
+            return choose(snapshot, predicate)
+        if "LocalLimit" in kinds:
+            limit = metadata_query.limit(list(objects[0]), kinds[:-1])
+            return metadata_query.take_until(snapshot, limit) if limit is not None else None
+        return None
+
+    def _change(self, kind: str, statement: JavaObject) -> JavaObject:
+        """A statement that changes rows: the command that runs it, when it is executed."""
+        statement = row_changes.restored(self._application.jvm, statement)
+        if kind in OPERATIONS:
+            return command_of(self._application, statement)
+        return merge_command(self._application, statement)
+
+    def _command(self, plan: JavaObject) -> JavaObject:
+        """A statement of Spark's own that would change a catalog entry, or files past the log: not on a Delta table."""
+        if plan.getClass().getSimpleName() == SHOW_COLUMNS:
+            return columns_of(self._application, plan)
+        if plan.getClass().getSimpleName() == SHOW_PARTITIONS:
+            return partitions_of(self._application, plan)
+        if plan.getClass().getSimpleName() == LIKE:
+            command = like_command(self._application, plan)
+            if command is not None:
+                return command
+        if plan.getClass().getSimpleName() == "CreateDataSourceTableAsSelectCommand":
+            _refuse_lost_partitions(plan)
+            return plan
+        path = path_in(plan)
+        if path is not None and is_table(path):
+            kind = str(plan.getClass().getSimpleName())
+            if refuses(kind):
+                raise refused_on_path(kind, path)
+        if (path is not None and is_table(path)) or is_about_delta(self._application.jvm, plan):
+            name = plan.getClass().getSimpleName().removesuffix("Command")
+            shown, error_class, advice = _REFUSED.get(name, (name, "DELTA_OPERATION_NOT_ALLOWED", _ADVICE))
+            raise UnsupportedFeatureError(
+                f"{shown} is not supported on Delta tables.",
+                error_class=error_class,
+                sql_state="0A000" if error_class.startswith("NOT_SUPPORTED") else "0AKDC",
+                features=[shown],
+                next_step=advice,
+            )
+        return plan
+
+
+def _refuse_lost_partitions(command: JavaObject) -> None:
+    """Refuses a partitioned table that Spark itself makes, as without bayou's catalog: its log would have no partitions."""
+    columns = partitions_lost(command)
+    if columns:
+        raise UnsupportedFeatureError(
+            f"The session's catalog is not bayou's, and Spark does not pass the partition columns ({', '.join(columns)}) on.",
+            table=table_in(command),
+            error_class="DELTA_OPERATION_NOT_ALLOWED",
+            sql_state="0AKDC",
+            features=["partitioned tables by name without bayou's catalog"],
+            next_step="write the rows to a path with partitionBy, and make a table of it with CREATE TABLE ... LOCATION; or leave "
+            "spark.sql.catalog.spark_catalog unset, and delta out of spark.sql.sources.useV1SourceList.",
+        )
+
+
+def _note_read(snapshot: Snapshot, predicate: Predicate | None, transactions: str) -> None:
+    """Tell the transaction that the query runs inside of what it reads, if there is one on this table."""
+    transaction = active_transaction(snapshot.table_uri, transactions)
+    if transaction is None or transaction.read_version != snapshot.version:
+        return
+    paths = snapshot.files(["path"])["path"]
+    chosen = None if predicate is None else choose(snapshot, predicate)
+    transaction.reads.note_scan(predicate, paths if chosen is None else paths.take(chosen))
+
+
+def _check_schema(wanted: list[StructField], snapshot: Snapshot) -> None:
+    problems = list(incompatible(wanted, snapshot.schema))
+    if problems:
+        message = f"The table's schema changed after this DataFrame was made: {'; '.join(problems)}."
+        raise SchemaChangedError(
+            message,
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            next_step="make the DataFrame again from the table.",
+        )

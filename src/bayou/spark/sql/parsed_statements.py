@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements that bayou takes from the session's parser, before Spark's analyzer sees them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayou.spark.dml.merge.statement import command_of_parsed_merge
+from bayou.spark.dml.statements.entry import command_of_parsed_delete, command_of_parsed_update
+from bayou.spark.jvm.relations.parser import knows_constraints
+from bayou.spark.sql.column_comments import as_alteration
+from bayou.spark.sql.constraint_statements import ConstraintStatements
+from bayou.spark.sql.declared_constraints import refuse_added_key, with_checks_as_properties
+from bayou.spark.sql.lacking_statements import LackingStatements
+from bayou.spark.sql.replacing_inserts import as_write
+
+if TYPE_CHECKING:
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.session.application import Application
+
+
+class ParsedStatements:
+    """Makes commands of parsed statements, for one application; called by `bayou.Parser`. It runs none."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._constraints = ConstraintStatements(application)
+        self._lacking = LackingStatements(application)
+        self._is_known = knows_constraints(application.jvm)
+
+    def __call__(self, text: str | None, parsed: JavaObject | None) -> JavaObject | None:
+        """The command for a statement; None leaves it to Spark.
+
+        Args:
+            text: the statement; None for one of a script's.
+            parsed: the node of Spark's that it is, one of those below; None where Spark's parser refused it.
+
+        Raises:
+            UnsupportedFeatureError: it is a statement of Delta Lake that bayou does not have.
+        """
+        if parsed is None:
+            return None if text is None else self._of_refused(text)
+        in_script = text is None
+        match parsed.nodeName():
+            case "DescribeColumn":
+                self._lacking.refuse_description(parsed)
+                return None
+            case "AddConstraint":
+                refuse_added_key(self._application, parsed)
+                return None
+            case "AddCheckConstraint":
+                return self._constraints.of_parsed(parsed, in_script=in_script)
+            case "CreateTable" | "ReplaceTable":
+                return with_checks_as_properties(self._application, parsed)
+        return _MAKERS[parsed.nodeName()](self._application, parsed, in_script=in_script)
+
+    def _of_refused(self, text: str) -> JavaObject | None:
+        found = None
+        if not self._is_known and "constraint" in text.lower():
+            found = self._constraints.of_text(text)
+        if found is None:
+            self._lacking.refuse_text(text)
+        return found
+
+
+_MAKERS = {
+    "DeleteFromTable": command_of_parsed_delete,
+    "UpdateTable": command_of_parsed_update,
+    "MergeIntoTable": command_of_parsed_merge,
+    "AlterColumns": as_alteration,
+    "InsertIntoStatement": as_write,
+}

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""INSERT ... REPLACE USING and REPLACE ON, from Spark 4.2 on, as an overwrite with the writer's options of these names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayou.errors import SchemaMismatchError, UnsupportedFeatureError, redact_text
+from bayou.protocol.types.sql_text import column_sql, quoted_name
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.catalyst.parsed_nodes import ReplacingInsert, as_overwrite, with_query
+from bayou.spark.jvm.core.callbacks import BiFunction
+from bayou.spark.jvm.core.session import active_session, java_session, session_of
+from bayou.spark.jvm.relations import commands
+from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.jvm.relations.parser import table_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.session.application import Application
+
+
+def as_write(application: Application, insert: JavaObject, *, in_script: bool) -> JavaObject | None:
+    """The write for an INSERT with REPLACE USING or REPLACE ON into a Delta table; None for a table of another kind.
+
+    Args:
+        application: the Spark application.
+        insert: the InsertIntoStatement, not resolved.
+        in_script: whether it is one of a script's, which may make the table before it.
+
+    Raises:
+        UnsupportedFeatureError: a column's name cannot be said in the option.
+    """
+    jvm = application.jvm
+    found = ReplacingInsert.of(jvm, insert)
+    if found.table is None or not (in_script or _is_ours(application, active_session(jvm), found.table)):
+        return None
+    if found.columns is not None:
+        _refuse_names(found.columns, found.table)
+
+    def run(node: JavaObject, session: JavaObject) -> str:
+        spark = session_of(session)
+        if not _is_ours(application, spark, found.table or ()):
+            return commands.run_resolved(jvm, spark, node)
+        if found.columns is None:
+            _replace_on(application, spark, found)
+            return ""
+        insert = with_query(jvm, node, _rows(application, spark, found))
+        return commands.run_resolved(jvm, spark, as_overwrite(jvm, insert, {"replaceUsing": ",".join(found.columns)}))
+
+    how = f"ON {found.condition}" if found.columns is None else f"USING ({', '.join(map(quoted_name, found.columns))})"
+    return commands.command(jvm, BiFunction(jvm, run), insert, redact_text(f"INSERT INTO {column_sql(found.table)} REPLACE {how}"))
+
+
+def _is_ours(application: Application, spark: SparkSession, parts: Sequence[str]) -> bool:
+    found = table_name(application.jvm, java_session(spark), column_sql(parts))
+    return found is not None and Catalog(application.jvm, spark).is_delta(column_sql(found))
+
+
+def _refuse_names(columns: Sequence[str], table: Sequence[str]) -> None:
+    """Refuses columns whose names the option of the writer cannot list."""
+    doubtful = [each for each in columns if each != each.strip() or set(each) & {",", "`"}]
+    if doubtful:
+        raise UnsupportedFeatureError(
+            f"REPLACE USING cannot name the column {doubtful[0]!r}: its name has a comma, a backtick or a blank at an end.",
+            table=column_sql(table),
+            error_class="DELTA_OPERATION_NOT_ALLOWED",
+            sql_state="0AKDC",
+            features=["REPLACE USING"],
+            next_step="use REPLACE ON with a condition.",
+        )
+
+
+def _rows(application: Application, spark: SparkSession, insert: ReplacingInsert) -> DataFrame:
+    """The rows under the names of the columns that they go to, by position or by name."""
+    rows = catalyst.frame_of(application.jvm, spark, insert.query)
+    wanted = list(insert.named) or _columns(spark, _location(application, spark, insert))
+    return rows if insert.by_name or len(rows.columns) != len(wanted) else rows.toDF(*wanted)
+
+
+def _location(application: Application, spark: SparkSession, insert: ReplacingInsert) -> str:
+    parts = table_name(application.jvm, java_session(spark), column_sql(insert.table or ()))
+    return Catalog(application.jvm, spark).delta_location(column_sql(parts or ()))
+
+
+def _replace_on(application: Application, spark: SparkSession, insert: ReplacingInsert) -> None:
+    """Writes the rows by the option `replaceOn`, which knows the columns of the query by their names."""
+    jvm, parts = application.jvm, insert.table or []
+    catalog, location = Catalog(jvm, spark), _location(application, spark, insert)
+    rows = catalyst.frame_of(jvm, spark, insert.query)
+    if not insert.by_name:
+        _refuse_other_names(rows, insert.named or _columns(spark, location), column_sql(parts))
+    alias = insert.alias or (None if "/" in parts[-1] else parts[-1])
+    options = {"replaceOn": insert.condition, **({"targetAlias": alias} if alias else {})}
+    if insert.evolves:
+        options["mergeSchema"] = "true"
+    rows.write.format("delta").mode("overwrite").options(**options).save(location)
+    named = catalog.name(column_sql(table_name(jvm, java_session(spark), column_sql(parts)) or parts))
+    if named.path is None:
+        catalog.refresh(named)
+
+
+def _columns(spark: SparkSession, location: str) -> list[str]:
+    return list(spark.read.format("delta").load(location).columns)
+
+
+def _refuse_other_names(rows: DataFrame, wanted: Sequence[str], table: str) -> None:
+    """Refuses rows by position whose names are not those of the columns that they go to."""
+    if [each.lower() for each in rows.columns] == [each.lower() for each in wanted]:
+        return
+    raise SchemaMismatchError(
+        f"REPLACE ON matches columns by name, and the query has {', '.join(rows.columns)} for {', '.join(wanted)}.",
+        table=table,
+        error_class="DELTA_INSERT_COLUMN_MISMATCH",
+        sql_state="42802",
+        next_step="give the query's columns the names of the table's columns, or write BY NAME.",
+        problems=("the names of the columns are not those of the table",),
+    )

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables with names: what `bayou.Catalog`, the session's own catalog with our tables in it, asks of Python."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame
+
+from bayou.errors import InvalidOptionError, SchemaMismatchError, SessionError, TableNotFoundError, UnsupportedFeatureError
+from bayou.protocol.features.type_widening import Widening
+from bayou.protocol.schema.validity import check_has_data
+from bayou.protocol.types.schema import schema_to_json
+from bayou.spark.alter.set_location import set_location
+from bayou.spark.alter.truncate import truncate
+from bayou.spark.create.create import create
+from bayou.spark.create.place import creation_at, place_of, refuse_other_files, refuse_other_place
+from bayou.spark.data_files.request import Statement, WriteRequest, with_settings
+from bayou.spark.data_files.target import is_filled, merge_widening
+from bayou.spark.dml.replace.replace_on import check_using_places
+from bayou.spark.expressions.default_checks import harmless_defaults
+from bayou.spark.jvm.catalyst.frames import columns_of, names_of
+from bayou.spark.jvm.core.session import java_session, session_of, settings_of
+from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.jvm.relations.relation import aligned_rows
+from bayou.spark.read.reader import relation
+from bayou.spark.read.request import PINNED_VERSION, TableRequest, is_table
+from bayou.spark.read.session_table import SessionTable
+from bayou.spark.sql import alter_table as alter_statement
+from bayou.spark.sql.catalog_statements import InsertStatement, TableStatement
+from bayou.spark.sql.path_statements import refused_on_path, refuses
+from bayou.spark.sql.table_properties import shown_properties
+from bayou.spark.types.catalog_columns import catalog_schema, insert_schema, with_absent_columns, without_filled
+from bayou.spark.types.readable_types import check_types
+from bayou.spark.types.store_assignment import with_bold_casts
+from bayou.spark.types.types import readable_schema
+from bayou.spark.write.insert_columns import evolved_columns, goes_by_name, short_structs
+from bayou.spark.write.row_types import with_types_of
+from bayou.spark.write.writer import write
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.types.schema import StructType
+    from bayou.spark.create.place import Place
+    from bayou.spark.session.application import Application
+
+
+class SessionCatalog:
+    """The body of `bayou.Catalog`, for one application."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    def __call__(self, text: str, objects: Any) -> Any:
+        """Called by `bayou.Catalog`.
+
+        Args:
+            text: what is asked for, the name of the table, and more about it, each ended by NUL.
+            objects: the session, and the rows where there are some.
+        """
+        what, name, *texts = text.split("\0")[:-1]
+        session, data = objects
+        spark = session_of(session)
+        rows = None if data is None else DataFrame(data, spark)
+        if what == "write":
+            assert rows is not None  # noqa: S101  (rows are what is written)
+            return self._insert(InsertStatement.read(name, texts), rows)
+        if what == "make":
+            return self._make(spark, TableStatement.read(name, texts), rows)
+        if what == "alter":
+            return self._alter(spark, name, texts[0])
+        if what == "truncate":
+            truncate(SessionTable.of(self._application, spark, qualify(self._location(spark, name)).uri, {}))
+            return self._refresh(spark, name)
+        if what == "travel":
+            return self._travelled(spark, name, *texts)
+        return self._told(what, spark, name)
+
+    def _alter(self, spark: SparkSession, name: str, text: str) -> None:
+        place = alter_statement.new_location(text)
+        if place is None:
+            target = SessionTable.of(self._application, spark, qualify(self._location(spark, name)).uri, {})
+            alter_statement.run(target, text)
+        else:
+            set_location(self._application, spark, name, place)
+        self._refresh(spark, name)
+
+    def _told(self, what: str, spark: SparkSession, text: str) -> Any:
+        """What is asked of a table, by the word that Java has for it."""
+        if what == "columns":
+            snapshot = self._snapshot(spark, text)
+            check_types(self._application, snapshot)
+            schema = catalog_schema(harmless_defaults(self._application.jvm, java_session(spark), snapshot))
+            return "\0".join([schema_to_json(schema), *snapshot.partition_columns])
+        if what == "relation":
+            request = TableRequest.from_options({"path": self._location(spark, text)})
+            return relation(self._application, java_session(spark), request)
+        if what == "properties":
+            return "\0".join(each for pair in shown_properties(self._snapshot(spark, text)).items() for each in pair)
+        if what == "replaced":
+            raise UnsupportedFeatureError(
+                "saveAsTable with another format does not replace a Delta table: Spark would drop it before it reads the rows.",
+                table=text,
+                error_class="DELTA_OPERATION_NOT_ALLOWED",
+                sql_state="0AKDC",
+                features=["replacing a Delta table by another source"],
+                next_step="drop the table first, or write with the format delta. Where that is the format, leave it out of "
+                "spark.sql.sources.useV1SourceList.",
+            )
+        catalog = Catalog(self._application.jvm, spark)
+        name = catalog.name(text)
+        path = name.path or ""
+        if refuses(what):
+            raise refused_on_path(what, path)
+        return is_table(path) if what == "exists" else catalog.new_entry(name, qualify(path).uri, managed=False)
+
+    def _travelled(self, spark: SparkSession, text: str, what: str, when: str) -> Any:
+        """An entry for a table as it was. It has a name of its own: Spark keeps one relation for each name."""
+        location = qualify(self._location(spark, text)).uri
+        log = self._application.logs.get(location, {})
+        if what == "version":
+            version = TableRequest.from_options({"path": location, "versionAsOf": when}).version
+        else:
+            version = log.version_at(dt.datetime.fromtimestamp(int(when) / 1_000_000, dt.timezone.utc))
+        catalog = Catalog(self._application.jvm, spark)
+        name = catalog.name(text).at(f"@v{version}")
+        return catalog.new_entry(name, location, managed=False, options={PINNED_VERSION: str(version)})
+
+    def _location(self, spark: SparkSession, text: str) -> str:
+        catalog = Catalog(self._application.jvm, spark)
+        name = catalog.name(text)
+        if name.path is not None:
+            return name.path
+        entry = catalog.entry(name)
+        if entry is None:
+            message = f"{text} is not a Delta table."
+            raise TableNotFoundError(message, table=text, error_class="DELTA_MISSING_DELTA_TABLE", sql_state="42P01")
+        return entry.location
+
+    def _snapshot(self, spark: SparkSession, text: str) -> Snapshot:
+        return self._application.logs.get(qualify(self._location(spark, text)).uri, {}).update()
+
+    def _insert(self, statement: InsertStatement, rows: DataFrame) -> None:
+        spark = rows.sparkSession
+        if not statement.columns:
+            raise SessionError(
+                "The session has no rule of bayou's, so it cannot say how columns go to the table's.",
+                table=statement.name,
+                next_step="call bayou.enable(session) on this session first.",
+            )
+        mode = "append" if statement.how == "append" else "overwrite"
+        request = WriteRequest.from_options(statement.writer_options(self._location(spark, statement.name)), mode)
+        if statement.columns == "position" and request.replace_on is not None:
+            raise UnsupportedFeatureError(
+                "The condition of 'replaceOn' needs the alias of the rows, and Spark does not pass it on with insertInto.",
+                table=statement.name,
+                error_class="DELTA_OPERATION_NOT_ALLOWED",
+                sql_state="0AKDC",
+                features=["replaceOn with insertInto"],
+                next_step="write the rows with save, or saveAsTable; replaceUsing works here, too.",
+            )
+        evolves = bool(with_settings(request, settings_of(spark)).merge_schema)
+
+        def as_the_table_has_them(given: DataFrame, snapshot: Snapshot | None) -> DataFrame:
+            if snapshot is None or request.overwrite_schema:
+                return given
+            if statement.columns == "position":
+                check_using_places(request, names_of(given), snapshot)
+            if statement.columns != "frame":
+                return self._aligned(given, statement, snapshot, evolves=evolves)
+            check_has_data(columns_of(given), snapshot.table_uri, version=snapshot.version)
+            given = with_types_of(self._application.jvm, given, request, snapshot, statement.name)
+            # What replaces a part of the table says by these columns which part it is.
+            replaces_all = statement.how in ("append", "overwrite") and not request.replaces_a_part
+            if not replaces_all:
+                return given
+            is_append = statement.how == "append"
+            return with_absent_columns(given, snapshot.schema, snapshot.partition_columns, is_append=is_append)
+
+        write(self._application, rows, request, as_the_table_has_them)
+        self._refresh(spark, statement.name)
+
+    def _aligned(self, rows: DataFrame, statement: InsertStatement, snapshot: Snapshot, *, evolves: bool) -> DataFrame:
+        """The rows of an INSERT as the table's columns, without those that get their values when they are written.
+
+        Spark fills what an INSERT leaves out with its default, or else with NULL. What the rows have beyond the table's columns
+        stays: the write adds it to the schema, or refuses it.
+        """
+        by_name, schema = statement.columns == "name", snapshot.schema
+        names = names_of(rows)
+        if not by_name and len(names) < len(schema.fields):
+            raise SchemaMismatchError(
+                f"Cannot write to '{statement.name}': there are {len(names)} data columns ({', '.join(names)}) and "
+                f"{len(schema.fields)} table columns ({', '.join(schema.names)}).",
+                table=statement.name,
+                error_class="DELTA_INSERT_COLUMN_ARITY_MISMATCH",
+                sql_state="42802",
+                next_step="name the columns that the rows have: INSERT INTO table (column, ...).",
+            )
+        if by_name:
+            _refuse_left_out(names, statement.name, snapshot)
+        widening = merge_widening(snapshot) if evolves else Widening.NEVER
+        jvm, given = self._application.jvm, columns_of(rows)
+        by_name = by_name or goes_by_name(readable_schema(schema), readable_schema(given), widening=widening)
+        _refuse_short_structs(schema, given, statement.name, by_name=by_name)
+        rows = with_bold_casts(jvm, rows, schema, by_name=by_name, widening=widening)
+        given = columns_of(rows)
+        shown = insert_schema(harmless_defaults(jvm, java_session(rows.sparkSession), snapshot))
+        wanted = evolved_columns(shown, given, by_name=by_name, widening=widening)
+        rows = aligned_rows(jvm, rows, statement.name, schema_to_json(wanted), by_name=by_name)
+        return without_filled(jvm, rows, schema)
+
+    def _make(self, spark: SparkSession, statement: TableStatement, rows: DataFrame | None) -> None:
+        if rows is None:
+            create(self._application, spark, statement.definition, statement.kind)
+        else:
+            self._make_with_rows(statement, rows)
+        self._refresh(spark, statement.definition.name or "")
+
+    def _make_with_rows(self, statement: TableStatement, rows: DataFrame) -> None:
+        definition = statement.definition
+        catalog = Catalog(self._application.jvm, rows.sparkSession)
+        place = place_of(catalog, definition)
+        refuse_other_place(place, definition)
+        makes = statement.creates or not is_table(place.uri)
+        with creation_at(place.uri) if makes else contextlib.nullcontext():
+            self._write_table(statement, rows, catalog, place_of(catalog, definition))
+
+    def _write_table(self, statement: TableStatement, rows: DataFrame, catalog: Catalog, place: Place) -> None:
+        definition = statement.definition
+        if statement.creates and not is_table(place.uri):
+            refuse_other_files(self._application.logs.get(place.uri, {}))
+        given = {name: value for name, value in statement.options.items() if name.lower() != "path"}
+        if definition.cluster_by:
+            given["clusterBy"] = ",".join(definition.cluster_by)
+        # Spark has looked whether the table is there; another writer may have created it since.
+        if_absent = statement.kind == "createIfNotExists"
+        mode = "ignore" if if_absent else "error" if statement.creates else "overwrite"
+        request = WriteRequest.from_options({**given, "path": place.uri}, mode, list(definition.partition_by))
+        properties = {name: value for name, value in definition.properties.items() if name not in given}
+        request = replace(request, properties={**request.properties, **properties})
+        # An overwrite by saveAsTable keeps the table: replaceWhere, dynamic partitions and overwriteSchema are as for a path.
+        overwrites = statement.writer == "saveAsTable" and statement.kind == "createOrReplace"
+        if not (overwrites and request.replaces_a_part):
+            replaces = not statement.creates and not (overwrites and place.is_registered)
+            made = Statement(statement.operation, definition.comment, place.managed, replaces, overwrites)
+            request = replace(request, statement=made)
+            if replaces and not overwrites:
+                request = _whole(request, given)
+        write(self._application, rows, request)
+        if place.name is not None and not place.is_registered:
+            catalog.create(place.name, place.uri, managed=place.managed, if_absent=if_absent or not statement.creates)
+
+    def _refresh(self, spark: SparkSession, text: str) -> None:
+        catalog = Catalog(self._application.jvm, spark)
+        name = catalog.name(text)
+        if name.path is None:
+            catalog.refresh(name)
+
+
+def _refuse_left_out(given: Sequence[str], name: str, snapshot: Snapshot) -> None:
+    """Refuses rows by name without a column that must not be NULL and gets no value by itself."""
+    names = {each.lower() for each in given}
+    for field in snapshot.schema.fields:
+        if not field.nullable and field.name.lower() not in names and not is_filled(snapshot, field):
+            raise SchemaMismatchError(
+                f"Column {field.name} is not specified in INSERT, and must not be NULL.",
+                table=name,
+                version=snapshot.version,
+                error_class="DELTA_INSERT_COLUMN_MISMATCH",
+                sql_state="42802",
+                next_step="name the column, or give it a default.",
+                problems=(f"column {field.name!r} is missing",),
+            )
+
+
+def _refuse_short_structs(table: StructType, given: StructType, name: str, *, by_name: bool) -> None:
+    """Refuses rows of which a struct lacks fields that the table's has."""
+    for short in short_structs(table, given, by_name=by_name):
+        path = ".".join(short.path)
+        raise SchemaMismatchError(
+            f"Cannot write to '{name}', not enough nested fields in {path}; target table has {short.wanted} column(s) but the "
+            f"inserted data has {short.found} column(s).",
+            table=name,
+            error_class="DELTA_INSERT_COLUMN_ARITY_MISMATCH",
+            sql_state="42802",
+            next_step="give every field of the struct a value, or write the rows by name with save or saveAsTable.",
+            problems=(f"struct {path!r} has {short.found} of {short.wanted} fields",),
+        )
+
+
+def _whole(request: WriteRequest, options: Mapping[str, str]) -> WriteRequest:
+    """The request of a statement that replaces a table: all rows go, whatever the session says of partitions.
+
+    Raises:
+        InvalidOptionError: an option keeps a part of the table.
+    """
+    keeps_schema = any(key.lower() == "overwriteschema" and value.strip().lower() == "false" for key, value in options.items())
+    keep_a_part = {
+        "replaceOn": request.replace_on is not None,
+        "replaceUsing": request.replace_using is not None,
+        "replaceWhere": request.replace_where is not None,
+        "partitionOverwriteMode": bool(request.dynamic_partitions),
+        "overwriteSchema": keeps_schema,
+    }
+    option = next((name for name, is_asked in keep_a_part.items() if is_asked), None)
+    if option is None:
+        return replace(request, dynamic_partitions=False)
+    by_match = option in {"replaceOn", "replaceUsing"}
+    raise InvalidOptionError(
+        f"The usage of {option} is not allowed when replacing a Delta table.",
+        table=request.path,
+        error_class="DELTA_DFV2_CREATE_REPLACE_INCOMPATIBLE_REPLACE_ON_OR_USING" if by_match else "DELTA_ILLEGAL_USAGE",
+        sql_state="42613" if by_match else "42601",
+        option=option,
+        next_step="leave it out, or overwrite the table instead of replacing it.",
+    )

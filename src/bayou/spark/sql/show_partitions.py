@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SHOW PARTITIONS of a Delta table. Spark looks for partitions in the catalog entry, which has none: the log has them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from bayou.errors import InvalidOptionError
+from bayou.protocol.types import partition_values
+from bayou.protocol.types.partition_values import NULL_FOLDER
+from bayou.spark.jvm.core.bulk import Bulk
+from bayou.spark.jvm.core.session import active_session, java_session
+from bayou.spark.jvm.relations.relation import local_relation
+from bayou.spark.sql.show_columns import snapshot_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.session.application import Application
+
+NAME: Final = "ShowPartitionsCommand"
+"""The name of Spark's command."""
+
+# What Spark writes as %XX in the text of a partition.
+_ESCAPED: Final = re.compile(r"""[\x00-\x1f"#%'*/:=?\\\x7f{\[\]^]""")
+
+
+def partitions_of(application: Application, command: JavaObject) -> JavaObject:
+    """What stands for the command: the partitions that have files, as Spark writes them.
+
+    The command itself, where it is about another table.
+
+    Args:
+        application: the application.
+        command: Spark's command.
+
+    Raises:
+        InvalidOptionError: the table has no partition columns, or not that one.
+    """
+    snapshot = snapshot_in(application, command)
+    if snapshot is None:
+        return command
+    jvm = application.jvm
+    if not snapshot.partition_columns:
+        raise _refused(snapshot, "SHOW PARTITIONS is not allowed on a table that is not partitioned", "TABLE", "42809")
+    given = command.spec()
+    keys = [] if given.isEmpty() else jvm.list_of(given.get().keys().toList())
+    found = sorted(set(_partitions(snapshot, {str(key): str(given.get().apply(key)) for key in keys})))
+    table = pa.table({"partition": pa.array(found, pa.string())})
+    rows = Bulk.of(jvm).rows(java_session(active_session(jvm)), table, ["partition"])
+    return local_relation(jvm, command.output(), list(rows))
+
+
+def _partitions(snapshot: Snapshot, wanted: Mapping[str, str]) -> Iterator[str]:
+    fields = {name.lower(): snapshot.schema.field(name) for name in snapshot.partition_columns}
+    unknown = [name for name in wanted if name.lower() not in fields]
+    if unknown:
+        message = f"Non-partitioning column(s) [{', '.join(unknown)}] are specified for SHOW PARTITIONS"
+        raise _refused(snapshot, message, "COLUMN", "42P10")
+    columns = [field for field in fields.values() if field is not None]
+    # There are far more files than partitions.
+    names = [field.physical_name for field in columns]
+    texts = snapshot.partition_texts()
+    found = pa.table({name: texts[name] for name in names}).group_by(names).aggregate([])
+    values = {
+        name.lower(): None if text == NULL_FOLDER else partition_values.parse(text, str(fields[name.lower()].type))  # type: ignore[union-attr]
+        for name, text in wanted.items()
+    }
+    for row in found.select(names).to_pylist():
+        pairs = [(field, row[field.physical_name] or None) for field in columns]
+        if all(
+            partition_values.parse(text, str(field.type)) == values[field.name.lower()]
+            for field, text in pairs
+            if field.name.lower() in values
+        ):
+            yield "/".join(f"{_escaped(field.name)}={NULL_FOLDER if text is None else _escaped(text)}" for field, text in pairs)
+
+
+def _escaped(text: str) -> str:
+    return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", text)
+
+
+def _refused(snapshot: Snapshot, message: str, what: str, state: str) -> InvalidOptionError:
+    return InvalidOptionError(
+        message,
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        error_class=f"DELTA_SHOW_PARTITION_IN_NON_PARTITIONED_{what}",
+        sql_state=state,
+        next_step=f"the table is partitioned by {list(snapshot.partition_columns) or 'nothing'}.",
+    )

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""History and detail of a table as DataFrames with delta-spark's columns, made from the log without a job."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from bayou.log.snapshot.clustering import clustering_columns
+from bayou.protocol.features.features import reader_features, writer_features
+from bayou.spark.jvm.core.bulk import Bulk
+from bayou.spark.jvm.core.session import java_session
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+    from bayou.log.segment.history import HistoryEntry
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.jvm.relations.catalog import CatalogEntry
+    from bayou.spark.session.application import Application
+
+_STRINGS = pa.map_(pa.string(), pa.string())
+_MICROS = pa.timestamp("us", "UTC")
+_JOB = ("jobId", "jobName", "jobRunId", "runId", "jobOwnerId", "triggerType")
+_HISTORY = pa.schema(
+    [
+        ("version", pa.int64()),
+        ("timestamp", _MICROS),
+        ("userId", pa.string()),
+        ("userName", pa.string()),
+        ("operation", pa.string()),
+        ("operationParameters", _STRINGS),
+        ("job", pa.struct([(name, pa.string()) for name in _JOB])),
+        ("notebook", pa.struct([("notebookId", pa.string())])),
+        ("clusterId", pa.string()),
+        ("readVersion", pa.int64()),
+        ("isolationLevel", pa.string()),
+        ("isBlindAppend", pa.bool_()),
+        ("operationMetrics", _STRINGS),
+        ("userMetadata", pa.string()),
+        ("engineInfo", pa.string()),
+    ]
+)
+_DETAIL = pa.schema(
+    [
+        ("format", pa.string()),
+        ("id", pa.string()),
+        ("name", pa.string()),
+        ("description", pa.string()),
+        ("location", pa.string()),
+        ("createdAt", _MICROS),
+        ("lastModified", _MICROS),
+        ("partitionColumns", pa.list_(pa.string())),
+        ("clusteringColumns", pa.list_(pa.string())),
+        ("numFiles", pa.int64()),
+        ("sizeInBytes", pa.int64()),
+        ("properties", _STRINGS),
+        ("minReaderVersion", pa.int32()),
+        ("minWriterVersion", pa.int32()),
+        ("tableFeatures", pa.list_(pa.string())),
+    ]
+)
+
+
+def history_frame(application: Application, spark: SparkSession, entries: Sequence[HistoryEntry]) -> DataFrame:
+    """Commits as rows, in the order given; the columns are those of DESCRIBE HISTORY."""
+    rows = [
+        {
+            "version": entry.version,
+            "timestamp": entry.timestamp * 1000,
+            "userId": entry.user_id,
+            "userName": entry.user_name,
+            "operation": entry.operation,
+            "operationParameters": _pairs(entry.operation_parameters),
+            "job": _texts(entry.job, _JOB),
+            "notebook": _texts(entry.notebook, ("notebookId",)),
+            "clusterId": entry.cluster_id,
+            "readVersion": entry.read_version,
+            "isolationLevel": entry.isolation_level,
+            "isBlindAppend": entry.is_blind_append,
+            "operationMetrics": _pairs(entry.operation_metrics),
+            "userMetadata": entry.user_metadata,
+            "engineInfo": entry.engine_info,
+        }
+        for entry in entries
+    ]
+    return _frame(application, spark, pa.Table.from_pylist(rows, schema=_HISTORY))
+
+
+def detail_frame(application: Application, spark: SparkSession, snapshot: Snapshot, name: str | None = None) -> DataFrame:
+    """A table's facts as one row; the columns are those of DESCRIBE DETAIL.
+
+    Args:
+        application: the application.
+        spark: the session.
+        snapshot: the table.
+        name: its name in the catalog, where it was asked for by that.
+    """
+    metadata, protocol = snapshot.metadata, snapshot.protocol
+    row = {
+        "format": "delta",
+        "id": metadata.id,
+        "name": name or metadata.name,
+        "description": metadata.description,
+        "location": snapshot.table_uri.replace("file:///", "file:/"),
+        "createdAt": None if metadata.created_time is None else metadata.created_time * 1000,
+        "lastModified": snapshot.timestamp * 1000,
+        "partitionColumns": list(snapshot.partition_columns),
+        "clusteringColumns": clustering_columns(snapshot),
+        "numFiles": snapshot.num_files,
+        "sizeInBytes": snapshot.size_bytes,
+        "properties": list(snapshot.properties.items()),
+        "minReaderVersion": protocol.min_reader_version,
+        "minWriterVersion": protocol.min_writer_version,
+        "tableFeatures": sorted(reader_features(protocol) | writer_features(protocol)),
+    }
+    return _frame(application, spark, pa.Table.from_pylist([row], schema=_DETAIL))
+
+
+def detail_of_other(application: Application, spark: SparkSession, entry: CatalogEntry) -> DataFrame:
+    """The same for a table that is not Delta, as delta-spark tells it: programs look at the format.
+
+    Args:
+        application: the application.
+        spark: the session.
+        entry: what the catalog knows of it.
+    """
+    row = {
+        "format": entry.provider,
+        "name": entry.name,
+        "description": "",
+        "location": entry.location.replace("file:///", "file:/"),
+        "createdAt": entry.created_time * 1000,
+        "partitionColumns": list(entry.partition_by),
+        "properties": [],
+    }
+    return _frame(application, spark, pa.Table.from_pylist([row], schema=_DETAIL))
+
+
+def detail_of_folder(application: Application, spark: SparkSession, path: str) -> DataFrame:
+    """The same for a folder that is no table: where it lies.
+
+    Args:
+        application: the application.
+        spark: the session.
+        path: the folder.
+    """
+    return _frame(application, spark, pa.Table.from_pylist([{"location": path, "properties": []}], schema=_DETAIL))
+
+
+def _frame(application: Application, spark: SparkSession, table: pa.Table) -> DataFrame:
+    fields = [{"name": f.name, "type": _spark(f.type), "nullable": True, "metadata": {}} for f in table.schema]
+    schema = json.dumps({"type": "struct", "fields": fields})
+    session = java_session(spark)
+    dataset = Bulk.of(application.jvm).dataset(session, application.workbench(session), table, schema)
+    return DataFrame(dataset, spark)
+
+
+def _spark(kind: pa.DataType) -> Any:
+    if pa.types.is_map(kind):
+        return {"type": "map", "keyType": "string", "valueType": "string", "valueContainsNull": True}
+    if pa.types.is_list(kind):
+        return {"type": "array", "elementType": "string", "containsNull": True}
+    if pa.types.is_struct(kind):
+        fields = [{"name": kind.field(i).name, "type": "string", "nullable": True, "metadata": {}} for i in range(kind.num_fields)]
+        return {"type": "struct", "fields": fields}
+    if pa.types.is_timestamp(kind):
+        return "timestamp"
+    return {pa.int64(): "long", pa.int32(): "integer", pa.bool_(): "boolean"}.get(kind, "string")
+
+
+def _pairs(values: Any) -> list[tuple[str, str | None]] | None:
+    return None if values is None else [(str(name), None if v is None else str(v)) for name, v in values.items()]
+
+
+def _texts(values: Any, names: Sequence[str]) -> dict[str, str | None] | None:
+    if values is None:
+        return None
+    return {name: None if values.get(name) is None else str(values[name]) for name in names}

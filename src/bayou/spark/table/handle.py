@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a `DeltaTable` holds, and what its methods work on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
+
+from bayou.log.delta_log import DeltaLog
+from bayou.spark.dml.core.own_frames import OwnFrames
+from bayou.spark.dml.core.target import Target
+from bayou.spark.read.session_table import SessionTable
+from bayou.spark.session.application import Application
+from bayou.storage import qualify
+
+Handle = TypeVar("Handle", bound="TableHandle")
+
+
+class TableHandle:
+    """A table at a path, on a session; it may have been asked for by its name in the catalog."""
+
+    def __init__(self, spark: SparkSession, path: str, options: Mapping[str, str]) -> None:
+        self._spark = spark
+        self._path = path
+        self._options = dict(options)
+        self._called: tuple[str, ...] = ()
+        self._name: str | None = None
+        self._frames = OwnFrames()
+
+    @classmethod
+    def _at(cls: type[Handle], spark: SparkSession, path: str, options: Mapping[str, str]) -> Handle:  # noqa: PYI019  (Self needs Python 3.11)
+        """The table at a path, without the class's own `__init__`: that of `DeltaTable` refuses users who call it."""
+        made = cls.__new__(cls)
+        TableHandle.__init__(made, spark, path, options)
+        return made
+
+    @property
+    def _uri(self) -> str:
+        return qualify(self._path).uri
+
+    def _target(self) -> Target:
+        return Target.of(Application.of(self._spark), self._spark, self._uri, self._options, self._frames)
+
+    def _altered(self) -> SessionTable:
+        return SessionTable.of(Application.of(self._spark), self._spark, self._uri, self._options)
+
+    def _log(self) -> DeltaLog:
+        return Application.of(self._spark).logs.get(self._uri, self._options)

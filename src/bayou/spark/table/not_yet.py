@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""delta-spark's commands that this version of bayou does not have, with their signatures.
+
+Each checks its arguments as delta-spark does, and raises `UnsupportedFeatureError`, whose `features` name the command. A
+program that is written for delta-spark thus fails where it asks for such a command, with the reason, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NoReturn
+
+from pyspark.sql import DataFrame, SparkSession  # noqa: TC002  (typing.get_type_hints)
+from pyspark.sql.types import StructType  # noqa: TC002  (typing.get_type_hints)
+
+from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.spark.errors.conversion import raised_as_pyspark
+
+MANIFEST_MODE: Final = "symlink_format_manifest"
+"""The only kind of manifests that delta-spark generates."""
+
+
+def not_yet(command: str, table: str | None = None, *, next_step: str = "", feature: str = "") -> UnsupportedFeatureError:
+    """The error of a command that this version of bayou does not have.
+
+    Args:
+        command: the command, as SQL or as a method names it.
+        table: the table that it is about, where one is known.
+        next_step: what the reader can do instead.
+        feature: the command for `features`, if `command` says more.
+    """
+    return UnsupportedFeatureError(
+        f"{command} is not in this version of bayou yet. Nothing was changed.",
+        table=table,
+        error_class="DELTA_OPERATION_NOT_ALLOWED",
+        sql_state="0AKDC",
+        next_step=next_step
+        or "run it with another engine, such as delta-spark or delta-rs: the table stays an ordinary Delta table.",
+        features=[feature or command],
+    )
+
+
+class CommandsNotYet:
+    """The methods of delta-spark's `DeltaTable` that bayou's lacks; `DeltaTable` inherits them."""
+
+    _path: str
+
+    @raised_as_pyspark
+    def generate(self, mode: str) -> None:
+        """Would write manifests for engines that read no logs (GENERATE).
+
+        Args:
+            mode: `symlink_format_manifest`, in any case.
+
+        Raises:
+            InvalidOptionError: there is no such mode.
+            UnsupportedFeatureError: always, for that mode.
+        """
+        if str(mode).lower() != MANIFEST_MODE:
+            message = f"Specified mode '{mode}' is not supported. Supported modes are: {MANIFEST_MODE}"
+            raise InvalidOptionError(message, table=self._path, error_class="DELTA_MODE_NOT_SUPPORTED", sql_state="0AKDC")
+        raise not_yet("GENERATE", self._path)
+
+    @raised_as_pyspark
+    def vacuum(self, retentionHours: float | None = None) -> DataFrame:  # noqa: N803  (delta-spark's name)
+        """Would delete files that no version within the retention needs (VACUUM).
+
+        Args:
+            retentionHours: how long such files are kept, in hours.
+
+        Raises:
+            TypeError, ValueError: the retention is no number.
+            UnsupportedFeatureError: always, for a number.
+        """
+        if retentionHours is not None:
+            float(retentionHours)
+        raise not_yet("VACUUM", self._path)
+
+    @raised_as_pyspark
+    def optimize(self) -> DeltaOptimizeBuilder:
+        """Would make few large files of many small ones (OPTIMIZE).
+
+        Raises:
+            UnsupportedFeatureError: always.
+        """
+        raise not_yet("OPTIMIZE", self._path)
+
+    @raised_as_pyspark
+    def restoreToVersion(self, version: int) -> DataFrame:  # noqa: N802  (delta-spark's name)
+        """Would make the table what it was at a version (RESTORE).
+
+        Args:
+            version: the version.
+
+        Raises:
+            ValueError: the version is no int.
+            UnsupportedFeatureError: always, for an int.
+        """
+        _check(version, int, "version")
+        raise self._no_restore(f'option("versionAsOf", {version})')
+
+    @raised_as_pyspark
+    def restoreToTimestamp(self, timestamp: str) -> DataFrame:  # noqa: N802  (delta-spark's name)
+        """Would make the table what it was at a time (RESTORE).
+
+        Args:
+            timestamp: the time, as text.
+
+        Raises:
+            ValueError: the time is no text.
+            UnsupportedFeatureError: always, for text.
+        """
+        _check(timestamp, str, "timestamp")
+        raise self._no_restore(f'option("timestampAsOf", "{timestamp}")')
+
+    @raised_as_pyspark
+    def clone(
+        self,
+        target: str,
+        isShallow: bool = False,  # noqa: FBT001, FBT002, N803
+        replace: bool = False,  # noqa: FBT001, FBT002
+        properties: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Would make a table of its own from this one's latest version (CLONE).
+
+        Args:
+            target: where the clone goes.
+            isShallow: whether it shares this table's files.
+            replace: whether a table that is there is replaced.
+            properties: its properties, beside this table's.
+
+        Raises:
+            ValueError: an argument is not of its type.
+            UnsupportedFeatureError: always, for arguments that are.
+        """
+        self._no_clone(target, isShallow, replace, properties)
+
+    @raised_as_pyspark
+    def cloneAtVersion(  # noqa: N802
+        self,
+        version: int,
+        target: str,
+        isShallow: bool = False,  # noqa: FBT001, FBT002, N803
+        replace: bool = False,  # noqa: FBT001, FBT002
+        properties: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Would make a table of its own from a version of this one; see `clone`."""
+        _check(version, int, "version")
+        self._no_clone(target, isShallow, replace, properties)
+
+    @raised_as_pyspark
+    def cloneAtTimestamp(  # noqa: N802
+        self,
+        timestamp: str,
+        target: str,
+        isShallow: bool = False,  # noqa: FBT001, FBT002, N803
+        replace: bool = False,  # noqa: FBT001, FBT002
+        properties: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Would make a table of its own from this one as it was at a time; see `clone`."""
+        _check(timestamp, str, "timestamp")
+        self._no_clone(target, isShallow, replace, properties)
+
+    @classmethod
+    @raised_as_pyspark
+    def convertToDelta(  # noqa: N802
+        cls,
+        sparkSession: SparkSession,  # noqa: ARG003, N803
+        identifier: str,
+        partitionSchema: str | StructType | None = None,  # noqa: ARG003, N803
+    ) -> Any:
+        """Would write a log for the Parquet files of a folder or a table (CONVERT TO DELTA).
+
+        Args:
+            sparkSession: the session.
+            identifier: ``parquet.`/a/path` ``, or a name.
+            partitionSchema: the columns of the folders' names, with their types.
+
+        Raises:
+            UnsupportedFeatureError: always.
+        """
+        step = f'read {identifier} as Parquet and write it anew, with df.write.format("delta").'
+        raise not_yet("CONVERT TO DELTA", next_step=step)
+
+    def _no_restore(self, option: str) -> UnsupportedFeatureError:
+        step = f"read that version with {option}, and overwrite the table with it."
+        return not_yet("RESTORE", self._path, next_step=step)
+
+    def _no_clone(self, target: Any, is_shallow: Any, replace: Any, properties: Any) -> NoReturn:
+        _check(target, str, "target")
+        _check(is_shallow, bool, "isShallow")
+        _check(replace, bool, "replace")
+        if properties is not None:
+            _check(properties, dict, "properties")
+            for key, value in properties.items():
+                _check(key, str, f"All property keys including {key}")
+                _check(value, str, f"All property values including {value}")
+        raise not_yet("CLONE", self._path)
+
+
+class DeltaOptimizeBuilder:
+    """delta-spark's builder of an OPTIMIZE, for programs that import its name; `DeltaTable.optimize` makes none yet."""
+
+    def where(self, partitionFilter: str) -> DeltaOptimizeBuilder:  # noqa: ARG002, N803  (delta-spark's name)
+        """Would limit the command to partitions."""
+        return self
+
+    @raised_as_pyspark
+    def executeCompaction(self) -> DataFrame:  # noqa: N802  (delta-spark's name)
+        """Would compact small files.
+
+        Raises:
+            UnsupportedFeatureError: always.
+        """
+        raise not_yet("OPTIMIZE")
+
+    @raised_as_pyspark
+    def executeZOrderBy(self, *cols: Any) -> DataFrame:  # noqa: N802  (delta-spark's name)
+        """Would order the rows along a Z-order curve of columns.
+
+        Raises:
+            TypeError: a column is no text.
+            UnsupportedFeatureError: always, for text.
+        """
+        names = cols[0] if len(cols) == 1 and isinstance(cols[0], (list, tuple)) else cols
+        for name in names:
+            if not isinstance(name, str):
+                raise TypeError(f"Z-order column must be str. Found {name} with type {type(name)}")
+        raise not_yet("OPTIMIZE ... ZORDER BY")
+
+
+_KINDS: Final = {str: "a string", int: "an int", bool: "a boolean", dict: "a dict"}
+
+
+def _check(value: Any, kind: type, name: str) -> None:
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} needs to be {_KINDS[kind]} but got '{type(value)}'.")  # noqa: TRY004  (delta-spark's error)

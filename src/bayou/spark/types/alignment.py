@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows brought to a table's columns by name: SQL expressions that rename, reorder, complete and widen, at every depth."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, as_nullable
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.jvm.catalyst.wide_columns import select
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.relations.own_sql import own_column
+from bayou.spark.types.types import contains_user_defined, spark_data_type, sql_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyspark.sql import Column, DataFrame
+
+    from bayou.protocol.types.schema import DataType
+
+AlignedColumn: TypeAlias = tuple[str, str, "DataType | None"]
+"""The SQL of a column, its name, and the type that it shall have; None where it has it anyway."""
+# What ends a string, and what may escape in one.
+_SPECIAL: Final = re.compile(r"(['\\])")
+
+
+def aligned(source: str, given: DataType, wanted: DataType, depth: int = 0) -> str:
+    """A SQL expression that gives a value the table's type; the source itself where it has that type already.
+
+    Fields of structs match by name, whatever the case; one that is missing is NULL, one that the table lacks is left out.
+    Nullability is no difference. A NULL for a type of some program's own, which SQL cannot name, is of no type: see `selected`.
+
+    Args:
+        source: a SQL expression for the value.
+        given: its type.
+        wanted: the type in the table.
+        depth: how many collections the value is in; for the names of lambda variables.
+    """
+    if same_names_and_types(given, wanted):
+        return source
+    if isinstance(given, StructType) and isinstance(wanted, StructType):
+        members = []
+        for field in wanted.fields:
+            found = given.field(field.name)
+            value = (
+                cast_sql("null", field.type)
+                if found is None
+                else aligned(f"{source}.{quoted_name(found.name)}", found.type, field.type, depth)
+            )
+            members.append(f"{_text(field.name)}, {value}")
+        return f"if({source} is null, null, named_struct({', '.join(members)}))"
+    if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
+        each = f"x{depth}"
+        return f"transform({source}, {each} -> {aligned(each, given.element_type, wanted.element_type, depth + 1)})"
+    if isinstance(given, MapType) and isinstance(wanted, MapType):
+        return _aligned_map(source, given, wanted, depth)
+    return cast_sql(source, wanted)
+
+
+def cast_sql(source: str, wanted: DataType) -> str:
+    """The SQL of a value cast to a type; the value itself where SQL cannot name the type."""
+    return source if contains_user_defined(wanted) else f"cast({source} as {sql_type(wanted)})"
+
+
+def selected(frame: DataFrame, columns: Iterable[AlignedColumn]) -> DataFrame:
+    """Columns of a DataFrame by their SQL. Those whose types SQL cannot name get them by PySpark."""
+    made: list[str | Column] = []
+    for text, name, kind in columns:
+        if kind is not None and contains_user_defined(kind):
+            made.append(
+                own_column(frame.sparkSession, text).cast(spark_data_type(StructField(name, as_nullable(kind)))).alias(name)
+            )
+        else:
+            made.append(f"{text} as {quoted_name(name)}")
+    return select(Jvm.of(frame.sparkSession), frame, made)
+
+
+def _aligned_map(source: str, given: MapType, wanted: MapType, depth: int) -> str:
+    key, value = f"k{depth}", f"v{depth}"
+    found = source
+    if not same_names_and_types(given.key_type, wanted.key_type):
+        found = f"transform_keys({found}, ({key}, {value}) -> {aligned(key, given.key_type, wanted.key_type, depth + 1)})"
+    if not same_names_and_types(given.value_type, wanted.value_type):
+        found = f"transform_values({found}, ({key}, {value}) -> {aligned(value, given.value_type, wanted.value_type, depth + 1)})"
+    return found
+
+
+def same_names_and_types(one: DataType, other: DataType) -> bool:
+    """Whether two types are the same but for nullability and metadata; names of fields count, with their case and order."""
+    if isinstance(one, StructType) and isinstance(other, StructType):
+        return len(one.fields) == len(other.fields) and all(
+            first.name == second.name and same_names_and_types(first.type, second.type)
+            for first, second in zip(one.fields, other.fields, strict=True)
+        )
+    if isinstance(one, ArrayType) and isinstance(other, ArrayType):
+        return same_names_and_types(one.element_type, other.element_type)
+    if isinstance(one, MapType) and isinstance(other, MapType):
+        keys = same_names_and_types(one.key_type, other.key_type)
+        return keys and same_names_and_types(one.value_type, other.value_type)
+    return one == other
+
+
+def _text(name: str) -> str:
+    """A name as a SQL string, whatever `spark.sql.parser.escapedStringLiterals` says: what is special is spelled by its code.
+
+    Spark takes nothing for the name of a field but what it can fold before it has optimized anything.
+    """
+    parts = _SPECIAL.split(name)
+    texts = [f"char({ord(part)})" if _SPECIAL.fullmatch(part) else f"'{part}'" for part in parts]
+    return texts[0] if len(texts) == 1 else f"concat({', '.join(texts)})"

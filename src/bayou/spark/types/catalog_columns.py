@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The columns of a table as Spark's catalog and its statements have them, and as the log has them: their facts have other keys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT, DEFAULT_KEYS
+from bayou.protocol.columns.generated_columns import GENERATION_EXPRESSION, generation_expression
+from bayou.protocol.columns.identity_columns import identity_metadata, is_identity
+from bayou.protocol.types.char_varchar import DECLARED_TYPE
+from bayou.protocol.types.schema import StructType, required_and_absent
+from bayou.spark.jvm.catalyst.frames import names_of
+from bayou.spark.jvm.relations.relation import columns_of_nulls
+from bayou.spark.types.types import as_nullable, readable_schema, spark_data_type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from bayou.protocol.types.schema import StructField
+    from bayou.spark.jvm.core.bridge import Jvm
+
+_DEFAULT, _DEFAULT_OF_OLD_ROWS = DEFAULT_KEYS
+_GENERATED = "GENERATION_EXPRESSION"
+_IDENTITY_START, _IDENTITY_STEP, _IDENTITY_EXPLICIT = "identity.start", "identity.step", "identity.allowExplicitInsert"
+
+
+def catalog_schema(schema: StructType) -> StructType:
+    """A table's schema as Spark's catalog shows it: with the defaults, which Spark fills in where an INSERT leaves them out."""
+    readable = readable_schema(schema)
+    return StructType(tuple(_shown(f, of) for f, of in zip(readable.fields, schema.fields, strict=True)))
+
+
+def insert_schema(schema: StructType) -> StructType:
+    """A table's schema as the rows of an INSERT are aligned to it.
+
+    Lengths of text, and what must not be NULL, are checked with the table's other rules.
+    """
+    return StructType(tuple(replace(f, metadata=_without_length(f.metadata)) for f in as_nullable(catalog_schema(schema)).fields))
+
+
+def _without_length(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in metadata.items() if key != DECLARED_TYPE}
+
+
+def _shown(field: StructField, of: StructField) -> StructField:
+    default = of.metadata.get(_DEFAULT)
+    if default is None:
+        return field
+    # Spark knows a default only together with one for the rows that are there; they have NULL.
+    return replace(field, metadata={**field.metadata, _DEFAULT: default, _DEFAULT_OF_OLD_ROWS: "NULL"})
+
+
+def schema_of_statement(schema: StructType) -> StructType:
+    """The schema of a CREATE TABLE statement as a table has it."""
+    return StructType(tuple(_stored(field) for field in schema.fields))
+
+
+def _stored(field: StructField) -> StructField:
+    given = dict(field.metadata)
+    given.pop(_DEFAULT_OF_OLD_ROWS, None)
+    expression = given.pop(_GENERATED, None)
+    start, step, explicit = (given.pop(key, None) for key in (_IDENTITY_START, _IDENTITY_STEP, _IDENTITY_EXPLICIT))
+    more: dict[str, Any] = {} if expression is None else {GENERATION_EXPRESSION: expression}
+    if start is not None and step is not None:
+        more |= identity_metadata(int(start), int(step), allow_explicit_insert=str(explicit).lower() == "true")
+    return replace(field, metadata={**given, **more})
+
+
+def without_filled(jvm: Jvm, rows: DataFrame, schema: StructType) -> DataFrame:
+    """The rows of an INSERT without the columns that get their values when they are written: Spark filled them with NULL.
+
+    Args:
+        jvm: the bridge.
+        rows: the rows, under the table's names.
+        schema: the table's schema.
+    """
+    filled = {each.name for each in schema.fields if is_identity(each) or generation_expression(each) is not None}
+    gone = [each for each in columns_of_nulls(jvm, rows) if each in filled] if filled else []
+    return rows.drop(*gone) if gone else rows
+
+
+def with_absent_columns(
+    rows: DataFrame, schema: StructType, partition_columns: Sequence[str], *, is_append: bool = False
+) -> DataFrame:
+    """The rows of a writer for tables with names, with NULL in the columns that they lack and no write can be without.
+
+    These are partition columns, and where the rows have nothing else any other column. Rows that are appended get structs, too,
+    with fields that must not be NULL: each such row breaks that rule. What is filled by a rule of its own, or must not be NULL,
+    stays away.
+
+    Args:
+        rows: the rows, under the table's names.
+        schema: the table's schema.
+        partition_columns: the names of its partition columns.
+        is_append: whether the rows are added to those that are there.
+    """
+    given, partitions = {name.lower() for name in names_of(rows)}, {name.lower() for name in partition_columns}
+    open_ones = [each for each in readable_schema(schema).fields if each.name.lower() not in given and _may_be_null(schema, each)]
+    absent = [each for each in open_ones if each.name.lower() in partitions]
+    if is_append:
+        absent += [each for each in open_ones if _has_required_fields(schema, each)]
+    absent += [each for each in open_ones if each not in absent][:1] if given <= partitions else []
+    return rows.select("*", *(F.lit(None).cast(spark_data_type(f)).alias(f.name) for f in absent)) if absent else rows
+
+
+def _has_required_fields(schema: StructType, column: StructField) -> bool:
+    stored = schema.field(column.name)
+    return stored is not None and any(required_and_absent(StructType((stored,)), StructType(())))
+
+
+def _may_be_null(schema: StructType, column: StructField) -> bool:
+    stored = schema.field(column.name)
+    if stored is None or not stored.nullable:
+        return False
+    return not (is_identity(stored) or generation_expression(stored) is not None or CURRENT_DEFAULT in stored.metadata)

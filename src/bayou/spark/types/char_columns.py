@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values declared as CHAR(n): Spark pads them when it reads them, in columns and inside of structs, arrays and maps.
+
+Rows of a write are padded once they have the table's types, before anything looks at them: its rules, generated columns,
+partition values. What a query compares with such a column means the padded value, and so it is the one that files hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.protocol.types.char_varchar import DECLARED_TYPE, type_with_chars
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.catalyst.casts import padded_chars
+from bayou.spark.jvm.catalyst.frames import columns_of, names_of
+from bayou.spark.jvm.catalyst.wide_columns import select
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.session import settings_of
+from bayou.spark.jvm.relations.relation import alias_of
+from bayou.spark.types.types import readable_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from bayou.protocol.types.schema import StructField, StructType
+    from bayou.spark.jvm.core.bridge import JavaObject
+
+_PADS: Final = "spark.sql.readSideCharPadding"
+_AS_TEXT: Final = "spark.sql.legacy.charVarcharAsString"
+
+
+def declared_chars(columns: Iterable[tuple[StructField, str]]) -> dict[str, str]:
+    """The declared types of those columns that are chars or have one somewhere inside.
+
+    Args:
+        columns: columns of the table, each with its name in some rows.
+
+    Returns:
+        The types by the names in the rows.
+    """
+    return {name: kind for field, name in columns if (kind := type_with_chars(field)) is not None}
+
+
+def padded(jvm: Jvm, spark: SparkSession, plan: JavaObject, declared: Mapping[str, str], settings: Mapping[str, str]) -> JavaObject:
+    """A plan of stored rows with the values of its char columns as a query has them; itself where there are none.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        plan: the plan.
+        declared: the types of the char columns, by their names in the plan.
+        settings: the session's settings.
+    """
+    if not declared or settings.get(_PADS, "true").lower() != "true" or _are_texts(settings):
+        return plan
+    return catalyst.plan_of(_selected(jvm, catalyst.frame_of(jvm, spark, plan), declared))
+
+
+def with_chars(jvm: Jvm, frame: DataFrame, declared: Mapping[str, str]) -> DataFrame:
+    """Rows of a write with the values of char columns padded, and with columns that Spark knows for chars.
+
+    So it pads the texts that a condition compares them with.
+
+    Args:
+        jvm: the bridge.
+        frame: the rows, char columns with the names, the order and the types of the table's fields.
+        declared: the types of the char columns, by their names.
+    """
+    if not declared or _are_texts(settings_of(frame.sparkSession)):
+        return frame
+    return _selected(jvm, frame, declared, keeps_types=True)
+
+
+def as_chars_of(jvm: Jvm, frame: DataFrame, schema: StructType) -> DataFrame:
+    """Rows that a user gives, with those columns padded that have the name of one of a table's char columns.
+
+    Args:
+        jvm: the bridge.
+        frame: the rows; their alias stays.
+        schema: the table's schema.
+    """
+    known = [(field, schema.field(field.name)) for field in readable_schema(columns_of(frame)).fields]
+    typed = ((replace(mine, type=given.type), given.name) for given, mine in known if mine is not None)
+    made, alias = with_chars(jvm, frame, declared_chars(typed)), alias_of(frame)
+    return made if made is frame or alias is None else made.alias(alias)
+
+
+def declared_as_chars(frame: DataFrame, schema: StructType) -> DataFrame:
+    """Rows of a table whose char columns are known to Spark as such: it pads what a condition compares them with.
+
+    Args:
+        frame: the rows, padded, under logical names.
+        schema: the table's schema.
+    """
+    names = {name.lower(): name for name in names_of(frame)}
+    declared = declared_chars((field, names[field.name.lower()]) for field in schema.fields if field.name.lower() in names)
+    if not declared:
+        return frame
+    columns = [_known(F.col(quoted_name(name)), name, declared) if name in declared else (name,) for name in names_of(frame)]
+    return select(Jvm.of(frame.sparkSession), frame, columns)
+
+
+def _are_texts(settings: Mapping[str, str]) -> bool:
+    return settings.get(_AS_TEXT, "false").lower() == "true"
+
+
+def _selected(jvm: Jvm, frame: DataFrame, declared: Mapping[str, str], *, keeps_types: bool = False) -> DataFrame:
+    plan, types = catalyst.plan_of(frame), declared if keeps_types else {}
+    columns = [
+        _known(padded_chars(jvm, plan, number, declared[name]), name, types) if name in declared else (name,)
+        for number, name in enumerate(names_of(frame))
+    ]
+    return select(jvm, frame, columns)
+
+
+def _known(column: Column, name: str, types: Mapping[str, str]) -> Column:
+    return column.alias(name, metadata={DECLARED_TYPE: types[name]}) if name in types else column.alias(name)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether this Spark can read a table's columns as they are: a type that it lacks is refused by name, never read as another."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import UnsupportedFeatureError, redact_uri
+from bayou.protocol.features.type_widening import unsupported_changes
+from bayou.protocol.schema.validity import is_supported
+from bayou.protocol.stats.file_stats import COLLATIONS, collated_fields
+from bayou.protocol.types.schema import StructType, schema_to_json
+from bayou.spark.jvm.relations.relation import knows_type
+from bayou.spark.types.types import kinds, readable_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.types.schema import StructField
+    from bayou.spark.session.application import Application
+
+_FIRST_SPARK_WITH_COLLATIONS: Final = (4, 0)
+_FIRST_SPARK_WITH: Final = {"variant": "4.0", "time": "4.1"}
+_FEATURE_OF: Final = {"variant": "variantType"}
+
+_logger = logging.getLogger("bayou")
+_told: set[str] = set()
+_lock = threading.Lock()
+
+
+def check_types(application: Application, snapshot: Snapshot, *, is_read: bool = True) -> None:
+    """Refuses a table with a type that this Spark has not got, or with files of a type that is not the column's nor narrower.
+
+    Collations are no type in the log: a Spark that has none compares such texts by their bytes, which PROTOCOL.md allows readers
+    to do, and the process's log says so.
+
+    Args:
+        application: the application.
+        snapshot: the table.
+        is_read: whether its columns stay, so that its files have to be read as them.
+
+    Raises:
+        UnsupportedFeatureError: it has one.
+    """
+    for column, old, new in unsupported_changes(snapshot.schema, snapshot.protocol) if is_read else ():
+        raise UnsupportedFeatureError(
+            "Unable to operate on this table because an unsupported type change was applied. "
+            f"Field {column} was changed from {old} to {new}.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            features=["typeWidening"],
+            error_class="DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA",
+            sql_state="0AKDC",
+            next_step="read a version before the change, or use what changed the type.",
+        )
+    for field in _unknown(application, snapshot.schema) if is_read else ():
+        _refuse(application, snapshot, field)
+    if application.jvm.spark_version < _FIRST_SPARK_WITH_COLLATIONS:
+        _tell_of_collations(application, snapshot)
+
+
+def _unknown(application: Application, schema: StructType) -> Iterator[StructField]:
+    """The columns of a type, or with a collation, that Spark does not know. It is asked of what not every Spark has."""
+    for field in schema.fields:
+        uncommon = any(kind == "variant" or not is_supported(kind) for kind in kinds(field.type))
+        alone = StructType((field,))
+        if (uncommon or any(collated_fields(alone))) and not knows_type(application.jvm, schema_to_json(readable_schema(alone))):
+            yield field
+
+
+def _refuse(application: Application, snapshot: Snapshot, field: StructField) -> None:
+    spark = application.jvm.spark_version_text
+    found = sorted(kind for kind in set(kinds(field.type)) if kind == "variant" or not is_supported(kind))
+    first = next((since for kind in found for name, since in _FIRST_SPARK_WITH.items() if kind.split("(")[0] == name), None)
+    what = f"the type {' or '.join(found)}" if found else f"the collation that the log names ({field.metadata.get(COLLATIONS)})"
+    raise UnsupportedFeatureError(
+        f"Spark {spark} does not know {what}, which the column {field.name!r} has.",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        features=[_FEATURE_OF.get(kind, kind) for kind in found] or ["collations"],
+        error_class="DELTA_UNSUPPORTED_DATA_TYPES",
+        sql_state="0AKDC",
+        next_step=f"read the table on Spark {first} or later." if first else "read the table with the engine that wrote it.",
+    )
+
+
+def _tell_of_collations(application: Application, snapshot: Snapshot) -> None:
+    found = list(collated_fields(snapshot.schema))
+    if not found:
+        return
+    with _lock:
+        is_new = snapshot.table_uri not in _told
+        _told.add(snapshot.table_uri)
+    if is_new:
+        _logger.warning(
+            "Spark %s has no collations: texts of %s are compared by their bytes, and not by the collation that the table names "
+            "(table: %s)",
+            application.jvm.spark_version_text,
+            ", ".join(field.name for field in found),
+            redact_uri(snapshot.table_uri),
+        )

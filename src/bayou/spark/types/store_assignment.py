@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows cast to the types of a table's columns by the session's store assignment, as delta-spark casts what is inserted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.protocol.features.type_widening import Widening, is_widening
+from bayou.protocol.types.partition_values import INTEGER_BITS, decimal_type
+from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructField, StructType, schema_to_json
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.jvm.catalyst.casts import ansi_cast
+from bayou.spark.jvm.catalyst.frames import columns_of
+from bayou.spark.jvm.core.session import settings_of
+from bayou.spark.jvm.relations.relation import aligned_rows
+from bayou.spark.types.types import as_nullable, readable_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import DataFrame
+
+    from bayou.protocol.types.schema import DataType
+    from bayou.spark.jvm.core.bridge import Jvm
+
+_POLICY: Final = "spark.sql.storeAssignmentPolicy"
+
+
+def with_table_types(jvm: Jvm, rows: DataFrame, table: StructType, name: str, *, widening: Widening = Widening.NEVER) -> DataFrame:
+    """Rows with a table's types, by name. Columns and nested fields that the table has not got stay as they are.
+
+    Args:
+        jvm: the bridge.
+        rows: the rows.
+        table: the table's schema.
+        name: how errors call the table.
+        widening: which types of the rows stay, because the write widens the table's.
+
+    Raises:
+        pyspark.errors.AnalysisException: a type cannot be cast to the table's.
+    """
+    given, known = readable_schema(columns_of(rows)), readable_schema(table)
+
+    def leaf(one: DataType, other: DataType) -> DataType:
+        return one if _widens(one, other, widening) else other
+
+    plain = StructType(tuple(replace(each, metadata={}) if known.field(each.name) else each for each in given.fields))
+    wanted = _Casts(leaf, by_name=True).struct(plain, known)
+    if all(each.type == cast.type for each, cast in zip(given.fields, wanted.fields, strict=True)):
+        return rows
+    rows = with_bold_casts(jvm, rows, table, by_name=True, widening=widening, renames=False)
+    return aligned_rows(jvm, rows, name, schema_to_json(wanted), by_name=True)
+
+
+def with_bold_casts(
+    jvm: Jvm, rows: DataFrame, table: StructType, *, by_name: bool, widening: Widening, renames: bool = True
+) -> DataFrame:
+    """Rows of which values of another kind than the table's are cast, as text for a number; a value that cannot be is an error.
+
+    Spark's own store assignment refuses such casts with the policy ANSI. Numbers for numbers are left to it: its error for one
+    that is too large names the column. So are structs, arrays and maps for texts, which it refuses, and keys of maps, of which two
+    may become one.
+
+    Args:
+        jvm: the bridge.
+        rows: the rows.
+        table: the columns that they are for.
+        by_name: whether columns and fields of structs go by their names; else by their positions.
+        widening: which types of the rows stay, because the write widens the table's.
+        renames: whether structs none of whose fields has the name of one of the column's, such as those that the function
+            `struct` makes of values, get the column's names by position.
+
+    Raises:
+        pyspark.errors.AnalysisException: a type cannot be cast to the table's.
+    """
+    policy = settings_of(rows.sparkSession).get(_POLICY, "ANSI").upper()
+
+    def leaf(given: DataType, known: DataType) -> DataType:
+        if given in VOID_TYPES:  # NULL fits every type, which Spark's strict policy does not see
+            return known if policy == "STRICT" else given
+        is_shown = not isinstance(given, str) and isinstance(known, str) and known.startswith("string")
+        is_left = policy != "ANSI" or is_shown or (_is_number(given) and _is_number(known))
+        return given if is_left or _widens(given, known, widening) else known
+
+    given = as_nullable(readable_schema(columns_of(rows)))
+    casts = _Casts(leaf, by_name=by_name, renames=renames, keeps_keys=True)
+    wanted = as_nullable(casts.struct(given, readable_schema(table)))
+    changed = [number for number, pair in enumerate(zip(given.fields, wanted.fields, strict=True)) if pair[0].type != pair[1].type]
+    if not changed:
+        return rows
+    is_plain = len({name.lower() for name in given.names}) == len(given.names)
+    labels = given.names if is_plain else [f"{name} ({number})" for number, name in enumerate(given.names, 1)]
+    labelled = rows if is_plain else rows.toDF(*labels)
+    columns = [F.col(quoted_name(label)) for label in labels]
+    for number in changed:
+        kind = schema_to_json(StructType((replace(wanted.fields[number], name="value", metadata={}),)))
+        columns[number] = ansi_cast(jvm, columns[number], rows.sparkSession, kind, _name_of(number, given, table, by_name=by_name))
+    return labelled.select(*(column.alias(field.name) for column, field in zip(columns, given.fields, strict=True)))
+
+
+def _name_of(number: int, given: StructType, table: StructType, *, by_name: bool) -> str:
+    """The table's name of the column that a column of rows is for."""
+    name = given.fields[number].name
+    known = table.field(name) if by_name else table.fields[number]
+    return quoted_name(name if known is None else known.name)
+
+
+def _is_number(kind: DataType) -> bool:
+    return isinstance(kind, str) and (kind in (*INTEGER_BITS, "float", "double") or decimal_type(kind) is not None)
+
+
+def _widens(given: DataType, known: DataType, widening: Widening) -> bool:
+    return isinstance(given, str) and isinstance(known, str) and is_widening(known, given, widening)
+
+
+@dataclass(frozen=True, slots=True)
+class _Casts:
+    """What types of rows become beside a table's: the fields that the rows have, and no others, all of them nullable.
+
+    Attributes:
+        leaf: the type of a value, of the type that the rows have and that of the table, of which one at least holds no others.
+        by_name: whether fields go by their names; else by their positions.
+        renames: whether structs none of whose fields has the name of one of the table's get their names.
+        keeps_keys: whether the keys of maps stay as the rows have them.
+    """
+
+    leaf: Callable[[DataType, DataType], DataType]
+    by_name: bool
+    renames: bool = False
+    keeps_keys: bool = False
+
+    def struct(self, given: StructType, known: StructType) -> StructType:
+        """The columns of rows beside those of a table."""
+        return StructType(tuple(self._field(field, of) for field, of in self._pairs(given, known)))
+
+    def _pairs(self, given: StructType, known: StructType) -> Iterator[tuple[StructField, StructField | None]]:
+        if self.by_name:
+            return ((field, known.field(field.name)) for field in given.fields)
+        return zip(given.fields, (*known.fields, *[None] * len(given.fields)), strict=False)
+
+    def _field(self, given: StructField, known: StructField | None) -> StructField:
+        return replace(given, nullable=True, type=given.type if known is None else self._type(given.type, known.type))
+
+    def _type(self, given: DataType, known: DataType) -> DataType:
+        if known in VOID_TYPES:
+            return given  # a column without a type takes that of the rows, where the write may change the schema
+        if isinstance(given, StructType) and isinstance(known, StructType):
+            return self.struct(_under_names_of(known, given) if self.renames else given, known)
+        if isinstance(given, ArrayType) and isinstance(known, ArrayType):
+            return ArrayType(self._type(given.element_type, known.element_type), contains_null=True)
+        if isinstance(given, MapType) and isinstance(known, MapType):
+            key = given.key_type if self.keeps_keys else self._type(given.key_type, known.key_type)
+            return MapType(key, self._type(given.value_type, known.value_type), value_contains_null=True)
+        return self.leaf(given, known)
+
+
+def _under_names_of(known: StructType, given: StructType) -> StructType:
+    """A struct's fields under the names of another one's, where it has as many and none of its own is among them."""
+    if len(given.fields) != len(known.fields) or any(known.field(each.name) is not None for each in given.fields):
+        return given
+    return StructType(tuple(replace(each, name=of.name) for each, of in zip(given.fields, known.fields, strict=True)))

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The types that the rows of a write by name get: the table's, or their own where the write may widen the table's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayou.protocol.features.type_widening import Widening
+from bayou.spark.data_files.request import with_settings
+from bayou.spark.data_files.target import merge_widening
+from bayou.spark.jvm.core.session import settings_of
+from bayou.spark.types.store_assignment import with_table_types
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.data_files.request import WriteRequest
+    from bayou.spark.jvm.core.bridge import Jvm
+
+
+def with_types_of(jvm: Jvm, rows: DataFrame, request: WriteRequest, snapshot: Snapshot | None, name: str) -> DataFrame:
+    """The rows of a write by name with the table's types, and with wider ones where the write may widen the table's.
+
+    Every way to write by name casts its rows here, whether they come at once or in the batches of a stream.
+
+    Args:
+        jvm: the bridge.
+        rows: the rows.
+        request: the write.
+        snapshot: the table's state; None where there is no table.
+        name: how errors call the table.
+
+    Raises:
+        pyspark.errors.AnalysisException: a type cannot be cast to the table's.
+    """
+    if snapshot is None or request.overwrite_schema:
+        return rows
+    evolves = with_settings(request, settings_of(rows.sparkSession)).merge_schema
+    widening = merge_widening(snapshot) if evolves else Widening.NEVER
+    return with_table_types(jvm, rows, snapshot.schema, name, widening=widening)

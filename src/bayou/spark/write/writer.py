@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows into a table: create, append, overwrite. One job writes the files in place, one commit makes them the table's."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bayou.errors import (
+    InvalidOptionError,
+    ProtocolChangedException,
+    SchemaMismatchError,
+    SessionError,
+    TableExistsError,
+    TableNotFoundError,
+)
+from bayou.log.commit.transaction import Transaction, Unchanged
+from bayou.log.operations.create import creation_parameters
+from bayou.protocol.columns.identity_rules import EXPLICIT_INSERT
+from bayou.protocol.schema.validity import check_has_data
+from bayou.spark.data_files.cleanup import taking_back
+from bayou.spark.data_files.committing import commit_new_files
+from bayou.spark.data_files.new_files import write_new_files
+from bayou.spark.data_files.request import with_settings
+from bayou.spark.data_files.target import write_target
+from bayou.spark.data_files.write_jobs import delete_files
+from bayou.spark.data_files.written_files import NO_FILES
+from bayou.spark.dml.core.moved_rows import check_moved_rows
+from bayou.spark.dml.replace.replace_on import evaluated_once, rows_replaced_on
+from bayou.spark.dml.replace.replace_where import rows_of_condition
+from bayou.spark.expressions.column_references import refuse_other_types, refuse_widened
+from bayou.spark.expressions.constraint_checks import check_constraints
+from bayou.spark.jvm.catalyst.frames import columns_of
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.session import refresh_caches, settings_of
+from bayou.spark.session.progress import operation
+from bayou.spark.session.settings import REPLAYED, spend_batch
+from bayou.spark.types.readable_types import check_types
+from bayou.spark.types.types import as_table_has, readable_schema
+from bayou.spark.write.concurrent_creation import lost_creation, target_of_new_table
+from bayou.spark.write.dynamic_overwrite import replaced_partitions
+from bayou.spark.write.transaction import begin_write, how_written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from bayou.log.delta_log import DeltaLog
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.data_files.request import WriteRequest
+    from bayou.spark.data_files.target import WriteTarget
+    from bayou.spark.data_files.written_files import NewFiles
+    from bayou.spark.dml.replace.replaced_rows import ReplacedRows
+    from bayou.spark.session.application import Application
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """What a write did.
+
+    Attributes:
+        version: the table's version afterwards.
+        committed: whether this write made it; an empty append, or one in mode `ignore`, makes none.
+        num_files: the files that were added.
+        num_rows: the rows in them.
+        num_bytes: their size.
+        num_removed_files: the files that an overwrite removed.
+        reason: why nothing was committed: `empty`, `exists` (mode `ignore`), or `replayed`; empty where something was.
+    """
+
+    version: int
+    committed: bool
+    num_files: int = 0
+    num_rows: int = 0
+    num_bytes: int = 0
+    num_removed_files: int = 0
+    reason: str = ""
+
+
+def write(
+    application: Application,
+    frame: DataFrame,
+    request: WriteRequest,
+    prepare: Callable[[DataFrame, Snapshot | None], DataFrame] | None = None,
+) -> WriteResult:
+    """Writes the rows of a DataFrame into the table at a path.
+
+    Args:
+        application: the Spark application.
+        frame: the rows.
+        request: what the writer asked for.
+        prepare: makes of the rows, and of the table's state, which is None where there is no table, the rows to write.
+
+    Raises:
+        TableExistsError: the mode is `error` and there is a table.
+        SchemaMismatchError: the rows do not have the table's columns, or other partition columns were asked for.
+        ConstraintViolationError: rows break a rule of the table; some of them are shown, and nothing is left of the write.
+        AppendOnlyError: the mode is `overwrite` and the table only takes appends.
+        UnsupportedFeatureError: the table needs a rule that is not enforced yet; it is named.
+        ConcurrentModificationError: another writer won in a way that this write cannot go on top of.
+    """
+    settings = settings_of(frame.sparkSession)
+    given, request = request.txn, _in_zone(frame, with_settings(request, settings))
+    log = application.logs.get(request.path, request.storage_options)
+    try:
+        snapshot = log.update()
+    except TableNotFoundError:
+        snapshot = None
+    begin = partial(begin_write, application, frame.sparkSession, settings, request, log)
+    if snapshot is None and request.replaces_by_match:
+        raise _nothing_to_replace(log)
+    with begin(snapshot) as transaction, _display(transaction, request, frame, settings):
+        if transaction.is_replay:
+            replayed = WriteResult(transaction.read_version, committed=False, reason=REPLAYED)
+            spend_batch(frame.sparkSession, settings, given, replayed)
+            return replayed
+        if snapshot is not None and request.mode == "error":
+            raise _table_exists(log, snapshot, request)
+        if snapshot is not None and request.mode == "ignore":
+            return WriteResult(snapshot.version, committed=False, reason="exists")
+        _check_has_data(frame, log, snapshot, of_statement=prepare is not None)
+        frame = frame if prepare is None else prepare(frame, snapshot)
+        if request.replaces_by_match:
+            frame = evaluated_once(application, frame)
+        target = _target(application, frame, request, snapshot, settings)
+        _check_data_change(request, target)
+        replaced = _replaced(application, frame, log, request, snapshot)
+        with taking_back(partial(_take_back, request, NO_FILES, replaced)):
+            carried = None if replaced is None else replaced.carried
+            observations = () if carried is None else carried.observations
+            added = write_new_files(application, frame, request, target, carried, observations=observations)
+        try:
+            result = _commit(transaction, request, target, added, replaced)
+        except ProtocolChangedException as error:
+            if target.snapshot is not None:
+                raise
+            result = _beside_new_table(begin, request, target, added, settings, error)
+    if result.committed:
+        refresh_caches(frame.sparkSession, log, application.jvm, request.storage_options)
+    spend_batch(frame.sparkSession, settings, given, result)
+    return result
+
+
+def _in_zone(frame: DataFrame, request: WriteRequest) -> WriteRequest:
+    """The request with the session's time zone, where it matters."""
+    return replace(request, time_zone=str(frame.sparkSession.conf.get(_ZONE))) if request.dynamic_partitions else request
+
+
+def _check_has_data(frame: DataFrame, log: DeltaLog, snapshot: Snapshot | None, *, of_statement: bool) -> None:
+    if snapshot is None:
+        check_has_data(columns_of(frame), log.table_uri, of_statement=of_statement)
+    elif snapshot.schema.fields:  # a table without columns has an error of its own
+        check_has_data(columns_of(frame), log.table_uri, version=snapshot.version, of_statement=of_statement)
+
+
+def _nothing_to_replace(log: DeltaLog) -> TableNotFoundError:
+    return TableNotFoundError(
+        "There is no table whose rows could be replaced.",
+        table=log.table_uri,
+        error_class="DELTA_PATH_DOES_NOT_EXIST",
+        sql_state="42K03",
+        next_step="write without replaceOn and replaceUsing, which makes the table.",
+    )
+
+
+def _table_exists(log: DeltaLog, snapshot: Snapshot, request: WriteRequest) -> TableExistsError:
+    if request.statement is None:
+        message, next_step = "There is a table already, and the save mode is `error`.", "use the mode append, overwrite or ignore."
+    else:  # by name: Spark looked for the table, and asks only to create it, whatever the mode was
+        message, next_step = "The table was created after Spark had looked for it.", "run the write again."
+    return TableExistsError(message, table=log.table_uri, version=snapshot.version, next_step=next_step)
+
+
+def _display(
+    transaction: Transaction, request: WriteRequest, frame: DataFrame, settings: Mapping[str, str]
+) -> contextlib.AbstractContextManager[None]:
+    """What shows the write while it runs. Batches of a stream are not shown: they come by themselves, and nobody waits."""
+    if request.stream is not None:
+        return contextlib.nullcontext()
+    return operation(transaction.operation, frame.sparkSession, settings)
+
+
+def _target(
+    application: Application, frame: DataFrame, request: WriteRequest, snapshot: Snapshot | None, settings: Mapping[str, str]
+) -> WriteTarget:
+    log = application.logs.get(request.path, request.storage_options)
+    given = readable_schema(columns_of(frame))
+    if snapshot is not None:
+        has_new_columns = request.overwrite_schema or request.replaces_table
+        check_types(application, snapshot, is_read=not has_new_columns)
+        given = given if has_new_columns else as_table_has(given, snapshot.schema)
+    try:
+        target = write_target(request, given, log, snapshot, settings)
+    except SchemaMismatchError as mismatch:
+        if snapshot is not None and mismatch.error_class != EXPLICIT_INSERT:
+            # That a rule uses the column says more than that its type is another.
+            refuse_other_types(application.jvm, frame.sparkSession, snapshot, given)
+        raise
+    if snapshot is not None and not request.overwrite_schema and not request.replaces_table:
+        refuse_widened(application.jvm, frame.sparkSession, snapshot, target.schema)
+    else:
+        check_constraints(application.jvm, frame.sparkSession, target.metadata, table=log.table_uri)
+    return target
+
+
+def _check_data_change(request: WriteRequest, target: WriteTarget) -> None:
+    if request.data_change or not target.head:
+        return
+    what = "creates the table" if target.snapshot is None else "changes its schema"
+    raise InvalidOptionError(
+        f"Cannot change table metadata because the 'dataChange' option is set to false, and the write {what}.",
+        table=target.log.table_uri,
+        version=target.version,
+        error_class="DELTA_DATA_CHANGE_FALSE",
+        sql_state="0AKDE",
+        option="dataChange",
+        next_step="leave dataChange out.",
+    )
+
+
+def _replaced(
+    application: Application, frame: DataFrame, log: DeltaLog, request: WriteRequest, snapshot: Snapshot | None
+) -> ReplacedRows | None:
+    if snapshot is None:
+        return None
+    if request.replaces_by_match:
+        return rows_replaced_on(application, frame, log, request, snapshot)
+    if request.replace_where is None:
+        return None
+    return rows_of_condition(application, frame.sparkSession, log, request, snapshot)
+
+
+def _take_back(request: WriteRequest, added: NewFiles, replaced: ReplacedRows | None) -> None:
+    delete_files(request, added.actions)
+    if replaced is not None:
+        replaced.discard()
+
+
+def _beside_new_table(
+    begin: Callable[[Snapshot], Transaction],
+    request: WriteRequest,
+    lost: WriteTarget,
+    added: NewFiles,
+    settings: Mapping[str, str],
+    error: ProtocolChangedException,
+) -> WriteResult:
+    """What the mode says of a table that another writer made first; an append commits its files to that table."""
+    log = lost.log
+    if request.mode == "error":
+        raise _table_exists(log, log.update(), request) from error
+    if request.mode == "ignore":
+        return WriteResult(log.update().version, committed=False, reason="exists")
+    if not lost_creation(request, lost, error):
+        raise error
+    snapshot, target = target_of_new_table(request, log, lost, added, settings)
+    with begin(snapshot) as transaction:
+        return _commit(transaction, request, target, added, None)
+
+
+def _commit(
+    transaction: Transaction, request: WriteRequest, target: WriteTarget, added: NewFiles, replaced: ReplacedRows | None
+) -> WriteResult:
+    """Commits new files; they are deleted again where it is certain that they are not in the log."""
+    if request.statement is not None:
+        managed = request.statement.managed
+        parameters = creation_parameters(target.metadata, request.cluster_by, managed=managed)
+        transaction.describe(parameters | how_written(request, transaction.snapshot))
+    take_back = partial(_take_back, request, added, replaced)
+    with taking_back(take_back):
+        if replaced is not None:
+            replaced.check(added)
+        removed = _removed(transaction, request, target, added, replaced)
+        metrics = _metrics(request, added, removed, replaced)
+    spares = partial(lost_creation, request, target)
+    outcome = commit_new_files(transaction, added, metrics, take_back, head=target.head, spares=spares)
+    if isinstance(outcome, Unchanged):
+        return WriteResult(outcome.version, committed=False, reason=outcome.reason)
+    # Where rows of files went, others may have taken the rest of them meanwhile.
+    num_removed = (outcome.metrics or {}).get("numRemovedFiles", removed.files)
+    return WriteResult(outcome.version, True, len(added.files), added.num_rows, added.num_bytes, num_removed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Removed:
+    """What leaves the table: files and their size in bytes."""
+
+    files: int = 0
+    size_bytes: int = 0
+
+
+def _metrics(request: WriteRequest, added: NewFiles, removed: _Removed, replaced: ReplacedRows | None) -> dict[str, int]:
+    files = {"numAddedFiles" if request.stream is not None else "numFiles": len(added.files)}
+    metrics = files | {"numOutputRows": added.num_rows, "numOutputBytes": added.num_bytes}
+    if request.stream is not None:
+        return metrics | {"numRemovedFiles": removed.files}
+    if request.mode == "overwrite":
+        metrics |= {"numRemovedFiles": removed.files, "numRemovedBytes": removed.size_bytes}
+    return metrics if replaced is None else {**metrics, **replaced.metrics(added)}
+
+
+def _removed(
+    transaction: Transaction, request: WriteRequest, target: WriteTarget, added: NewFiles, replaced: ReplacedRows | None
+) -> _Removed:
+    """Takes out of the table what the new files replace."""
+    if request.mode != "overwrite" or target.snapshot is None:
+        return _Removed()
+    if replaced is not None:
+        if not request.data_change:
+            paths = replaced.change.snapshot.files(["path"])["path"].take(replaced.files)
+            _check_moved(request, target.snapshot, paths, added)
+        return _Removed(*replaced.take(transaction, data_change=request.data_change))
+    if request.dynamic_partitions and target.partition_by and not request.replaces_table:
+        gone = replaced_partitions(transaction, added.files, request.time_zone, keeps_null=request.keeps_null_partitions)
+    else:
+        gone = transaction.files()
+    if not request.data_change:
+        _check_moved(request, target.snapshot, gone["path"], added)
+    removed = transaction.remove_files(gone, data_change=request.data_change)
+    return _Removed(len(removed), removed.size_bytes)
+
+
+def _check_moved(request: WriteRequest, snapshot: Snapshot, gone: pa.ChunkedArray, added: NewFiles) -> None:
+    jvm = Jvm.running()
+    if jvm is None:
+        raise SessionError("This Spark session was stopped.", next_step="make a new session, and write the rows again.")
+    check_moved_rows(jvm, snapshot, gone.combine_chunks(), added.num_rows, request.storage_options)
+
+
+_ZONE = "spark.sql.session.timeZone"
