@@ -10,9 +10,9 @@ from typing import Any, Final, Literal, NoReturn
 from pyspark.sql import DataFrame, SparkSession
 
 from bayou.errors import ArgumentTypeError, DeltaError, InvalidOptionError, SessionError, StorageError, TableNotFoundError
+from bayou.log.commit.transaction import checked_txn
 from bayou.log.delta_log import open_log
 from bayou.log.segment.time_travel import Timestamp
-from bayou.log.staging.txn_ids import checked_txn
 from bayou.protocol import arguments
 from bayou.spark.create.builder import IdentityGenerator, TableBuilder
 from bayou.spark.data_files.request import WriteRequest

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from bayou.errors import DeltaError, InvalidOptionError, PathNotFoundError, TableNotFoundError
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.session.application import Application
-from bayou.spark.sql.lacking_statements import NAME, without_comments
+from bayou.spark.sql.refused_statements import NAME, without_comments
 from bayou.spark.table.describe import detail_of_folder, detail_of_other
 from bayou.spark.table.not_yet import not_yet
 from bayou.table import DeltaTable

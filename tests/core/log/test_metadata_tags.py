@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from tests.core.log.begun_transactions import SCHEMA
 
-from bayou.log.staging.metadata_tags import metadata_tags
+from bayou.log.commit.prepared import metadata_tags
 from bayou.protocol.actions.actions import Metadata
 
 TRACKING = {"delta.enableRowTracking": "true", "delta.rowTracking.materializedRowIdColumnName": "_id"}

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from bayou.errors import CorruptLogError, InvalidCommitError
 from bayou.log.actions.columns import ADD_SCHEMA, actions_table
-from bayou.log.rows.row_ids_kept import first_without_ids
 from bayou.log.rows.row_tracking import (
     DOMAIN,
     NO_ROW_ID,
     assigned_columns,
     assigned_files,
     domain_of,
+    first_without_ids,
     high_water_mark,
     tracks_rows,
     with_materialised_columns,

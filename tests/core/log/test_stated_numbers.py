@@ -20,7 +20,7 @@ from bayou.log.snapshot.clustering import physical_clustering
 from bayou.protocol import properties
 from bayou.protocol.actions import file_names
 from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
-from bayou.protocol.actions.file_prefixes import data_prefix
+from bayou.protocol.actions.file_names import data_prefix
 from bayou.protocol.columns.constraints import constraints_of
 from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor, decode_inline, read_from_file
 from bayou.protocol.evolution import mapping_removal

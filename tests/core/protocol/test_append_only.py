@@ -5,7 +5,7 @@ import pytest
 
 from bayou.errors import AppendOnlyError
 from bayou.protocol.actions.actions import Metadata
-from bayou.protocol.features.append_only import check_not_append_only
+from bayou.protocol.features.protocol_rules import check_not_append_only
 
 
 def metadata(**configuration):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayou.spark.sql.lacking_statements import LackingStatement
+from bayou.spark.sql.refused_statements import LackingStatement
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from tests.core.transactions.operations import Append
 
 from bayou.log.commit import prepared as prepared_commit
 from bayou.log.conflict import checker as conflict
+from bayou.log.conflict.state import IsolationLevel
 from bayou.log.conflict.winning_commits import Winner
-from bayou.log.staging.isolation import IsolationLevel
 from bayou.log.staging.read_set import ReadSet
 
 LEVELS = ["Serializable", "WriteSerializable"]

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 
 from bayou.errors import CorruptLogError, DeletionVectorError, reason
 from bayou.log.actions.columns import ADD_SCHEMA, BROKEN_ACTION, REMOVE_SCHEMA, actions_table
-from bayou.log.actions.derived_files import DerivedFileError
 from bayou.log.actions.keys import action_keys
 from bayou.protocol.actions.actions import CommitInfo, DomainMetadata, Metadata, Protocol, SetTransaction
 from bayou.protocol.actions.exact_json import Number
@@ -301,3 +300,7 @@ class _Actions:
     def _span(self, number: int) -> tuple[int, int]:
         last = number + 1 == len(self._files)
         return self._files[number][1], len(self.values) if last else self._files[number + 1][1]
+
+
+class DerivedFileError(CorruptLogError):
+    """A checkpoint or a compacted file cannot be used; `file` names it, as the listing does."""

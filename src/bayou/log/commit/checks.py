@@ -17,8 +17,8 @@ from bayou.log.commit.vector_checks import check_vector_statistics
 from bayou.protocol.actions.actions import AddCDCFile, AddFile, Metadata, RemoveFile
 from bayou.protocol.actions.file_names import CHANGES_FOLDER, LOG_FOLDER
 from bayou.protocol.actions.paths import canonical
-from bayou.protocol.features.append_only import check_not_append_only
 from bayou.protocol.features.features import check_writable
+from bayou.protocol.features.protocol_rules import check_not_append_only
 from bayou.protocol.schema.reserved_names import check_feed_of
 from bayou.protocol.types.schema import parse_schema
 

@@ -7,18 +7,17 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from numbers import Number
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from bayou.log.actions.commit_info import COUNTABLE_TAG
 from bayou.log.commit.checks import check_staged
-from bayou.log.conflict.state import CommitIntent, TableState
+from bayou.log.conflict.state import CommitIntent, IsolationLevel, TableState
 from bayou.log.rows.row_tracking import NO_ROW_ID, PRESERVED_TAG, high_water_mark, tracks_rows, with_row_ids
 from bayou.log.segment.commit_times import InCommitTimestamps
-from bayou.log.staging.isolation import IsolationLevel
-from bayou.log.staging.metadata_tags import metadata_tags
 from bayou.log.staging.staged import StagedActions, encode_line
 from bayou.protocol import arguments, properties
 from bayou.protocol.columns.identity_columns import high_water_marks, identity_columns
+from bayou.protocol.columns.identity_rules import IdentityConflict, identity_conflict
 from bayou.protocol.features.features import writer_features
 from bayou.protocol.types.schema import parse_schema
 
@@ -271,3 +270,34 @@ def _parameter(value: object) -> object:
     """A parameter as the log has it: plain values as they are, what has an inside as JSON text."""
     plain = value is None or isinstance(value, (str, bool, int))
     return value if plain else json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+_MARKS_ALONE: Final = "delta.identity.schemaUpdate"
+_ROW_TRACKING_ALONE: Final = "rowTrackingEnablementOnly"
+_OF_ROW_TRACKING: Final = frozenset(
+    each.key
+    for each in (properties.ENABLE_ROW_TRACKING, properties.MATERIALIZED_ROW_ID, properties.MATERIALIZED_ROW_COMMIT_VERSION)
+)
+
+
+def metadata_tags(before: Metadata, after: Metadata) -> dict[str, str]:
+    """The tags of a commit that sets metadata.
+
+    Args:
+        before: the table's metadata before.
+        after: those that the commit sets.
+    """
+    if before != after and identity_conflict(before, after, ()) is IdentityConflict.TAKE_MARKS:
+        return {_MARKS_ALONE: "true"}
+    return {_ROW_TRACKING_ALONE: "true"} if _enables_row_tracking_alone(before, after) else {}
+
+
+def _enables_row_tracking_alone(before: Metadata, after: Metadata) -> bool:
+    enabled = properties.ENABLE_ROW_TRACKING
+    if enabled.read(before.configuration) or not enabled.read(after.configuration):
+        return False
+    return replace(before, configuration=_others(before)) == replace(after, configuration=_others(after))
+
+
+def _others(metadata: Metadata) -> Mapping[str, str]:
+    return {key: value for key, value in metadata.configuration.items() if key not in _OF_ROW_TRACKING}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from bayou.errors import InvalidCommitError, TransactionStateError
+from bayou.errors import InvalidCommitError, InvalidOptionError, TransactionStateError
 from bayou.log.commit.active_transactions import inside
 from bayou.log.commit.attempts import CommitLoop
 from bayou.log.commit.hooks import CommittedVersion, run_hooks
@@ -28,7 +28,6 @@ from bayou.log.staging.data_files import describe_files, metadata_for_files
 from bayou.log.staging.read_set import ReadSet
 from bayou.log.staging.removed_files import RemovedFiles
 from bayou.log.staging.staged import Action, StagedActions
-from bayou.log.staging.txn_ids import checked_txn
 from bayou.protocol import arguments
 from bayou.protocol.actions.action_checks import check_action
 from bayou.protocol.actions.actions import AddFile, SetTransaction
@@ -399,3 +398,32 @@ class Transaction:
                 next_step="Begin another one, which reads the table as it is now.",
                 txn_id=self.txn_id,
             )
+
+
+_LIMIT: Final = 1 << 63
+"""The first number that the log cannot hold."""
+
+
+def checked_txn(txn: tuple[str, int] | None, table: str) -> tuple[str, int] | None:
+    """An application's id and a version of its own, as they were given.
+
+    Args:
+        txn: both; None where there are none.
+        table: the table's URI, for messages.
+
+    Raises:
+        InvalidOptionError: they are no id and number.
+    """
+    if txn is None:
+        return None
+    try:
+        app_id, version = txn
+    except (TypeError, ValueError):
+        app_id, version = "", -1
+    if type(app_id) is not str or not app_id or type(version) is not int or not 0 <= version < _LIMIT:
+        raise InvalidOptionError(
+            f"txn is {arguments.shown_text(txn)}, and should be an application's id and a number from 0 to {_LIMIT - 1}",
+            table=table,
+            next_step="Give for example txn=('nightly-load', 17), and a higher number for each run.",
+        )
+    return arguments.text(app_id, "the application's id of txn", table=table), version

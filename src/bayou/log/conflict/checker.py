@@ -27,21 +27,22 @@ from bayou.errors import (
     ProtocolChangedException,
 )
 from bayou.log.actions.keys import canonical_paths
-from bayou.log.conflict.errors import lost
 from bayou.log.conflict.row_rebase import RowConflict, rebase
-from bayou.log.conflict.state import CommitIntent, TableState
+from bayou.log.conflict.state import CommitIntent, IsolationLevel, TableState
 from bayou.log.conflict.winning_commits import Winner, WinningFiles, winning_files
 from bayou.log.rows.row_tracking import high_water_mark
 from bayou.log.segment.commit_times import ICT_KEYS, ICT_PREVIEW_KEYS, InCommitTimestamps, missing_in_commit_timestamp
+from bayou.log.segment.time_travel import format_timestamp
 from bayou.log.snapshot.added_files import AddedFiles
 from bayou.log.snapshot.data_skipping import may_match
-from bayou.log.staging.isolation import IsolationLevel
 from bayou.protocol import properties
 from bayou.protocol.actions.actions import Metadata, Protocol
 from bayou.protocol.columns.identity_rules import IdentityConflict, identity_conflict
 from bayou.protocol.features.features import check_writable, reader_features, writer_features
 
 if TYPE_CHECKING:
+    from bayou.log.conflict.state import CommitIntent
+    from bayou.log.conflict.winning_commits import Winner
     from bayou.log.rows.deleted_rows import MarkedFile
     from bayou.log.staging.read_set import ReadSet
 
@@ -329,3 +330,41 @@ def _readers_of(overlooked: int | None, winners: Sequence[Winner], files: Winnin
 def _plain(column: pa.ChunkedArray) -> pa.Array:
     # A writer that leaves the field out may have changed rows.
     return pc.fill_null(pa.concat_arrays([pa.array([], pa.bool_()), *column.chunks]), True)
+
+
+_SAMPLE: Final = 5
+
+
+def lost(
+    kind: type[ConcurrentModificationError],
+    intent: CommitIntent,
+    winner: Winner,
+    why: str,
+    *,
+    paths: pa.ChunkedArray | None = None,
+    error_class: str | None = None,
+    **facts: Any,
+) -> ConcurrentModificationError:
+    """The error for a commit that another one excludes."""
+    info = winner.info
+    when = info.in_commit_timestamp or info.timestamp
+    at = f" of {format_timestamp(when)}" if when is not None else ""
+    sample = tuple(paths.slice(0, _SAMPLE).to_pylist()) if paths is not None else ()
+    total = 0 if paths is None else len(paths)
+    shown = f": {', '.join(sample)}{f' and {total - _SAMPLE} more' if total > _SAMPLE else ''}" if sample else ""
+    return kind(
+        f"{intent.operation} was not committed: version {winner.version}, a concurrent {info.operation or 'operation'}{at}, "
+        f"{why}{shown}",
+        table=intent.table,
+        version=winner.version,
+        file=winner.file.path,
+        error_class=error_class,
+        next_step="Run the operation again: it will see that version.",
+        conflicting_version=winner.version,
+        conflicting_operation=info.operation,
+        conflicting_timestamp=when,
+        conflicting_commit=dict(info.raw),
+        files=sample,
+        num_files=total,
+        **facts,
+    )

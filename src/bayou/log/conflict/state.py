@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from bayou.log.rows.row_tracking import NO_ROW_ID
+from bayou.protocol import properties
 
 if TYPE_CHECKING:
     from bayou.log.rows.deleted_rows import DeletedRows
-    from bayou.log.staging.isolation import IsolationLevel
     from bayou.log.staging.read_set import ReadSet
     from bayou.protocol.actions.actions import Metadata, Protocol
 
@@ -72,3 +74,26 @@ class CommitIntent:
     removed: pa.ChunkedArray
     generated: frozenset[str] = frozenset()
     added: pa.ChunkedArray = field(default_factory=lambda: pa.chunked_array([], pa.string()))
+
+
+class IsolationLevel(enum.Enum):
+    """What a commit is checked against; the values are the log's names.
+
+    Source: delta-spark, `isolationLevels.scala`.
+    """
+
+    SERIALIZABLE = "Serializable"
+    """As if every commit had run alone, in the order of the versions."""
+
+    WRITE_SERIALIZABLE = "WriteSerializable"
+    """As if every commit had run alone, in some order: appends that read nothing may come before or after."""
+
+    SNAPSHOT = "SnapshotIsolation"
+    """For commits that change no data: added files are no matter, removed ones are."""
+
+    @classmethod
+    def of(cls, configuration: Mapping[str, str]) -> IsolationLevel:
+        """The level that a table asks for through `delta.isolationLevel`; Serializable where it names none that is known."""
+        wanted = properties.ISOLATION_LEVEL.read(configuration).lower()
+        settable = (cls.SERIALIZABLE, cls.WRITE_SERIALIZABLE)
+        return next((level for level in settable if level.value.lower() == wanted), cls.SERIALIZABLE)

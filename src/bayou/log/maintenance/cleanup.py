@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import TimestampOutOfRangeError
-from bayou.log.actions.derived_files import DerivedFileError
+from bayou.log.actions.action_files import DerivedFileError
 from bayou.log.checkpoint.classic_name import write_compatible_checkpoint
 from bayou.log.segment.commit_times import CommitTimes, InCommitTimestamps, adjusted_times
 from bayou.log.segment.listing import CheckpointFiles, LogListing, list_log, read_last_checkpoint, sort_listing

@@ -9,10 +9,12 @@ so it is worked out for each attempt, from the files as they were staged. Source
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,12 +22,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import CorruptLogError, InvalidCommitError
+from bayou.log.actions.action_files import ActionFile
 from bayou.protocol import properties
 from bayou.protocol.actions.actions import AddFile, DomainMetadata, Metadata, Protocol
+from bayou.protocol.actions.file_names import commit_path
 from bayou.protocol.features.features import writer_features
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bayou.log.snapshot.log_reader import LogReader
     from bayou.log.staging.staged import StagedActions
+    from bayou.protocol.actions.actions import Metadata
 
 FEATURE: Final = "rowTracking"
 """The table feature."""
@@ -239,3 +247,55 @@ def _one(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
 def _with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
     place = table.schema.get_field_index(name)
     return table.set_column(place, table.schema.field(place), values)
+
+
+_AT_ONCE: Final = 64
+_READERS: Final = 16
+_NAMES: Final = (properties.MATERIALIZED_ROW_ID, properties.MATERIALIZED_ROW_COMMIT_VERSION)
+
+
+def first_without_ids(log: LogReader, versions: Iterable[int]) -> int | None:
+    """The first of some versions after which rows may have other ids than before; None where there is none.
+
+    Reads the head of each commit.
+
+    Args:
+        log: the table's log.
+        versions: the versions, in order.
+
+    Raises:
+        CorruptLogError: a commit is gone, or cannot be read.
+    """
+    names: tuple[str | None, ...] | None = None
+    remaining = iter(versions)
+    with ThreadPoolExecutor(_READERS) as pool:
+        while some := list(itertools.islice(remaining, _AT_ONCE)):
+            for file in pool.map(lambda version: _read(log, version), some):
+                info, metadata = file.commit_info(), file.header().metadata
+                tags = {} if info is None else info.raw.get("tags")
+                if isinstance(tags, dict) and tags.get(PRESERVED_TAG) == "false":
+                    return file.version
+                if metadata is None:
+                    continue
+                now = _names(metadata)
+                if not properties.ENABLE_ROW_TRACKING.read(metadata.configuration) or now != (names or now):
+                    return file.version
+                names = now
+    return None
+
+
+def _names(metadata: Metadata) -> tuple[str | None, ...]:
+    return tuple(each.read(metadata.configuration) for each in _NAMES)
+
+
+def _read(log: LogReader, version: int) -> ActionFile:
+    try:
+        return ActionFile.of_commit(log.store, version, log.table_uri)
+    except FileNotFoundError as error:
+        raise CorruptLogError(
+            "a commit of the range is gone, and with it what says whether rows kept their ids",
+            table=log.table_uri,
+            version=version,
+            file=commit_path(version),
+            next_step="Read the changes from a later version on.",
+        ) from error

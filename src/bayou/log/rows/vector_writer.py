@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import StorageError
-from bayou.protocol.actions.file_prefixes import vector_prefix
+from bayou.protocol.actions.file_names import vector_prefix
 from bayou.protocol.deletion_vectors import z85
 from bayou.protocol.deletion_vectors.descriptor import FRAME_BYTES, Bitmap, DeletionVectorDescriptor, encode, frame_file
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import pyarrow as pa
 
 from bayou.errors import CorruptLogError, reason
-from bayou.log.actions.action_files import ActionFile, FileActions, Header, file_actions
+from bayou.log.actions.action_files import ActionFile, DerivedFileError, FileActions, Header, file_actions
 from bayou.log.actions.columns import ADD_SCHEMA, REMOVE_SCHEMA
-from bayou.log.actions.derived_files import DerivedFileError
 from bayou.log.actions.keys import action_keys
 from bayou.log.actions.parquet_actions import ParquetActions
 from bayou.log.snapshot.checkpoint_part import Part

@@ -20,7 +20,7 @@ from bayou.errors import (
     VersionNotFoundError,
     redact_uri,
 )
-from bayou.log.actions.derived_files import DerivedFileError
+from bayou.log.actions.action_files import DerivedFileError
 from bayou.log.segment.listing import LogListing, list_log, sort_listing
 from bayou.log.segment.segment import extend_segment, find_segment, newest_recreatable, no_table
 from bayou.log.snapshot.snapshot import Snapshot

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import DeltaError, InvalidOptionError
+from bayou.log.actions.action_files import DerivedFileError
 from bayou.log.actions.columns import ADD_SCHEMA, TEXT_MAP
-from bayou.log.actions.derived_files import DerivedFileError
 from bayou.log.segment.segment import LogSegment
 from bayou.log.snapshot.partition_columns import partition_texts, physical_names, typed_partitions
 from bayou.log.snapshot.source import SnapshotSource

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from bayou.errors import CorruptLogError, StorageError, reason
-from bayou.log.actions.action_files import ActionFile, Header, file_actions
+from bayou.log.actions.action_files import ActionFile, DerivedFileError, Header, file_actions
 from bayou.log.actions.commit_info import read_commit_info
-from bayou.log.actions.derived_files import DerivedFileError
 from bayou.log.segment.commit_times import InCommitTimestamps, missing_in_commit_timestamp
 from bayou.log.segment.segment import LogSegment, find_segment
 from bayou.log.snapshot.checkpoint_reader import Checkpoint

@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of the files in `_delta_log`: what each one is, and how each is spelled."""
+"""The names of the files in `_delta_log`: what each one is, and how each is spelled. Random prefixes of data files, too."""
 
 from __future__ import annotations
 
 import enum
+import random
 import re
+import string
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bayou.protocol import properties
+from bayou.protocol.properties import mapping_mode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 LOG_FOLDER = "_delta_log"
 CHANGES_FOLDER = "_change_data"
@@ -108,3 +117,29 @@ def checkpoint_part_path(version: int, part: int, parts: int) -> str:
 def compacted_path(start: int, end: int) -> str:
     """The path of a log compaction file, relative to the table."""
     return f"{LOG_FOLDER}/{start:020d}.{end:020d}.compacted.json"
+
+
+_CHARACTERS: Final = string.ascii_letters + string.digits
+
+
+def vector_prefix(configuration: Mapping[str, str]) -> str:
+    """A folder for a file of deletion vectors, another one each time; empty where they lie in the table's root.
+
+    Args:
+        configuration: the table's properties.
+    """
+    return data_prefix(configuration) if mapping_mode(configuration) == "none" else _random_prefix(configuration)
+
+
+def data_prefix(configuration: Mapping[str, str]) -> str:
+    """A folder for data files, another one each time; empty where they lie in the table's root.
+
+    Args:
+        configuration: the table's properties.
+    """
+    return _random_prefix(configuration) if properties.RANDOMIZE_FILE_PREFIXES.read(configuration) else ""
+
+
+def _random_prefix(configuration: Mapping[str, str]) -> str:
+    length = properties.RANDOM_PREFIX_LENGTH.read(configuration)
+    return "".join(random.choices(_CHARACTERS, k=length))  # noqa: S311  (a folder is no secret)

@@ -18,7 +18,7 @@ from bayou.errors import InvalidSchemaError, UnsupportedFeatureError
 from bayou.protocol.actions.actions import Metadata
 from bayou.protocol.columns.generated_columns import generated_columns
 from bayou.protocol.properties import CONSTRAINT_PREFIX
-from bayou.protocol.types.length_checks import length_check
+from bayou.protocol.types.char_varchar import length_check
 from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType
 from bayou.protocol.types.sql_text import column_sql, parenthesised
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import reduce
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from bayou.errors import CorruptLogError, InvalidCommitError, UnsupportedFeatureError
+from bayou.errors import AppendOnlyError, CorruptLogError, InvalidCommitError, UnsupportedFeatureError
+from bayou.protocol import properties
 from bayou.protocol.actions.actions import Metadata, Protocol
 from bayou.protocol.features.features import FEATURES, MAX_READER_VERSION, MAX_WRITER_VERSION
 from bayou.protocol.types.schema import StructType
+
 
 DEFAULT_PROTOCOL: Final = Protocol(1, 2)
 """What a table has that asks for nothing."""
@@ -267,3 +269,25 @@ def _family(name: str) -> str:
     for suffix in _VARIANT_SUFFIXES:
         name = name.removesuffix(suffix)
     return name
+
+
+def check_not_append_only(metadata: Metadata, what: str, table: str, version: int | None = None, *, instead: str = "") -> None:
+    """Refuse to remove rows from a table that only takes appends.
+
+    Args:
+        metadata: the table's metadata.
+        what: what is done to its rows, for example `TRUNCATE removes its rows`.
+        table: the table's URI.
+        version: the version, where there is one.
+        instead: what else can be done than to change the property, as half a sentence.
+
+    Raises:
+        AppendOnlyError: it only takes appends.
+    """
+    if properties.APPEND_ONLY.read(metadata.configuration):
+        raise AppendOnlyError(
+            f"The table only takes appends (delta.appendOnly), and {what}.",
+            table=table,
+            version=version,
+            next_step=f"set delta.appendOnly to false first{f', or {instead}' if instead else ''}.",
+        )

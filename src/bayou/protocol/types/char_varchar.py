@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from bayou.errors import InvalidSchemaError
 from bayou.protocol.types.partition_values import is_string_type
 from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
+from bayou.protocol.types.sql_text import quoted_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -292,3 +293,41 @@ def _unreadable(text: str) -> InvalidSchemaError:
         next_step="Check the schemaString of the table's last metaData action.",
         type=text,
     )
+
+
+def length_check(field: StructField) -> str | None:
+    """The condition that no string in a top-level column is too long; None where nothing in it has a limit.
+
+    It is never NULL: a NULL string has no length to exceed.
+
+    Raises:
+        InvalidSchemaError: the text of the declared type cannot be understood.
+    """
+    (declared,) = from_stored(StructType((field,))).fields
+    return _condition(quoted_name(field.name), declared.type, depth=0)
+
+
+def _condition(value: str, kind: DataType, depth: int) -> str | None:
+    if isinstance(kind, StructType):
+        return _all(*(_condition(f"{value}.{quoted_name(each.name)}", each.type, depth) for each in kind.fields))
+    if isinstance(kind, ArrayType):
+        return _for_all(value, value, kind.element_type, depth)
+    if isinstance(kind, MapType):
+        keys = _for_all(value, f"map_keys({value})", kind.key_type, depth)
+        return _all(keys, _for_all(value, f"map_values({value})", kind.value_type, depth))
+    limit = bounded_length(kind)
+    return None if limit is None else f"({value} IS NULL OR length({value}) <= {limit[1]})"
+
+
+def _for_all(value: str, elements: str, kind: DataType, depth: int) -> str | None:
+    # Each depth has a variable of its own: an inner one would hide the outer one.
+    variable = f"x{depth}"
+    inner = _condition(variable, kind, depth + 1)
+    return None if inner is None else f"({value} IS NULL OR forall({elements}, {variable} -> {inner}))"
+
+
+def _all(*conditions: str | None) -> str | None:
+    found = [condition for condition in conditions if condition is not None]
+    if len(found) > 1:
+        return f"({' AND '.join(found)})"
+    return found[0] if found else None

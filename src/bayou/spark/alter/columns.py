@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of a table that is there: added, renamed, dropped, changed, replaced. No file is rewritten.
+"""Columns of a table that is there: added, renamed, dropped, changed, replaced, given defaults. No file is rewritten.
 
 Source: delta-spark's `alterDeltaTableCommands`.
 """
@@ -355,3 +355,18 @@ def _with_stats_columns(
         if text or not value:
             found[key] = text
     return found
+
+
+def set_default(target: SessionTable, column: ColumnPath, expression: str | None) -> None:
+    """Sets the default of a column, or takes it away; the rows that are there stay as they are.
+
+    Args:
+        target: the table.
+        column: the column.
+        expression: a constant SQL expression; None for no default.
+
+    Raises:
+        UnsupportedFeatureError: the table does not have the feature `allowColumnDefaults`.
+        InvalidSchemaError: there is no such column, it can have no default, or the expression is none that it can have.
+    """
+    change_columns(target, [ColumnChange(path_of(column), default=expression or "")])

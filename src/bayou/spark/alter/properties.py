@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table properties and the table's comment: SET and UNSET TBLPROPERTIES, COMMENT ON TABLE.
+"""Table properties and the table's comment: SET and UNSET TBLPROPERTIES, COMMENT ON TABLE, protocol upgrades.
 
 Source: delta-spark's `AlterTableSetPropertiesDeltaCommand` and `AlterTableUnsetPropertiesDeltaCommand`.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import InvalidOptionError
 from bayou.log.operations.row_id_backfill import lacks_row_ids
@@ -23,7 +23,7 @@ from bayou.protocol.features.protocol_rules import supported_features
 from bayou.protocol.properties import mapping_mode
 from bayou.protocol.stats.indexed_columns import check_stats_columns
 from bayou.spark.alter.column_mapping import ALLOW_REMOVAL, remove_column_mapping
-from bayou.spark.alter.metadata_actions import altered, table_rules
+from bayou.spark.alter.metadata_actions import altered, check_argument, table_rules
 from bayou.spark.alter.row_tracking import give_row_ids
 
 if TYPE_CHECKING:
@@ -198,3 +198,37 @@ def _check_unset(snapshot: Snapshot, keys: Sequence[str], *, if_exists: bool) ->
                 next_step="check the key, or use ifExists.",
                 option=key,
             )
+
+
+def upgrade_protocol(target: SessionTable, reader_version: Any, writer_version: Any) -> None:
+    """Adds the features that two protocol versions imply; lower versions than the table's change nothing.
+
+    Args:
+        target: the table.
+        reader_version: the reader version, from 1 to 3.
+        writer_version: the writer version, from 1 to 7.
+
+    Raises:
+        InvalidOptionError: a version is no number, or there is no such version.
+        UnsupportedFeatureError: the versions imply what bayou does not do for this table.
+    """
+    given = {"readerVersion": reader_version, "writerVersion": writer_version}
+    for name, value in given.items():
+        check_argument(target, name, value, int, f"The {name} needs to be an integer")
+    keys = (properties.MIN_READER_VERSION.key, properties.MIN_WRITER_VERSION.key)
+    set_properties(target, dict(zip(keys, given.values(), strict=True)))
+
+
+def add_feature(target: SessionTable, name: Any) -> None:
+    """Adds a table feature, with those that it requires.
+
+    Args:
+        target: the table.
+        name: the feature, in any case.
+
+    Raises:
+        InvalidOptionError: the name is no text, or the feature cannot be added by itself.
+        UnsupportedFeatureError: the feature is not known, or bayou does not do what it asks of writers.
+    """
+    check_argument(target, "featureName", name, str, "featureName needs to be a string")
+    set_properties(target, {f"{properties.FEATURE_PREFIX}{name}": "supported"})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from bayou.protocol.features.append_only import check_not_append_only
+from bayou.protocol.features.protocol_rules import check_not_append_only
 
 if TYPE_CHECKING:
     from bayou.spark.read.session_table import SessionTable

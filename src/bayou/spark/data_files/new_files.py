@@ -12,8 +12,7 @@ from bayou.log.staging.footers import facts_of
 from bayou.protocol import properties
 from bayou.protocol.actions import paths
 from bayou.protocol.actions.actions import AddCDCFile, AddFile, Metadata
-from bayou.protocol.actions.file_names import CHANGES_FOLDER
-from bayou.protocol.actions.file_prefixes import data_prefix
+from bayou.protocol.actions.file_names import CHANGES_FOLDER, data_prefix
 from bayou.protocol.columns.identity_columns import identity_columns, raised_high_water_mark, with_high_water_marks
 from bayou.protocol.stats.file_stats import indexed_leaves
 from bayou.protocol.types.schema import schema_to_json

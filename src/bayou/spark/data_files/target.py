@@ -20,9 +20,8 @@ from bayou.protocol.columns.generated_columns import generation_expression, has_
 from bayou.protocol.columns.identity_columns import is_identity
 from bayou.protocol.columns.identity_rules import refuse_explicit_values
 from bayou.protocol.evolution.schema_merge import check_write, merge_schemas
-from bayou.protocol.features.append_only import check_not_append_only
 from bayou.protocol.features.features import MATERIALIZE_PARTITIONS, check_writable, writer_features
-from bayou.protocol.features.protocol_rules import merged, upgraded
+from bayou.protocol.features.protocol_rules import check_not_append_only, merged, upgraded
 from bayou.protocol.features.type_widening import Widening
 from bayou.protocol.properties import mapping_mode
 from bayou.protocol.schema.reserved_names import check_leftover_names, check_takes_rows

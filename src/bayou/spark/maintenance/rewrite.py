@@ -20,7 +20,7 @@ from bayou.spark.data_files.new_files import write_new_files
 from bayou.spark.data_files.request import WriteRequest
 from bayou.spark.data_files.target import WriteTarget
 from bayou.spark.data_files.write_jobs import delete_files
-from bayou.spark.dml.core.moved_rows import check_moved_rows
+from bayou.spark.dml.core.live_rows import check_moved_rows
 from bayou.spark.read.stored_rows import beside_stored_rows, stored_rows
 from bayou.spark.session.progress import operation
 from bayou.spark.session.settings import string_prefix_of

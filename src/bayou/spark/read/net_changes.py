@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
 from bayou.log.actions.keys import canonical_paths, vector_ids
 from bayou.log.changes.feed import CHANGE_TYPE, COMMIT_VERSION, feed_schema
-from bayou.log.rows.row_ids_kept import first_without_ids
+from bayou.log.rows.row_tracking import first_without_ids
 from bayou.protocol.features.features import check_readable
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.core.session import java_session

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from bayou.spark.scan import vector_columns as deletion_vectors
-from bayou.spark.scan.data_skipping import choose
+from bayou.spark.scan.pruning import choose
 from bayou.spark.scan.vector_loading import load_vectors
 
 if TYPE_CHECKING:

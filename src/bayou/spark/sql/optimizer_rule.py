@@ -25,16 +25,13 @@ from bayou.spark.read.change_scan import FEED_NAMES, changes_at
 from bayou.spark.read.reader import check_has_columns
 from bayou.spark.read.request import files_of, is_table
 from bayou.spark.scan import metadata_query
-from bayou.spark.scan.data_skipping import choose
+from bayou.spark.scan.pruning import choose
 from bayou.spark.scan.row_id_metadata import asks_for_row_ids, with_row_ids
 from bayou.spark.scan.scan import Scan, is_file_metadata
 from bayou.spark.sql.constraint_statements import ConstraintStatements
 from bayou.spark.sql.create_like import like_command
-from bayou.spark.sql.path_statements import refused_on_path, refuses
-from bayou.spark.sql.show_columns import NAME as SHOW_COLUMNS
-from bayou.spark.sql.show_columns import columns_of
-from bayou.spark.sql.show_partitions import NAME as SHOW_PARTITIONS
-from bayou.spark.sql.show_partitions import partitions_of
+from bayou.spark.sql.refused_statements import refused_on_path, refuses
+from bayou.spark.sql.show import SHOW_COLUMNS, SHOW_PARTITIONS, columns_of, partitions_of
 from bayou.spark.types.types import incompatible
 
 if TYPE_CHECKING:

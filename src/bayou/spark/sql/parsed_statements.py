@@ -11,7 +11,7 @@ from bayou.spark.jvm.relations.parser import knows_constraints
 from bayou.spark.sql.column_comments import as_alteration
 from bayou.spark.sql.constraint_statements import ConstraintStatements
 from bayou.spark.sql.declared_constraints import refuse_added_key, with_checks_as_properties
-from bayou.spark.sql.lacking_statements import LackingStatements
+from bayou.spark.sql.refused_statements import LackingStatements
 from bayou.spark.sql.replacing_inserts import as_write
 
 if TYPE_CHECKING:

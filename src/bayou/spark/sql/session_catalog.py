@@ -31,8 +31,8 @@ from bayou.spark.read.request import PINNED_VERSION, TableRequest, is_table
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.sql import alter_table as alter_statement
 from bayou.spark.sql.catalog_statements import InsertStatement, TableStatement
-from bayou.spark.sql.path_statements import refused_on_path, refuses
-from bayou.spark.sql.table_properties import shown_properties
+from bayou.spark.sql.refused_statements import refused_on_path, refuses
+from bayou.spark.sql.show import shown_properties
 from bayou.spark.types.catalog_columns import catalog_schema, insert_schema, with_absent_columns, without_filled
 from bayou.spark.types.readable_types import check_types
 from bayou.spark.types.store_assignment import with_bold_casts

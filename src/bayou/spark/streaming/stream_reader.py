@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from bayou.errors import SchemaChangedError, redact_uri
-from bayou.log.streaming.batches.event_order import check_event_order
+from bayou.log.streaming.batches.initial_files import check_event_order
 from bayou.log.streaming.request.limits import ReadLimits
 from bayou.log.streaming.schema.tracking_log import conflict
 from bayou.protocol.types.schema import parse_schema

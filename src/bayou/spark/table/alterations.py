@@ -11,11 +11,9 @@ from bayou.protocol import arguments
 from bayou.spark.alter import clustering as alter_clustering
 from bayou.spark.alter import columns as alter_columns
 from bayou.spark.alter import constraints as alter_constraints
-from bayou.spark.alter import defaults as alter_defaults
 from bayou.spark.alter import drop_feature
 from bayou.spark.alter import identity as alter_identity
 from bayou.spark.alter import properties as alter
-from bayou.spark.alter import protocol as alter_protocol
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.table.handle import TableHandle
 
@@ -193,7 +191,7 @@ class TableAlterations(TableHandle):
         """
         arguments.column_path(path, "path", table=self._path)
         arguments.optional_text(expression, "expression", table=self._path, wanted="a SQL expression as a string, or None")
-        alter_defaults.set_default(self._altered(), path, expression)
+        alter_columns.set_default(self._altered(), path, expression)
 
     @raised_as_pyspark
     def replaceColumns(self, columns: Any) -> None:  # noqa: N802
@@ -245,7 +243,7 @@ class TableAlterations(TableHandle):
         Raises:
             InvalidOptionError: there is no such version.
         """
-        alter_protocol.upgrade_protocol(self._altered(), readerVersion, writerVersion)
+        alter.upgrade_protocol(self._altered(), readerVersion, writerVersion)
 
     @raised_as_pyspark
     def addFeatureSupport(self, featureName: str) -> None:  # noqa: N802, N803  (delta-spark's names)
@@ -257,7 +255,7 @@ class TableAlterations(TableHandle):
         Raises:
             UnsupportedFeatureError: the feature is not known, or bayou does not do what it asks of writers.
         """
-        alter_protocol.add_feature(self._altered(), featureName)
+        alter.add_feature(self._altered(), featureName)
 
     @raised_as_pyspark
     def dropFeatureSupport(  # noqa: N802  (delta-spark's names)

@@ -7,7 +7,7 @@ from typing import Literal, TypeVar
 
 from pyspark.sql import Column, DataFrame  # noqa: TC002  (typing.get_type_hints)
 
-from bayou.log.staging.txn_ids import checked_txn
+from bayou.log.commit.transaction import checked_txn
 from bayou.protocol import arguments
 from bayou.spark.dml.core.result import PlannedChange, RowChangeResult
 from bayou.spark.dml.merge.builder import DeltaMergeBuilder, merge_builder

@@ -27,7 +27,7 @@ from bayou.spark.data_files.request import with_settings
 from bayou.spark.data_files.target import write_target
 from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.data_files.written_files import NO_FILES
-from bayou.spark.dml.core.moved_rows import check_moved_rows
+from bayou.spark.dml.core.live_rows import check_moved_rows
 from bayou.spark.dml.replace.replace_on import evaluated_once, rows_replaced_on
 from bayou.spark.dml.replace.replace_where import rows_of_condition
 from bayou.spark.expressions.column_references import refuse_other_types, refuse_widened

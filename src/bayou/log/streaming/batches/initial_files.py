@@ -6,18 +6,22 @@ Source: delta-spark's `DeltaSourceSnapshot`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.log.streaming.batches.event_time import least_values
+from bayou.errors import InvalidOptionError, StreamingSourceError
 from bayou.log.streaming.batches.indexed_files import FILE_COLUMNS, STREAM_FILES, IndexedFiles, take_rows
+from bayou.protocol.stats.file_stats import skipping_types
+from bayou.protocol.types.schema import leaves
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.log.streaming.request.offsets import SourceOffset
     from bayou.log.streaming.request.path_filter import PathFilter
     from bayou.plan.predicates.predicate import Filters
+    from bayou.storage.store import LogStore
 
 
 class InitialFiles:
@@ -64,3 +68,72 @@ def _order(snapshot: Snapshot, files: pa.Table, event_time: str | None) -> pa.Ar
         columns = {"is_known": pc.cast(pc.is_valid(least), pa.int8()), "event_time": least, **columns}
     order = pc.sort_indices(pa.table(columns), sort_keys=[(name, "ascending") for name in columns])
     return pc.cast(order, pa.int64())
+
+
+NOTE: Final = "bayou-event-time-order"
+
+
+def check_event_order(store: LogStore, event_time: str | None, reached: SourceOffset | None, table: str) -> None:
+    """Note the order of a query that begins; refuse another one than that of a query that goes on.
+
+    Args:
+        store: the source's folder in the checkpoint.
+        event_time: the column that orders the files; None where no column does.
+        reached: how far the query has read; None where it begins.
+        table: the table's URI, for errors.
+
+    Raises:
+        StreamingSourceError: the query is in the first snapshot and has read it in another order so far.
+    """
+    if reached is not None and not reached.is_starting_version:
+        return
+    try:
+        noted = store.read(NOTE).decode() or None
+    except FileNotFoundError:
+        noted = None
+    if noted == event_time:
+        return
+    if reached is not None:
+        raise StreamingSourceError(
+            f"The query has read the first snapshot {_described(noted)} so far, and would go on {_described(event_time)}: rows"
+            " would be lost, and others come twice",
+            table=table,
+            version=reached.version,
+            next_step="Run the query until it is past the first snapshot as it was: with the same withEventTimeOrder and the same"
+            " withWatermark, under bayou.",
+        )
+    store.put(NOTE, (event_time or "").encode())
+
+
+def _described(column: str | None) -> str:
+    return "in the order of its files" if column is None else f"in the order of {column!r}"
+
+
+def least_values(snapshot: Snapshot, column: str, count: int) -> pa.Array | pa.ChunkedArray:
+    """The least value of a column in each file of a snapshot; NULL where the log does not say.
+
+    Args:
+        snapshot: the snapshot.
+        column: the column's name, with dots for nested ones; its case does not matter.
+        count: how many files there are.
+
+    Raises:
+        InvalidOptionError: there is no such column.
+    """
+    wanted = column.replace("`", "").lower()
+    physical = next((place for names, place, _ in leaves(snapshot.schema) if ".".join(names).lower() == wanted), None)
+    if physical is None:
+        raise InvalidOptionError(
+            f"the event time is {column!r}, and the table has no such column",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            next_step="Name a column of the table in withWatermark.",
+            option="withEventTimeOrder",
+        )
+    if physical in snapshot.partitions():
+        return snapshot.partitions()[physical]
+    kind = skipping_types(snapshot.schema).get(physical)
+    if kind is None:
+        return pa.nulls(count, pa.int64())
+    found = snapshot.statistics({physical: kind}).columns.get(physical)
+    return pa.nulls(count, pa.int64()) if found is None or found.min is None else found.min

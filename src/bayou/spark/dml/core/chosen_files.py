@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.log.snapshot.data_skipping import must_match
-from bayou.spark.scan.data_skipping import choose
-from bayou.spark.scan.partition_pruning import matching_partitions
+from bayou.spark.scan.pruning import choose, matching_partitions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many rows files have: as the log says, and as their footers do."""
+"""How many rows files have, by the log and by their footers; a commit that only moves rows is checked by these counts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from bayou.errors import InvalidCommitError
 from bayou.spark.scan.file_index import uris
 from bayou.spark.scan.footers import read_footers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import pyarrow as pa
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.dml.core.row_change import Change
@@ -91,3 +91,32 @@ def count_rows(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mappi
     vectors = snapshot.files(["deletion_vector"])["deletion_vector"].take(unknown).to_pylist()
     gone: int = sum(each["cardinality"] for each in vectors if each is not None)
     return total + sum(_uncounted(jvm, snapshot, unknown, options).values()) - gone
+
+
+def check_moved_rows(jvm: Jvm, snapshot: Snapshot, gone: pa.Array, written: int, options: Mapping[str, str]) -> None:
+    """Refuses new files that do not hold as many rows as the files that they replace. Opens files without statistics.
+
+    Args:
+        jvm: the bridge.
+        snapshot: the table's state.
+        gone: the paths in the log of the files that are removed.
+        written: how many rows the new files hold.
+        options: options for the file system.
+
+    Raises:
+        InvalidCommitError: they hold more rows, or fewer.
+    """
+    if not len(gone):
+        return
+    positions = pc.index_in(gone, value_set=snapshot.files(["path"])["path"].combine_chunks()).cast(pa.int64())
+    removed = count_rows(jvm, snapshot, positions, options)
+    if written != removed:
+        raise InvalidCommitError(
+            f"The write states that it changes no data (dataChange is false), and it replaces {removed} rows by {written}.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_NUM_RECORDS_MISMATCH",
+            sql_state="XXKDS",
+            next_step="write all rows of the files that are replaced, or leave dataChange out. The settings "
+            "spark.sql.files.ignoreMissingFiles and spark.sql.files.ignoreCorruptFiles leave rows out.",
+        )

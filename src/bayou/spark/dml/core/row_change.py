@@ -14,8 +14,8 @@ from bayou.log.commit.transaction import Transaction
 from bayou.log.staging.read_set import ReadSet
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way, files_by_outcome
 from bayou.protocol import properties
-from bayou.protocol.features.append_only import check_not_append_only
 from bayou.protocol.features.features import check_writable, writer_features
+from bayou.protocol.features.protocol_rules import check_not_append_only
 from bayou.protocol.schema.reserved_names import check_takes_rows
 from bayou.protocol.types.schema import parse_schema
 from bayou.spark.dml.core.chosen_files import choose_files

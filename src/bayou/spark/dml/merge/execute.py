@@ -10,8 +10,8 @@ from bayou.errors import TransactionStateError
 from bayou.log.commit.active_transactions import inside
 from bayou.log.commit.transaction import Transaction
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
-from bayou.protocol.features.append_only import check_not_append_only
 from bayou.protocol.features.features import check_writable
+from bayou.protocol.features.protocol_rules import check_not_append_only
 from bayou.protocol.schema.reserved_names import check_takes_rows
 from bayou.spark.data_files.cleanup import taking_back
 from bayou.spark.data_files.write_jobs import delete_files

@@ -27,8 +27,7 @@ from bayou.spark.jvm.catalyst.row_changes import Expressions
 from bayou.spark.jvm.catalyst.wide_columns import select
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.adapters import described
-from bayou.spark.scan.data_skipping import choose
-from bayou.spark.scan.partition_pruning import matching_partitions
+from bayou.spark.scan.pruning import choose, matching_partitions
 from bayou.spark.types.alignment import AlignedColumn, aligned, cast_sql, selected
 from bayou.spark.types.types import readable_schema, spark_data_type
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -23,17 +24,18 @@ from bayou.spark.dml.core.row_counts import check_written
 from bayou.spark.dml.core.touched_rows import count_touched, find_touched
 from bayou.spark.dml.core.vectors import mark_rows
 from bayou.spark.dml.statements.assignments import NewValues, assignments_of
-from bayou.spark.dml.statements.subquery_reads import may_read_table
 from bayou.spark.expressions.stored_expressions import check_stored
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList, names_of_output
 from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.catalyst.settled import gives_the_same
+from bayou.spark.jvm.catalyst.subqueries import SubqueryReads
 from bayou.spark.jvm.catalyst.wide_columns import ChosenColumns, select
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.parser import parsed
 from bayou.spark.read.change_rows import FATE, Fate
 from bayou.spark.types.char_columns import declared_chars, with_chars
 from bayou.spark.types.types import readable_schema, sql_type
+from bayou.storage import qualify, without_host
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -246,3 +248,31 @@ def _pairs(change: Change) -> Pairs:
 def _recomputed(field: StructField, text: str) -> str:
     name = quoted_name(field.name)
     return f"if({_CHANGED}, cast({parenthesised(text)} as {sql_type(field.type)}), {name}) as {name}"
+
+
+def may_read_table(change: Change, values: ExpressionList) -> bool:
+    """Whether subqueries in some values may read the table that is changed, or rows of it that were computed before.
+
+    Args:
+        change: the operation.
+        values: the values, resolved.
+    """
+    reads = SubqueryReads.of(change.target.application.jvm, values)
+    return reads is None or any(_is_of(change, each) for each in reads.tables) or any(_holds(change, each) for each in reads.roots)
+
+
+def _is_of(change: Change, request: str) -> bool:
+    """Whether a request is for the table, by whichever path it has it."""
+    found = json.loads(request)
+    other = change.target.application.snapshot(found["path"], found["options"])
+    return bool(other.metadata.id == change.snapshot.metadata.id)
+
+
+def _holds(change: Change, root: str) -> bool:
+    """Whether files of the table may be below a path, or it below the table's: one host may have several names."""
+    given, table = _place(root), _place(change.snapshot.table_uri)
+    return given.startswith(table) or table.startswith(given)
+
+
+def _place(path: str) -> str:
+    return without_host(qualify(path).uri).rstrip("/") + "/"

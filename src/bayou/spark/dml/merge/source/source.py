@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -10,18 +11,21 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import UnsupportedFeatureError
+from bayou.protocol.columns.clustering import fields_on
 from bayou.protocol.schema.reserved_names import INTERNAL_PREFIXES
 from bayou.protocol.types.partition_values import is_string_type
-from bayou.spark.dml.merge.source.constants import without_constants
 from bayou.spark.dml.merge.source.footers import told_by_footers
 from bayou.spark.dml.merge.source.key_conditions import condition_of
 from bayou.spark.dml.merge.source.keys import keys_of, values_of
+from bayou.spark.dml.statements.assignments import widens
 from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList, names_of_output
 from bayou.spark.jvm.catalyst.frames import columns_of
 from bayou.spark.jvm.catalyst.settled import settled as settled_rows
+from bayou.spark.jvm.catalyst.settled import unfolded
 from bayou.spark.jvm.core.session import memory_bytes
+from bayou.spark.types.alignment import same_names_and_types
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +35,9 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.log.staging.read_set import ReadSet
     from bayou.plan.predicates.predicate import Predicate
+    from bayou.protocol.types.schema import StructType
     from bayou.spark.dml.merge.resolution.resolved import Resolution
+    from bayou.spark.dml.statements.assignments import Assignment
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
     from bayou.spark.jvm.relations.listed_files import WatchedFiles
     from bayou.spark.session.application import Application
@@ -240,3 +246,37 @@ def _bytes(text: str) -> int:
         return int(digits) * _UNITS.get(text[len(digits) :], 1)
     except ValueError:
         return 0
+
+
+def without_constants(jvm: Jvm, frame: DataFrame, resolution: Resolution, keys: Sequence[JavaObject]) -> DataFrame:
+    """The rows of a source in which Spark takes no column for a constant of which a value is made.
+
+    Those by which rows are joined may be constants as long as they are stored as they are: the reader of files looks for them.
+
+    Args:
+        jvm: the bridge.
+        frame: the rows.
+        resolution: the MERGE.
+        keys: the columns that its condition looks at.
+    """
+    used = ExpressionList.joined(jvm, resolution.values).used(resolution.sides.source.output())
+    found = unfolded(jvm, frame, used)
+    return found if found is frame else unfolded(jvm, frame, used, _stored_as_they_are(jvm, resolution, keys))
+
+
+def _stored_as_they_are(jvm: Jvm, resolution: Resolution, keys: Sequence[JavaObject]) -> list[JavaObject]:
+    """The keys of which nothing is computed."""
+    computed: list[JavaObject] = []
+    for clause in resolution.clauses:
+        trees = clause.assignments[0].values.trees if clause.assignments else []
+        computed += [each.value for each in clause.assignments if not _is_stored(each, trees[each.place], resolution.schema)]
+    changed = {each.exprId().id() for each in ExpressionList.of(jvm, computed).used(jvm.seq(keys))}
+    return [each for each in keys if each.exprId().id() not in changed]
+
+
+def _is_stored(given: Assignment, tree: str, schema: StructType) -> bool:
+    """Whether a value is a column, any value of which is one of the type that it is stored as."""
+    if not json.loads(tree)[0]["class"].endswith(".AttributeReference"):
+        return False
+    stored = fields_on(given.path, schema)
+    return stored is not None and (same_names_and_types(given.type, stored[-1].type) or widens(given.type, stored[-1].type))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SHOW PARTITIONS of a Delta table. Spark looks for partitions in the catalog entry, which has none: the log has them."""
+"""SHOW PARTITIONS, SHOW COLUMNS and SHOW TBLPROPERTIES of a Delta table, answered from its log.
+
+Spark looks for partitions and columns in the catalog entry, which has none.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,10 @@ from bayou.errors import InvalidOptionError
 from bayou.protocol.types import partition_values
 from bayou.protocol.types.partition_values import NULL_FOLDER
 from bayou.spark.jvm.core.bulk import Bulk
-from bayou.spark.jvm.core.session import active_session, java_session
+from bayou.spark.jvm.core.session import active_session, java_session, table_in
+from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.relation import local_relation
-from bayou.spark.sql.show_columns import snapshot_in
+from bayou.storage import qualify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.session.application import Application
 
-NAME: Final = "ShowPartitionsCommand"
+SHOW_PARTITIONS: Final = "ShowPartitionsCommand"
 """The name of Spark's command."""
 
 # What Spark writes as %XX in the text of a partition.
@@ -94,3 +98,52 @@ def _refused(snapshot: Snapshot, message: str, what: str, state: str) -> Invalid
         sql_state=state,
         next_step=f"the table is partitioned by {list(snapshot.partition_columns) or 'nothing'}.",
     )
+
+
+SHOW_COLUMNS: Final = "ShowColumnsCommand"
+"""The name of Spark's command."""
+
+
+def columns_of(application: Application, command: JavaObject) -> JavaObject:
+    """What stands for the command: the names of the columns as rows; the command itself where it is about another table.
+
+    Args:
+        application: the application.
+        command: Spark's command.
+    """
+    snapshot = snapshot_in(application, command)
+    if snapshot is None:
+        return command
+    jvm, spark = application.jvm, active_session(application.jvm)
+    table = pa.table({"col_name": pa.array(snapshot.schema.names, pa.string())})
+    rows = Bulk.of(jvm).rows(java_session(spark), table, ["col_name"])
+    return local_relation(jvm, command.output(), list(rows))
+
+
+def snapshot_in(application: Application, command: JavaObject) -> Snapshot | None:
+    """The Delta table that a command of Spark's is about, as it is now; None where it is about another one.
+
+    Args:
+        application: the application.
+        command: Spark's command.
+    """
+    catalog = Catalog(application.jvm, active_session(application.jvm))
+    name = catalog.name(table_in(command))
+    entry = catalog.entry(name) if name.path is None else None
+    location = name.path if entry is None or entry.provider != "delta" else entry.location
+    return None if location is None else application.logs.get(qualify(location).uri, {}).update()
+
+
+def shown_properties(snapshot: Snapshot) -> dict[str, str]:
+    """A table's properties by name, with its protocol and its comment in the words of properties, as delta-spark shows them."""
+    protocol = snapshot.protocol
+    features = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})
+    found = {
+        **snapshot.metadata.configuration,
+        "delta.minReaderVersion": str(protocol.min_reader_version),
+        "delta.minWriterVersion": str(protocol.min_writer_version),
+        **{f"delta.feature.{name}": "supported" for name in features},
+    }
+    if snapshot.metadata.description is not None:
+        found["comment"] = snapshot.metadata.description
+    return dict(sorted(found.items()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of the partitions that a condition is true for."""
+"""Which files of a snapshot a filter leaves: by statistics, partition values and generated partition columns."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bayou.plan.predicates.predicate import And, Predicate, columns, is_never_true
+from bayou.protocol.columns.generated_columns import has_generated_columns
 from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.spark.jvm.core.bulk import Bulk
 from bayou.spark.jvm.core.session import java_session
@@ -23,6 +25,27 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.session.application import Application
+
+
+def choose(snapshot: Snapshot, predicate: Predicate) -> pa.Array | None:
+    """The positions of the files that may hold a row for which the predicate is true; None for all of them."""
+    if is_never_true(predicate):
+        return pa.array([], pa.int64())
+    if not columns(predicate):
+        return None
+    derived = _of_partitions(snapshot, predicate)
+    kept = snapshot.may_match(predicate if derived is None else And((predicate, derived)))
+    return None if pc.all(kept).as_py() is not False else pc.indices_nonzero(kept)
+
+
+def _of_partitions(snapshot: Snapshot, predicate: Predicate) -> Predicate | None:
+    """What a predicate says about partition columns that are generated from the columns in it."""
+    if not snapshot.partition_columns or not has_generated_columns(snapshot.protocol, snapshot.schema):
+        return None
+    from bayou.plan.generated.filters import derived_filter, partition_rules  # noqa: PLC0415  (it loads a parser of SQL)
+
+    # Which zone the writer was in is not known.
+    return derived_filter(predicate, partition_rules(snapshot.schema, snapshot.partition_columns), time_zone=None)
 
 
 def matching_partitions(application: Application, spark: SparkSession, snapshot: Snapshot, conditions: Sequence[Any]) -> pa.Array:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SQL statements of Delta Lake that bayou does not have: each is refused by its name, with what to do instead.
+"""SQL statements that bayou refuses by name: those of Delta Lake that it lacks, and those of the catalog on a table's path.
 
 Spark's parser refuses most of them. It reads `DESCRIBE HISTORY orders` as the column `orders` of a table `history`.
 """
@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import DeltaError
+from bayou.errors import DeltaError, UnsupportedFeatureError, redact_uri
 from bayou.protocol.types.sql_text import column_sql, quoted_name
 from bayou.spark.jvm.core.session import active_session, java_session
 from bayou.spark.jvm.relations.catalog import Catalog
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from bayou.errors import UnsupportedFeatureError
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
     from bayou.spark.session.application import Application
 
@@ -204,3 +203,38 @@ def _has_table(jvm: Jvm, spark: SparkSession, name: str) -> bool:
         return True
     catalog = Catalog(jvm, spark)
     return catalog.entry(catalog.name(column_sql(parts))) is not None
+
+
+_NAME_IT: Final = "give the table a name: CREATE TABLE name USING delta LOCATION 'path'."
+_OF_THE_CATALOG: Final = {
+    "drop": ("DROP TABLE", "delete the folder with a tool of its file system; DROP TABLE with a name drops the name."),
+    "rename": ("ALTER TABLE ... RENAME TO", _NAME_IT),
+    "DropTableCommand": ("DROP TABLE", "delete the folder with a tool of its file system; DROP TABLE with a name drops the name."),
+    "AlterTableRenameCommand": ("ALTER TABLE ... RENAME TO", _NAME_IT),
+    "AnalyzeTableCommand": ("ANALYZE TABLE", "nothing: the log has the statistics of the files."),
+    "AnalyzeColumnCommand": ("ANALYZE TABLE", "nothing: the log has the statistics of the files."),
+    "AnalyzePartitionCommand": ("ANALYZE TABLE", "nothing: the log has the statistics of the files."),
+}
+
+
+def refuses(statement: str) -> bool:
+    """Whether a statement, by the word of `bayou.Catalog` or the name of Spark's command, is refused with a path."""
+    return statement in _OF_THE_CATALOG
+
+
+def refused_on_path(statement: str, path: str) -> UnsupportedFeatureError:
+    """The error of a statement on a path.
+
+    Args:
+        statement: what `refuses` takes.
+        path: the path.
+    """
+    shown, step = _OF_THE_CATALOG[statement]
+    return UnsupportedFeatureError(
+        f"{shown} is not supported for a Delta table that is named by its path: the catalog has no entry for it.",
+        table=redact_uri(path),
+        error_class="DELTA_OPERATION_NOT_ALLOWED",
+        sql_state="0AKDC",
+        features=[f"{shown} on a path"],
+        next_step=step,
+    )
