@@ -26,22 +26,22 @@ SINCE = {
     "CompoundPlanStatement": (4, 0),
     "DropConstraint": (4, 1),
     "InsertReplaceUsing": (4, 2),
-    "InsertReplaceWhere": (4, 2),
+    "InsertReplaceWhere": (4, 2, 1),
     "MergeIntoWriter": (4, 0),
     "SemiStructuredExtract": (4, 1),
     "SingleStatement": (4, 0),
     "UnresolvedCollation": (4, 0),
     "VariableReference": (4, 0),
 }
-"""The first minor that has a class."""
+"""The first minor, or patch, that has a class."""
 UNTIL = {"CatalogImpl": (4, 0)}
 """The first minor that no longer has a class under this name."""
 
 
 @operation
 def classes_are_called_as_bayou_knows_them(on: Place) -> None:
-    version = tuple(int(part) for part in on.spark.version.split(".")[:2])
-    expected = {name for name in _known() if SINCE.get(name, (0, 0)) <= version < UNTIL.get(name, (99, 0))}
+    version = tuple(int(part) for part in on.spark.version.split("-")[0].split(".")[:3])
+    expected = {name for name in _known() if SINCE.get(name, (0,)) <= version < UNTIL.get(name, (99,))}
     missing = sorted(expected - _classes())
     if missing:
         raise AssertionError(f"Spark {on.spark.version} has no {', '.join(missing)}")

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import reduce
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bayou.errors import AppendOnlyError, CorruptLogError, InvalidCommitError, UnsupportedFeatureError
 from bayou.protocol import properties
 from bayou.protocol.actions.actions import Metadata, Protocol
 from bayou.protocol.features.features import FEATURES, MAX_READER_VERSION, MAX_WRITER_VERSION
 from bayou.protocol.types.schema import StructType
-
 
 DEFAULT_PROTOCOL: Final = Protocol(1, 2)
 """What a table has that asks for nothing."""
