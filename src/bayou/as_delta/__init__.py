@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bayou in the place of delta-spark: programs and tests that were written for it run unmodified.
+"""The replacement for delta-spark in programs and tests written for it: imports, session settings, package version, SQL.
 
-`install.py` puts it there, `delta/` is what they import, `settings.py` knows which settings are Delta's own, `sessions.py`
-makes PySpark's sessions enabled ones.
+What a table does is in `table` and `spark`; nothing here reads or writes one itself.
 """

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `bayou`: looks at a table's log; starts no JVM and needs no Spark."""
+"""The command `bayou`: history, detail, schema, files and log of a table, printed as tables or JSON.
+
+Nothing here starts a JVM, imports PySpark or changes a table.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a log is kept: the store contract, its stores, and which of them serves which scheme."""
+"""Where a log is kept: the contract of a log store, the stores, and which store serves which scheme.
+
+Nothing here knows what a file of the log means, beyond its name.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `import delta` gives after `bayou.install_as_delta()`: the names of delta-spark, made of bayou's classes."""
+"""The modules that `import delta` finds after `bayou.install_as_delta()`, with delta-spark's names for bayou's classes.
+
+Nothing here has behaviour of its own; each name is a class or function from elsewhere in bayou.
+"""
 
 from __future__ import annotations
 

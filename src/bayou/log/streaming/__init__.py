@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table as the source of a stream: which files each batch reads, and how far a stream has read."""
+"""A table as a streaming source: where a stream starts, the next offset, and which files lie between two offsets.
+
+Nothing here imports PySpark or reads rows; `spark.streaming` calls it.
+"""

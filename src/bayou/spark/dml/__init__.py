@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DELETE and UPDATE, and what an overwrite of a part takes out: which rows of which files they change, and what is left."""
+"""Changes of rows: DELETE, UPDATE, MERGE, and overwrites that replace part of a table.
+
+Whole-table writes are in `spark.write`; maintenance that changes no row is in `spark.maintenance`.
+"""

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`delta.exceptions`: the classes that bayou raises on a session when writers are in each other's way."""
+"""The exception classes of `delta.exceptions`, which bayou raises on a session when writers conflict.
+
+No class is defined here; they come from `bayou.errors` and its conversion to PySpark's exceptions.
+"""
 
 from __future__ import annotations
 

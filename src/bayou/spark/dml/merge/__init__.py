@@ -1,2 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MERGE: rows of a source update, delete and complete those of a table."""
+"""MERGE: the builder, the two passes over the table, the check of their row counts, the commit.
+
+Names and clauses are resolved in `resolution`; the source is prepared in `source`.
+"""
