@@ -6,9 +6,8 @@ from __future__ import annotations
 import ast
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
-
-import pytest
 
 import bayou
 
@@ -75,9 +74,15 @@ def package_of(file: Path) -> list[str]:
     return ["bayou", *file.relative_to(SOURCE).parts[:-1]]
 
 
+@cache
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+@cache
 def imports(file: Path) -> list[Import]:
     """Every import of a file, also those inside functions; those under TYPE_CHECKING are marked."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
+    tree = tree_of(file)
     for_types = {
         id(inner)
         for node in ast.walk(tree)
@@ -111,10 +116,6 @@ def where(file: Path, line: int) -> str:
     return f"{name(file)}:{line}"
 
 
-def each_file(of=lambda _: True):
-    return pytest.mark.parametrize("file", [file for file in FILES if of(file)], ids=name)
-
-
 def rank_of(path: str) -> int:
     """The place in ROOMS of a file or folder, by its path below the package."""
     while path not in ROOMS:
@@ -142,12 +143,15 @@ def is_within(path: str, room: str) -> bool:
     return path == room or path.startswith(f"{room}/")
 
 
-@each_file()
-def test_imports_point_down_only(file):
+def test_imports_point_down_only():
+    assert not [f"{place(file)} imports {other}" for file in FILES for other in _out_of_reach(file)]
+
+
+def _out_of_reach(file):
     own = place(file)
     without = [room for user, rooms in SEPARATE.items() if is_within(own, user) for room in rooms]
     others = map(place, imported(file))
-    assert not [each for each in others if rank_of(each) > rank_of(own) or any(is_within(each, room) for room in without)]
+    return [each for each in others if rank_of(each) > rank_of(own) or any(is_within(each, room) for room in without)]
 
 
 def test_no_files_import_each_other_in_a_circle():
@@ -163,9 +167,7 @@ def test_no_files_import_each_other_in_a_circle():
 
 
 def test_each_folder_says_what_belongs_there():
-    without = [
-        place(file) for file in FILES if file.name == "__init__.py" and not ast.get_docstring(ast.parse(file.read_text("utf-8")))
-    ]
+    without = [place(file) for file in FILES if file.name == "__init__.py" and not ast.get_docstring(tree_of(file))]
     assert not without
 
 
@@ -178,13 +180,12 @@ def test_no_folder_is_crowded():
     assert not {name(folder): size for folder, size in sizes.items() if size > MOST_FILES}
 
 
-@each_file()
-def test_each_room_imports_only_what_it_may(file):
-    room = room_of(file)
+def test_each_room_imports_only_what_it_may():
     wrong = [
         f"{where(file, found.line)} imports {found.module}"
+        for file in FILES
         for found in imports(file)
-        if not found.is_for_types and not _is_allowed(room, found.module.split(".")[0])
+        if not found.is_for_types and not _is_allowed(room_of(file), found.module.split(".")[0])
     ]
     assert not wrong
 
@@ -202,15 +203,17 @@ def _is_allowed(room, top):
     return top in DEPENDENCIES | OF_ROOM.get(room, set())
 
 
-@each_file(lambda file: room_of(file) not in SPARK_ROOMS | {"__init__"})
-def test_pyspark_is_not_imported_for_types_outside_spark(file):
-    wrong = [where(file, found.line) for found in imports(file) if found.module.split(".")[0] in {"pyspark", "py4j"}]
-    assert not wrong
+def test_pyspark_is_not_imported_for_types_outside_spark():
+    files = [file for file in FILES if room_of(file) not in SPARK_ROOMS | {"__init__"}]
+    of_spark = {"pyspark", "py4j"}
+    assert not [where(file, each.line) for file in files for each in imports(file) if each.module.split(".")[0] in of_spark]
 
 
-@each_file(lambda file: not is_in_jvm_room(file))
-def test_only_spark_jvm_knows_the_internals_of_spark(file):
-    tree = ast.parse(file.read_text(encoding="utf-8"))
+def test_only_spark_jvm_knows_the_internals_of_spark():
+    assert not [where(file, line) for file in FILES if not is_in_jvm_room(file) for line in _internals(tree_of(file))]
+
+
+def _internals(tree):
     docstrings = {
         id(node.body[0].value)
         for node in ast.walk(tree)
@@ -218,8 +221,7 @@ def test_only_spark_jvm_knows_the_internals_of_spark(file):
         and node.body
         and isinstance(node.body[0], ast.Expr)
     }
-    wrong = [where(file, node.lineno) for node in ast.walk(tree) if id(node) not in docstrings and _is_internal(node)]
-    assert not wrong
+    return [node.lineno for node in ast.walk(tree) if id(node) not in docstrings and _is_internal(node)]
 
 
 def _is_internal(node):
@@ -232,14 +234,14 @@ def _names_a_class(text):
     return text in JVM_NAMES or any(package in text for package in JVM_PACKAGES)
 
 
-@each_file()
-def test_files_stay_small(file):
-    assert len(file.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+def test_files_stay_small():
+    sizes = {name(file): len(file.read_text(encoding="utf-8").splitlines()) for file in FILES}
+    assert not {path: lines for path, lines in sizes.items() if lines > MOST_LINES}
 
 
-@each_file()
-def test_every_file_names_its_license(file):
-    assert file.read_text(encoding="utf-8").startswith("# SPDX-License-Identifier: Apache-2.0\n")
+def test_every_file_names_its_license():
+    line = "# SPDX-License-Identifier: Apache-2.0\n"
+    assert not [name(file) for file in FILES if not file.read_text(encoding="utf-8").startswith(line)]
 
 
 def test_the_walk_sees_the_rooms():
