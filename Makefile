@@ -27,7 +27,7 @@ SHARED_OUT := -n $(JOBS) --dist worksteal
 export PYSPARK_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-core test-spark smoke smoke-all soak soak-oracle matrix oracle clients lint format bench bench-changes clean
+.PHONY: help setup demo test test-core test-spark smoke smoke-all soak soak-oracle matrix oracle clients error-texts lint format bench bench-changes clean
 
 help: ## List the targets
 	@echo "make TARGET, with TARGET one of:"
@@ -65,6 +65,9 @@ matrix: setup ## A short suite on other PySparks, and delta-spark as the oracle:
 
 oracle: SPARK := oracle
 oracle: matrix ## The comparison with delta-spark alone (part of matrix)
+
+error-texts: setup ## Store the texts of errors as they are now in tests/errors, to be reviewed
+	@PYTHONPATH=src $(BIN)/python -m tests.errors
 
 lint: setup ## Style and types: ruff with every rule, mypy strict
 	@$(BIN)/ruff check .

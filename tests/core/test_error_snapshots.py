@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The texts of errors are those that `tests/errors` stores, so that a reviewer sees what a change makes of them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from tests.errors import snapshots
+from tests.errors.catalogue import Catalogue
+from tests.errors.rendered import EXAMPLES, block, file_name
+
+STORED = snapshots.stored()
+CASES = [(theme, name) for theme, examples in EXAMPLES.items() for name in examples]
+
+
+@cache
+def blocks(theme):
+    """The stored texts of a theme by the names of their examples."""
+    found = STORED.get(file_name(theme), "").split("\n# ")
+    return {text.removeprefix("# ").partition("\n")[0].partition(" (")[0]: text for text in found if text}
+
+
+def test_the_texts_in_the_sources_are_the_stored_ones():
+    now = Catalogue().texts()
+    before = {name: text for name, text in STORED.items() if "/" not in name}
+    shown = [snapshots.difference(name, before.get(name, ""), now.get(name, "")) for name in sorted(before.keys() | now.keys())]
+    assert not any(shown), "\n".join(filter(None, shown))
+
+
+@pytest.mark.parametrize(("theme", "name"), CASES, ids=[f"{theme}: {name}" for theme, name in CASES])
+def test_an_error_has_the_stored_text(theme, name, tmp_path):
+    before = blocks(theme).get(name, "").removeprefix("# ").rstrip("\n")
+    now = block(name, EXAMPLES[theme][name], tmp_path).removeprefix("# ").rstrip("\n")
+    shown = snapshots.difference(file_name(theme), before, now)
+    assert not shown, shown
+
+
+def test_nothing_else_is_stored():
+    """The order too is that of the examples."""
+    assert {name for name in STORED if "/" in name} == {file_name(theme) for theme in EXAMPLES}
+    assert [(theme, name) for theme in EXAMPLES for name in blocks(theme)] == CASES
