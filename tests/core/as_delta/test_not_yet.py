@@ -36,7 +36,7 @@ def table():
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_command_that_is_not_there_yet_is_one_error_that_names_it(table, call, command):
-    with pytest.raises(UnsupportedFeatureError, match="not in this version of bayou yet") as caught:
+    with pytest.raises(UnsupportedFeatureError) as caught:
         call(table)
     assert caught.value.features == [command]
     assert caught.value.error_class == "DELTA_OPERATION_NOT_ALLOWED"

@@ -210,7 +210,7 @@ def test_a_table_path_that_is_a_file_is_no_table(tmp_path):
     (tmp_path / "t").write_bytes(b"x")
     log = TableBuilder(tmp_path / "t").log()
     for call in (log.snapshot, log.version, log.history, log.update):
-        with pytest.raises(TableNotFoundError, match="is a file, and a Delta table is a folder") as caught:
+        with pytest.raises(TableNotFoundError) as caught:
             call()
         assert caught.value.table == f"file://{tmp_path}/t"
         assert "_delta_log" in caught.value.next_step

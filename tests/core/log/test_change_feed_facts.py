@@ -55,4 +55,4 @@ def test_a_file_of_changes_without_its_size_is_an_error_and_not_a_file_without_r
     with pytest.raises(CorruptLogError) as caught:
         feed_of(table().commit(add("a")).commit(cdc("c", size=None)))
     assert (caught.value.version, caught.value.file) == (2, "c")
-    assert "lacks the file's size" in str(caught.value)
+    assert "size" in str(caught.value)

@@ -104,7 +104,7 @@ def test_a_store_that_fails_is_told_with_the_table_and_the_version():
         def put_if_absent(self, path, data):
             raise StorageError(f"no space for {len(data)} bytes", file=path)
 
-    with pytest.raises(StorageError, match="its commit is in the log: no space for 3 bytes") as caught:
+    with pytest.raises(StorageError, match="no space for 3 bytes") as caught:
         write_checksum(Broken(), URI, 3, {})
     assert (caught.value.table, caught.value.version) == (URI, 3)
 

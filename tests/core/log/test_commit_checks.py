@@ -20,11 +20,12 @@ def test_a_path_is_added_once_and_removed_once_whatever_its_vectors():
     builder = table(VECTORS)
     error = refused(builder, marked("n", FIRST), marked("./n", SECOND))
     assert error.getErrorClass() == "DELTA_DUPLICATE_ACTIONS_FOUND"
-    assert "action add more than once for n" in error.message
-    assert "remove more than once" in refused(builder, RemoveFile("a"), RemoveFile("a", deletion_vector=FIRST)).message
+    assert {"add", "n"} <= set(error.message.split())
+    error = refused(builder, RemoveFile("a"), RemoveFile("a", deletion_vector=FIRST))
+    assert {"remove", "a"} <= set(error.message.split())
     with builder.log().transaction("DELETE") as transaction:
         transaction.remove_files(transaction.files())
-        with pytest.raises(InvalidCommitError, match="remove more than once for a"):
+        with pytest.raises(InvalidCommitError, match=r"\bremove\b.* a\b"):
             transaction.commit([RemoveFile("a", deletion_vector=SECOND)])
 
 
@@ -58,7 +59,7 @@ def test_no_file_gets_into_a_table_whose_files_have_a_column_of_its_change_data_
     builder = TableBuilder(store=MemoryStore()).create(schema, configuration=mapped, protocol=Protocol(2, 5)).commit(add("a"))
     before = builder.log().snapshot().metadata
     fed = replace(before, configuration={**mapped, "delta.enableChangeDataFeed": "true"})
-    with pytest.raises(InvalidSchemaError, match=f"kind, which is {name} in the files"):
+    with pytest.raises(InvalidSchemaError, match=f"kind.*{name}"):
         builder.log().transaction("SET TBLPROPERTIES").commit([fed])
     builder.commit({"metaData": fed.to_json()})
     for action in (AddFile("b", {}, 1, 1), RemoveFile("a")):

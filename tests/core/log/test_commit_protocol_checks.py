@@ -68,7 +68,7 @@ def test_a_feature_is_not_lost_but_by_dropping_it():
     base = TableState(1, snapshot.protocol, snapshot.metadata)
     staged = StagedActions.of([Protocol(1, 2)], "t")
     check_staged(staged, base, "t", dropped_features=("deletionVectors",))
-    with pytest.raises(InvalidCommitError, match="takes away deletionVectors"):
+    with pytest.raises(InvalidCommitError, match="deletionVectors"):
         check_staged(staged, base, "t", dropped_features=("v2Checkpoint",))
 
 
@@ -103,9 +103,9 @@ def drop(log, actions, **facts):
 
 def test_the_commit_that_says_which_features_it_drops_loses_these_and_no_others():
     builder = table(VECTORS)
-    with pytest.raises(InvalidCommitError, match="takes away deletionVectors"):
+    with pytest.raises(InvalidCommitError, match="deletionVectors"):
         drop(builder.log(), [Protocol(1, 2)])
-    with pytest.raises(InvalidCommitError, match="takes away deletionVectors"):
+    with pytest.raises(InvalidCommitError, match="deletionVectors"):
         drop(builder.log(), [Protocol(1, 2)], dropped_features=["v2Checkpoint"])
     assert drop(builder.log(), [Protocol(1, 2)], dropped_features=["deletionVectors"]).version == 2
     assert builder.log().snapshot().protocol == Protocol(1, 2)
@@ -115,7 +115,7 @@ def test_the_commit_that_says_which_features_it_drops_loses_these_and_no_others(
 def test_only_a_commit_that_says_that_it_replaces_the_table_changes_its_id(operation):
     builder = table()
     other = replace(builder.log().snapshot().metadata, id="other")
-    with pytest.raises(InvalidCommitError, match="cannot change the table's id") as caught:
+    with pytest.raises(InvalidCommitError) as caught:
         builder.log().transaction(operation).commit([other])
     assert caught.value.getErrorClass() == "DELTA_METADATA_MISMATCH"
     assert builder.log().transaction(operation, replaces_table=True).commit([other]).version == 2

@@ -114,8 +114,9 @@ def test_what_is_no_range_is_refused(start, end):
 @pytest.mark.parametrize(("start", "end", "missing"), [(1, 3, 3), (-1, 1, -1), (5, 6, 5)])
 def test_a_range_that_the_log_does_not_hold_is_refused(start, end, missing):
     table = builder().create().commit(add("a")).commit(add("b"))
-    with pytest.raises(VersionNotFoundError, match=f"version {missing} cannot be read") as caught:
+    with pytest.raises(VersionNotFoundError) as caught:
         compact_log(table.log(), start, end)
+    assert caught.value.version == missing
     assert (caught.value.earliest, caught.value.latest) == (0, 2)
     assert not [path for path in table.store._files if "compacted" in path]
 

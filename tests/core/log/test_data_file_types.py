@@ -80,7 +80,7 @@ def test_categories_are_their_texts(tmp_path):
 def test_an_integer_that_may_be_too_wide_is_refused(tmp_path, kind, value):
     log = bayou.open(tmp_path)
     log.create(schema(n=kind))
-    with pytest.raises(SchemaMismatchError, match=f"n is int32 in the file and {kind} in the table"):
+    with pytest.raises(SchemaMismatchError, match=f"n .*int32.*{kind}"):
         log.append([write(tmp_path, "f.parquet", n=pa.array([value], pa.int32()))])
     narrow = pa.int8() if kind == "byte" else pa.int16()
     assert log.append([write(tmp_path, "g.parquet", n=pa.array([3], narrow))]).version == 1

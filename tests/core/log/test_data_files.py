@@ -53,14 +53,15 @@ def test_nested_columns_and_columns_that_a_file_lacks(tmp_path):
     "path", ["/etc/f.parquet", "../f.parquet", "a/../../f.parquet", "s3://b/f.parquet", "_delta_log/f.parquet", "./f"]
 )
 def test_a_path_that_leaves_the_table_is_refused(table, path):
-    with pytest.raises(InvalidCommitError, match="no path of a data file"):
+    with pytest.raises(InvalidCommitError) as caught:
         table.append([path])
+    assert (caught.value.getErrorClass(), caught.value.file) == ("DELTA_INVALID_PATH", path)
 
 
 @pytest.mark.parametrize("path", ["_tmp/f.parquet", "a/.b/f.parquet", "_f.parquet", "day=2024-01-01/.f.parquet"])
 def test_a_path_that_other_engines_pass_over_is_refused(tmp_path, table, path):
     write(tmp_path, path, id=[1])
-    with pytest.raises(InvalidCommitError, match="pass over names") as caught:
+    with pytest.raises(InvalidCommitError) as caught:
         table.append([path], {path: {"day": None}})
     assert caught.value.getErrorClass() == "DELTA_INVALID_PATH"
 
@@ -77,7 +78,7 @@ def test_a_link_out_of_the_table_is_refused_and_one_inside_of_it_is_not(tmp_path
     log.create(schema(id="long"))
     write(tmp_path, "elsewhere/f.parquet", id=[1])
     (tmp_path / "table" / "link").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(InvalidCommitError, match="a link leads out of it"):
+    with pytest.raises(InvalidCommitError, match="link"):
         log.append(["link/f.parquet"])
     write(tmp_path, "table/real/f.parquet", id=[1])
     (tmp_path / "table" / "within").symlink_to(tmp_path / "table" / "real")

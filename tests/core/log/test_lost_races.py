@@ -120,7 +120,7 @@ def test_a_commit_that_the_store_does_not_list_is_an_error_that_says_it_stands()
     transaction = begin(builder)
     listed = list(builder.store.list_from("_delta_log/"))
     builder.store.list_from = lambda path: iter([each for each in listed if each.path >= path])
-    with pytest.raises(StorageError, match="The commit stands") as caught:
+    with pytest.raises(StorageError) as caught:
         transaction.commit([FILE])
     assert caught.value.getErrorClass() == "DELTA_INVALID_COMMITTED_VERSION"
     assert caught.value.outcome == "committed"
@@ -130,7 +130,7 @@ def test_a_first_commit_that_the_store_does_not_list_is_one_too():
     store = FaultyStore(MemoryStore())
     store.list_from = lambda _path: iter(())
     transaction = Transaction(TableBuilder(store=store).log(), None, "CREATE TABLE")
-    with pytest.raises(StorageError, match="its rows are in the table") as caught:
+    with pytest.raises(StorageError) as caught:
         transaction.commit([Protocol(1, 2), Metadata("x", SCHEMA)])
     assert (caught.value.outcome, caught.value.version) == ("committed", 0)
 

@@ -93,7 +93,7 @@ def test_ids_that_were_never_given_are_refused():
         lambda: with_row_ids(staged(add("a", 3, base=10)), 9, 4, "t"),
         lambda: assigned_columns(columns([add("b", 1), add("a", 3, base=10)]), 9, 4, "t"),
     ):
-        with pytest.raises(InvalidCommitError, match="the file a has the row ids from 10 on") as caught:
+        with pytest.raises(InvalidCommitError, match=r" a .*\b10\b") as caught:
             refuse()
         assert (caught.value.table, caught.value.version) == ("t", 4)
 

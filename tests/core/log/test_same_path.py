@@ -38,6 +38,6 @@ def test_who_adds_a_file_anew_does_not_undo_a_delete():
     again = builder.log().transaction("COMPUTE STATS")
     builder.version = 2
     builder.commit(remove("a", deletionVector=VECTOR.to_json()))
-    with pytest.raises(ConcurrentDeleteReadException, match="removed files that this operation adds"):
+    with pytest.raises(ConcurrentDeleteReadException):
         again.commit([AddFile("a", {}, 1, 1, data_change=False, stats=LOOSE, deletion_vector=VECTOR)])
     assert builder.log().snapshot().num_files == 0

@@ -172,7 +172,7 @@ def test_values_without_a_zone_use_the_zone_given():
 
 def test_a_zone_that_is_none_is_refused():
     for value in ("2026-01-02 00:00:00", dt.datetime(2026, 1, 2)):  # noqa: DTZ001  (the point)
-        with pytest.raises(InvalidTimestampError, match="no time zone 'Mars/Base'"):
+        with pytest.raises(InvalidTimestampError, match="'Mars/Base'"):
             to_milliseconds(value, "Mars/Base")
     assert to_milliseconds("2026-01-02 00:00:00Z", "Mars/Base") == to_milliseconds("2026-01-02")
 

@@ -203,7 +203,7 @@ def test_other_changes_of_mode_are_refused(before, after):
         mode_change({MODE: before}, {MODE: after}, table="t", version=2)
     assert caught.value.error_class == "DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE"
     assert caught.value.sql_state == "0AKDC"
-    assert f"from '{before}' to '{after}'" in str(caught.value)
+    assert all(repr(mode) in str(caught.value) for mode in (before, after))
 
 
 def test_removing_the_mapping_can_be_forbidden():
@@ -224,9 +224,9 @@ def field(name, identifier, physical_name, kind="long"):
     ("fields", "highest", "fragment"),
     [
         ([field("a", 1, "x"), field("b", 1, "y")], "2", "share the id 1"),
-        ([field("a", 1, "x"), field("b", 2, "x")], "2", "share the physical name x"),
+        ([field("a", 1, "x"), field("b", 2, "x")], "2", "physical name x"),
         ([StructField("a", "long", metadata={PHYSICAL_NAME: "x"})], "2", "has no id"),
-        ([StructField("a", "long", metadata={FIELD_ID: 1})], "2", "has no physical name"),
+        ([StructField("a", "long", metadata={FIELD_ID: 1})], "2", "physical name"),
         ([field("a", 3, "x")], "2", "has the id 3"),
         ([field("a", 3, "x")], None, "is not set"),
     ],

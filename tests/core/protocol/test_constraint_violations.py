@@ -22,7 +22,6 @@ def test_a_check_constraint_shows_the_values_of_the_row():
     assert (error.constraint, error.expression, error.num_violations) == ("positive", "id > 0", 3)
     assert (error.table, error.version, error.sql_state) == ("/t", 7, "23001")
     assert error.rows == [{"id": -1, "b": None, "flag": True}]
-    assert "Rows that violate it: 3." in str(error)
 
 
 @pytest.mark.parametrize("kind", [ConstraintKind.INVARIANT, ConstraintKind.GENERATED])
@@ -43,7 +42,7 @@ def test_a_string_that_is_too_long_is_shown():
     error = violation(check, [{"v": "abcd"}])
     assert 'Value "abcd" exceeds char/varchar type length limitation. Failed check: length(`v`) <= 3.' in str(error)
     assert (error.error_class, error.sql_state) == ("DELTA_EXCEED_CHAR_VARCHAR_LIMIT", "22001")
-    assert "exceeds char/varchar type length limitation" in str(violation(check, []))
+    assert violation(check, []).error_class == error.error_class
 
 
 def test_endless_bad_rows_with_endless_values_stay_a_short_error():

@@ -211,7 +211,7 @@ def test_an_unknown_storage_type_is_refused():
     with pytest.raises(DeletionVectorError, match="storage type 'x'") as caught:
         DeletionVectorDescriptor("x", "", 1, 1, 1).absolute_uri("s3://t")
     assert (caught.value.error_class, caught.value.sql_state) == ("DELTA_CANNOT_RECONSTRUCT_PATH_FROM_URI", "22KD1")
-    assert "engine that wrote the vector" in str(caught.value)
+    assert caught.value.next_step
 
 
 def test_descriptors_leave_out_what_they_do_not_have():

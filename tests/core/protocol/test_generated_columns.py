@@ -73,7 +73,6 @@ def test_references_to_generated_columns_and_to_nothing_are_refused(path):
         check_references(SCHEMA, {"Day": [path]}, table="t")
     assert (caught.value.error_class, caught.value.sql_state) == ("DELTA_INVALID_GENERATED_COLUMN_REFERENCES", "42621")
     assert (caught.value.column, caught.value.reference) == ("Day", path)
-    assert "cannot use a non-existent column or another generated column" in str(caught.value)
 
 
 def test_the_type_of_the_expression_is_the_columns_but_for_nullability():

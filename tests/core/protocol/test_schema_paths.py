@@ -44,20 +44,20 @@ def test_the_empty_path_leads_to_the_schema():
 
 
 @pytest.mark.parametrize(
-    ("path", "error_class", "sql_state", "next_step"),
+    ("path", "error_class", "sql_state", "named"),
     [
-        (("z",), "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", "42703", "name one of these columns."),
-        (("l", "x"), "DELTA_INCORRECT_ARRAY_ACCESS_BY_NAME", "KD003", "name l or l.element."),
-        (("m", "x"), "DELTA_FOUND_MAP_TYPE_COLUMN", "KD003", "name m, m.key or m.value."),
-        (("a", "x"), "DELTA_COLUMN_PATH_NOT_NESTED", "42704", "name a itself."),
+        (("z",), "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", "42703", ("column",)),
+        (("l", "x"), "DELTA_INCORRECT_ARRAY_ACCESS_BY_NAME", "KD003", ("l ", "l.element")),
+        (("m", "x"), "DELTA_FOUND_MAP_TYPE_COLUMN", "KD003", ("m,", "m.key", "m.value")),
+        (("a", "x"), "DELTA_COLUMN_PATH_NOT_NESTED", "42704", (" a ",)),
     ],
 )
-def test_a_path_that_leads_nowhere_is_refused(path, error_class, sql_state, next_step):
+def test_a_path_that_leads_nowhere_is_refused(path, error_class, sql_state, named):
     fields = (StructField("a", "long"), StructField("l", ArrayType("long")), StructField("m", MapType("long", "long")))
     with pytest.raises(InvalidSchemaError) as caught:
         edit_at(StructType(fields), path, lambda kind: kind, RULES)
     assert (caught.value.error_class, caught.value.sql_state) == (error_class, sql_state)
-    assert caught.value.next_step == next_step
+    assert all(name in caught.value.next_step for name in named)
     assert (caught.value.table, caught.value.version) == ("/t", 3)
 
 

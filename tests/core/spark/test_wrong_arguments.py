@@ -174,10 +174,10 @@ def test_metadata_that_cannot_be_read_back_are_refused(metadata):
 
 @pytest.mark.parametrize("mode", [None, 5, True, ["append"], b"append", "apend", object()])
 def test_a_mode_is_one_of_the_known_ones(mode):
-    with pytest.raises(ValueError, match="none of append"):
+    with pytest.raises(ValueError, match="append"):
         WriteRequest.from_options({"path": "/t"}, mode)
 
 
 def test_a_note_that_is_not_unicode_is_refused_before_rows_are_written():
-    with pytest.raises(ValueError, match="userMetadata is not valid Unicode"):
+    with pytest.raises(ValueError, match="userMetadata"):
         WriteRequest.from_options({"path": "/t", "userMetadata": LONE}, "append")

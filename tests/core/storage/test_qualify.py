@@ -64,7 +64,7 @@ def test_a_table_may_have_any_name(tmp_path, monkeypatch, name):
 
 @pytest.mark.parametrize("path", [None, 5, b"t", b"", ["t"], object(), True])
 def test_what_is_no_path_is_refused(path):
-    with pytest.raises(InvalidOptionError, match=r"must be a string or an os\.PathLike"):
+    with pytest.raises(InvalidOptionError, match=r"os\.PathLike"):
         qualify(path)
 
 

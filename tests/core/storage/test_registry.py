@@ -54,7 +54,7 @@ def test_a_table_is_opened_through_a_registered_store():
 
 def test_a_scheme_is_replaced_only_when_that_is_said():
     register("mem", in_memory)
-    with pytest.raises(InvalidOptionError, match=r"'mem' is served already, by .*:in_memory.*replace=True"):
+    with pytest.raises(InvalidOptionError, match=r"'mem'.*:in_memory.*replace=True"):
         register("MEM", LocalStore)
     register("mem", lambda place, _: LocalStore(place.uri), replace=True)
     assert isinstance(open_store(qualify("mem://x/y")), LocalStore)
@@ -115,7 +115,7 @@ def test_what_is_no_log_store_is_refused_by_what_it_lacks():
         put_if_absent = None
 
     register("mem", lambda _place, _options: Half())
-    with pytest.raises(StorageError, match="made a Half, which is no log store: it lacks put_if_absent, sync"):
+    with pytest.raises(StorageError, match=r"Half.*put_if_absent, sync"):
         open_store(qualify("mem://x/y"))
 
 
@@ -132,7 +132,7 @@ def test_object_stores_are_refused_by_name(scheme):
 
 @pytest.mark.parametrize("scheme", ["abfs", "abfss", "hdfs", "viewfs"])
 def test_schemes_of_hadoop_ask_for_a_session(scheme):
-    with pytest.raises(StorageError, match=r"Call bayou.enable\(spark\) first") as caught:
+    with pytest.raises(StorageError, match=r"bayou\.enable\(spark\)") as caught:
         open_store(qualify(f"{scheme}://name/t"))
     assert caught.value.table == f"{scheme}://name/t"
     register(scheme, in_memory)
@@ -140,7 +140,7 @@ def test_schemes_of_hadoop_ask_for_a_session(scheme):
 
 
 def test_a_scheme_that_nobody_knows_is_refused_by_name():
-    with pytest.raises(StorageError, match="no log store serves the scheme 'ftp'") as caught:
+    with pytest.raises(StorageError, match="'ftp'") as caught:
         open_store(qualify("ftp://host/t"))
     assert " yet" not in str(caught.value)
 

@@ -35,7 +35,7 @@ def test_missing_commits_stop_the_stream():
     with pytest.raises(VersionNotFoundError) as raised:
         next_batch(source, offset(source, 1))
     assert raised.value.error_class == "DELTA_MISSING_FILES_UNEXPECTED_VERSION"
-    assert "cannot resume from version 1: the transaction log starts at 3" in str(raised.value)
+    assert (raised.value.version, raised.value.earliest) == (1, 3)
     assert "delta.logRetentionDuration" in raised.value.next_step
     assert "failOnDataLoss" in raised.value.next_step
 
@@ -140,7 +140,7 @@ def test_a_log_that_ends_before_what_was_read_stops_the_stream():
     _, at = drain(source)
     builder.delete(file_names.commit_path(3)).delete(file_names.commit_path(2))
     for stream in (source, source_of(builder)):
-        with pytest.raises(StreamingSourceError, match="commits up to version 3, but files after version 1") as raised:
+        with pytest.raises(StreamingSourceError, match=r"\b3\b.*\b1\b") as raised:
             next_batch(stream, at)
         assert raised.value.error_class == "DELTA_STREAMING_TRAILING_COMMIT_MISSING"
 

@@ -119,7 +119,7 @@ def test_what_is_no_offset_is_refused(text):
 
 @pytest.mark.parametrize("found", [None, "another"])
 def test_an_offset_of_another_table_is_refused(found):
-    with pytest.raises(StreamingSourceError, match="delete the query's checkpoint to restart") as raised:
+    with pytest.raises(StreamingSourceError) as raised:
         parse(document(reservoirId=found))
     assert raised.value.error_class == "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE"
     assert (raised.value.new_id, raised.value.old_id) == (ID, str(found))

@@ -30,7 +30,7 @@ def test_a_change_that_loses_or_renames_columns_needs_leave(name):
         query.source()
     error = raised.value
     assert error.error_class == "DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION"
-    assert f"({name}) between Delta version 0 and 1" in str(error)
+    assert name in str(error)
     assert error.operation == name
     assert f"ckpt_{CHECKPOINT_HASH}=1" in error.next_step
     for option in error.options:

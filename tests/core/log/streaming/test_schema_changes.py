@@ -56,8 +56,8 @@ def test_a_new_column_stops_the_stream_once_and_a_restart_reads_on():
     error = refused(source, at)
     assert error.error_class == "DELTA_SCHEMA_CHANGED_WITH_VERSION"
     assert error.retryable
-    assert "Detected schema change in version 1: version 1 is ADD COLUMNS by alice" in str(error)
-    assert "Please try restarting the query" in error.next_step
+    assert "ADD COLUMNS by alice" in str(error)
+    assert "restart" in error.next_step
     assert (error.version, error.operation, error.user) == (1, "ADD COLUMNS", "alice")
     end, found = next_batch(source_of(builder), at)
     assert (found, place(end)) == (["b"], (3, -100, False))
@@ -141,7 +141,7 @@ def test_a_renamed_or_dropped_column_needs_schema_tracking(new):
     changed(builder, new, configuration=MAPPED, info={"operation": "RENAME COLUMN"})
     error = refused(source, at)
     assert error.error_class == "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"
-    assert "version 1 is RENAME COLUMN" in str(error)
+    assert "RENAME COLUMN" in str(error)
     assert "schemaTrackingLocation" in error.next_step
 
 

@@ -54,7 +54,7 @@ def test_the_batch_before_a_change_ends_at_a_barrier_and_the_next_one_right_afte
     assert place(after) == (2, POST_METADATA_CHANGE_INDEX, False)
     assert paths(source.batch(end, after)) == []
     assert source.latest_offset(after, source.limits) == after
-    with pytest.raises(SchemaChangedError, match="Please restart the stream") as raised:
+    with pytest.raises(SchemaChangedError) as raised:
         source.commit(end)
     assert raised.value.error_class == "DELTA_STREAMING_METADATA_EVOLUTION"
     assert raised.value.retryable

@@ -94,15 +94,15 @@ def test_sizes_are_read_as_spark_reads_them(text, size):
 @pytest.mark.parametrize("text", ["0", "-1", "1.5g", "g", "1bb", "1kbb", "99999999p", ""])
 def test_what_is_no_size_is_refused(text):
     error = refused(maxBytesPerTrigger=text)
-    assert error.error_class == "DELTA_ILLEGAL_OPTION"
-    assert f"Invalid value '{text}' for option 'maxBytesPerTrigger', must be a size configuration such as '10g'" in str(error)
+    assert (error.error_class, error.option) == ("DELTA_ILLEGAL_OPTION", "maxBytesPerTrigger")
+    assert f"'{text}'" in str(error)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "ten", "1.5", "1_0", "2147483648", ""])
 def test_what_is_no_number_of_files_is_refused(text):
     error = refused(maxFilesPerTrigger=text)
     assert (error.error_class, error.option) == ("DELTA_ILLEGAL_OPTION", "maxFilesPerTrigger")
-    assert "must be a positive integer" in str(error)
+    assert f"'{text}'" in str(error)
 
 
 def test_the_latest_version_is_a_start_by_its_name():
@@ -111,7 +111,8 @@ def test_the_latest_version_is_a_start_by_its_name():
 
 @pytest.mark.parametrize("text", ["-1", "LATEST", "one", "9223372036854775808"])
 def test_what_is_no_version_is_refused_as_a_start(text):
-    assert "must be greater than or equal to zero" in str(refused(startingVersion=text))
+    error = refused(startingVersion=text)
+    assert (error.error_class, error.option) == ("DELTA_ILLEGAL_OPTION", "startingVersion")
 
 
 def test_a_version_and_a_timestamp_cannot_both_be_the_start():
@@ -121,7 +122,8 @@ def test_a_version_and_a_timestamp_cannot_both_be_the_start():
 
 @pytest.mark.parametrize("name", ["ignoreDeletes", "ignoreChanges", "ignoreFileDeletion", "skipChangeCommits", "failOnDataLoss"])
 def test_a_switch_is_true_or_false(name):
-    assert f"Invalid value 'yes' for option '{name}', must be 'true' or 'false'" in str(refused(**{name: "yes"}))
+    error = refused(**{name: "yes"})
+    assert (error.error_class, error.option) == ("DELTA_ILLEGAL_OPTION", name)
 
 
 @pytest.mark.parametrize("name", ["versionAsOf", "timestampasof"])
@@ -141,11 +143,11 @@ def test_a_pattern_leaves_out_the_paths_that_it_finds(pattern):
 
 
 def test_schema_tracking_cannot_tolerate_missing_commits():
-    assert "cannot tolerate missing commit files" in str(refused(schemaTrackingLocation="/c", failOnDataLoss="false"))
+    assert refused(schemaTrackingLocation="/c", failOnDataLoss="false").option == "failOnDataLoss"
 
 
 def test_a_permission_is_a_version_or_always():
-    assert "must be a version or 'always'" in str(refused(allowSourceColumnDrop="true"))
+    assert refused(allowSourceColumnDrop="true").option == "allowSourceColumnDrop"
 
 
 @pytest.mark.parametrize("text", ["", " "])

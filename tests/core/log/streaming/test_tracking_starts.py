@@ -45,7 +45,7 @@ def test_tracking_cannot_begin_with_a_batch_over_a_renamed_column():
     at = source_of(builder).latest_offset(None, ONE)
     change(builder.commit(add("b")), RENAMED).commit(add("c"))
     query.at, query.planned = at, SourceOffset(TABLE_ID, 3, 0)
-    with pytest.raises(StreamingSourceError, match="from table version 1 to 3") as raised:
+    with pytest.raises(StreamingSourceError, match=r"\b1 to 3\b") as raised:
         query.run()
     assert raised.value.error_class == "DELTA_STREAMING_SCHEMA_LOG_INIT_FAILED_INCOMPATIBLE_METADATA"
 
@@ -95,8 +95,9 @@ def test_the_log_has_to_lie_in_the_checkpoint():
 def test_a_session_may_have_no_tracking_or_read_on_without_it():
     builder, query = tracked()
     query.settings = {confs.TRACKING_CONF: "false"}
-    with pytest.raises(UnsupportedFeatureError, match="Schema tracking location is not supported"):
+    with pytest.raises(UnsupportedFeatureError) as caught:
         query.source()
+    assert caught.value.features == ("schema tracking",)
     query.settings = {confs.UNSAFE_MAPPING_CONF: "true"}
     change(builder, RENAMED)
     assert query.source().schema == RENAMED
