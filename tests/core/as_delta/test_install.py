@@ -140,7 +140,7 @@ def test_a_delta_that_is_imported_already_is_not_displaced(tmp_path):
         try:
             bayou.install_as_delta()
         except bayou.errors.SessionError as error:
-            assert "before the first" in str(error), error
+            assert "import delta" in str(error), error
             print(delta.real, sys.modules["delta"] is delta)
     """
     assert run(code, cwd=tmp_path) == ["True", "True"]

@@ -34,7 +34,7 @@ def not_recorded(builder, start, end, version):
     error = refused(builder, start, end, TimeTravelError)
     assert (error.getErrorClass(), error.sql_state) == ("DELTA_MISSING_CHANGE_DATA", "KD002")
     assert (error.version, error.key) == (version, "delta.enableChangeDataFeed")
-    assert f"for version [{version}]" in str(error)
+    assert f"[{version}]" in str(error)
     return error.start, error.end
 
 

@@ -223,12 +223,12 @@ def field(name, identifier, physical_name, kind="long"):
 @pytest.mark.parametrize(
     ("fields", "highest", "fragment"),
     [
-        ([field("a", 1, "x"), field("b", 1, "y")], "2", "share the id 1"),
+        ([field("a", 1, "x"), field("b", 1, "y")], "2", "id 1"),
         ([field("a", 1, "x"), field("b", 2, "x")], "2", "physical name x"),
-        ([StructField("a", "long", metadata={PHYSICAL_NAME: "x"})], "2", "has no id"),
+        ([StructField("a", "long", metadata={PHYSICAL_NAME: "x"})], "2", r"\bid\b"),
         ([StructField("a", "long", metadata={FIELD_ID: 1})], "2", "physical name"),
-        ([field("a", 3, "x")], "2", "has the id 3"),
-        ([field("a", 3, "x")], None, "is not set"),
+        ([field("a", 3, "x")], "2", "id 3"),
+        ([field("a", 3, "x")], None, "maxColumnId"),
     ],
 )
 def test_ids_and_names_that_mix_up_columns_are_found(fields, highest, fragment):

@@ -88,5 +88,5 @@ def test_another_parser_reads_it():
 
 @pytest.mark.parametrize("value", [{1, 2}, object(), {1: 2}, Decimal(1)])
 def test_what_has_no_json_is_refused(value):
-    with pytest.raises(TypeError, match="no JSON"):
+    with pytest.raises(TypeError, match="JSON"):
         dumps(value)

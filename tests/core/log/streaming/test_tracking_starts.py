@@ -45,7 +45,7 @@ def test_tracking_cannot_begin_with_a_batch_over_a_renamed_column():
     at = source_of(builder).latest_offset(None, ONE)
     change(builder.commit(add("b")), RENAMED).commit(add("c"))
     query.at, query.planned = at, SourceOffset(TABLE_ID, 3, 0)
-    with pytest.raises(StreamingSourceError, match=r"\b1 to 3\b") as raised:
+    with pytest.raises(StreamingSourceError, match=r"\b1\b.*\b3\b") as raised:
         query.run()
     assert raised.value.error_class == "DELTA_STREAMING_SCHEMA_LOG_INIT_FAILED_INCOMPATIBLE_METADATA"
 
