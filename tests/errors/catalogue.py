@@ -224,7 +224,10 @@ class Catalogue:
         if own or (isinstance(node.func, ast.Name) and name not in module.names):
             return own[0] if own else None
         others = [each for each in makers if isinstance(node.func, ast.Name) or self._is_factory(each.node)]
-        return others[0] if len({self._made(each) for each in others}) == 1 else None
+        if len({self._made(each) for each in others}) != 1:
+            return None
+        # The first by what it makes and not by its file, which may move.
+        return min(others, key=lambda each: ast.dump(each.made))
 
     def _visit(self, module: Module, node: ast.AST, owner: Owner) -> None:
         owner = _owner(node, owner)
@@ -304,8 +307,12 @@ class Catalogue:
             new = [each for each in assigned if each.lineno > owner.used.get(node.id, 0)]
             owner.used[node.id] = node.lineno
             return new or assigned
-        constants = (each.constants.get(node.id) for each in (module, *self.modules))
-        return [each for each in constants if each is not None][:1]
+        if node.id in module.constants:
+            return [module.constants[node.id]]
+        imported = (
+            [each.constants[node.id] for each in self.modules if node.id in each.constants] if node.id in module.names else []
+        )
+        return imported if len(imported) == 1 else []
 
     def _others(self, module: Module, node: ast.AST, owner: Owner) -> None:
         """What no error is made with directly."""
