@@ -16,21 +16,21 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from bayou.log.change_range import ChangeBounds
-from bayou.log.streaming.options import StreamOptions
-from bayou.protocol.constraint_violations import new_constraint_violation, violation
-from bayou.protocol.constraints import Constraint, ConstraintKind, add_constraint, drop_constraint
-from bayou.protocol.schema_changes import AddedColumn, add_columns, drop_columns, rename_column
-from bayou.protocol.schema_merge import check_write, merge_schemas
 from tests.core.log import raced_tables
 from tests.core.protocol.schema_fields import MAPPED, NESTED, PLAIN, field
 
 import bayou
 from bayou.cli import main
+from bayou.log.changes.range import ChangeBounds
 from bayou.log.delta_log import DeltaLog
-from bayou.protocol import file_names
-from bayou.protocol.actions import AddFile, DomainMetadata, Protocol, RemoveFile, SetTransaction
-from bayou.protocol.schema import ArrayType, StructField, StructType
+from bayou.log.streaming.request.options import StreamOptions
+from bayou.protocol.actions import file_names
+from bayou.protocol.actions.actions import AddFile, DomainMetadata, Protocol, RemoveFile, SetTransaction
+from bayou.protocol.columns.constraint_violations import new_constraint_violation, violation
+from bayou.protocol.columns.constraints import Constraint, ConstraintKind, add_constraint, drop_constraint
+from bayou.protocol.evolution.schema_changes import AddedColumn, add_columns, drop_columns, rename_column
+from bayou.protocol.evolution.schema_merge import check_write, merge_schemas
+from bayou.protocol.types.schema import ArrayType, StructField, StructType
 from bayou.storage import MemoryStore, registered_schemes
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove
 
