@@ -13,7 +13,7 @@ from tests.spark.tables import ids, numbers_table
 import bayou
 from bayou.errors import DeltaError, InvalidOptionError, InvalidSchemaError, TableExistsError, UnsupportedFeatureError
 from bayou.protocol.types.schema import StructField, StructType
-from bayou.spark.sql import show_partitions
+from bayou.spark.sql import show
 from bayou.testing.table_builder import TableBuilder, add
 
 DEFAULTS = "spark.databricks.delta.properties.defaults."
@@ -209,13 +209,13 @@ def test_show_partitions_looks_at_partitions_and_not_at_files(spark, table_path,
     schema = StructType((StructField("id", "long"), StructField("p", "string")))
     builder = TableBuilder(table_path).create(schema, partition_by=["p"])
     builder.commit(*(add(f"{number}.parquet", partitionValues={"p": str(number % 2)}) for number in range(50)))
-    texts, escaped = [], show_partitions._escaped
+    texts, escaped = [], show._escaped
 
     def noted(text):
         texts.append(text)
         return escaped(text)
 
-    monkeypatch.setattr(show_partitions, "_escaped", noted)
+    monkeypatch.setattr(show, "_escaped", noted)
     found = spark.sql(f"show partitions delta.`{table_path}`").collect()
     assert [row.partition for row in found] == ["p=0", "p=1"]
     assert sorted(texts) == ["0", "1", "p", "p"]

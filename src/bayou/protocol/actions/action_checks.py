@@ -140,7 +140,7 @@ def check_action(action: T, table: str) -> T:
         raise InvalidCommitError(
             f"{shown_text(action)}, of type {type(action).__name__}, is not an action",
             table=table,
-            next_step="Give actions of bayou.protocol.actions.actions, such as AddFile.",
+            next_step="Give actions of bayou.protocol.actions, such as AddFile.",
         )
     name = _wrong_field(action)
     if name is not None:
