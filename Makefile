@@ -40,10 +40,10 @@ test: setup ## All tests but the long ones, on the newest PySpark
 	@$(WITH_JAVA) $(WITH_HDFS) $(PYTEST) $(SHARED_OUT) $(ARGS)
 
 test-core: setup ## The tests that need no JVM
-	@$(PYTEST) $(SHARED_OUT) tests/core $(ARGS)
+	@$(PYTEST) $(SHARED_OUT) tests/core tests/scenarios/core $(ARGS)
 
 test-spark: setup ## The tests on a Spark session
-	@$(WITH_JAVA) $(WITH_HDFS) $(PYTEST) $(SHARED_OUT) tests/spark tests/hadoop $(ARGS)
+	@$(WITH_JAVA) $(WITH_HDFS) $(PYTEST) $(SHARED_OUT) tests/spark tests/scenarios/spark tests/hadoop $(ARGS)
 
 smoke: setup ## Some 80 operations on one PySpark: make smoke SPARK=4.1 (or 3.5.0, pre; MASTER=standalone, "local-cluster[1,1,1024]")
 	@$(WITH_JAVA) $(BIN)/python scripts/smoke.py --master "$(MASTER)" $(if $(filter-out $(LEGS),$(SPARK)),$(SPARK),)

@@ -40,7 +40,7 @@ class Leg:
 
 # As many processes share a suite as `make` says, each with a session of its own.
 SHARED_OUT = ("-n", os.environ.get("JOBS", "2"), "--dist", "worksteal")
-SMOKE = ("-m", "smoke", "tests/spark")
+SMOKE = ("-m", "smoke", "tests/spark", "tests/scenarios/spark")
 
 LEGS = {
     "3.5": Leg(("pyspark==3.5.*",), (SMOKE,)),
@@ -54,7 +54,7 @@ LEGS = {
         ("pyspark==4.2.0",), (("-m", "soak", "--hypothesis-profile=soak", "tests/interop"),), has_oracle=True, is_long=True
     ),
     # The oldest Arrow that pyproject.toml allows, without Spark.
-    "oldest": Leg(("pyarrow==15.0.*", "numpy<2"), (("tests/core",),)),
+    "oldest": Leg(("pyarrow==15.0.*", "numpy<2"), (("tests/core", "tests/scenarios/core"),)),
 }
 
 # delta-spark without its own pin on PySpark's patch version; its JARs come from Maven.

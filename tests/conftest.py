@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 
 # What tests have in common lies beside them, and tells as much where it fails.
-pytest.register_assert_rewrite("tests.core", "tests.hadoop", "tests.interop", "tests.spark")
+pytest.register_assert_rewrite("tests.core", "tests.hadoop", "tests.interop", "tests.scenarios", "tests.spark", "tests.support")
 
 # The same examples on every run: a change fails for what it changes. `make soak` draws new ones, and many.
 settings.register_profile(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The README's commands and code exist; tests/spark/test_readme.py runs its quick start."""
+"""The README's commands and code exist; tests/scenarios/spark/ways_in/test_readme.py runs its quick start."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tests.core.log import raced_tables
-from tests.core.protocol.schema_fields import MAPPED, NESTED, PLAIN, field
+from tests.core.log.conflict import raced_tables
+from tests.core.protocol.evolution.schema_fields import MAPPED, NESTED, PLAIN, field
 
 import bayou
 from bayou.cli import main

@@ -15,8 +15,8 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from tests.core.transactions.many_writers import Writer
 from tests.hadoop.another_process import store_at
+from tests.support.programs.many_writers import Writer
 
 from bayou.log.delta_log import DeltaLog
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests.hadoop.cluster import LISTED_AT_ONCE
-from tests.spark.counting import py4j_calls
+from tests.support.observing import py4j_calls
 
 import bayou
 from bayou.errors import SessionError, StorageError

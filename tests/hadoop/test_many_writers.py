@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.core.transactions.many_writers import Report
+from tests.support.programs.many_writers import Report
 
 from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.bridge import Jvm

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.spark.changes import feed as told
+from tests.support.observing import feed as told
 
 import bayou
 from bayou.errors import ConcurrentModificationError

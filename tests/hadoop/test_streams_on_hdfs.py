@@ -7,9 +7,9 @@ import time
 
 import pytest
 from pyspark.sql import functions as F  # noqa: N812
-from tests.spark.streams import batches, run
-from tests.spark.tables import ids
-from tests.spark.test_killed_streams import run as run_and_kill
+from tests.scenarios.spark.writers.test_killed_streams import run as run_and_kill
+from tests.support.operations.streams import batches, run
+from tests.support.tables.built import ids
 
 import bayou
 from bayou import DeltaTable

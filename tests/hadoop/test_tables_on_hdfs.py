@@ -11,8 +11,8 @@ from uuid import UUID
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.spark.counting import jobs, py4j_calls
-from tests.spark.tables import file_of
+from tests.support.observing import jobs, py4j_calls
+from tests.support.tables.built import file_of
 
 import bayou
 from bayou.errors import DataFileNotFoundError, DeletionVectorError, StorageError, TableExistsError

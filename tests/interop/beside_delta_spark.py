@@ -9,8 +9,8 @@ import warnings
 from pathlib import Path
 
 from tests.interop import oracle
-from tests.spark.processes import answer
-from tests.spark.tables import ids
+from tests.support.processes import answer
+from tests.support.tables.built import ids
 
 import bayou
 

@@ -17,7 +17,7 @@ from tests.interop.oracle import version_of
 from tests.interop.refusals import WRONG_ROWS, both_are_right
 from tests.interop.row_change_counts import check_counts, facts, only_copies, row_counts
 from tests.interop.row_change_operations import Merge, Story
-from tests.spark.changes import tracked_rows
+from tests.support.observing import tracked_rows
 
 import bayou
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from tests.spark.processes import ask
+from tests.support.processes import ask
 
 pytestmark = pytest.mark.oracle
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.interop.delta_rs import by_query, deltalake, refusal, rows_of
 from tests.interop.sampled import sampled
-from tests.spark.tables import file_of, without_rows
+from tests.support.tables.built import file_of, without_rows
 
 import bayou
 from bayou.errors import AppendOnlyError

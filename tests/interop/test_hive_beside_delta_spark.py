@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from tests.spark import processes
+from tests.support import processes
 
 pytestmark = [pytest.mark.oracle, pytest.mark.soak]  # four processes, each with a metastore of its own to start
 
 KINDS = ("managed", "external", "saved", "partitioned")
-SCRIPT = str(Path(processes.__file__).with_name("hive_tables.py"))
+SCRIPT = str(processes.PROGRAMS / "hive_tables.py")
 
 
 @pytest.fixture(scope="module")

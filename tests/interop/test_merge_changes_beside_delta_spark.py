@@ -8,7 +8,7 @@ from tests.interop.made_tables import TABLES, WAYS, MadeTables
 from tests.interop.sampled import sampled
 from tests.interop.test_change_files_beside_delta_spark import changes, row_ids
 from tests.interop.test_merge_beside_delta_spark import STATEMENTS, counts
-from tests.spark.changes import tracked_rows
+from tests.support.observing import tracked_rows
 
 import bayou
 

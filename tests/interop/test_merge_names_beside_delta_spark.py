@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.spark.assigned_names import AUTO_MERGE, REFUSED, TAKEN
+from tests.support.operations.assigned_names import AUTO_MERGE, REFUSED, TAKEN
 
 pytestmark = pytest.mark.oracle
 UNRESOLVED = "DELTA_MERGE_UNRESOLVED_EXPRESSION"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from tests.interop.delta_rs import by_query, rows_of
-from tests.spark.changes import actions
+from tests.support.observing import actions
 
 import bayou
 

@@ -9,7 +9,7 @@ import pytest
 from tests.interop.oracle import STOPPED, version_of
 from tests.interop.sampled import sampled
 from tests.interop.stream_engines import kind_of
-from tests.spark.streams import forget_last_commit
+from tests.support.operations.streams import forget_last_commit
 
 pytestmark = pytest.mark.oracle
 

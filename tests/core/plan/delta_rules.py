@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from tests.core.plan.spark_semantics import order_key, truth
+from tests.support.tables.spark_semantics import order_key, truth
 
 from bayou.plan.predicates.predicate import And, Comparison, In, IsNotNull, IsNull, Not, Or, Predicate, StartsWith, columns
 from bayou.protocol.types import instants

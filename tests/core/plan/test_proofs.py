@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.core.plan.random_tables import PARTITION, PATHS, POOLS, Table, any_predicate, any_table
-from tests.core.plan.spark_semantics import truth
+from tests.support.tables.random_tables import PARTITION, PATHS, POOLS, Table, any_predicate, any_table
+from tests.support.tables.spark_semantics import truth
 
 from bayou.plan import proofs
 from bayou.plan.predicates.literals import literal

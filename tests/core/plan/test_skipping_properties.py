@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.core.plan import delta_rules
-from tests.core.plan.random_tables import PARTITION, PATHS, POOLS, Table, any_predicate, any_table
-from tests.core.plan.spark_semantics import truth
+from tests.support.tables.random_tables import PARTITION, PATHS, POOLS, Table, any_predicate, any_table
+from tests.support.tables.spark_semantics import truth
 
 from bayou.plan import skipping
 from bayou.plan.predicates import comparisons
@@ -27,7 +27,7 @@ from bayou.protocol.stats import file_stats as stats
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.core.plan.writers import Row
+    from tests.support.tables.random_files import Row
 
 _QUICK = settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 

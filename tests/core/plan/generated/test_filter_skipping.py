@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What filters on generated partition columns skip, and where they derive nothing."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from tests.core.plan.generated.generated_partitions import PARTS, STAMP, generated, leaf, micros, rules_for, stamp, truth
+
+from bayou.plan.generated.filters import derived_filter, partition_rules
+from bayou.plan.predicates.partition_values import to_arrow
+from bayou.plan.predicates.predicate import (
+    And,
+    Boolean,
+    Column,
+    Comparison,
+    In,
+    IsNotNull,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+    StartsWith,
+    Unknown,
+)
+from bayou.plan.skipping import may_match
+from bayou.plan.statistics.columns import FileStatistics
+from bayou.protocol.types.schema import StructField, StructType
+
+
+def kept(predicate, rules, column, values, time_zone="UTC"):
+    derived = derived_filter(predicate, rules, time_zone=time_zone)
+    return [value for value in values if truth(derived, {(column,): value}) is True]
+
+
+@pytest.mark.parametrize(
+    ("op", "expected"),
+    [("=", [10]), ("<=>", [10]), ("<", [8, 9, 10]), ("<=", [8, 9, 10]), (">", [10, 11, 12]), (">=", [10, 11, 12])],
+)
+def test_a_filter_on_the_time_skips_days_and_keeps_the_day_at_the_boundary(op, expected):
+    rules = rules_for("timestamp", *STAMP)
+    predicate = leaf(op, stamp("1970-01-11 00:00:00"))
+    assert kept(predicate, rules, "dt", [8, 9, 10, 11, 12]) == expected
+    # The NULL partition stays: a text that is no date is NULL too.
+    assert kept(predicate, rules, "dt", [None]) == [None]
+
+
+def test_the_zone_decides_which_day_it_is():
+    rules = rules_for("timestamp", *STAMP)
+    predicate = leaf("=", stamp("1970-01-11 00:30:00"))
+    assert kept(predicate, rules, "dt", [8, 9, 10, 11, 12], "America/New_York") == [9]
+    assert kept(predicate, rules, "dt", [8, 9, 10, 11, 12], None) == [9, 10]
+    assert derived_filter(predicate, rules, time_zone="No/Where") is None
+
+
+def test_null_is_looked_for_in_the_null_partition():
+    rules = rules_for("timestamp", *STAMP)
+    for predicate in (IsNull(Column(("base",))), leaf("<=>", Literal(None, "timestamp"))):
+        assert derived_filter(predicate, rules, time_zone="UTC") == IsNull(Column(("dt",)))
+
+
+@pytest.mark.parametrize("unit", ["month", "MONTH", "mon", "mm"])
+def test_a_truncated_timestamp_skips_other_months(unit):
+    rules = rules_for("timestamp", ("tt", "timestamp", f"date_trunc('{unit}', base)"))
+    months = [micros(f"2024-0{month}-01") for month in range(1, 6)]
+    assert kept(leaf("=", stamp("2024-03-15 12:00:00")), rules, "tt", months) == [months[2]]
+    assert kept(leaf("<", stamp("2024-03-15 12:00:00")), rules, "tt", months) == months[:3]
+    assert kept(leaf(">", stamp("2024-03-15 12:00:00")), rules, "tt", months) == months[2:]
+
+
+def test_year_month_and_day_are_one_order():
+    rules = rules_for("timestamp", *PARTS)
+    (rule,) = rules
+    derived = derived_filter(
+        And((leaf(">", stamp("2023-12-30 22:10:00")), leaf("<", stamp("2024-01-02 01:00:00")))), rules, time_zone="UTC"
+    )
+
+    def is_kept(*parts):
+        return truth(derived, {(name,): part for name, part in zip("ymdh", parts, strict=True)}) is True
+
+    assert is_kept(2023, 12, 30, 22)
+    assert is_kept(2023, 12, 31, 0)
+    assert is_kept(2024, 1, 2, 1)
+    assert not is_kept(2023, 12, 30, 21)
+    assert not is_kept(2024, 1, 2, 2)
+    assert not is_kept(2024, 2, 1, 0)
+    assert not is_kept(2022, 12, 31, 23)
+    assert rule.base == ("base",)
+
+
+@pytest.mark.parametrize(
+    ("present", "used"),
+    [("y", "y"), ("ym", "ym"), ("ymh", "ym"), ("yd", "y"), ("m", ""), ("mdh", ""), ("h", "")],
+)
+def test_parts_are_used_as_far_as_they_follow_the_year(present, used):
+    rules = rules_for("timestamp", *(part for part in PARTS if part[0] in present))
+    derived = derived_filter(leaf("=", stamp("2024-01-02 01:00:00")), rules, time_zone="UTC")
+    found = set() if derived is None else {name for name in "ymdh" if f"('{name}',)" in repr(derived)}
+    assert found == set(used)
+
+
+def test_formatted_dates_after_the_year_9999_are_kept():
+    rules = rules_for("timestamp", ("f", "string", "date_format(base, 'yyyy-MM')"))
+    texts = ["2023-12", "2024-01", "2024-02", "+12345-01"]
+    assert kept(leaf(">", stamp("2024-01-31")), rules, "f", texts) == texts[1:]
+    assert kept(leaf("<", stamp("2024-01-31")), rules, "f", texts) == ["2023-12", "2024-01", "+12345-01"]
+    assert derived_filter(leaf(">", stamp("10000-01-01")), rules, time_zone="UTC") is None
+
+
+def test_a_nested_field_is_found_by_its_physical_path():
+    rules = rules_for("timestamp", ("dt", "date", "date(`s`.TS)"))
+    assert [rule.base for rule in rules] == [("S", "col-ts")]
+    predicate = Comparison("=", Column(("S", "col-ts")), stamp("1970-01-11"))
+    assert kept(predicate, rules, "dt", [9, 10, 11]) == [10]
+    assert derived_filter(leaf("=", stamp("1970-01-11")), rules, time_zone="UTC") is None
+
+
+def test_a_substring_cuts_the_constant_too():
+    rules = rules_for("string", ("p", "string", "substring(base FROM 1 FOR 2)"))
+    values = ["aa", "ab", "b", "ba", None]
+    assert kept(leaf("=", Literal("abc", "string")), rules, "p", values) == ["ab", None]
+    assert kept(leaf("<", Literal("abc", "string")), rules, "p", values) == ["aa", "ab", None]
+    assert kept(StartsWith(Column(("base",)), "b"), rules, "p", values) == ["b", "ba", None]
+    (other,) = rules_for("string", ("p", "string", "substr(base, 2)"))
+    assert kept(leaf("=", Literal("abc", "string")), [other], "p", ["bc", "b"]) == ["bc"]
+    assert derived_filter(leaf("<", Literal("abc", "string")), [other], time_zone="UTC") is None
+
+
+@pytest.mark.parametrize(
+    ("base_type", "column"),
+    [
+        ("timestamp", ("p", "date", "date_add(base, 1)")),
+        ("timestamp", ("p", "integer", "YEAR(base) + 1")),
+        ("timestamp", ("p", "string", "date_format(base, 'MM-yyyy')")),
+        ("timestamp", ("p", "string", "date_format(base, 'y-MM')")),
+        ("timestamp", ("p", "string", "CAST(base AS DATE)")),
+        ("timestamp", ("p", "long", "YEAR(base)")),
+        ("timestamp", ("p", "date", "to_date(base, 'yyyy')")),
+        ("timestamp", ("p", "timestamp", "date_trunc('century', base)")),
+        ("timestamp_ntz", ("p", "timestamp", "date_trunc('month', base)")),
+        ("date", ("p", "string", "date_format(base, 'yyyy-MM-dd-HH')")),
+        ("string", ("p", "date", "CAST(base AS DATE)")),
+        ("string", ("p", "string", "substring(base, 1, length(base))")),
+        ("string", ("p", "string", "upper(base)")),
+        ("string", ("p", "string", "gone")),
+        ("string collate UNICODE_CI", ("p", "string collate UNICODE_CI", "base")),
+        ("long", ("p", "integer", "base")),
+        ("long", ("p", "long", "(((")),
+    ],
+)
+def test_what_is_not_understood_derives_nothing(base_type, column):
+    rules = rules_for(base_type, column)
+    assert rules == ()
+    assert derived_filter(leaf("=", Literal(1, base_type)), rules, time_zone="UTC") is None
+
+
+def test_only_partition_columns_have_rules():
+    schema = StructType((StructField("base", "timestamp"), generated("dt", "date", "CAST(base AS DATE)")))
+    assert partition_rules(schema, []) == ()
+    assert len(partition_rules(schema, ["DT"])) == 1
+
+
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        Unknown(),
+        Boolean(None),
+        IsNotNull(Column(("base",))),
+        Not(leaf("=", stamp("2024-01-01"))),
+        leaf("=", Literal(None, "timestamp")),
+        leaf("=", Literal(3, "date")),
+        Comparison("=", Column(("other",)), stamp("2024-01-01")),
+        Or((leaf("=", stamp("2024-01-01")), Unknown())),
+        In(Column(("base",)), tuple(Literal(value, "timestamp") for value in range(101))),
+    ],
+)
+def test_what_says_nothing_about_the_partition_derives_nothing(predicate):
+    assert derived_filter(predicate, rules_for("timestamp", *STAMP), time_zone="UTC") is None
+
+
+def test_a_nested_timestamp_of_an_unknown_zone_is_not_compared_with_its_partition_text():
+    rules = rules_for("timestamp", ("p", "timestamp", "base"))
+    assert derived_filter(leaf("=", stamp("2024-01-01")), rules, time_zone=None) is None
+    assert kept(leaf("<", stamp("2024-01-01")), rules, "p", [0, micros("2024-01-01")]) == [0]
+
+
+@pytest.mark.parametrize(
+    ("column", "texts"),
+    [
+        (("p", "date", "CAST(base AS DATE)"), ["2024-03-14", "2024-03-15", "2024-03-16"]),
+        (("p", "integer", "YEAR(base)"), ["2023", "2024", "2025"]),
+        (("p", "string", "date_format(base, 'yyyy-MM')"), ["2024-02", "2024-03", "2024-04"]),
+        (("p", "timestamp", "date_trunc('hour', base)"), ["2024-03-15 11:00:00", "2024-03-15 12:00:00", "2024-03-15 13:00:00"]),
+        (("p", "date", "trunc(base, 'month')"), ["2024-02-01", "2024-03-01", "2024-04-01"]),
+        (("p", "timestamp", "base"), ["2024-03-15 12:29:59", "2024-03-15 12:30:00", "2024-03-15 12:30:01"]),
+    ],
+)
+def test_skipping_understands_what_is_derived(column, texts):
+    derived = derived_filter(leaf("=", stamp("2024-03-15 12:30:00")), rules_for("timestamp", column), time_zone="UTC")
+    values = to_arrow(pa.array([*texts, None]), column[1])
+    statistics = FileStatistics(pa.nulls(4, pa.int64()), pa.repeat(pa.scalar(value=True), 4))
+    assert may_match(derived, statistics, {("p",): values}).to_pylist() == [False, True, False, True]

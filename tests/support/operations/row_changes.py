@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations that delete rows by deletion vectors, on a table whose data files are in memory, begun and run at the same time."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from bayou.log.actions.columns import ADD_SCHEMA
+from bayou.log.checksum.writer import checksum_of, write_checksum
+from bayou.log.commit.transaction import Transaction
+from bayou.log.rows.deleted_rows import Holds, delete_rows
+from bayou.log.rows.vector_writer import VectorFiles
+from bayou.log.snapshot.data_skipping import to_predicate
+from bayou.log.snapshot.snapshot import Snapshot
+from bayou.log.staging.read_set import ReadSet
+from bayou.protocol.actions.actions import AddFile, Protocol
+from bayou.protocol.actions.file_names import LogFileKind, commit_path, parse_log_file_name
+from bayou.protocol.deletion_vectors.descriptor import Bitmap, DeletionVectorDescriptor, read_from_file
+from bayou.storage import MemoryStore
+from bayou.testing.table_builder import TableBuilder
+
+Rows = dict[int, int]
+"""The rows of a table: a value for each key."""
+
+
+class OvertakenStore(MemoryStore):
+    """A store that makes a call before each put of a commit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before_put: Callable[[], None] = lambda: None
+
+    def put_if_absent(self, path: str, data: bytes) -> bool:
+        found = parse_log_file_name(path.rsplit("/", 1)[-1])
+        if found is not None and found.kind is LogFileKind.COMMIT:
+            call, self.before_put = self.before_put, lambda: None
+            call()
+        return super().put_if_absent(path, data)
+
+
+class RowTable:
+    """A table with deletion vectors whose data files are lists of keys and values."""
+
+    def __init__(self, isolation: str = "Serializable", features: Sequence[str] = ()) -> None:
+        self.store = OvertakenStore()
+        self.files: dict[str, list[tuple[int, int]]] = {}
+        builder = TableBuilder(store=self.store)
+        both = ("deletionVectors",)
+        configuration = {"delta.enableDeletionVectors": "true", "delta.isolationLevel": isolation}
+        protocol = Protocol(3, 7, both, (*both, *features))
+        builder.create({"key": "long", "value": "long"}, configuration=configuration, protocol=protocol)
+        self.log = builder.log()
+        self.uri = builder.uri
+        write_checksum(self.store, self.uri, 0, checksum_of(self.log.snapshot()))
+        self._names = itertools.count()
+
+    def new_file(self, rows: Sequence[tuple[int, int]], *, has_bounds: bool = True, data_change: bool = True) -> AddFile:
+        path = f"part-{next(self._names)}"
+        self.files[path] = list(rows)
+        keys = [key for key, _ in rows]
+        bounds = {"minValues": {"key": min(keys)}, "maxValues": {"key": max(keys)}, "nullCount": {"key": 0}}
+        stats = json.dumps({"numRecords": len(rows), **(bounds if has_bounds else {})})
+        return AddFile(path, {}, 100, 1, data_change=data_change, stats=stats)
+
+    def append(self, rows: Sequence[tuple[int, int]], **options: Any) -> None:
+        with self.log.transaction("WRITE") as transaction:
+            transaction.commit([self.new_file(rows, **options)], new_files=True)
+
+    def gone(self, vector: Mapping[str, Any] | None) -> list[int]:
+        if vector is None:
+            return []
+        descriptor = DeletionVectorDescriptor(**vector)
+        return read_from_file(self.store.read(descriptor.relative_path or ""), descriptor).to_list()
+
+    def live(self, files: pa.Table) -> list[list[tuple[int, tuple[int, int]]]]:
+        """For each file its live rows, with their positions."""
+        found = []
+        for path, vector in zip(files["path"].to_pylist(), files["deletion_vector"].to_pylist(), strict=True):
+            gone = self.gone(vector)
+            found.append([(place, row) for place, row in enumerate(self.files[path]) if place not in gone])
+        return found
+
+    def rows(self) -> Rows:
+        found = [row for rows in self.live(self.log.update().files()) for _, row in rows]
+        assert len(dict(found)) == len(found), "a key is there twice"
+        return dict(found)
+
+    def unused_vector_files(self) -> set[str]:
+        """Deletion vector files that no commit names."""
+        written = {each.path for each in self.store.list_from("") if each.path.endswith(".bin")}
+        named = set()
+        for status in self.store.list_from("_delta_log/"):
+            for line in self.store.read(status.path).splitlines() if status.name.endswith(".json") else ():
+                for action in json.loads(line).values():
+                    if isinstance(action, dict) and "deletionVector" in action:
+                        named.add(DeletionVectorDescriptor.from_json(action["deletionVector"]).relative_path)
+        return written - named
+
+
+def looked_through(snapshot: Snapshot, where: Sequence[tuple[str, str, Any]]) -> tuple[pa.Table, ReadSet]:
+    """The files that may hold rows that a filter keeps, and what that depends on."""
+    files, reads = snapshot.files(where=where), ReadSet(snapshot.table_uri)
+    reads.note_scan(to_predicate(where, snapshot.schema), files["path"])
+    return files, reads
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation on the rows of some keys."""
+
+    keys: frozenset[int]
+
+    def effect(self, rows: Rows) -> Rows:
+        raise NotImplementedError
+
+    def stage(self, transaction: Transaction, table: RowTable) -> None:
+        raise NotImplementedError
+
+    def _holds(self, table: RowTable) -> Holds:
+        def holds(files: pa.Table, new_rows: Sequence[Bitmap | None]) -> bool:
+            assert files.schema == ADD_SCHEMA
+            asked = [None if new is None else set(new.to_list()) for new in new_rows]
+            live = zip(table.live(files), asked, strict=True)
+            return any(row[0] in self.keys for rows, new in live for place, row in rows if new is None or place in new)
+
+        return holds
+
+    def _delete(
+        self, transaction: Transaction, table: RowTable, deletes: Callable[[int], bool], needs: Callable[[int], bool]
+    ) -> list[tuple[int, int]]:
+        """Delete the rows of keys; returns those of all its keys that are there."""
+        snapshot = transaction.log.snapshot(transaction.read_version)
+        files, reads = looked_through(snapshot, [("key", ">=", min(self.keys)), ("key", "<=", max(self.keys))])
+        live = table.live(files)
+        chosen = [place for place, rows in enumerate(live) if any(row[0] in self.keys for _, row in rows)]
+        rows = [[(place, row) for place, row in live[each] if row[0] in self.keys] for each in chosen]
+        deleted = delete_rows(
+            snapshot,
+            table.store,
+            files.take(pa.array(chosen, pa.int64())),
+            [Bitmap.from_positions(place for place, row in each if deletes(row[0])) for each in rows],
+            VectorFiles(table.store, table.uri, snapshot.properties),
+            deletion_timestamp=1,
+            reads=reads,
+            needed=[Bitmap.from_positions(place for place, row in each if needs(row[0])) for each in rows],
+            holds=self._holds(table),
+        )
+        transaction.delete_rows(deleted)
+        return [row for each in rows for _, row in each]
+
+
+@dataclass(frozen=True)
+class Append(Operation):
+    """Adds rows without looking at the table. Keys that are there make a table that has them twice."""
+
+    def effect(self, rows: Rows) -> Rows:
+        assert not self.keys & rows.keys()
+        return {**rows, **dict.fromkeys(self.keys, 0)}
+
+    def stage(self, transaction: Transaction, table: RowTable) -> None:
+        transaction.stage(table.new_file([(key, 0) for key in sorted(self.keys)]))
+
+
+@dataclass(frozen=True)
+class Delete(Operation):
+    """DELETE FROM t WHERE key IN (...)."""
+
+    def effect(self, rows: Rows) -> Rows:
+        return {key: value for key, value in rows.items() if key not in self.keys}
+
+    def stage(self, transaction: Transaction, table: RowTable) -> None:
+        self._delete(transaction, table, lambda _: True, lambda _: False)
+
+
+@dataclass(frozen=True)
+class Update(Operation):
+    """UPDATE t SET value = 10 * value + digit WHERE key IN (...)."""
+
+    digit: int = 1
+
+    def effect(self, rows: Rows) -> Rows:
+        return {key: 10 * value + self.digit if key in self.keys else value for key, value in rows.items()}
+
+    def stage(self, transaction: Transaction, table: RowTable) -> None:
+        found = self._delete(transaction, table, lambda _: True, lambda _: False)
+        if found:
+            transaction.stage(table.new_file([(key, 10 * value + self.digit) for key, value in found], has_bounds=self.digit > 1))
+
+
+@dataclass(frozen=True)
+class Upsert(Operation):
+    """MERGE that updates the rows of even keys, leaves those of odd keys, and inserts the keys that are not there."""
+
+    digit: int = 1
+
+    def effect(self, rows: Rows) -> Rows:
+        changed = {key: 10 * rows[key] + self.digit for key in self.keys & rows.keys() if key % 2 == 0}
+        return {**rows, **changed, **dict.fromkeys(self.keys - rows.keys(), self.digit)}
+
+    def stage(self, transaction: Transaction, table: RowTable) -> None:
+        found = dict(self._delete(transaction, table, lambda key: key % 2 == 0, lambda key: key % 2 == 1))
+        after = self.effect(found)
+        new = [(key, after[key]) for key in sorted(after) if key not in found or key % 2 == 0]
+        if new:
+            transaction.stage(table.new_file(new))
+
+
+@dataclass(frozen=True)
+class Compact(Operation):
+    """OPTIMIZE: the live rows of all files that hold a key go into one."""
+
+    def effect(self, rows: Rows) -> Rows:
+        return rows
+
+    def stage(self, transaction: Transaction, table: RowTable) -> None:
+        files = transaction.files()
+        live = table.live(files)
+        chosen = [place for place, rows in enumerate(live) if any(row[0] in self.keys for _, row in rows)]
+        if chosen:
+            transaction.remove_files(files.take(pa.array(chosen, pa.int64())), data_change=False)
+            rows = [row for place in chosen for _, row in live[place]]
+            transaction.stage(table.new_file(rows, data_change=False))
+
+
+QUICK = settings(deadline=None, max_examples=30, derandomize=True)
+KEYS = st.frozensets(st.integers(0, 11), min_size=1, max_size=3)
+
+
+def keys(*values):
+    return frozenset(values)
+
+
+def table(*files, **options):
+    found = RowTable(**options)
+    for each in files or (range(6),):
+        found.append([(key, 0) for key in each])
+    return found
+
+
+def begin(operation, table):
+    transaction = table.log.transaction(type(operation).__name__.upper())
+    operation.stage(transaction, table)
+    return transaction
+
+
+def run_all(table, operations):
+    """Begin all of them, then commit them one after the other."""
+    running = [begin(each, table) for each in operations]
+    return [each.try_commit(new_files=True) for each in running]
+
+
+def actions(table, version, kind):
+    lines = map(json.loads, table.store.read(commit_path(version)).splitlines())
+    return [line[kind] for line in lines if kind in line]

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings for as long as a block lasts, the clauses of an upsert, and the rows of a table by name."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import pyspark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+
+SAYS_SO = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 0)
+"""Whether this Spark knows the words WITH SCHEMA EVOLUTION, variables, and functions in SQL."""
+
+
+@contextlib.contextmanager
+def setting(spark, name, value):
+    spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        spark.conf.unset(name)
+
+
+def rows(spark, name):
+    return sorted(map(tuple, spark.table(name).collect()), key=repr)
+
+
+BOTH = "when matched then update set * when not matched then insert *"
+"""The clauses of an upsert of whole rows."""
+
+
+@contextlib.contextmanager
+def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
+    """Sets some settings, and unsets them after the block."""
+    for name, value in values.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in values:
+            spark.conf.unset(name)
