@@ -31,7 +31,7 @@ from bayou.protocol.columns.constraints import Constraint, ConstraintKind, add_c
 from bayou.protocol.evolution.schema_changes import AddedColumn, add_columns, drop_columns, rename_column
 from bayou.protocol.evolution.schema_merge import check_write, merge_schemas
 from bayou.protocol.types.schema import ArrayType, StructField, StructType
-from bayou.storage import MemoryStore, registered_schemes
+from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove
 
 Example = Callable[[Path], object]
@@ -156,7 +156,7 @@ EXAMPLES: Mapping[str, Mapping[str, Example]] = {
         "a scheme that no store serves": lambda _: bayou.open("gopher://host/t"),
         "a name that bayou does not have": lambda _: bayou.delta_table,
         "DeltaTable called": lambda _: bayou.DeltaTable("t"),
-        "a store under a scheme that is taken": lambda _: bayou.storage.register(registered_schemes()[0], MemoryStore),
+        "a store under a scheme that is taken": lambda _: bayou.storage.register("file", MemoryStore),
     },
     "broken logs": {
         "an empty commit": lambda folder: broken(folder, ""),
