@@ -8,6 +8,8 @@ SHARED ?= ../shared
 # Which environments `make matrix` runs; scripts/matrix.py knows more.
 LEGS := oracle
 SPARK ?= $(LEGS)
+# What `make test-changed` compares with.
+BASE ?= main
 # Where `make smoke` runs.
 MASTER ?= local[2]
 # How many rows the table of `make bench-changes` has.
@@ -27,7 +29,7 @@ SHARED_OUT := -n $(JOBS) --dist worksteal
 export PYSPARK_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-core test-spark smoke smoke-all soak soak-oracle matrix oracle clients error-texts lint format bench bench-changes clean
+.PHONY: help setup demo test test-core test-spark test-changed smoke smoke-all soak soak-oracle matrix oracle clients error-texts lint format bench bench-changes clean
 
 help: ## List the targets
 	@echo "make TARGET, with TARGET one of:"
@@ -44,6 +46,10 @@ test-core: setup ## The tests that need no JVM
 
 test-spark: setup ## The tests on a Spark session
 	@$(WITH_JAVA) $(WITH_HDFS) $(PYTEST) $(SHARED_OUT) tests/spark tests/scenarios/spark tests/hadoop $(ARGS)
+
+test-changed: setup ## The tests of the folders that differ from main: make test-changed BASE=HEAD~3 for another start
+	@$(WITH_JAVA) $(WITH_HDFS) SUITES=$$($(BIN)/python scripts/changed_tests.py $(BASE)) && \
+		if [ -z "$$SUITES" ]; then echo "nothing that tests mirror differs from $(BASE)"; else $(PYTEST) $(SHARED_OUT) $$SUITES $(ARGS); fi
 
 smoke: setup ## Some 80 operations on one PySpark: make smoke SPARK=4.1 (or 3.5.0, pre; MASTER=standalone, "local-cluster[1,1,1024]")
 	@$(WITH_JAVA) $(BIN)/python scripts/smoke.py --master "$(MASTER)" $(if $(filter-out $(LEGS),$(SPARK)),$(SPARK),)
