@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,24 @@ settings.register_profile(
 )
 settings.register_profile("soak", settings.get_profile("default"), derandomize=False, max_examples=5_000)
 settings.load_profile("default")
+
+
+# Fixtures that run a test several times for the same rule. A plain run takes one of each, `make soak` the others: which one goes
+# by the test's name and its other arguments, so that each is used by half of the tests, and by the same ones on every run.
+REPEATS = ("way", "joins")
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the repetitions of a test as `soak`, unless the test says by `every_way` that both define what it checks."""
+    for item in items:
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec") and not item.get_closest_marker("every_way"):
+            indices = item.callspec.indices
+            others = "-".join(str(index) for name, index in sorted(indices.items()) if name not in REPEATS)
+            for name in REPEATS:
+                chosen = zlib.crc32(f"{item.originalname} {name} {others}".encode()) % 2
+                if name in indices and indices[name] != chosen:
+                    item.add_marker("soak")
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,9 @@ from tests.support.observing import tracked
 import bayou
 from bayou.errors import InvalidSchemaError, SchemaChangedError, UnsupportedFeatureError
 
+# Both ways to change rows define what these tests check.
+pytestmark = pytest.mark.every_way
+
 TRACKED = {"delta.enableRowTracking": "true"}
 FILES = {**TRACKED, "delta.enableDeletionVectors": "false"}
 VECTORS = {**TRACKED, "delta.enableDeletionVectors": "true"}

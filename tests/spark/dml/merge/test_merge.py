@@ -13,6 +13,9 @@ import bayou
 from bayou.errors import AppendOnlyError
 from bayou.spark.dml.core.result import RowChangeResult
 
+# Both ways to change rows define what these tests check.
+pytestmark = pytest.mark.every_way
+
 
 @pytest.mark.smoke
 def test_rows_that_match_are_updated_and_others_inserted(spark, table_path, way, joins):

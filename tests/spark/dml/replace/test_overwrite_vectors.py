@@ -11,6 +11,9 @@ from bayou.errors import ConcurrentModificationError, ConstraintViolationError
 from bayou.log.commit.transaction import Transaction
 from bayou.spark.dml.replace import replace_on
 
+# Both ways to change rows define what these tests check.
+pytestmark = pytest.mark.every_way
+
 VECTORS = {"delta.enableDeletionVectors": "true"}
 # In two files: 0 to 9, and 100 to 109.
 TWENTY = "select if(id < 10, id, id + 90) id, 0 v from range(0, 20, 1, 2)"

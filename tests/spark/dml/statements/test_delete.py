@@ -13,6 +13,9 @@ from tests.support.tables.queried import FILES, HUNDRED, VECTORS, ids, make_tabl
 
 import bayou
 
+# Both ways to change rows define what these tests check.
+pytestmark = pytest.mark.every_way
+
 
 @pytest.mark.smoke
 def test_rows_for_which_the_condition_is_true_go_and_others_stay(spark, table_path, way):

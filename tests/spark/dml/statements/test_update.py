@@ -18,6 +18,9 @@ from bayou.errors import StorageError
 from bayou.log.rows.vector_writer import VectorFiles
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, error_class_of
 
+# Both ways to change rows define what these tests check.
+pytestmark = pytest.mark.every_way
+
 UNUSUAL = {
     "an aggregate": ({"v": "max(v)"}, None, "UNSUPPORTED_EXPR_FOR_OPERATOR"),
     "a window function": ({"v": "row_number() over (order by id)"}, None, "UNSUPPORTED_EXPR_FOR_OPERATOR"),
