@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bayou.log.checkpoint.writer import WrittenCheckpoint
     from bayou.log.commit.outcomes import Committed, Unchanged
     from bayou.log.commit.transaction import Transaction
-    from bayou.log.maintenance.cleanup import ExpiredFiles
+    from bayou.log.maintenance.log_cleanup import ExpiredFiles
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructType
 
@@ -245,7 +245,7 @@ class DeltaLog(LogReader):
         Raises:
             StorageError: the store failed; some files are deleted, and every version that is kept can be read.
         """
-        from bayou.log.maintenance.cleanup import clean_up, expired_files  # noqa: PLC0415  (most users of a log only read)
+        from bayou.log.maintenance.log_cleanup import clean_up, expired_files  # noqa: PLC0415  (most users of a log only read)
 
         arguments.flag(dry_run, "dry_run", table=self._table_uri)
         latest = self.update()

@@ -7,11 +7,11 @@ Nothing here knows what a file of the log means, beyond its name.
 from __future__ import annotations
 
 from bayou.storage.local import LocalStore
+from bayou.storage.log_store_settings import check_spark_log_store_conf
 from bayou.storage.memory import MemoryStore
 from bayou.storage.open_store import open_store
 from bayou.storage.paths import QualifiedPath, host_of, path_text, qualify, redact_uri, without_host
 from bayou.storage.registry import StoreFactory, register, registered_schemes, unregister
-from bayou.storage.spark_log_stores import check_spark_log_store_conf
 from bayou.storage.store import FileStatus, LogStore
 
 __all__ = [

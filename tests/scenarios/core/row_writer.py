@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from bayou.log.commit.outcomes import CommitOutcome, Committed
 from bayou.log.commit.transaction import Action, Transaction
 from bayou.log.delta_log import open_log
-from bayou.log.maintenance.cleanup import clean_up
+from bayou.log.maintenance.log_cleanup import clean_up
 from bayou.protocol.actions.actions import AddFile, Metadata, Protocol, RemoveFile, SetTransaction
 from bayou.protocol.actions.file_names import LOG_FOLDER
 from bayou.testing.table_builder import metadata

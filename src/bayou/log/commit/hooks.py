@@ -153,7 +153,7 @@ def write_due_checkpoint(committed: CommittedVersion) -> None:
 
 def clean_up_log(committed: CommittedVersion) -> None:
     """Expired files of the log are deleted, after a checkpoint, unless `delta.enableExpiredLogCleanup` is false."""
-    from bayou.log.maintenance.cleanup import clean_up  # noqa: PLC0415  (most commits need none)
+    from bayou.log.maintenance.log_cleanup import clean_up  # noqa: PLC0415  (most commits need none)
 
     if not committed.is_checkpoint_due:
         return

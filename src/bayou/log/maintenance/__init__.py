@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Upkeep of the log: expired files deleted, ranges of commits compacted, history truncated for DROP FEATURE.
+"""Upkeep of the log itself: expired files deleted, ranges of commits compacted, history truncated for DROP FEATURE.
 
-Nothing here touches a data file or makes a new version of the table.
+Nothing here makes a new version of the table. Data files are deleted by `log.operations`.
 """

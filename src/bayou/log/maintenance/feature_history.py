@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayou.log.actions.action_files import ActionFile
-from bayou.log.maintenance.cleanup import clean_up
+from bayou.log.maintenance.log_cleanup import clean_up
 from bayou.log.segment.listing import list_log, sort_listing
 from bayou.protocol import properties
 from bayou.protocol.actions.file_names import LOG_FOLDER, LogFileKind, parse_log_file_name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations that need the log only and no rows: create a table, create one like another, add row ids to existing files.
+"""Operations that move no row, from the log alone: create a table, create one like another, add row ids; VACUUM goes here.
 
-Nothing here runs a Spark job; an operation that reads or writes rows is in `spark`.
+Nothing here runs a Spark job; an operation that reads or writes rows is in `spark`. Decisions are in `plan`.
 """

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bayou.errors import DataFileNotFoundError, InvalidCommitError, SchemaMismatchError
-from bayou.log.staging.footers import bounds_of, columns_of, facts_of
+from bayou.log.staging.footer_statistics import bounds_of, columns_of, facts_of
 from bayou.protocol import arguments
 from bayou.protocol.actions import paths as encoded_paths
 from bayou.protocol.actions.actions import AddFile, Metadata, Protocol

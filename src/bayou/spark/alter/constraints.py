@@ -17,8 +17,8 @@ from bayou.protocol.columns.constraints import Constraint, ConstraintKind
 from bayou.protocol.columns.expression_checks import check_is_boolean
 from bayou.protocol.types.sql_text import parenthesised, quoted_name
 from bayou.spark.alter.metadata_actions import altered
-from bayou.spark.data_files.row_checks import violations
-from bayou.spark.expressions.constraint_checks import checked_condition
+from bayou.spark.data_files.constraint_evaluation import violations
+from bayou.spark.expressions.constraint_definitions import checked_condition
 from bayou.spark.jvm.catalyst.frames import columns_of
 from bayou.spark.jvm.relations.own_sql import own_column
 from bayou.spark.session.progress import operation, phase

@@ -18,7 +18,7 @@ from bayou.protocol.features.protocol_rules import merged
 from bayou.protocol.types.char_varchar import DECLARED_TYPE, to_stored
 from bayou.protocol.types.schema import StructType, parse_schema, schema_to_json
 from bayou.spark.create.place import creation_at, place_of, refuse_other_files, refuse_other_place
-from bayou.spark.expressions.constraint_checks import check_constraints
+from bayou.spark.expressions.constraint_definitions import check_constraints
 from bayou.spark.expressions.default_checks import check_defaults
 from bayou.spark.expressions.stored_expressions import called_by_name, check_stored
 from bayou.spark.jvm.core.session import java_session, refresh_caches, settings_of

@@ -13,7 +13,7 @@ from bayou.spark.read.change_rows import BesideColumns
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from bayou.spark.data_files.row_checks import RowRule
+    from bayou.spark.data_files.constraint_evaluation import RowRule
 
 
 OF_KEPT: Final = "bayou.replace.kept"

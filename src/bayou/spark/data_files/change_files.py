@@ -11,9 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bayou.protocol.actions.file_names import CHANGES_FOLDER
-from bayou.spark.data_files.cleanup import taking_back
 from bayou.spark.data_files.new_files import change_file
 from bayou.spark.data_files.projection import Projection
+from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.data_files.write_jobs import Placement, delete_paths, footers_of, relative_path, write_into
 from bayou.spark.read.change_rows import BesideColumns
 from bayou.spark.session.progress import phase

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bayou.errors import DeltaError, StorageError
 from bayou.log.commit.transaction import Unchanged
-from bayou.spark.data_files.cleanup import taking_back
+from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.session.progress import phase
 
 if TYPE_CHECKING:

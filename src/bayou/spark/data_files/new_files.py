@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import SessionError
+from bayou.log.staging.footer_statistics import facts_of
 from bayou.log.staging.footer_types import differences
-from bayou.log.staging.footers import facts_of
 from bayou.protocol import properties
 from bayou.protocol.actions import paths
 from bayou.protocol.actions.actions import AddCDCFile, AddFile, Metadata
@@ -16,12 +16,12 @@ from bayou.protocol.actions.file_names import CHANGES_FOLDER, data_prefix
 from bayou.protocol.columns.identity_columns import identity_columns, raised_high_water_mark, with_high_water_marks
 from bayou.protocol.stats.file_stats import indexed_leaves
 from bayou.protocol.types.schema import schema_to_json
-from bayou.spark.data_files.cleanup import taking_back
+from bayou.spark.data_files.constraint_enforcement import check_observed, check_rules
+from bayou.spark.data_files.constraint_evaluation import OBSERVATION
 from bayou.spark.data_files.partitioning import values_of
 from bayou.spark.data_files.placed_files import SplitFolders
 from bayou.spark.data_files.projection import NOTHING_BESIDE, Projection
-from bayou.spark.data_files.row_checks import OBSERVATION
-from bayou.spark.data_files.rule_checks import check_observed, check_rules
+from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.data_files.write_jobs import Placement, delete_paths, footers_of, relative_path, write_into
 from bayou.spark.data_files.written_files import NewFiles
 from bayou.spark.read.change_rows import IS_CHANGE

@@ -15,9 +15,9 @@ from bayou.protocol.columns.generated_columns import columns_to_compute, generat
 from bayou.protocol.columns.identity_columns import generation_sql, identity_columns, row_number_sql
 from bayou.protocol.types.schema import as_nullable
 from bayou.protocol.types.sql_text import column_sql, parenthesised, quoted_name
+from bayou.spark.data_files.constraint_evaluation import RowRule, observing
 from bayou.spark.data_files.partitioning import folder_text
-from bayou.spark.data_files.proven_rules import NOTHING_PROVEN, ProvenRules, proven_rules
-from bayou.spark.data_files.row_checks import RowRule, observing
+from bayou.spark.data_files.proven_constraints import NOTHING_PROVEN, ProvenRules, proven_rules
 from bayou.spark.expressions.stored_expressions import check_stored
 from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.catalyst.wide_columns import select

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.spark.data_files.cleanup import taking_back
 from bayou.spark.data_files.committing import commit_new_files
 from bayou.spark.data_files.new_files import write_new_files
 from bayou.spark.data_files.request import WriteRequest
 from bayou.spark.data_files.target import WriteTarget
+from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.dml.core.live_rows import check_moved_rows
 from bayou.spark.read.stored_rows import beside_stored_rows, stored_rows

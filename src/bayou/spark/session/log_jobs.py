@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 
 from bayou.log.checkpoint.columns import spark_schema
 from bayou.log.checkpoint.sharding import MIN_FILES, LogJobError
-from bayou.log.staging.footers import columns_of
+from bayou.log.staging.footer_statistics import columns_of
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.own_sessions import default_session
 from bayou.spark.jvm.core.pinned_settings import SQL_PREFIX, Job, values, with_options

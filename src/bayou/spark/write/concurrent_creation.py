@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from bayou.errors import ConcurrentWriteException, ProtocolChangedException
 from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.columns.identity_columns import identity_columns
-from bayou.spark.data_files.cleanup import taking_back
 from bayou.spark.data_files.target import write_target
+from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.types.alignment import same_names_and_types
 

@@ -20,18 +20,18 @@ from bayou.log.commit.transaction import Transaction, Unchanged
 from bayou.log.operations.create import creation_parameters
 from bayou.protocol.columns.identity_rules import EXPLICIT_INSERT
 from bayou.protocol.schema.validity import check_has_data
-from bayou.spark.data_files.cleanup import taking_back
 from bayou.spark.data_files.committing import commit_new_files
 from bayou.spark.data_files.new_files import write_new_files
 from bayou.spark.data_files.request import with_settings
 from bayou.spark.data_files.target import write_target
+from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.data_files.written_files import NO_FILES
 from bayou.spark.dml.core.live_rows import check_moved_rows
 from bayou.spark.dml.replace.replace_on import evaluated_once, rows_replaced_on
 from bayou.spark.dml.replace.replace_where import rows_of_condition
 from bayou.spark.expressions.column_references import refuse_other_types, refuse_widened
-from bayou.spark.expressions.constraint_checks import check_constraints
+from bayou.spark.expressions.constraint_definitions import check_constraints
 from bayou.spark.jvm.catalyst.frames import columns_of
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.session import refresh_caches, settings_of

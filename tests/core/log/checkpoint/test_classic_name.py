@@ -10,7 +10,7 @@ from tests.support.tables.checkpoints import NOW, STATS, V2, V2_POLICY, builder,
 
 from bayou.log.checkpoint.classic_name import write_compatible_checkpoint
 from bayou.log.checkpoint.writer import write_checkpoint
-from bayou.log.maintenance.cleanup import clean_up
+from bayou.log.maintenance.log_cleanup import clean_up
 from bayou.protocol.actions.file_names import checkpoint_path, commit_path
 from bayou.testing.table_builder import add, remove
 

@@ -9,7 +9,7 @@ import datetime as dt
 from tests.support.tables.checkpoints import DAY
 
 from bayou.errors import TimestampOutOfRangeError
-from bayou.log.maintenance.cleanup import clean_up, expired_files
+from bayou.log.maintenance.log_cleanup import clean_up, expired_files
 from bayou.protocol.actions import file_names
 from bayou.protocol.actions.actions import Protocol
 from bayou.storage import MemoryStore

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bayou.log.delta_log import open_log
-from bayou.log.maintenance.cleanup import expired_files
 from bayou.log.maintenance.feature_history import first_commit, history_uses, truncate_log
+from bayou.log.maintenance.log_cleanup import expired_files
 from bayou.log.rows.vector_tombstones import vector_tombstones
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.deletion_vectors.descriptor import encode_inline

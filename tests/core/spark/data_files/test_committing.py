@@ -10,8 +10,8 @@ import pytest
 from bayou.errors import ConcurrentModificationError, InvalidCommitError, StorageError
 from bayou.log.commit.transaction import Committed, Transaction, Unchanged
 from bayou.protocol.actions.actions import AddFile, SetTransaction
-from bayou.spark.data_files.cleanup import taking_back
 from bayou.spark.data_files.committing import commit_new_files
+from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.storage import MemoryStore
 from bayou.testing.faulty_store import Fault, FaultyStore
 from bayou.testing.table_builder import TableBuilder, add, remove

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from bayou.log.commit.transaction import Unchanged
 from bayou.plan.row_changes import RowChangeCounts
-from bayou.spark.data_files.cleanup import taking_back
 from bayou.spark.data_files.committing import commit_new_files
 from bayou.spark.data_files.request import WriteRequest
+from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.data_files.written_files import NO_FILES
 from bayou.spark.dml.core.result import UNKNOWN_ROWS, RowChangeResult

@@ -13,7 +13,7 @@ from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
 from bayou.protocol.features.features import check_writable
 from bayou.protocol.features.protocol_rules import check_not_append_only
 from bayou.protocol.schema.reserved_names import check_takes_rows
-from bayou.spark.data_files.cleanup import taking_back
+from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.data_files.written_files import NO_FILES
 from bayou.spark.dml.core.commit import Stopwatch

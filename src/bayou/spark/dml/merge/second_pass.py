@@ -22,9 +22,9 @@ from bayou.protocol.columns.constraints import constraints_of
 from bayou.protocol.columns.generated_columns import generation_expression
 from bayou.protocol.columns.identity_columns import identity_columns
 from bayou.protocol.types.schema import StructType, parse_schema
-from bayou.spark.data_files.cleanup import taking_back
 from bayou.spark.data_files.new_files import write_new_files
 from bayou.spark.data_files.target import WriteTarget, changed
+from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.data_files.write_jobs import delete_files, is_gathered
 from bayou.spark.data_files.written_files import NewFiles
 from bayou.spark.dml.core.commit import write_request

@@ -9,7 +9,7 @@ from pyspark.errors import ParseException
 
 from bayou.errors import InvalidOptionError
 from bayou.protocol.columns.constraints import Constraint, ConstraintKind
-from bayou.spark.data_files.row_checks import REPLACE_WHERE, RowRule
+from bayou.spark.data_files.constraint_evaluation import REPLACE_WHERE, RowRule
 from bayou.spark.dml.core.condition import check_condition
 from bayou.spark.dml.core.row_change import change_of
 from bayou.spark.dml.core.target import Target, table_columns

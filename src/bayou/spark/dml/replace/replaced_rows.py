@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from bayou.log.commit.transaction import Transaction
     from bayou.log.rows.deleted_rows import DeletedRows
-    from bayou.spark.data_files.row_checks import RowRule
+    from bayou.spark.data_files.constraint_evaluation import RowRule
     from bayou.spark.data_files.written_files import NewFiles
     from bayou.spark.dml.core.row_change import Change
     from bayou.spark.jvm.relations.listed_files import WatchedFiles

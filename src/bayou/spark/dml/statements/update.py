@@ -14,7 +14,7 @@ from bayou.plan.row_changes import FileTotals, RowChangeCounts, Way
 from bayou.protocol.columns.expression_functions import ExpressionKind
 from bayou.protocol.columns.generated_columns import generation_expression, has_generated_columns
 from bayou.protocol.types.sql_text import parenthesised, quoted_name
-from bayou.spark.data_files.cleanup import taking_back
+from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.dml.core.commit import Outcome, Stopwatch, commit, commit_no_rows, run, write_request
 from bayou.spark.dml.core.live_rows import count_live

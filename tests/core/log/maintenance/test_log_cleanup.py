@@ -30,8 +30,8 @@ from tests.core.log.maintenance.aged_tables import (
 from tests.support.tables.checkpoints import DAY
 
 from bayou.errors import VersionNotFoundError
-from bayou.log.maintenance import cleanup
-from bayou.log.maintenance.cleanup import clean_up, expired_files
+from bayou.log.maintenance import log_cleanup
+from bayou.log.maintenance.log_cleanup import clean_up, expired_files
 from bayou.protocol.actions import file_names
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.actions.file_names import checkpoint_path, checksum_path, commit_path, compacted_path
@@ -181,7 +181,7 @@ def test_a_local_log_loses_hadoops_checksums_too(tmp_path):
 
 def test_the_clocks_time_is_taken_where_none_is_given(monkeypatch):
     found = table([60, 61, 62, 63], checkpoints=[1])
-    monkeypatch.setattr(cleanup.time, "time", lambda: NOW / 1000)
+    monkeypatch.setattr(log_cleanup.time, "time", lambda: NOW / 1000)
     assert clean_up(found.log().snapshot()).first_kept == 1
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.spark.maintenance.rewritten_tables import data_files, footers, history, made, rows
+from tests.spark.alter.rewritten_tables import data_files, footers, history, made, rows
 from tests.support.tables.altered import state
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tests.spark.maintenance.rewritten_tables import data_files, folder, history, ids_of, made, rows
+from tests.spark.alter.rewritten_tables import data_files, folder, history, ids_of, made, rows
 from tests.support.tables.altered import state
 from tests.support.tables.built import file_of, without_rows
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import bayou
 from bayou.errors import ConcurrentAppendException
-from bayou.log.staging.footers import bounds_of, columns_of, facts_of
+from bayou.log.staging.footer_statistics import bounds_of, columns_of, facts_of
 from bayou.protocol.actions.actions import SetTransaction
 from bayou.protocol.stats.file_stats import indexed_leaves
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType

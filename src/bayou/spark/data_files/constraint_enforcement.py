@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol.actions import paths
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.data_files.row_checks import error_of, observed_violations, violations_in
+from bayou.spark.data_files.constraint_evaluation import error_of, observed_violations, violations_in
 from bayou.spark.jvm.core.pinned_settings import Job, with_options
 from bayou.spark.types.types import as_nullable, physical_field, readable_schema, spark_data_type, spark_schema
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from bayou.protocol.actions.actions import AddFile
     from bayou.protocol.types.schema import StructType
+    from bayou.spark.data_files.constraint_evaluation import RowRule, Violations
     from bayou.spark.data_files.projection import ProjectedRows
     from bayou.spark.data_files.request import WriteRequest
-    from bayou.spark.data_files.row_checks import RowRule, Violations
     from bayou.spark.data_files.target import WriteTarget
 
 _PLAIN_PATHS: Final = {"__globPaths__": "false", "recursiveFileLookup": "true"}

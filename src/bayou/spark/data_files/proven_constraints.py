@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from bayou.plan.predicates.predicate import Path, Predicate
     from bayou.protocol.types.schema import DataType, StructType
-    from bayou.spark.data_files.row_checks import RowRule
+    from bayou.spark.data_files.constraint_evaluation import RowRule
     from bayou.spark.data_files.target import WriteTarget
     from bayou.spark.jvm.core.bridge import Jvm
 

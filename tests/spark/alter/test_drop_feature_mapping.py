@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.spark.maintenance.rewritten_tables import data_files, footers, history, ids_of, made, rows
+from tests.spark.alter.rewritten_tables import data_files, footers, history, ids_of, made, rows
 from tests.support.tables.altered import state
 
 from bayou import DeltaTable
