@@ -20,9 +20,9 @@ from bayou.plan.predicates import comparisons
 from bayou.plan.predicates.partition_values import arrow_type
 from bayou.plan.predicates.predicate import Predicate, columns, only_about
 from bayou.plan.statistics import bounds
-from bayou.plan.statistics import columns as statistics
+from bayou.plan.statistics import columns as statistics_columns
 from bayou.plan.statistics.columns import from_json
-from bayou.protocol.stats import file_stats as stats
+from bayou.protocol.stats import file_stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,11 +125,11 @@ BROKEN_RULES: dict[str, tuple[str, tuple[Any, str, Any]]] = {
     "the millisecond is forgotten": ("timestamp", (bounds, "_next_millisecond", lambda maximum: maximum)),
     "<= is taken for <": ("integer", (comparisons, "_FUNCTIONS", {**comparisons._FUNCTIONS, "<=": pc.less})),
     "a float's maximum is trusted": ("double", (bounds.ColumnBounds, "_compared_float", _trust_float_maximum)),
-    "a float is read as a double": ("float", (statistics, "_as_written", lambda bound, _: bound)),
+    "a float is read as a double": ("float", (statistics_columns, "_as_written", lambda bound, _: bound)),
     "a decimal's digits are trusted": ("decimal(38,10)", (bounds, "_bound", comparisons.compare)),
     "NOT flips to the wrong operator": ("integer", (skipping, "NEGATED", {**skipping.NEGATED, "<": ">"})),
     "a missing statistic skips": ("integer", (bounds, "_kept", lambda mask: pc.fill_null(mask, False))),
-    "a cut maximum is not raised": ("string", (stats, "truncate_maximum", stats.truncate_minimum)),
+    "a cut maximum is not raised": ("string", (file_stats, "truncate_maximum", file_stats.truncate_minimum)),
     "any zero null count means all NULL": (
         "integer",
         (bounds.ColumnBounds, "has_value", lambda self: bounds._kept(pc.not_equal(self._null_count, 0))),

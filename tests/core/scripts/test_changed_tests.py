@@ -17,7 +17,10 @@ ROOT = Path(__file__).parents[3]
         ("src/bayou/spark/jvm/java/host/Python.java", ["tests/core/spark/jvm", "tests/spark/jvm"]),
         ("src/bayou/errors.py", ["tests/core"]),
         ("tests/core/log/commit/test_outcomes.py", ["tests/core/log/commit/test_outcomes.py"]),
-        ("docs/index.md", []),
+        ("docs/settings.md", ["tests/core/test_docs.py"]),
+        ("tests/support/observing.py", ["tests"]),
+        ("src/bayou/spark/maintenance/rewrite.py", ["tests/spark/alter"]),
+        ("README.md", []),
     ],
 )
 def test_a_change_is_tested_where_its_folder_is_mirrored(path, suites):

@@ -14,7 +14,7 @@ from tests.support.operations.row_changes import Delete, RowTable
 
 from bayou.errors import DeltaError, InvalidCommitError
 from bayou.log.checksum.verify import verify_checksum
-from bayou.log.commit import attempts as commit_loop
+from bayou.log.commit import attempts
 from bayou.log.commit.hooks import checkpoint
 from bayou.log.commit.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
 from bayou.log.commit.transaction import Action, Transaction
@@ -141,7 +141,7 @@ def run(plan, chosen):
 
 @pytest.fixture(autouse=True)
 def without_waiting(monkeypatch):
-    monkeypatch.setattr(commit_loop, "_LONGEST_PAUSE", 0.0)
+    monkeypatch.setattr(attempts, "_LONGEST_PAUSE", 0.0)
 
 
 @given(st.lists(faults, max_size=4), steps)

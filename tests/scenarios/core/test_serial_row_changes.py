@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.support.operations.row_changes import KEYS, QUICK, Compact, Delete, Update, Upsert, begin, keys, table
 
 from bayou.log.commit.outcomes import Committed
-from bayou.log.conflict import checker as conflict
-from bayou.log.conflict import row_rebase
+from bayou.log.conflict import checker, row_rebase
 from bayou.log.delta_log import DeltaLog
 from bayou.log.rows.vector_writer import VectorFiles
 from bayou.protocol.deletion_vectors.descriptor import Bitmap
@@ -92,7 +91,7 @@ BROKEN_RULES = {
     "missed rows are no matter": (row_rebase, "_missed_rows", lambda *_: None),
     "a file that got a vector has no new rows, nor has any other": (row_rebase, "_new_rows", lambda *_: {}),
     "files that were removed are the same": (row_rebase, "_other_files", lambda *_: iter(())),
-    "vectors stay as they are": (conflict, "rebase", lambda *_: []),
+    "vectors stay as they are": (checker, "rebase", lambda *_: []),
     "vectors that are not used any more stay": (VectorFiles, "discard_unused", lambda *_: None),
 }
 

@@ -18,8 +18,8 @@ from tests.scenarios.core.any_operation import Choose, any_operation
 from tests.scenarios.core.histories import History, Running
 from tests.scenarios.core.operations import Append
 
-from bayou.log.commit import prepared as prepared_commit
-from bayou.log.conflict import checker as conflict
+from bayou.log.commit import prepared
+from bayou.log.conflict import checker
 from bayou.log.conflict.state import IsolationLevel
 from bayou.log.conflict.winning_commits import Winner
 from bayou.log.staging.read_set import ReadSet
@@ -98,7 +98,7 @@ def test_every_history_of_a_long_run_is_serialisable(level):
     run(level, examples=5_000, steps=40)
 
 
-may_match, file_conflicts, commit_intent = conflict.may_match, conflict._file_conflicts, prepared_commit.CommitIntent
+may_match, file_conflicts, commit_intent = checker.may_match, checker._file_conflicts, prepared.CommitIntent
 
 
 def _everywhere(files: pa.Table, *, truth: bool) -> pa.Array:
@@ -159,22 +159,22 @@ class Broken:
 
 
 BROKEN_RULES = {
-    "missed appends are no matter": Broken(conflict, "_matching_adds", lambda _, __, files: _everywhere(files.adds, truth=False)),
-    "appends may wait under any level": Broken(conflict, "_may_wait", lambda _, __, files: _everywhere(files.adds, truth=True)),
+    "missed appends are no matter": Broken(checker, "_matching_adds", lambda _, __, files: _everywhere(files.adds, truth=False)),
+    "appends may wait under any level": Broken(checker, "_may_wait", lambda _, __, files: _everywhere(files.adds, truth=True)),
     "appends wait behind their readers": Broken(
-        conflict, "_readers_of", lambda *_: iter(()), ("append", "select", "update"), "WriteSerializable"
+        checker, "_readers_of", lambda *_: iter(()), ("append", "select", "update"), "WriteSerializable"
     ),
     "every commit is a blind append": Broken(Winner, "is_blind_append", True, DML, "WriteSerializable"),
     "read files may be removed": Broken(ReadSet, "has_read", _none_was_read, ("delete", "select")),
-    "read files may be removed from a whole read": Broken(conflict, "_file_conflicts", _without(2), ("delete", "select")),
-    "a file may be removed twice": Broken(conflict, "_file_conflicts", _without(3), ("update", "compact", "evict")),
-    "paths are compared as they are spelled": Broken(conflict, "canonical_paths", lambda paths, _: paths, ("delete", "select")),
-    "data columns are not looked at": Broken(conflict, "may_match", lambda added, _: _everywhere(added.files(), truth=False)),
-    "NULL matches nothing": Broken(conflict, "may_match", _blind_to_nulls, ("append", "select", "update")),
-    "wide statistics skip": Broken(conflict, "may_match", _trusting_wide_statistics, ("append", "select", "update")),
+    "read files may be removed from a whole read": Broken(checker, "_file_conflicts", _without(2), ("delete", "select")),
+    "a file may be removed twice": Broken(checker, "_file_conflicts", _without(3), ("update", "compact", "evict")),
+    "paths are compared as they are spelled": Broken(checker, "canonical_paths", lambda paths, _: paths, ("delete", "select")),
+    "data columns are not looked at": Broken(checker, "may_match", lambda added, _: _everywhere(added.files(), truth=False)),
+    "NULL matches nothing": Broken(checker, "may_match", _blind_to_nulls, ("append", "select", "update")),
+    "wide statistics skip": Broken(checker, "may_match", _trusting_wide_statistics, ("append", "select", "update")),
     "every commit moves rows about": Broken(IsolationLevel, "of", classmethod(lambda *_: IsolationLevel.SNAPSHOT)),
-    "batches are not looked up": Broken(prepared_commit, "CommitIntent", _without_batches, ("batch",)),
-    "metadata is overwritten": Broken(conflict, "_checked_metadata", lambda _, state, __: state, ("annotate",)),
+    "batches are not looked up": Broken(prepared, "CommitIntent", _without_batches, ("batch",)),
+    "metadata is overwritten": Broken(checker, "_checked_metadata", lambda _, state, __: state, ("annotate",)),
 }
 
 

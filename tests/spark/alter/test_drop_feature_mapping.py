@@ -11,7 +11,7 @@ from tests.support.tables.altered import state
 
 from bayou import DeltaTable
 from bayou.errors import ConcurrentModificationError, DeltaError, InvalidSchemaError
-from bayou.spark.maintenance import rewrite as rewritten_files
+from bayou.spark.maintenance import rewrite
 
 
 @pytest.mark.smoke
@@ -118,13 +118,13 @@ def test_column_mapping_stays_where_the_other_properties_are_wrong(spark, table_
 
 def test_appends_exclude_the_removal_of_column_mapping(spark, table_path, monkeypatch):
     table = made(spark, table_path, "id bigint", query="select id from range(3)", columnMapping_mode="name")
-    write = rewritten_files.write_new_files
+    write = rewrite.write_new_files
 
     def late(*arguments, **more):
         spark.sql("select 9L id").write.format("delta").mode("append").save(table_path)
         return write(*arguments, **more)
 
-    monkeypatch.setattr(rewritten_files, "write_new_files", late)
+    monkeypatch.setattr(rewrite, "write_new_files", late)
     with pytest.raises(ConcurrentModificationError):
         table.setProperties({"delta.columnMapping.mode": "none"})
     assert rows(table) == [(0,), (1,), (2,), (9,)]

@@ -17,7 +17,7 @@ from bayou import DeltaTable
 from bayou.errors import ConcurrentModificationError
 from bayou.protocol.actions import paths
 from bayou.protocol.actions.actions import Protocol
-from bayou.spark.maintenance import rewrite as rewritten_files
+from bayou.spark.maintenance import rewrite
 from bayou.testing.table_builder import TableBuilder
 
 
@@ -112,14 +112,14 @@ def test_a_change_data_feed_tells_of_no_row_that_is_written_again(spark, table_p
 def test_another_writer_wins_over_a_purge_and_nothing_is_left_of_it(spark, table_path, monkeypatch):
     table = made(spark, table_path, "id bigint", query="select id from range(5)", enableDeletionVectors="true")
     table.delete("id = 1")
-    write = rewritten_files.write_new_files
+    write = rewrite.write_new_files
 
     def late(*arguments, **more):
         written = write(*arguments, **more)
         table.delete("id = 2")
         return written
 
-    monkeypatch.setattr(rewritten_files, "write_new_files", late)
+    monkeypatch.setattr(rewrite, "write_new_files", late)
     with pytest.raises(ConcurrentModificationError):
         table.dropFeatureSupport("deletionVectors")
     known = {
@@ -155,12 +155,12 @@ def test_a_file_that_cannot_be_read_stays_whatever_the_session_passes_over(spark
 def test_rows_that_another_writer_appends_stay_beside_a_purge(spark, table_path, monkeypatch):
     table = made(spark, table_path, "id bigint", query="select id from range(5)", enableDeletionVectors="true")
     table.delete("id = 1")
-    write = rewritten_files.write_new_files
+    write = rewrite.write_new_files
 
     def late(*arguments, **more):
         spark.sql("select 9L id").write.format("delta").mode("append").save(table_path)
         return write(*arguments, **more)
 
-    monkeypatch.setattr(rewritten_files, "write_new_files", late)
+    monkeypatch.setattr(rewrite, "write_new_files", late)
     table.dropFeatureSupport("deletionVectors")
     assert rows(table) == [(0,), (2,), (3,), (4,), (9,)]

@@ -9,7 +9,7 @@ from tests.support.tables.altered import append, create, last, parameter, refuse
 from bayou.errors import InvalidOptionError, InvalidSchemaError, MetadataChangedException, UnsupportedFeatureError
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.types.schema import StructField
-from bayou.spark.alter import properties as alter
+from bayou.spark.alter import properties as alter_properties
 
 IDENTITY = {"delta.identity.start": 10, "delta.identity.step": 5, "delta.identity.allowExplicitInsert": True}
 
@@ -103,14 +103,14 @@ def test_an_identity_column_goes_on_behind_what_its_writers_brought(spark, table
 
 
 def test_two_changes_of_the_metadata_at_once_are_a_conflict(table, monkeypatch):
-    original = alter.altered
+    original = alter_properties.altered
 
     def late(*arguments):
-        monkeypatch.setattr(alter, "altered", original)
+        monkeypatch.setattr(alter_properties, "altered", original)
         table.setProperties({"other": "1"})
         return original(*arguments)
 
-    monkeypatch.setattr(alter, "altered", late)
+    monkeypatch.setattr(alter_properties, "altered", late)
     with pytest.raises(MetadataChangedException):
         table.setProperties({"mine": "1"})
     assert state(table).properties == {"other": "1"}

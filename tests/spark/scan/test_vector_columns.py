@@ -22,7 +22,7 @@ from bayou.protocol.deletion_vectors import descriptor as deletion_vector
 from bayou.protocol.deletion_vectors.roaring import Bitmap
 from bayou.spark.jvm.core import bulk
 from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.scan import vector_columns as deletion_vectors
+from bayou.spark.scan import vector_columns
 from bayou.spark.scan.vector_columns import BYTES, VECTOR, encode, positions, row_is_live, to_arrow, together
 from bayou.testing.table_builder import TableBuilder, remove
 
@@ -154,7 +154,7 @@ def test_the_condition_on_rows_leaves_room_for_a_query_in_the_code_that_java_com
 ):
     """Java interprets a method of more than 8,000 bytes: each row would take many times as long."""
     if encoding == "sparse":
-        monkeypatch.setattr(deletion_vectors, "_SPARSE_FROM_ROWS", 0)
+        monkeypatch.setattr(vector_columns, "_SPARSE_FROM_ROWS", 0)
     TableBuilder(table_path).create().commit(numbers(table_path, "a.parquet", range(1000), **without_rows([999])))
     session = row_session(spark, "spark.sql.parquet.enableVectorizedReader", vectorised)
     frame = bayou.read(session, table_path).where("id is not null")
@@ -195,8 +195,8 @@ def test_where_spark_makes_a_row_of_each_row_the_bytes_of_vectors_are_not_copied
     spark, table_path, monkeypatch, reason, encoding
 ):
     if encoding != "flat":
-        monkeypatch.setattr(deletion_vectors, "_SPARSE_FROM_ROWS", 0)
-        monkeypatch.setattr(deletion_vectors, "_SPARSE_BELOW", 2 if encoding == "sparse" else 0.3)
+        monkeypatch.setattr(vector_columns, "_SPARSE_FROM_ROWS", 0)
+        monkeypatch.setattr(vector_columns, "_SPARSE_BELOW", 2 if encoding == "sparse" else 0.3)
     deleted = {"a": [0, 7, 999], "b": [], "c": range(0, 1000, 2), "d": range(1000), "e": [500, 4095, 4096, 8999]}
     builder = TableBuilder(table_path).create()
     live = []
@@ -224,8 +224,8 @@ def test_functions_of_the_session_under_the_names_of_sparks_own_are_not_asked_wh
         own.udf.register(name, lambda *_: "x")
     table.delete("id in (4, 5, 11)")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(deletion_vectors, "_SPARSE_FROM_ROWS", 0)
-        patch.setattr(deletion_vectors, "_SPARSE_BELOW", 2)
+        patch.setattr(vector_columns, "_SPARSE_FROM_ROWS", 0)
+        patch.setattr(vector_columns, "_SPARSE_BELOW", 2)
         assert table.update("id = 12 or id = 3", {"id": "-1"}).num_affected_rows == 1
         assert ids(bayou.read(own, table_path)) == sorted({-1, *range(30)} - {3, 4, 5, 11, 12})
 
@@ -257,7 +257,7 @@ def test_a_plan_shows_nothing_of_the_vectors_that_it_carries(spark, table_path):
 
 
 def test_vectors_of_too_many_bytes_for_one_condition_stay_with_their_files(spark, table_path, monkeypatch):
-    monkeypatch.setattr(deletion_vectors, "_MOST_TOGETHER_BYTES", 10)
+    monkeypatch.setattr(vector_columns, "_MOST_TOGETHER_BYTES", 10)
     TableBuilder(table_path).create().commit(numbers(table_path, "a.parquet", range(1000), **without_rows([999])))
     frame = bayou.read(row_session(spark, *ROW_BY_ROW["reader"]), table_path)
     assert ids(frame) == list(range(999))
@@ -292,8 +292,8 @@ BITMAPS = st.one_of(
 def test_both_encodings_leave_the_rows_that_are_not_deleted(spark, deleted, sparse):
     with pytest.MonkeyPatch.context() as patch:
         if sparse:
-            patch.setattr(deletion_vectors, "_SPARSE_FROM_ROWS", 0)
-            patch.setattr(deletion_vectors, "_SPARSE_BELOW", 2)
+            patch.setattr(vector_columns, "_SPARSE_FROM_ROWS", 0)
+            patch.setattr(vector_columns, "_SPARSE_BELOW", 2)
         bitmaps = [Bitmap.from_positions(rows) for rows in deleted]
         vectors = [encode(bitmap) for bitmap in bitmaps]
     assert [set(positions(bitmap).tolist()) for bitmap in bitmaps] == deleted

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commit files, and every other file of actions in JSON: read once, split by kind, file actions parsed on demand."""
+"""Commit files, and every other file of actions in JSON: read once, split by kind, file actions parsed on demand.
+
+`DerivedFileError` is raised for a damaged file that repeats other files, which a reader may do without.
+"""
 
 from __future__ import annotations
 

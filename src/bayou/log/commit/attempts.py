@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loop of a commit: prepare, put if absent, on a loss read the winners and decide, until there is an outcome."""
+"""The loop of a commit: prepare, put if absent, on a loss read the winners and decide, until there is an outcome.
+
+`CommitReport` makes the events of each step.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,6 @@ from bayou.protocol.actions.file_names import commit_path
 
 if TYPE_CHECKING:
     from bayou.log.commit.prepared import PreparedCommit
-    from bayou.log.conflict.winning_commits import Winner
     from bayou.log.snapshot.log_reader import LogReader
 
 _STORE_ATTEMPTS: Final = 3

@@ -281,7 +281,9 @@ _OF_ROW_TRACKING: Final = frozenset(
 
 
 def metadata_tags(before: Metadata, after: Metadata) -> dict[str, str]:
-    """The tags of a commit that sets metadata.
+    """The tags of a commit that sets metadata: delta-spark's writers go on top of a commit that changes as little as they say.
+
+    bayou's own writers compare the metadata; other writers leave the tags out. Source: delta-spark's `ConflictChecker`.
 
     Args:
         before: the table's metadata before.

@@ -405,7 +405,7 @@ _LIMIT: Final = 1 << 63
 
 
 def checked_txn(txn: tuple[str, int] | None, table: str) -> tuple[str, int] | None:
-    """An application's id and a version of its own, as they were given.
+    """An application's id and a version of its own, as they were given. Source: PROTOCOL.md, "Transaction Identifiers".
 
     Args:
         txn: both; None where there are none.

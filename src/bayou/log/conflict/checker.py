@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a commit may go on top of commits that it did not see: the ordered rules, all winners in one pass.
+"""Whether a commit may go on top of commits that it did not see: the ordered rules, all winners in one pass, and the error.
 
 Source: delta-spark, `ConflictChecker.scala`. Where it looks at the partition part of a read's filter only, the statistics of
 the added files count here too: files that cannot hold a row of the filter were not missed. Rows that are deleted by deletion
@@ -41,8 +41,6 @@ from bayou.protocol.columns.identity_rules import IdentityConflict, identity_con
 from bayou.protocol.features.features import check_writable, reader_features, writer_features
 
 if TYPE_CHECKING:
-    from bayou.log.conflict.state import CommitIntent
-    from bayou.log.conflict.winning_commits import Winner
     from bayou.log.rows.deleted_rows import MarkedFile
     from bayou.log.staging.read_set import ReadSet
 

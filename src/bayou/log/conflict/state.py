@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the conflict rules look at: the table that a commit goes on top of, and what the commit has read and does."""
+"""What the conflict rules look at: the table that a commit goes on top of, what the commit has read and does, its isolation."""
 
 from __future__ import annotations
 

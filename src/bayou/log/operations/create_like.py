@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from bayou.log.operations.create import FirstActions
 from bayou.log.rows.row_tracking import with_materialised_columns
 from bayou.log.snapshot.clustering import logical_clustering
-from bayou.protocol import properties as known
+from bayou.protocol import properties as known_properties
 from bayou.protocol.actions.actions import Metadata
 from bayou.protocol.columns.column_mapping import mapped_columns, without_mapping
 from bayou.protocol.columns.identity_columns import with_high_water_mark
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 _OF_ONE_TABLE: Final = frozenset(
     each.key.lower()
     for each in (
-        known.MAX_COLUMN_ID,
-        known.MATERIALIZED_ROW_ID,
-        known.MATERIALIZED_ROW_COMMIT_VERSION,
-        known.ICT_ENABLEMENT_VERSION,
-        known.ICT_ENABLEMENT_TIMESTAMP,
-        known.CHECKPOINT_PROTECTION_VERSION,
-        known.ROW_TRACKING_SUSPENDED,
+        known_properties.MAX_COLUMN_ID,
+        known_properties.MATERIALIZED_ROW_ID,
+        known_properties.MATERIALIZED_ROW_COMMIT_VERSION,
+        known_properties.ICT_ENABLEMENT_VERSION,
+        known_properties.ICT_ENABLEMENT_TIMESTAMP,
+        known_properties.CHECKPOINT_PROTECTION_VERSION,
+        known_properties.ROW_TRACKING_SUSPENDED,
     )
 )
 
@@ -72,7 +72,7 @@ def like_actions(
     free = allows_arbitrary(settings or {})
     copied = copied_properties(source)
     # The protocol is the other table's: a session's defaults of features and protocol versions are for tables without a model.
-    defaults = session_defaults(settings or {}, {**copied, **properties, known.IGNORE_PROTOCOL_DEFAULTS.key: "true"})
+    defaults = session_defaults(settings or {}, {**copied, **properties, known_properties.IGNORE_PROTOCOL_DEFAULTS.key: "true"})
     asked = {**defaults, **properties}
     change = validated(asked, table=table, current=copied, creating=True, allow_arbitrary=free)
     given = {key.lower() for key in change.configuration}

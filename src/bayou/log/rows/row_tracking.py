@@ -29,11 +29,8 @@ from bayou.protocol.actions.file_names import commit_path
 from bayou.protocol.features.features import writer_features
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from bayou.log.snapshot.log_reader import LogReader
     from bayou.log.staging.staged import StagedActions
-    from bayou.protocol.actions.actions import Metadata
 
 FEATURE: Final = "rowTracking"
 """The table feature."""
@@ -257,7 +254,8 @@ _NAMES: Final = (properties.MATERIALIZED_ROW_ID, properties.MATERIALIZED_ROW_COM
 def first_without_ids(log: LogReader, versions: Iterable[int]) -> int | None:
     """The first of some versions after which rows may have other ids than before; None where there is none.
 
-    Reads the head of each commit.
+    Ids survive rewriting while `delta.enableRowTracking` is true, but a commit may say in its tags that it did not keep them.
+    Reads the head of each commit. Source: PROTOCOL.md, "Row Tracking".
 
     Args:
         log: the table's log.

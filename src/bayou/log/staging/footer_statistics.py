@@ -197,7 +197,7 @@ def _bounds(chunks: Iterable[pq.Statistics], kind: str) -> tuple[Any, Any] | Non
 
 
 def _value(chunk: pq.Statistics, kind: str, *, is_maximum: bool) -> Any:
-    """A bound in the form of `protocol.partition_values`: dates and timestamps as integers, decimals exact; None if unknown."""
+    """A bound in the form of `protocol.types.partition_values`: dates and timestamps as ints, decimals exact; None if unknown."""
     # Python has no dates beyond the year 9999, and Arrow makes one of each bound that is not asked for raw.
     raw = chunk.max_raw if is_maximum else chunk.min_raw
     if kind == "date":

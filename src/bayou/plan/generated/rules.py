@@ -208,6 +208,9 @@ _MARGIN: Final = 400 * MICROS_PER_DAY
 class ClockRange:
     """The wall clocks that matter for an instant: none up to it shows more than `latest`, none from it on less than `earliest`.
 
+    Clocks that are set back make a later instant show an earlier time, even an earlier date. A filter over local times must allow
+    for that, and for every zone if the writer's zone is not known.
+
     Attributes:
         earliest: microseconds of a wall clock since 1970-01-01T00:00:00.
         latest: the same.

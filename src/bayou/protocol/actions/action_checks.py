@@ -29,7 +29,7 @@ def _is_long(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether it is a number at all: `commit_checks` knows the range of each one."""
+    """Whether it is a number at all: `log.commit.checks` knows the range of each one."""
     return isinstance(value, (int, float))
 
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of the files in `_delta_log`: what each one is, and how each is spelled. Random prefixes of data files, too."""
+"""The names of the files in `_delta_log`: what each one is, and how each is spelled.
+
+Folders of random names spread the files of a table over an object store.
+"""
 
 from __future__ import annotations
 
@@ -125,6 +128,8 @@ _CHARACTERS: Final = string.ascii_letters + string.digits
 def vector_prefix(configuration: Mapping[str, str]) -> str:
     """A folder for a file of deletion vectors, another one each time; empty where they lie in the table's root.
 
+    Source: PROTOCOL.md, "Deletion Vector Descriptor Schema".
+
     Args:
         configuration: the table's properties.
     """
@@ -133,6 +138,8 @@ def vector_prefix(configuration: Mapping[str, str]) -> str:
 
 def data_prefix(configuration: Mapping[str, str]) -> str:
     """A folder for data files, another one each time; empty where they lie in the table's root.
+
+    Sources: delta-spark's `Utils.getRandomPrefixLength` and `delta.randomizeFilePrefixes`.
 
     Args:
         configuration: the table's properties.

@@ -50,7 +50,7 @@ def is_under(path: Path, parent: Path) -> bool:
 
 
 def check_new_names(schema: StructType, rules: TableRules, duplicates_class: str, known: StructType) -> None:
-    """`schema_check.check_names` with what is known of the table.
+    """`validity.check_names` with what is known of the table.
 
     Args:
         schema: the schema with the new names.

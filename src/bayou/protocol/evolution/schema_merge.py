@@ -51,7 +51,7 @@ def merge_schemas(
     Columns match by name, whatever the case. The table's names, order, nullability and metadata stay; new columns come
     last in their struct, nullable, without what their metadata says to writers. Void becomes the other type; byte,
     short and integer the widest of them. A type that is widened is recorded in its field's `delta.typeChanges`. Whether
-    a table can have the new columns is for `schema_check` to say.
+    a table can have the new columns is for `protocol.schema.validity` to say.
 
     Args:
         table: the table's schema.

@@ -271,7 +271,7 @@ def _family(name: str) -> str:
 
 
 def check_not_append_only(metadata: Metadata, what: str, table: str, version: int | None = None, *, instead: str = "") -> None:
-    """Refuse to remove rows from a table that only takes appends.
+    """Refuse to remove rows from a table that only takes appends. Source: PROTOCOL.md, "Append-only Tables".
 
     Args:
         metadata: the table's metadata.

@@ -2,7 +2,8 @@
 """char(n) and varchar(n), as a user declares them and as the log keeps them.
 
 The log has strings only. Beside a column that is a char or a varchar, or that has one somewhere inside, its metadata
-holds the text of the declared type. Writers check lengths by it; char values are padded when they are read.
+holds the text of the declared type. Writers check lengths by it, with the conditions of `length_check`; char
+values are padded when they are read.
 
 Source: Spark's `CharVarcharUtils`; the text is `DataType.catalogString`.
 """
@@ -298,7 +299,8 @@ def _unreadable(text: str) -> InvalidSchemaError:
 def length_check(field: StructField) -> str | None:
     """The condition that no string in a top-level column is too long; None where nothing in it has a limit.
 
-    It is never NULL: a NULL string has no length to exceed.
+    It is never NULL: a NULL string has no length to exceed. Source: delta-spark's `CharVarcharConstraint`, which counts every
+    character; trailing spaces too.
 
     Raises:
         InvalidSchemaError: the text of the declared type cannot be understood.

@@ -360,6 +360,8 @@ def _with_stats_columns(
 def set_default(target: SessionTable, column: ColumnPath, expression: str | None) -> None:
     """Sets the default of a column, or takes it away; the rows that are there stay as they are.
 
+    Source: delta-spark's `AlterTableChangeColumnDeltaCommand`; the history calls it CHANGE COLUMN.
+
     Args:
         target: the table.
         column: the column.

@@ -203,6 +203,8 @@ def _check_unset(snapshot: Snapshot, keys: Sequence[str], *, if_exists: bool) ->
 def upgrade_protocol(target: SessionTable, reader_version: Any, writer_version: Any) -> None:
     """Adds the features that two protocol versions imply; lower versions than the table's change nothing.
 
+    Source: delta-spark's `DeltaTable.upgradeTableProtocol`; the history calls it SET TBLPROPERTIES.
+
     Args:
         target: the table.
         reader_version: the reader version, from 1 to 3.
@@ -221,6 +223,8 @@ def upgrade_protocol(target: SessionTable, reader_version: Any, writer_version: 
 
 def add_feature(target: SessionTable, name: Any) -> None:
     """Adds a table feature, with those that it requires.
+
+    Source: delta-spark's `DeltaTable.addFeatureSupport`; the history calls it SET TBLPROPERTIES.
 
     Args:
         target: the table.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of change rows that a job of their own writes, straight to where they stay; see `change_rows` for when one does.
+"""Files of change rows that a job of their own writes, straight to where they stay; see `spark.read.change_rows` for when one does.
 
 They keep the names that Spark's writer gives to files.
 """

@@ -3,7 +3,7 @@
 
 The rules ride along as one observation: an integer tells which rule a row breaks first, and aggregates count the rows that
 break one and keep a handful of them, however many there are. Nothing is committed until they have been looked at. Rules that
-the footers of the new files prove (`proven_rules`) are no part of it.
+the footers of the new files prove (`proven_constraints`) are no part of it.
 """
 
 from __future__ import annotations

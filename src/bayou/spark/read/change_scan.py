@@ -28,7 +28,7 @@ from bayou.spark.jvm.catalyst.wide_columns import projected
 from bayou.spark.jvm.core.session import session_of
 from bayou.spark.jvm.relations.relation import java_frame
 from bayou.spark.read.change_request import ChangeSettings, PinnedChanges
-from bayou.spark.scan import vector_columns as deletion_vectors
+from bayou.spark.scan import vector_columns
 from bayou.spark.scan.scan import PlannedScan, Scan
 from bayou.spark.scan.vector_loading import encoded
 
@@ -89,12 +89,12 @@ class ChangedFiles:
         del options  # they were read with the application's
         rows = self.rows if positions is None else [self.rows[position] for position in positions.to_pylist()]
         found = encoded(rows, self.feed.snapshot.table_uri)
-        return {} if all(each is None for each in found) else deletion_vectors.to_arrow(found)
+        return {} if all(each is None for each in found) else vector_columns.to_arrow(found)
 
     def row_condition(self, vectors: dict[str, pa.Array], row: str) -> str:  # noqa: D102
         if self.are_differences:
-            return deletion_vectors.row_is_marked(vectors, row)
-        return deletion_vectors.row_is_live(vectors, row)
+            return vector_columns.row_is_marked(vectors, row)
+        return vector_columns.row_is_live(vectors, row)
 
     def constants(self) -> dict[str, pa.Array]:
         """The feed's columns that are constant for each file."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from bayou.spark.scan import vector_columns as deletion_vectors
+from bayou.spark.scan import vector_columns
 from bayou.spark.scan.pruning import choose
 from bayou.spark.scan.vector_loading import load_vectors
 
@@ -82,11 +82,11 @@ class SnapshotFiles:
         descriptors = (found if positions is None else found.take(positions))["deletion_vector"].combine_chunks()
         if descriptors.null_count == len(descriptors):
             return {}
-        return deletion_vectors.to_arrow(load_vectors(self.snapshot, descriptors, lambda: self._num_records(positions), options))
+        return vector_columns.to_arrow(load_vectors(self.snapshot, descriptors, lambda: self._num_records(positions), options))
 
     def _num_records(self, positions: pa.Array | None) -> pa.Array:
         counts = self.snapshot.statistics({}).num_records
         return counts if positions is None else counts.take(positions)
 
     def row_condition(self, vectors: dict[str, pa.Array], row: str) -> str:  # noqa: D102
-        return deletion_vectors.row_is_live(vectors, row)
+        return vector_columns.row_is_live(vectors, row)

@@ -28,7 +28,7 @@ from bayou.spark.jvm.core.callbacks import FAILED_CALL
 from bayou.spark.jvm.core.pinned_settings import Job, values, with_options
 from bayou.spark.jvm.core.session import dataset, session_of
 from bayou.spark.jvm.relations.relation import FileRelation, java_frame, logical_relation
-from bayou.spark.scan import vector_columns as deletion_vectors
+from bayou.spark.scan import vector_columns
 from bayou.spark.scan.file_index import (
     FileGroups,
     PartitionColumn,
@@ -240,7 +240,7 @@ class Scan:
         read = {f.name: f for f in (*self._stored_fields(), *self._partition_fields(), *self._hidden_fields(vectors))}
         if reads_batches(self.application.jvm, self.session, schema_to_json(StructType(tuple(read.values())))):
             return vectors, None
-        return deletion_vectors.together(vectors) or (vectors, None)
+        return vector_columns.together(vectors) or (vectors, None)
 
     @cached_property
     def _source(self) -> FileSource:

@@ -13,7 +13,7 @@ from bayou.protocol.evolution.schema_changes import NO_COMMENT, AddedColumn
 from bayou.protocol.types.schema import StructType, parse_schema
 from bayou.spark.alter import clustering as alter_clustering
 from bayou.spark.alter import columns as alter_columns
-from bayou.spark.alter import properties as alter
+from bayou.spark.alter import properties as alter_properties
 from bayou.spark.types.types import sql_type
 
 if TYPE_CHECKING:
@@ -97,16 +97,16 @@ def run(target: SessionTable, text: str) -> None:
 
 
 def _set(target: SessionTable, changes: Sequence[Change]) -> None:
-    alter.set_properties(target, {shown_key(each.facts["property"]): each.facts["value"] for each in changes})
+    alter_properties.set_properties(target, {shown_key(each.facts["property"]): each.facts["value"] for each in changes})
 
 
 def _unset(target: SessionTable, changes: Sequence[Change]) -> None:
     """Spark does not pass IF EXISTS on, so a key that is not set is passed over."""
     keys = [each.facts["property"] for each in changes]
     if keys == ["comment"]:
-        alter.set_comment(target, None)
+        alter_properties.set_comment(target, None)
     else:
-        alter.unset_properties(target, keys, if_exists=True)
+        alter_properties.unset_properties(target, keys, if_exists=True)
 
 
 def _add(target: SessionTable, changes: Sequence[Change]) -> None:

@@ -29,7 +29,7 @@ from bayou.spark.jvm.relations.relation import aligned_rows
 from bayou.spark.read.reader import relation
 from bayou.spark.read.request import PINNED_VERSION, TableRequest, is_table
 from bayou.spark.read.session_table import SessionTable
-from bayou.spark.sql import alter_table as alter_statement
+from bayou.spark.sql import alter_table
 from bayou.spark.sql.catalog_statements import InsertStatement, TableStatement
 from bayou.spark.sql.refused_statements import refused_on_path, refuses
 from bayou.spark.sql.show import shown_properties
@@ -85,10 +85,10 @@ class SessionCatalog:
         return self._told(what, spark, name)
 
     def _alter(self, spark: SparkSession, name: str, text: str) -> None:
-        place = alter_statement.new_location(text)
+        place = alter_table.new_location(text)
         if place is None:
             target = SessionTable.of(self._application, spark, qualify(self._location(spark, name)).uri, {})
-            alter_statement.run(target, text)
+            alter_table.run(target, text)
         else:
             set_location(self._application, spark, name, place)
         self._refresh(spark, name)

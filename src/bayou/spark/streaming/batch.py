@@ -16,7 +16,7 @@ from bayou.spark.jvm.relations.relation import java_frame
 from bayou.spark.jvm.relations.streaming import adds_metadata_to_projections
 from bayou.spark.read.change_scan import FEED_NAMES, Changes
 from bayou.spark.read.reader import named_frame
-from bayou.spark.scan import vector_columns as deletion_vectors
+from bayou.spark.scan import vector_columns
 from bayou.spark.scan.scan import Scan
 from bayou.spark.scan.vector_loading import load_vectors
 from bayou.spark.types.types import readable_schema
@@ -68,14 +68,14 @@ class BatchFiles:
         if descriptors.null_count == len(descriptors):
             return {}
         found = load_vectors(self.batch.snapshot, descriptors, lambda: self._num_records(positions), options)
-        return deletion_vectors.to_arrow(found)
+        return vector_columns.to_arrow(found)
 
     def _num_records(self, positions: pa.Array | None) -> pa.Array:
         counts = self.batch.num_records()
         return counts if positions is None else counts.take(positions)
 
     def row_condition(self, vectors: dict[str, pa.Array], row: str) -> str:  # noqa: D102
-        return deletion_vectors.row_is_live(vectors, row)
+        return vector_columns.row_is_live(vectors, row)
 
 
 @dataclass(frozen=True, slots=True)

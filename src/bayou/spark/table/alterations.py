@@ -13,7 +13,7 @@ from bayou.spark.alter import columns as alter_columns
 from bayou.spark.alter import constraints as alter_constraints
 from bayou.spark.alter import drop_feature
 from bayou.spark.alter import identity as alter_identity
-from bayou.spark.alter import properties as alter
+from bayou.spark.alter import properties as alter_properties
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.table.handle import TableHandle
 
@@ -36,7 +36,7 @@ class TableAlterations(TableHandle):
             raise arguments.wrong("properties", properties, "a dictionary with string keys", table=self._path)
         given = arguments.mapping(properties, "properties", self._path)
         checked = {key: _property(key, value, self._path) for key, value in given.items()}
-        alter.set_properties(self._altered(), checked)
+        alter_properties.set_properties(self._altered(), checked)
 
     @raised_as_pyspark
     def unsetProperties(self, *keys: str, ifExists: bool = False) -> None:  # noqa: N802, N803
@@ -51,13 +51,13 @@ class TableAlterations(TableHandle):
         """
         arguments.texts(keys, "keys", table=self._path)
         arguments.flag(ifExists, "ifExists", table=self._path)
-        alter.unset_properties(self._altered(), keys, if_exists=ifExists)
+        alter_properties.unset_properties(self._altered(), keys, if_exists=ifExists)
 
     @raised_as_pyspark
     def setComment(self, text: str | None) -> None:  # noqa: N802
         """Sets the table's comment, or takes it away where it is None (COMMENT ON TABLE)."""
         arguments.optional_text(text, "text", table=self._path)
-        alter.set_comment(self._altered(), text)
+        alter_properties.set_comment(self._altered(), text)
 
     @raised_as_pyspark
     def addConstraint(self, name: str, condition: str) -> None:  # noqa: N802
@@ -243,7 +243,7 @@ class TableAlterations(TableHandle):
         Raises:
             InvalidOptionError: there is no such version.
         """
-        alter.upgrade_protocol(self._altered(), readerVersion, writerVersion)
+        alter_properties.upgrade_protocol(self._altered(), readerVersion, writerVersion)
 
     @raised_as_pyspark
     def addFeatureSupport(self, featureName: str) -> None:  # noqa: N802, N803  (delta-spark's names)
@@ -255,7 +255,7 @@ class TableAlterations(TableHandle):
         Raises:
             UnsupportedFeatureError: the feature is not known, or bayou does not do what it asks of writers.
         """
-        alter.add_feature(self._altered(), featureName)
+        alter_properties.add_feature(self._altered(), featureName)
 
     @raised_as_pyspark
     def dropFeatureSupport(  # noqa: N802  (delta-spark's names)

@@ -12,7 +12,7 @@ from tests.support.operations.transactions import append, faulty_table, names_in
 import bayou
 from bayou.errors import ChecksumMismatchError, InvalidOptionError
 from bayou.log import events
-from bayou.log.commit import hooks as post_commit
+from bayou.log.commit import hooks
 from bayou.protocol.actions.actions import AddFile
 from bayou.protocol.actions.file_names import LAST_CHECKPOINT, checksum_path
 from bayou.testing.faulty_store import Fault
@@ -98,10 +98,10 @@ def test_a_hook_of_ones_own_runs_behind_the_others_and_can_be_removed(heard):
         assert committed.log.store.read(checksum_path(committed.version))
         raise ValueError("not today")
 
-    remove = post_commit.register_hook("mine", hook)
+    remove = hooks.register_hook("mine", hook)
     try:
         with pytest.raises(InvalidOptionError, match="mine"):
-            post_commit.register_hook("mine", hook)
+            hooks.register_hook("mine", hook)
         builder = faulty_table()
         append(builder, "a")
     finally:

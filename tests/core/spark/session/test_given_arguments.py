@@ -17,7 +17,7 @@ from pyspark.sql import Row, SparkSession
 
 import bayou
 from bayou.errors import ArgumentTypeError, DeltaError, SessionError
-from bayou.spark import enable as session_module
+from bayou.spark import enable as enable_module
 from bayou.spark.data_files.request import MODES
 from bayou.spark.session.given_arguments import frame_of, session_of
 from bayou.table import DeltaTableBuilder, SaveMode
@@ -131,9 +131,9 @@ def without_compiler(_):
 def test_enable_returns_the_session_of_a_builder(monkeypatch):
     session = bare(SparkSession)
     monkeypatch.setattr(SparkSession.Builder, "getOrCreate", lambda _: session)
-    monkeypatch.setattr(session_module.Jvm, "of", lambda _: FakeJvm())
-    monkeypatch.setattr(session_module.callbacks, "start", lambda _: True)
-    monkeypatch.setattr(session_module.Adapters, "of", without_compiler)
+    monkeypatch.setattr(enable_module.Jvm, "of", lambda _: FakeJvm())
+    monkeypatch.setattr(enable_module.callbacks, "start", lambda _: True)
+    monkeypatch.setattr(enable_module.Adapters, "of", without_compiler)
     with pytest.warns(UserWarning, match="none here"):
         assert bayou.enable(SparkSession.builder) is session
 

@@ -17,7 +17,7 @@ from tests.support.tables.built import file_of, ids, numbers, numbers_table, wit
 import bayou
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.types.schema import StructField, StructType
-from bayou.spark.scan import vector_columns as deletion_vectors
+from bayou.spark.scan import vector_columns
 from bayou.spark.session.application import Application
 from bayou.testing.table_builder import TableBuilder
 
@@ -112,7 +112,7 @@ def vectors(spark):
     found = {}
     for form in ("flat", "sparse"):
         if form == "sparse":
-            deletion_vectors._SPARSE_FROM_ROWS, deletion_vectors._SPARSE_BELOW = 0, 2
+            vector_columns._SPARSE_FROM_ROWS, vector_columns._SPARSE_BELOW = 0, 2
         target = path(form)
         builder = TableBuilder(target).create({"id": "long", "p": "string"}, partition_by=["p"])
         builder.commit(

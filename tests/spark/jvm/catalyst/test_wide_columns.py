@@ -7,7 +7,7 @@ import pytest
 from tests.support.observing import py4j_calls
 
 import bayou
-from bayou.spark.dml.merge import second_pass as write
+from bayou.spark.dml.merge import second_pass
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.core.bridge import Jvm
 
@@ -106,14 +106,14 @@ def test_a_write_by_partition_takes_less_than_a_call_for_each_column(spark, tmp_
 @pytest.mark.parametrize("most", [SOME, 10 * SOME])
 def test_wide_rows_are_counted_so_that_spark_does_not_try_to_make_one_projection_of_two(spark, wide, monkeypatch, most):
     table, source = wide(SOME)
-    write_new_files, plans = write.write_new_files, []
+    write_new_files, plans = second_pass.write_new_files, []
 
     def noted(application, rows, *arguments, **options):
         plans.append(rows._jdf.queryExecution().optimizedPlan().toString())
         return write_new_files(application, rows, *arguments, **options)
 
-    monkeypatch.setattr(write, "_MANY_COLUMNS", most)
-    monkeypatch.setattr(write, "write_new_files", noted)
+    monkeypatch.setattr(second_pass, "_MANY_COLUMNS", most)
+    monkeypatch.setattr(second_pass, "write_new_files", noted)
     result = upsert(table, source).execute()
     assert (result.num_updated_rows, result.num_inserted_rows) == (1, 1)
     assert ["CollectMetrics" in each for each in plans] == [most == SOME]

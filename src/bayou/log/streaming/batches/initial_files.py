@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of the snapshot that a stream begins with, in an order that a restart finds again.
+"""The files of the snapshot that a stream begins with, in an order that a restart finds again: their own, or by event time.
 
 Source: delta-spark's `DeltaSourceSnapshot`.
 """
@@ -75,6 +75,9 @@ NOTE: Final = "bayou-event-time-order"
 
 def check_event_order(store: LogStore, event_time: str | None, reached: SourceOffset | None, table: str) -> None:
     """Note the order of a query that begins; refuse another one than that of a query that goes on.
+
+    An offset in the first snapshot is a place in that order. Under another order the same place means other files, so that rows
+    would be lost and others come twice.
 
     Args:
         store: the source's folder in the checkpoint.

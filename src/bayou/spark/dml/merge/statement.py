@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """MERGE INTO as SQL: the statement as a command that runs it when it is executed.
 
-Most come from the parser, and are resolved as their text has it (see `dml.parsed`). Of those that Spark resolved, the text says
-more than what Spark made of it: `*` is spelled out by then, structs are cast by the position of their fields, and DEFAULT is
-NULL. So names are resolved again, from the text, against the table and the source's plan. Where the text cannot tell, as with
-parameters in it, Spark's resolution is taken, and what it may have got wrong is refused.
+Most come from the parser, and are resolved as their text has it (see `dml.statements.parsed`). Of those that Spark resolved,
+the text says more than what Spark made of it: `*` is spelled out by then, structs are cast by the position of their fields, and
+DEFAULT is NULL. So names are resolved again, from the text, against the table and the source's plan. Where the text cannot
+tell, as with parameters in it, Spark's resolution is taken, and what it may have got wrong is refused.
 """
 
 from __future__ import annotations

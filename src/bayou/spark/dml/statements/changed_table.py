@@ -30,7 +30,7 @@ class ChangedTable:
         """The table that a relation stands for.
 
         Args:
-            text: the relation's request, as `jvm.row_changes.table_of` gives it.
+            text: the relation's request, as `jvm.catalyst.row_changes.table_of` gives it.
             operation: what is to be done, as SQL calls it.
 
         Raises:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The values of an UPDATE in SQL, where Spark has lost by now what they were.
 
-That is so where `dml.parsed` left the statement to Spark. When it arrives, Spark has cast structs by the position of their
-fields, and Delta's are stored by name; and it has made NULL of DEFAULT, since a reader of the table sees no defaults. The
+That is so where `dml.statements.parsed` left the statement to Spark. When it arrives, Spark has cast structs by the position of
+their fields, and Delta's are stored by name; and it has made NULL of DEFAULT, since a reader of the table sees no defaults. The
 statement's text still says it.
 """
 

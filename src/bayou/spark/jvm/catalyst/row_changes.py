@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 
 from bayou.protocol.types.char_varchar import DECLARED_TYPE
-from bayou.spark.jvm.catalyst import wide_columns as columns
+from bayou.spark.jvm.catalyst import wide_columns
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList, names_of_output
 from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.bulk import Bulk
@@ -47,7 +47,7 @@ def delete_statement(
     Args:
         jvm: the bridge.
         spark: the session under whose settings it is resolved.
-        schema: JSON of the table's columns.
+        schema: JSON of the table's wide_columns.
         name: the name by which the condition may call the table, as `with_name` takes it; empty for none.
         condition: which rows; None for all.
         handed_out: the columns of the table's own DataFrames, which the condition may name (see `meant`); None for none.
@@ -75,7 +75,7 @@ def update_statement(
     Args:
         jvm: the bridge.
         spark: the session.
-        schema: JSON of the table's columns.
+        schema: JSON of the table's wide_columns.
         name: the name by which expressions may call the table, as `with_name` takes it; empty for none.
         condition: which rows; None for all.
         assignments: columns and their new values, none of them resolved.
@@ -91,7 +91,7 @@ def update_statement(
     update = jvm.static(f"{_LOGICAL}.UpdateTable")
     with _telling_of(jvm, spark, lambda: update(table, _pairs(jvm, assignments.keys, given), _option(jvm, found))):
         values = _resolved(jvm, spark, table, given)
-        named = _execution(jvm, spark, update(table, columns.to_themselves(jvm, assignments.keys), jvm.none)).analyzed()
+        named = _execution(jvm, spark, update(table, wide_columns.to_themselves(jvm, assignments.keys), jvm.none)).analyzed()
         if found is None:
             return named, named, values
         # The session's variables are known to the condition of a DELETE, and not to that of an UPDATE.
@@ -177,9 +177,9 @@ def optimised(frame: DataFrame) -> None:
 
 def _resolved(jvm: Jvm, spark: SparkSession, table: JavaObject, values: ExpressionList) -> ExpressionList:
     """Expressions over a table's columns, resolved as parts of a condition, where Spark checks them and casts nothing."""
-    condition = columns.condition_of(jvm, spark, values)
+    condition = wide_columns.condition_of(jvm, spark, values)
     analysed = _execution(jvm, spark, jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, condition)).analyzed()
-    return columns.values_in(jvm, analysed.condition())
+    return wide_columns.values_in(jvm, analysed.condition())
 
 
 def refuse_unusual(jvm: Jvm, spark: SparkSession, table: JavaObject, values: Sequence[Any]) -> None:
@@ -203,7 +203,7 @@ def no_rows(jvm: Jvm, spark: SparkSession, schema: str, name: tuple[str, ...] = 
     Args:
         jvm: the bridge.
         spark: the session.
-        schema: JSON of the columns.
+        schema: JSON of the wide_columns.
         name: the name by which expressions may call it, as `with_name` takes it; empty for none.
     """
     nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge)
@@ -246,7 +246,7 @@ class Pairs:
     @classmethod
     def of(cls, jvm: Jvm, assignments: JavaObject) -> Pairs:
         """Those of a Scala `Seq` of assignments, as they are."""
-        return cls(*columns.sides_of(jvm, assignments))
+        return cls(*wide_columns.sides_of(jvm, assignments))
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +356,7 @@ def statement_rows(
         jvm: the bridge.
         spark: the session.
         output: the statement's attributes.
-        plan: a plan with the same columns.
+        plan: a plan with the same wide_columns.
         names: their names in the plan.
         others: further columns of the plan, which keep their names.
     """

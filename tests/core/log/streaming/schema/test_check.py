@@ -7,7 +7,7 @@ import pytest
 from tests.core.log.streaming.streams import drain, next_batch, place, source_of, table
 
 from bayou.errors import SchemaChangedError, VersionNotFoundError
-from bayou.log.streaming.request import settings as confs
+from bayou.log.streaming.request import settings as stream_settings
 from bayou.protocol.actions import file_names
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.types.schema import StructField, StructType
@@ -121,7 +121,7 @@ def test_a_column_that_becomes_not_null_stops_no_stream_but_one_that_still_reads
     changed(builder, schema(strict))
     assert next_batch(source, at)[1] == ["b"]
     assert not refused(source_of(builder), place_before(source, 0)).retryable
-    unsafe = source_of(builder, {confs.UNSAFE_NULLS_CONF: "true"})
+    unsafe = source_of(builder, {stream_settings.UNSAFE_NULLS_CONF: "true"})
     assert next_batch(unsafe, place_before(source, 0))[1] == ["a", "b"]
 
 
@@ -131,7 +131,7 @@ def test_other_partition_columns_stop_the_stream():
     error = refused(source, at)
     assert error.error_class == "DELTA_SCHEMA_CHANGED_WITH_VERSION"
     assert "partitioned by name" in str(error)
-    lenient = source_of(builder, {confs.UNSAFE_PARTITIONS_CONF: "true"}, snapshot=builder.log().snapshot(0))
+    lenient = source_of(builder, {stream_settings.UNSAFE_PARTITIONS_CONF: "true"}, snapshot=builder.log().snapshot(0))
     assert next_batch(lenient, at)[1] == ["b"]
 
 
@@ -146,7 +146,9 @@ def test_a_renamed_or_dropped_column_needs_schema_tracking(new):
 
 
 def test_schema_tracking_is_not_offered_where_it_is_switched_off():
-    builder, source, at = running(mapped(id="p1", name="p2"), Protocol(2, 5), {confs.TRACKING_CONF: "false"}, configuration=MAPPED)
+    builder, source, at = running(
+        mapped(id="p1", name="p2"), Protocol(2, 5), {stream_settings.TRACKING_CONF: "false"}, configuration=MAPPED
+    )
     changed(builder, mapped(id="p1"), configuration=MAPPED)
     error = refused(source, at)
     assert error.error_class == "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE"
@@ -161,7 +163,7 @@ def test_a_rename_before_the_query_was_analysed_stops_a_stream_that_reads_what_w
         next_batch(late)
     assert raised.value.error_class == "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"
     assert "version 0" in str(raised.value)
-    assert next_batch(source_of(builder, {confs.UNSAFE_MAPPING_CONF: "true"}, startingVersion=0))[1] == ["a", "b"]
+    assert next_batch(source_of(builder, {stream_settings.UNSAFE_MAPPING_CONF: "true"}, startingVersion=0))[1] == ["a", "b"]
     assert source.table_id == late.table_id
 
 
@@ -211,7 +213,7 @@ def test_a_wider_type_stops_the_stream_once():
 
 
 def test_a_wider_type_needs_a_new_checkpoint_where_the_table_or_the_session_does_not_allow_it():
-    for protocol, settings in ((None, {}), (WIDENING, {confs.TYPE_CHANGES_CONF: "false"})):
+    for protocol, settings in ((None, {}), (WIDENING, {stream_settings.TYPE_CHANGES_CONF: "false"})):
         builder, source, at = running(BASE, protocol, settings)
         changed(builder, {**BASE, "id": "long"})
         assert not refused(source, at).retryable
@@ -228,7 +230,7 @@ def test_a_wider_type_needs_a_new_checkpoint_where_the_table_or_the_session_does
     ],
 )
 def test_a_wider_type_needs_schema_tracking_where_the_session_wants_it(before, after):
-    builder, source, at = running(before, WIDENING, {confs.TYPE_TRACKING_CONF: "true"})
+    builder, source, at = running(before, WIDENING, {stream_settings.TYPE_TRACKING_CONF: "true"})
     changed(builder, after)
     assert refused(source, at).error_class == "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"
 
@@ -238,7 +240,7 @@ def test_the_check_at_the_start_can_be_switched_off():
     changed(builder.commit(add("c")), {"id": "integer"})
     at = place_before(source, 1)
     assert refused(source_of(builder), at).version == 1
-    assert next_batch(source_of(builder, {confs.UNSAFE_START_CONF: "true"}), at)[1] == ["c", "b"]
+    assert next_batch(source_of(builder, {stream_settings.UNSAFE_START_CONF: "true"}), at)[1] == ["c", "b"]
 
 
 def test_a_batch_that_was_planned_is_not_read_under_another_schema():

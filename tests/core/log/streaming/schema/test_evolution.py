@@ -7,7 +7,7 @@ import pytest
 from tests.core.log.streaming.schema.tracked_streams import PATH, RENAMED, change, mapped, tracked
 
 from bayou.errors import SchemaChangedError
-from bayou.log.streaming.schema import evolution as leave
+from bayou.log.streaming.schema import evolution
 from bayou.log.streaming.schema.evolution import java_hash
 from bayou.testing.table_builder import add
 
@@ -48,10 +48,10 @@ def test_leave_for_another_version_or_another_change_is_none():
 @pytest.mark.parametrize(
     "settings",
     [
-        {leave.ALLOW_RENAME_CONF: "always"},
-        {leave.ALLOW_RENAME_AND_DROP_CONF: "ALWAYS"},
-        {f"{leave.ALLOW_RENAME_CONF}.ckpt_{CHECKPOINT_HASH}": "always"},
-        {f"{leave.ALLOW_RENAME_AND_DROP_CONF}.ckpt_{CHECKPOINT_HASH}": "1"},
+        {evolution.ALLOW_RENAME_CONF: "always"},
+        {evolution.ALLOW_RENAME_AND_DROP_CONF: "ALWAYS"},
+        {f"{evolution.ALLOW_RENAME_CONF}.ckpt_{CHECKPOINT_HASH}": "always"},
+        {f"{evolution.ALLOW_RENAME_AND_DROP_CONF}.ckpt_{CHECKPOINT_HASH}": "1"},
     ],
 )
 def test_settings_give_leave_for_all_streams_or_for_one(settings):
@@ -61,7 +61,7 @@ def test_settings_give_leave_for_all_streams_or_for_one(settings):
     assert query.run() == ["id", "other"]
 
 
-@pytest.mark.parametrize("settings", [{leave.ALLOW_RENAME_CONF: "1"}, {f"{leave.ALLOW_RENAME_CONF}.ckpt_1": "always"}])
+@pytest.mark.parametrize("settings", [{evolution.ALLOW_RENAME_CONF: "1"}, {f"{evolution.ALLOW_RENAME_CONF}.ckpt_1": "always"}])
 def test_settings_for_other_streams_give_none(settings):
     builder, query = tracked(settings=settings)
     change(builder, RENAMED)

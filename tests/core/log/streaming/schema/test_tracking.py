@@ -8,7 +8,7 @@ from tests.core.log.streaming.schema.tracked_streams import FIRST, MAPPED, MAPPI
 from tests.core.log.streaming.streams import ONE, TABLE_ID, paths, place, source_of, table
 
 from bayou.errors import SchemaChangedError
-from bayou.log.streaming.request import settings as confs
+from bayou.log.streaming.request import settings as stream_settings
 from bayou.log.streaming.request.offsets import METADATA_CHANGE_INDEX, POST_METADATA_CHANGE_INDEX, SourceOffset
 from bayou.protocol.actions.actions import Protocol
 from bayou.storage import MemoryStore
@@ -147,7 +147,7 @@ def test_a_change_of_the_protocol_after_one_of_the_schema_loses_neither():
 
 
 def test_changes_are_followed_one_by_one_where_the_session_wants_it():
-    settings = {confs.MERGE_CHANGES_CONF: "false"}
+    settings = {stream_settings.MERGE_CHANGES_CONF: "false"}
     builder, query = tracked(settings=settings, allowSourceColumnRename="always")
     change(change(builder, mapped(id="p1", x="p2")), mapped(id="p1", y="p2"))
     assert [query.run() for _ in range(3)] == ["METADATA_EVOLUTION", "METADATA_EVOLUTION", ["id", "y"]]

@@ -8,7 +8,7 @@ from tests.core.log.streaming.schema.tracked_streams import FIRST, MAPPED, MAPPI
 from tests.core.log.streaming.streams import ONE, TABLE_ID, source_of, table
 
 from bayou.errors import InvalidOptionError, StreamingSourceError, UnsupportedFeatureError
-from bayou.log.streaming.request import settings as confs
+from bayou.log.streaming.request import settings as stream_settings
 from bayou.log.streaming.request.offsets import SourceOffset
 from bayou.log.streaming.schema.evolution import java_hash
 from bayou.log.streaming.schema.tracking_log import TrackedMetadata
@@ -75,7 +75,7 @@ def test_two_sources_of_a_query_cannot_share_a_log():
     with pytest.raises(InvalidOptionError) as raised:
         query.source("file:/c/sources/1")
     assert raised.value.error_class == "DELTA_STREAMING_SCHEMA_LOCATION_CONFLICT"
-    query.settings = {confs.PATH_CHECK_CONF: "false"}
+    query.settings = {stream_settings.PATH_CHECK_CONF: "false"}
     query.source("file:/c/sources/1")
 
 
@@ -85,7 +85,7 @@ def test_the_log_has_to_lie_in_the_checkpoint():
     with pytest.raises(InvalidOptionError) as raised:
         query.source()
     assert raised.value.error_class == "DELTA_STREAMING_SCHEMA_LOCATION_NOT_UNDER_CHECKPOINT"
-    query.settings = {confs.OUTSIDE_CHECKPOINT_CONF: "true"}
+    query.settings = {stream_settings.OUTSIDE_CHECKPOINT_CONF: "true"}
     query.source()
     query.settings = {}
     query.options["schemaTrackingLocation"] = "file:///c/schemas"
@@ -94,11 +94,11 @@ def test_the_log_has_to_lie_in_the_checkpoint():
 
 def test_a_session_may_have_no_tracking_or_read_on_without_it():
     builder, query = tracked()
-    query.settings = {confs.TRACKING_CONF: "false"}
+    query.settings = {stream_settings.TRACKING_CONF: "false"}
     with pytest.raises(UnsupportedFeatureError) as caught:
         query.source()
     assert caught.value.features == ("schema tracking",)
-    query.settings = {confs.UNSAFE_MAPPING_CONF: "true"}
+    query.settings = {stream_settings.UNSAFE_MAPPING_CONF: "true"}
     change(builder, RENAMED)
     assert query.source().schema == RENAMED
 

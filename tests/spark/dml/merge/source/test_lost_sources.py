@@ -12,14 +12,13 @@ from tests.support.tables.queried import rows
 
 import bayou
 from bayou.errors import ConcurrentModificationError, InvalidCommitError, MultipleMatchesError
-from bayou.spark.dml.merge import execute
-from bayou.spark.dml.merge import first_pass as find
+from bayou.spark.dml.merge import execute, first_pass
 from bayou.spark.jvm.core.callbacks import FAILED_CALL
 
 
 def test_rows_that_are_not_found_again_are_told_to_be_none(spark, table_path, way, other_rows, monkeypatch):
-    table, error_of = make(spark, table_path, TEN, **way), find._error
-    monkeypatch.setattr(find, "_error", lambda merge: (other_rows.shrink(), error_of(merge))[1])
+    table, error_of = make(spark, table_path, TEN, **way), first_pass._error
+    monkeypatch.setattr(first_pass, "_error", lambda merge: (other_rows.shrink(), error_of(merge))[1])
     new = source(spark, f"select id % 3 id from range(6) where id < {other_rows.limit}")
     with pytest.raises(MultipleMatchesError) as error:
         table.merge(new, "t.id = s.id").whenMatchedUpdate(set={"v": "0"}).execute()

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
 import bayou
-from bayou.spark.dml.merge import first_pass as find
+from bayou.spark.dml.merge import first_pass
 from bayou.spark.dml.merge.source import source as source_rows
 
 
@@ -163,7 +163,7 @@ def test_a_little_merge_is_read_by_many_tasks_where_its_rows_are_put_together_an
         return coalesce(frame, number)
 
     monkeypatch.setattr(kind, "coalesce", noted)
-    monkeypatch.setattr(find, "in_few_tasks", lambda rows, *_: rows)  # the search says for itself how many tasks it takes
+    monkeypatch.setattr(first_pass, "in_few_tasks", lambda rows, *_: rows)  # the search says for itself how many tasks it takes
     table = bayou.DeltaTable.forPath(spark, table_path).alias("t")
     source = spark.range(90, 110).selectExpr("id", "-id v").alias("s")
     merged = table.merge(source, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()

@@ -251,6 +251,9 @@ def _bytes(text: str) -> int:
 def without_constants(jvm: Jvm, frame: DataFrame, resolution: Resolution, keys: Sequence[JavaObject]) -> DataFrame:
     """The rows of a source in which Spark takes no column for a constant of which a value is made.
 
+    Spark's optimizer evaluates expressions of constants once, and fails if that fails, although the join or a clause's condition
+    may leave the row out.
+
     Those by which rows are joined may be constants as long as they are stored as they are: the reader of files looks for them.
 
     Args:
