@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import zlib
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +29,7 @@ settings.register_profile(
     derandomize=True,
     database=None,
     deadline=None,
-    max_examples=60,
+    max_examples=25,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     print_blob=True,
 )
@@ -38,19 +40,42 @@ settings.load_profile("default")
 # Fixtures that run a test several times for the same rule. A plain run takes one of each, `make soak` the others: which one goes
 # by the test's name and its other arguments, so that each is used by half of the tests, and by the same ones on every run.
 REPEATS = ("way", "joins")
+WITHOUT_JVM = {"core", "acceptance"}
+FEW = 2
+"""A test on a Spark session with more cases than these runs half of them at one commit, and the other half at another one."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the repetitions of a test as `soak`, unless the test says by `every_way` that both define what it checks."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what a plain run leaves out as `soak`, unless tests were asked for by name or say `every_way`."""
+    if config.option.keyword or any("::" in each for each in config.args):
+        return
+    cases: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if isinstance(item, pytest.Function) and hasattr(item, "callspec") and not item.get_closest_marker("every_way"):
-            indices = item.callspec.indices
-            others = "-".join(str(index) for name, index in sorted(indices.items()) if name not in REPEATS)
-            for name in REPEATS:
-                chosen = zlib.crc32(f"{item.originalname} {name} {others}".encode()) % 2
-                if name in indices and indices[name] != chosen:
-                    item.add_marker("soak")
+        if not isinstance(item, pytest.Function) or not hasattr(item, "callspec") or item.get_closest_marker("every_way"):
+            continue
+        if _repeats_another(item):
+            item.add_marker("soak")
+        elif not item.get_closest_marker("soak") and WITHOUT_JVM.isdisjoint(item.path.relative_to(ROOT / "tests").parts[:2]):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for same in cases.values():
+        if len(same) > FEW:
+            for item in sorted(same, key=lambda each: each.nodeid)[_turn() :: 2]:
+                item.add_marker("soak")
+
+
+def _repeats_another(item: pytest.Function) -> bool:
+    indices = item.callspec.indices
+    others = "-".join(str(index) for name, index in sorted(indices.items()) if name not in REPEATS)
+    chosen = {name: zlib.crc32(f"{item.originalname} {name} {others}".encode()) % 2 for name in REPEATS if name in indices}
+    return any(indices[name] != index for name, index in chosen.items())
+
+
+@cache
+def _turn() -> int:
+    """Which half of many cases is left out: it changes from commit to commit."""
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    return int(head or "0", 16) % 2
 
 
 @pytest.fixture(scope="session")
