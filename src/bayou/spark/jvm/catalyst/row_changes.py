@@ -47,7 +47,7 @@ def delete_statement(
     Args:
         jvm: the bridge.
         spark: the session under whose settings it is resolved.
-        schema: JSON of the table's wide_columns.
+        schema: JSON of the table's columns.
         name: the name by which the condition may call the table, as `with_name` takes it; empty for none.
         condition: which rows; None for all.
         handed_out: the columns of the table's own DataFrames, which the condition may name (see `meant`); None for none.
@@ -75,7 +75,7 @@ def update_statement(
     Args:
         jvm: the bridge.
         spark: the session.
-        schema: JSON of the table's wide_columns.
+        schema: JSON of the table's columns.
         name: the name by which expressions may call the table, as `with_name` takes it; empty for none.
         condition: which rows; None for all.
         assignments: columns and their new values, none of them resolved.
@@ -203,7 +203,7 @@ def no_rows(jvm: Jvm, spark: SparkSession, schema: str, name: tuple[str, ...] = 
     Args:
         jvm: the bridge.
         spark: the session.
-        schema: JSON of the wide_columns.
+        schema: JSON of the columns.
         name: the name by which expressions may call it, as `with_name` takes it; empty for none.
     """
     nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge)
@@ -356,7 +356,7 @@ def statement_rows(
         jvm: the bridge.
         spark: the session.
         output: the statement's attributes.
-        plan: a plan with the same wide_columns.
+        plan: a plan with the same columns.
         names: their names in the plan.
         others: further columns of the plan, which keep their names.
     """
