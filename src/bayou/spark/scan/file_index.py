@@ -126,8 +126,8 @@ def group_files(
     return FileGroups(ids, rows)
 
 
-_groups: Final[WeakKeyDictionary[Snapshot, dict[int, FileGroups]]] = WeakKeyDictionary()
-"""The groups of a snapshot's files, by the session under whose settings their partition values were cast."""
+_groups: Final[WeakKeyDictionary[Jvm, WeakKeyDictionary[Snapshot, dict[int, FileGroups]]]] = WeakKeyDictionary()
+"""The groups of a snapshot's files in a JVM, by the session under whose settings their partition values were cast."""
 
 
 def partition_groups(
@@ -141,7 +141,7 @@ def partition_groups(
         session: the JVM session under whose settings partition values are cast, one of `Application.workbench`.
         partitions: gives the partition columns of all its files.
     """
-    kept = _groups.setdefault(snapshot, {})
+    kept = _groups.setdefault(jvm, WeakKeyDictionary()).setdefault(snapshot, {})
     if id(session) not in kept:
         kept[id(session)] = group_files(jvm, session, partitions(), {}, snapshot.files(columns=["path"]).num_rows)
     return kept[id(session)]
