@@ -51,14 +51,14 @@ def create_table(
 ) -> None:
     """Commit the protocol and the metadata of a table without rows; see `DeltaLog.create`."""
     try:
-        version = log.update().version
+        present = log.update()
     except TableNotFoundError:
-        version = None
-    if version is not None:
+        pass
+    else:
         raise TableExistsError(
             "there is a table already",
             table=log.table_uri,
-            version=version,
+            version=present.version,
             next_step="Append to it, or choose another path.",
         )
     if any(key.lower().startswith(known_properties.CONSTRAINT_PREFIX) for key in properties):
