@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = PurePosixPath("src/bayou")
+TESTED_ELSEWHERE = {
+    "tests/support": ("tests",),
+    "tests/errors": ("tests/core/test_error_snapshots.py",),
+    "tests/smoke": (),  # `make smoke` runs it
+    "scripts": ("tests/core/scripts",),
+    "docs": ("tests/core/test_docs.py",),
+    "src/bayou/spark/maintenance": ("tests/spark/alter",),
+}
+"""Folders that no folder of tests mirrors, and what tests them."""
 
 
 def main() -> int:
@@ -36,21 +45,10 @@ def suites_of(paths: Iterable[str], root: Path = ROOT) -> list[str]:
     return sorted(str(each) for each in found if not found & set(each.parents))
 
 
-# Files that no folder of tests mirrors.
-TESTED_ELSEWHERE = {
-    "tests/support": "tests",
-    "tests/errors": "tests/core/test_error_snapshots.py",
-    "tests/smoke": "tests/core/scripts",
-    "scripts": "tests/core/scripts",
-    "docs": "tests/core/test_docs.py",
-    "src/bayou/spark/maintenance": "tests/spark/alter",
-}
-
-
 def _suites_of(path: PurePosixPath, root: Path) -> Iterator[PurePosixPath]:
-    for folder, suite in TESTED_ELSEWHERE.items():
+    for folder, suites in TESTED_ELSEWHERE.items():
         if path.is_relative_to(folder):
-            yield PurePosixPath(suite)
+            yield from map(PurePosixPath, suites)
             return
     if path.name.startswith("test_") and path.suffix == ".py":
         yield path

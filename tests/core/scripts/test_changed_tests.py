@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[3]
         ("docs/settings.md", ["tests/core/test_docs.py"]),
         ("tests/support/observing.py", ["tests"]),
         ("src/bayou/spark/maintenance/rewrite.py", ["tests/spark/alter"]),
+        ("tests/smoke/program.py", []),
         ("README.md", []),
     ],
 )
