@@ -49,3 +49,7 @@ class CarriedRows:
             frame: the new rows.
         """
         return frame if self.rows is None else frame.observe(_OF_NEW, F.count(F.lit(1)).alias("count"))
+
+
+NOTHING_CARRIED: Final = CarriedRows()
+"""Of a write that replaces no rows."""

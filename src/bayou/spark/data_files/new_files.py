@@ -16,6 +16,7 @@ from bayou.protocol.actions.file_names import CHANGES_FOLDER, data_prefix
 from bayou.protocol.columns.identity_columns import identity_columns, raised_high_water_mark, with_high_water_marks
 from bayou.protocol.stats.file_stats import indexed_leaves
 from bayou.protocol.types.schema import schema_to_json
+from bayou.spark.data_files.carried_rows import NOTHING_CARRIED, CarriedRows
 from bayou.spark.data_files.constraint_enforcement import check_observed, check_rules
 from bayou.spark.data_files.constraint_evaluation import OBSERVATION
 from bayou.spark.data_files.partitioning import values_of
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
     from pyspark.sql import DataFrame
 
-    from bayou.spark.data_files.carried_rows import CarriedRows
     from bayou.spark.data_files.projection import ProjectedRows
     from bayou.spark.data_files.request import WriteRequest
     from bayou.spark.data_files.target import HeadAction, WriteTarget
@@ -52,7 +52,7 @@ def write_new_files(
     frame: DataFrame,
     request: WriteRequest,
     target: WriteTarget,
-    carried: CarriedRows | None = None,
+    carried: CarriedRows = NOTHING_CARRIED,
     beside: BesideColumns = NOTHING_BESIDE,
     *,
     observations: Sequence[str] = (),
@@ -79,7 +79,7 @@ def write_new_files(
     to_write, placement = rows.frame, Placement(prefix)
     if split is not None:
         to_write, placement = to_write.withColumnRenamed(IS_CHANGE, split.column), Placement(split_by=split.column)
-    wanted = (*observations, OBSERVATION) if rows.observed else observations
+    wanted = (*carried.observations, *observations, *([OBSERVATION] if rows.observed else []))
     written = write_into(application.jvm, to_write, request, target, placement, wanted)
     of_rules = written.observed.get(OBSERVATION, ())
     relatives = [relative_path(file, root.uri) for file in written.files]
@@ -101,8 +101,7 @@ def write_new_files(
         footers = footers_of(application, request, data)
         _check_columns(target, [place for _, place in data], footers)
         found_files = _described(request, target, rows, [(*each, footer) for each, footer in zip(data, footers, strict=True)])
-        kept = 0 if carried is None else carried.num_kept
-        _refuse_unseen(target, rows, of_rules, found_files.num_rows - kept)
+        _refuse_unseen(target, rows, of_rules, found_files.num_rows - carried.num_kept)
         check_rules(frame.sparkSession, request, target, rows, found_files.files, of_rules)
         told = [change_file(target, *each) for each in changes]
         return replace(found_files, changes=told, observed=written.observed)

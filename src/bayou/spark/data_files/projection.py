@@ -15,6 +15,7 @@ from bayou.protocol.columns.generated_columns import columns_to_compute, generat
 from bayou.protocol.columns.identity_columns import generation_sql, identity_columns, row_number_sql
 from bayou.protocol.types.schema import as_nullable
 from bayou.protocol.types.sql_text import column_sql, parenthesised, quoted_name
+from bayou.spark.data_files.carried_rows import NOTHING_CARRIED, CarriedRows
 from bayou.spark.data_files.constraint_evaluation import RowRule, observing
 from bayou.spark.data_files.partitioning import folder_text
 from bayou.spark.data_files.proven_constraints import NOTHING_PROVEN, ProvenRules, proven_rules
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
     from bayou.protocol.columns.constraints import Constraint
     from bayou.protocol.types.schema import StructField
-    from bayou.spark.data_files.carried_rows import CarriedRows
     from bayou.spark.data_files.target import WriteTarget
     from bayou.spark.jvm.core.bridge import Jvm
     from bayou.spark.jvm.relations.parser import ParsedExpression
@@ -75,7 +75,7 @@ class Projection:
         jvm: Jvm,
         frame: DataFrame,
         target: WriteTarget,
-        carried: CarriedRows | None = None,
+        carried: CarriedRows = NOTHING_CARRIED,
         beside: BesideColumns = NOTHING_BESIDE,
     ) -> None:
         """Begin.
@@ -101,7 +101,7 @@ class Projection:
             InvalidSchemaError: an expression that is stored in the table is not used.
         """
         rules, carried = self._rules(), self._carried
-        is_plain = not self._beside.feeds and (carried is None or (carried.rows is None and carried.rule is None))
+        is_plain = not self._beside.feeds and carried.rows is None and carried.rule is None
         proven = proven_rules(self._bridge, self._frame.sparkSession, rules, self._target) if is_plain else NOTHING_PROVEN
         observed = tuple(rule for rule in rules if rule not in proven.rules)
         identities = self._identities()
@@ -128,7 +128,7 @@ class Projection:
     def _with_carried(self, frame: DataFrame) -> tuple[DataFrame, BesideColumns]:
         """The rows with those of replaced files, and what they have beside the table's columns."""
         carried = self._carried
-        if carried is None or carried.rows is None:
+        if carried.rows is None:
             return frame, self._beside
         beside = carried.beside
         more = [F.lit(None).cast("bigint").alias(name) for name in beside.hidden]
@@ -147,7 +147,7 @@ class Projection:
         return text, name, wanted.type
 
     def _rules(self) -> tuple[RowRule, ...]:
-        rules = [] if self._carried is None or self._carried.rule is None else [self._carried.rule]
+        rules = [] if self._carried.rule is None else [self._carried.rule]
         for constraint in self._target.constraints:
             expression = self._checked(constraint.expression, ExpressionKind.CHECK_CONSTRAINT, _described(constraint))
             names = [each.name for path in sorted(expression.columns) if (each := self._target.schema.field(path[0])) is not None]

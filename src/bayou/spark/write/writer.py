@@ -20,6 +20,7 @@ from bayou.log.commit.transaction import Transaction, Unchanged
 from bayou.log.operations.create import creation_parameters
 from bayou.protocol.columns.identity_rules import EXPLICIT_INSERT
 from bayou.protocol.schema.validity import check_has_data
+from bayou.spark.data_files.carried_rows import NOTHING_CARRIED
 from bayou.spark.data_files.committing import commit_new_files
 from bayou.spark.data_files.new_files import write_new_files
 from bayou.spark.data_files.request import with_settings
@@ -130,9 +131,8 @@ def write(
         _check_data_change(request, target)
         replaced = _replaced(application, frame, log, request, snapshot)
         with taking_back(partial(_take_back, request, NO_FILES, replaced)):
-            carried = None if replaced is None else replaced.carried
-            observations = () if carried is None else carried.observations
-            added = write_new_files(application, frame, request, target, carried, observations=observations)
+            carried = NOTHING_CARRIED if replaced is None else replaced.carried
+            added = write_new_files(application, frame, request, target, carried)
         try:
             result = _commit(transaction, request, target, added, replaced)
         except ProtocolChangedException as error:
