@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -87,3 +88,17 @@ def test_a_thousand_batches_keep_memory_flat(tmp_path):
     assert late["heap"] - early["heap"] < 20 * MEGABYTE, found
     assert late["resident"] - early["resident"] < 30 * MEGABYTE, found
     assert late["proxies"] - early["proxies"] <= 10, found
+
+
+def test_streams_that_ended_leave_no_connection_to_python_behind(spark, table_path, tmp_path):
+    """Each query has threads of its own, and py4j gives each thread a connection and never closes it."""
+    numbers_table(table_path, [1])
+    for name in ("first", "second"):
+        run(stream(spark, table_path), tmp_path / name, str(tmp_path / f"{name}-out"))
+    threads = threading.active_count()
+    for number in range(6):
+        run(stream(spark, table_path), tmp_path / str(number), str(tmp_path / f"{number}-out"))
+    until = time.monotonic() + SECONDS
+    while threading.active_count() > threads + 2 and time.monotonic() < until:
+        time.sleep(0.1)
+    assert threading.active_count() <= threads + 2, [each.name for each in threading.enumerate()]

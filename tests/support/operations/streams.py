@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 import re
+import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pyspark import SparkContext
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,8 +63,22 @@ def run(frame: DataFrame, checkpoint: Path | str, path: str | None = None, mode:
 
 def finish(query: StreamingQuery) -> StreamingQuery:
     """Waits until a query has ended, and raises what stopped it, if anything did."""
-    assert query.awaitTermination(SECONDS), "the query did not end"
+    assert query.awaitTermination(SECONDS), f"the query did not end:\n{whereabouts(query)}"
     return query
+
+
+def whereabouts(query: StreamingQuery) -> str:
+    """What a query that does not end was doing: its last batches, and the stacks of its threads and of Python's."""
+    batches = [(each["batchId"], each["numInputRows"], each["sources"][0]["endOffset"]) for each in query.recentProgress[-3:]]
+    lines = [str(query.status), str(batches)]
+    stacks = SparkContext._active_spark_context._jvm.java.lang.Thread.getAllStackTraces()
+    for thread in list(stacks.keySet()):
+        frames = [frame.toString() for frame in list(stacks.get(thread))]
+        if any("org.apache.spark" in frame or "bayou" in frame for frame in frames):
+            lines += [f"{thread.getName()} ({thread.getState().toString()})", *(f"    {frame}" for frame in frames[:25])]
+    for identity, frame in sys._current_frames().items():
+        lines += [f"Python thread {identity}", *traceback.format_stack(frame)[-8:]]
+    return "\n".join(lines)
 
 
 def forget_last_commit(checkpoint: Path | str) -> None:
