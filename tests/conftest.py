@@ -40,27 +40,29 @@ settings.load_profile("default")
 # Fixtures that run a test several times for the same rule. A plain run takes one of each, `make soak` the others: which one goes
 # by the test's name and its other arguments, so that each is used by half of the tests, and by the same ones on every run.
 REPEATS = ("way", "joins")
-WITHOUT_JVM = {"core", "acceptance"}
-FEW = 2
-"""A test on a Spark session with more cases than these runs half of them at one commit, and the other half at another one."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what a plain run leaves out as `soak`, unless tests were asked for by name or say `every_way`."""
+    """Mark what a plain run leaves out as `soak`, unless tests were asked for by name.
+
+    A test that says `in_turn(n)` repeats one rule for many inputs, at a price: a run takes every n-th of its cases, others at each
+    commit.
+    """
     if config.option.keyword or any("::" in each for each in config.args):
         return
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if not isinstance(item, pytest.Function) or not hasattr(item, "callspec") or item.get_closest_marker("every_way"):
+        if not isinstance(item, pytest.Function) or not hasattr(item, "callspec") or item.get_closest_marker("soak"):
             continue
-        if _repeats_another(item):
+        if _repeats_another(item) and not item.get_closest_marker("every_way"):
             item.add_marker("soak")
-        elif not item.get_closest_marker("soak") and WITHOUT_JVM.isdisjoint(item.path.relative_to(ROOT / "tests").parts[:2]):
+        elif item.get_closest_marker("in_turn"):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for same in cases.values():
-        if len(same) > FEW:
-            for item in sorted(same, key=lambda each: each.nodeid)[_turn() :: 2]:
+        (count,) = same[0].get_closest_marker("in_turn").args
+        for number, item in enumerate(sorted(same, key=lambda each: each.nodeid)):
+            if number % count != _turn() % count:
                 item.add_marker("soak")
 
 
@@ -73,9 +75,9 @@ def _repeats_another(item: pytest.Function) -> bool:
 
 @cache
 def _turn() -> int:
-    """Which half of many cases is left out: it changes from commit to commit."""
+    """A number that changes from commit to commit, and is the same in all processes of a run."""
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
-    return int(head or "0", 16) % 2
+    return int(head or "0", 16)
 
 
 @pytest.fixture(scope="session")

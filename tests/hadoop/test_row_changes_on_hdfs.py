@@ -78,6 +78,7 @@ def test_rows_are_deleted_updated_and_merged(spark, folder, hdfs, table, vectors
         assert files(hdfs, folder) == named(folder)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("kind", ["delete", "update", "merge"])
 def test_a_lost_commit_leaves_no_file(spark, folder, hdfs, table, kind):
     plans = {

@@ -38,10 +38,6 @@ def test_a_stream_of_changes_follows_a_schema_on_hdfs(spark, folder, hdfs):
     assert ids(found) == [1]
 
 
-def test_a_stream_on_hdfs_that_is_killed_loses_no_row_and_writes_none_twice(spark, folder, hdfs):
-    run_and_kill(spark, folder, streams=1, kills=1, seed=3)
-
-
 @pytest.mark.soak
 @pytest.mark.timeout(3600)  # each of them starts a Spark
 def test_ten_kills_of_two_streams_on_hdfs_lose_no_row_and_write_none_twice(spark, folder, hdfs):

@@ -129,6 +129,7 @@ EMPTY = {
 }
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("how", EMPTY)
 @pytest.mark.parametrize(("kind", "empty"), [("string", "''"), ("varchar(3)", "''"), ("binary", "X''")])
 @pytest.mark.parametrize("rule", ["not null", "check (length(p) < 5)"])

@@ -171,6 +171,7 @@ def made_by_others(session, path, column, **properties):
     (Path(path) / commit_path(snapshot.version + 1)).write_text(json.dumps(document) + "\n")
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("column", HIDDEN)
 def test_rows_of_a_table_with_a_column_of_bayous_own_names_are_read_and_not_changed(session, table_path, column):
     made_by_others(session, table_path, column, **VECTORS)

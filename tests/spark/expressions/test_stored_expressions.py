@@ -53,6 +53,7 @@ def test_generated_columns_of_others_that_do_more_than_compute_are_not_run(spark
     assert evil in str(error)
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("evil", EVIL_VALUES)
 @pytest.mark.parametrize("how", ["save", "insert", "default", "by name", "merge", "update"])
 def test_defaults_of_others_that_do_more_than_compute_are_not_run(spark, table_path, evil, how):

@@ -169,6 +169,7 @@ def test_the_feed_of_any_range_leads_from_the_version_before_it_to_its_last_one(
         assert min(after.values()) >= 0
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("vectorised", ["true", "false"])
 def test_long_vectors_are_compared_row_by_row(session, table_path, vectorised):
     """Beyond a million rows a vector travels in another form."""

@@ -28,6 +28,7 @@ def changes(frame):
     return sorted(kept), sorted((row.id, row.v) for row in rows if row["_change_type"] == "delete")
 
 
+@pytest.mark.in_turn(2)
 def test_each_row_has_one_change_whatever_happened_to_it_on_the_way(spark, table, table_path):
     table.update("id = 1", {"v": "1"})  # version 1
     table.update("id = 1", {"v": "2"})

@@ -17,6 +17,7 @@ def kind(request):
     return dict(zip(PROPERTIES, (*request.param, "true"), strict=True))
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     "by", [pytest.param("", marks=pytest.mark.smoke), "partitioned by (`_metadata`)"], ids=["plain", "partitioned"]
 )

@@ -7,7 +7,7 @@ import datetime as dt
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.observing import files_read
 from tests.support.tables.built import file_of, ids, numbers_table
@@ -166,7 +166,6 @@ def written(spark, tmp_path_factory):
 
 
 @given(condition=CONDITIONS)
-@settings(max_examples=80)
 def test_no_filter_loses_a_row_of_a_table_that_we_wrote(written, condition):
     table, plain = written
     assert ids(table.where(condition)) == ids(plain.where(condition))

@@ -68,6 +68,7 @@ def state(folder):
     return {file.name: (file.read_bytes(), file.stat().st_mtime_ns) for file in folder.rglob("*.parquet")}
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("what", CHANGES)
 def test_no_change_of_a_table_touches_a_file_outside_of_its_folder(spark, table_path, foreign, what):
     file, name = foreign

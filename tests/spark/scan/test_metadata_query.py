@@ -37,6 +37,7 @@ QUERIES = {
 }
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("state", ["plain", "vectors", "no statistics", "nulls", "wide"])
 def test_an_aggregate_is_right_whether_or_not_the_log_answers_it(spark, table_path, query, state):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from tests.support.observing import files_read, plan_of
@@ -80,7 +80,6 @@ def test_partition_values_are_read_as_they_were_meant(partitioned):
 
 
 @given(condition=CONDITIONS)
-@settings(max_examples=80)
 def test_a_filter_leaves_the_rows_that_it_leaves_of_a_plain_dataframe(partitioned, condition):
     table, plain = partitioned
     assert ids(table.where(condition)) == ids(plain.where(condition))

@@ -55,6 +55,7 @@ def calls_of(spark, path, action):
     return calls.value
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_number_of_calls_is_the_same_for_few_files_and_for_many(spark, tmp_path, kind, action):
@@ -127,6 +128,7 @@ def table_with_vectors(path, touched, untouched=0):
     return TableBuilder(path).create(protocol=protocol, configuration=configuration).commit(*there, *others)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("many", [(500, 0), (FEW, 10_000)], ids=["many files", "few of very many files"])
 def test_a_delete_by_vectors_is_one_query_and_asks_no_more_for_many_files(spark, tmp_path, many):
     sizes = {"few": (FEW, 0), "many": many}
@@ -162,6 +164,7 @@ def merged(table, digit):
     return table.alias("t").merge(keys, "t.id = s.id").whenMatchedUpdate(set={"id": "-t.id"}).execute()
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("change", [updated, merged])
 @pytest.mark.parametrize("many", [(300, 0), (SOME, 10_000)], ids=["many files", "few of very many files"])
 def test_an_update_and_a_merge_by_vectors_ask_no_more_and_start_no_more_jobs_for_many_files(spark, tmp_path, many, change):

@@ -288,7 +288,7 @@ BITMAPS = st.one_of(
 
 
 @given(deleted=st.lists(BITMAPS, min_size=1, max_size=3), sparse=st.booleans())
-@settings(max_examples=10)
+@settings(max_examples=4)
 def test_both_encodings_leave_the_rows_that_are_not_deleted(spark, deleted, sparse):
     with pytest.MonkeyPatch.context() as patch:
         if sparse:

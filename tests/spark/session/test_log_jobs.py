@@ -48,6 +48,7 @@ def many(spark, tmp_path):
     return path
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.smoke
 @pytest.mark.parametrize(
     ("condition", "rows"),

@@ -37,6 +37,7 @@ def three(spark, name, table_path):
     return name
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize(("text", "counts"), COUNTS.items(), ids=["update", "alias", "delete", "merge"])
 @pytest.mark.parametrize("computed", NAMES)
 def test_a_computed_name_gives_the_row_of_counts(spark, three, table_path, text, counts, computed):

@@ -166,6 +166,7 @@ REPLACING = {
 }
 
 
+@pytest.mark.in_turn(4)
 @replaces
 @pytest.mark.parametrize(("text", "expected"), REPLACING.items(), ids=REPLACING)
 @pytest.mark.parametrize("by", ["name", "path"])

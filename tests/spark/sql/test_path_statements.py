@@ -85,6 +85,7 @@ def test_a_session_without_sql_on_files_has_no_paths(session, at_path, text):
     assert bayou.open(at_path).snapshot().version == 0
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("text", STATEMENTS)
 @pytest.mark.parametrize("by", ["name", "path"])
 def test_a_session_without_catalogs_in_names_has_tables(session, name, at_path, text, by):

@@ -18,7 +18,7 @@ from tests.support.tables.built import numbers_table
 from bayou.spark.streaming.stream_reader import StreamReader
 from bayou.storage import LocalStore
 
-BATCHES = 30
+BATCHES = 15
 TRIGGERS = 20
 MEGABYTE = 1 << 20
 

@@ -65,6 +65,7 @@ def write(way, rows, path, name, **options):
         writer.save(path)
 
 
+@pytest.mark.in_turn(6)
 @pytest.mark.parametrize("asked", ["option", "setting"])
 @pytest.mark.parametrize("case", EVOLVING)
 def test_a_stream_that_may_change_the_schema_writes_what_a_batch_writes(session, tmp_path, checkpoint, case, asked):
@@ -106,6 +107,7 @@ def test_partition_columns_are_widened_too(spark, tmp_path, checkpoint):
     assert state(spark, other) == state(spark, one)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("policy", ["ANSI", "LEGACY"])
 def test_a_query_goes_on_after_the_schema_was_widened(session, tmp_path, checkpoint, policy):
     session.conf.set("spark.sql.storeAssignmentPolicy", policy)

@@ -65,6 +65,7 @@ def test_defaults_are_padded(spark, table_path):
     assert stored(spark, table, "v", "c") == [(2, "d  ")]
 
 
+@pytest.mark.in_turn(2)
 @VECTORS
 def test_rules_see_chars_as_queries_do(spark, table_path, vectors):
     more = f"tblproperties ('delta.enableDeletionVectors' = '{vectors}')"
@@ -93,6 +94,7 @@ def test_rules_see_chars_so_where_the_files_are_read_again_for_another_rule(spar
     assert broken.value.num_violations == 1
 
 
+@pytest.mark.in_turn(2)
 @VECTORS
 def test_generated_columns_are_made_of_padded_values_and_are_padded(spark, table_path, vectors):
     builder = bayou.DeltaTable.create(spark).location(table_path).property("delta.enableDeletionVectors", vectors)
@@ -110,6 +112,7 @@ def test_generated_columns_are_made_of_padded_values_and_are_padded(spark, table
     assert stored(spark, table, "id", "c", "g", "h") == expected
 
 
+@pytest.mark.in_turn(2)
 @VECTORS
 @pytest.mark.parametrize("old", ["padded", "as another writer has it"])
 def test_new_rows_replace_those_that_have_their_chars(spark, table_path, vectors, old):

@@ -87,6 +87,7 @@ def test_rows_are_found_by_values_of_char_columns_that_were_set(spark, table_pat
     assert spark.sql(f"select count(*) from {target}").first()[0] == 0
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("vectors", ["true", "false"])
 def test_values_of_chars_in_structs_arrays_and_maps_are_compared_as_a_query_compares_them(spark, table_path, vectors):
     target = f"delta.`{table_path}`"

@@ -172,6 +172,7 @@ WHAT_LOOKS_AT_TYPES = {
 }
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("mapping", ["none", "name"])
 @pytest.mark.parametrize("what", WHAT_LOOKS_AT_TYPES)
 def test_everything_works_beside_it(spark, table_path, what, mapping):

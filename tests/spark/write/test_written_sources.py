@@ -122,6 +122,7 @@ STATEMENTS = {
 }
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("command", INTO)
 def test_a_writer_puts_the_rows_of_a_delta_table_into_a_delta_table(session, sources, target, command):
     run, wanted = INTO[command]
@@ -133,6 +134,7 @@ def test_a_writer_puts_the_rows_of_a_delta_table_into_a_delta_table(session, sou
         assert rows_of(session, target) == before, source
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("kind", ["delta", "parquet"])
 @pytest.mark.parametrize("command", NEW)
 def test_a_writer_makes_a_table_of_the_rows_of_a_delta_table(session, sources, target, command, kind):
@@ -144,6 +146,7 @@ def test_a_writer_makes_a_table_of_the_rows_of_a_delta_table(session, sources, t
     assert found == dict.fromkeys(found, ROWS)
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("command", ["saveAsTable append", "insertInto", "insertInto overwrite"])
 def test_a_writer_puts_the_rows_of_a_delta_table_into_a_table_of_another_source(session, sources, target, command):
     make(session, target, "parquet")
@@ -173,6 +176,7 @@ def test_a_writer_puts_the_rows_of_a_delta_table_into_a_table_of_another_catalog
     assert found == dict.fromkeys(found, sorted(ROWS * 4))
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_a_statement_takes_the_rows_of_a_delta_table(session, sources, target, statement):
     found = {}

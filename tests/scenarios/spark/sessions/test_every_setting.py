@@ -78,6 +78,7 @@ def test_the_feed_of_a_usual_session_has_each_change_once(usual):
     assert usual["field ids"][1] == setting_scenario.CHANGES
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("number", range(len(DANGEROUS) + _DRAWN))
 def test_a_table_is_right_under_a_flipped_setting(spark, tmp_path, usual, number):
     settings = boolean_settings(spark)

@@ -55,6 +55,7 @@ def test_partitioned_tables_are_partitioned_in_the_log(session, name):
     assert ids(session.table(name)) == [0, 1, 2, 3]
 
 
+@pytest.mark.in_turn(2)
 def test_statements_on_delta_tables_work(session, name, tmp_path):
     session.sql(f"create table {name} (id bigint, v int) using delta location '{tmp_path / 't'}'")
     session.sql(f"insert into {name} values (1, 1), (2, 2)")

@@ -46,8 +46,8 @@ def left_behind(path, version):
 
 
 def test_threads_that_change_rows_leave_what_their_commits_make_one_by_one(spark, table_path):
-    outcomes = run(spark, table_path, TABLES["vectors and feed"], threads=4, operations=15, seed=11)
-    assert outcomes["committed"] > 15
+    outcomes = run(spark, table_path, TABLES["vectors and feed"], threads=4, operations=8, seed=11)
+    assert outcomes["committed"] > 8
     assert outcomes["conflict"] > 0
 
 

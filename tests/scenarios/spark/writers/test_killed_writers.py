@@ -47,10 +47,6 @@ def run(table, kills, seed):
     assert first > 0
 
 
-def test_a_writer_that_is_killed_leaves_a_sound_table(tmp_path):
-    run(tmp_path / "table", kills=2, seed=7)
-
-
 @pytest.mark.soak
 @pytest.mark.timeout(3600)  # each of them starts a Spark
 def test_a_hundred_killed_writers_leave_a_sound_table(tmp_path):

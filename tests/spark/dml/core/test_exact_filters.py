@@ -62,6 +62,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("value", ["not UTF-8", "zero"])
 def test_every_change_finds_each_row_with_the_value(spark, table_path, value, change):
@@ -70,6 +71,7 @@ def test_every_change_finds_each_row_with_the_value(spark, table_path, value, ch
     assert CHANGES[change](spark, table_path, literal) == ROWS
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("value", VALUES)
 def test_each_value_is_found(spark, table_path, value):
     stored, literal = VALUES[value]

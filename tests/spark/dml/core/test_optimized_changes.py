@@ -45,6 +45,7 @@ OPERATIONS = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("wanted", [None, "table", "session"])
 def test_as_many_files_are_written_as_the_rows_need(spark, table_path, way, scattered, wanted, operation):

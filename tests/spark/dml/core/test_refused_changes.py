@@ -54,6 +54,7 @@ def condition(error):
     return error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("case", CASES, ids=": ".join)
 def test_bad_input_is_refused_by_its_class_and_writes_nothing(spark, paths, case):
     path = paths[case[0]]
@@ -67,6 +68,7 @@ def test_bad_input_is_refused_by_its_class_and_writes_nothing(spark, paths, case
     assert files(path) == before
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize(
     ("value", "error_class"),
     [

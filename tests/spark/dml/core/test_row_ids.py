@@ -71,6 +71,7 @@ def test_ids_last_over_many_changes(spark, table_path, way):
     }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("mode", ["name", "id"])
 def test_ids_are_kept_with_column_mapping_and_a_change_data_feed(spark, table_path, way, mode):
     feed = {"delta.columnMapping.mode": mode, "delta.enableChangeDataFeed": "true"}
@@ -107,6 +108,7 @@ def test_the_commit_says_that_ids_were_kept(spark, table_path, way):
 ROW = "id, _metadata.row_id, _metadata.row_commit_version"
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize(
     ("partition_by", "mapping"), [pytest.param((), "none", marks=pytest.mark.smoke), (("p",), "name"), ((), "id"), (("p",), "none")]
 )

@@ -43,6 +43,7 @@ SOME_SHAPES = [
 ]
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("number", SOME_SHAPES)
 def test_the_feed_and_the_ids_say_what_every_combination_of_clauses_does(spark, table_path, number):
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "10MB" if number % 2 else "-1")
@@ -188,6 +189,7 @@ def test_upserts_of_other_keys_go_on_top_of_each_other_and_tell_of_their_own_row
     assert feed(spark, table_path, start=2) == [(9, 0, "update_postimage"), (9, 9, "update_preimage")]
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("partition_by", [(), ("p",)])
 def test_ids_last_over_many_merges(spark, table_path, way, partition_by):
     table = make(spark, table_path, TEN, partition_by, **way, **BOTH)

@@ -181,6 +181,7 @@ def test_a_session_that_forbids_cross_joins_refuses_conditions_that_are_one(spar
     assert counts(table.merge(one, "false").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()) == (0, 0, 1)
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", ["__bayou_file", "__bayou_action", "__bayou_in_source", "__BAYOU_metadata", "__bayou_key0"])
 def test_columns_of_the_source_that_are_called_like_bayous_own_are_refused_where_they_are_used(spark, table_path, way, name):
     table = make(spark, table_path, "select id, id v from range(3)", **way)

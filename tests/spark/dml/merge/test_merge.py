@@ -50,6 +50,7 @@ def test_a_result_passes_for_the_data_frame_that_delta_spark_gives(spark, table_
     assert result != spark.range(1)
 
 
+@pytest.mark.in_turn(8)
 @pytest.mark.parametrize("number", range(len(SHAPES)), ids=lambda number: " | ".join(SHAPES[number]))
 def test_every_combination_of_clauses_does_what_its_definition_says(spark, table_path, number):
     shape = SHAPES[number]
@@ -94,6 +95,7 @@ def test_a_condition_is_not_asked_of_rows_that_its_clause_is_not_about_or_an_ear
     assert rows(table) == [(2, [3]), (3, [])]
 
 
+@pytest.mark.in_turn(3)
 def test_null_keys_match_nothing_unless_the_condition_says_so(spark, table_path, way, joins):
     query = "select cast(id as bigint) id, v from values (null, 1), (1, 2) as x(id, v)"
     table = make(spark, table_path, query, **way)

@@ -111,6 +111,7 @@ def test_a_field_of_a_struct_is_updated_and_the_others_stay(spark, merged):
     assert json.loads(rows[0])["st"] == {"a": 99, "b": {"x": 2, "y": 102}}
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("evolves", [True, "autoMerge"])
 @pytest.mark.parametrize("kind", COLUMNS)
 @pytest.mark.parametrize("columns", ["more", "fewer"])

@@ -141,6 +141,7 @@ CLAUSES = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("condition", CLAUSES)
 def test_files_whose_rows_no_clause_changes_are_not_looked_at(spark, forty, condition):
     source = spark.range(0, 40, 3).selectExpr("id + 0 id", "1L w").where("id + rand() >= 0").alias("s")

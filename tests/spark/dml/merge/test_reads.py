@@ -104,6 +104,7 @@ def test_an_update_depends_on_what_its_subqueries_read(spark, table, overtaken):
     assert rows(spark, table) == [(1, 20), (2, 20)]
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("of", [pytest.param("the table", marks=pytest.mark.smoke), "another table", "parquet"])
 @pytest.mark.parametrize("now", ["", ", current_timestamp() at"], ids=["", "now"])
 def test_the_source_may_be_a_view_in_sql(spark, table, tmp_path, of, now):

@@ -111,6 +111,7 @@ def merged(spark, path, case, monkeypatch, *, way=VECTORS):
     return rows(table), counts(result), numbers, bool(seen)
 
 
+@pytest.mark.in_turn(5)
 @pytest.mark.parametrize("name", [*BY_KEYS, *NOT_BY_KEYS])
 def test_rows_are_the_ones_that_a_join_with_the_table_gives(spark, tmp_path, name, monkeypatch):
     case = {**BY_KEYS, **NOT_BY_KEYS}[name]

@@ -147,6 +147,7 @@ def test_another_writer_may_add_rows_that_stay(spark, table, way, monkeypatch):
     assert ids(spark, table) == sorted([*(every_id() - GONE[way]), 3, 55])
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("other", ["the same row", "a new row that would go"])
 def test_another_writer_of_rows_that_go_excludes_this_one(spark, table, way, other, monkeypatch):
     def change():

@@ -22,6 +22,7 @@ ON_VIEWS = (
 )
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("statement", ON_VIEWS, ids=["delete", "update", "merge"])
 @pytest.mark.parametrize("view", COMPUTED)
 @pytest.mark.parametrize("is_cached", [False, True], ids=["", "cached"])

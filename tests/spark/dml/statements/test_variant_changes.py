@@ -48,6 +48,7 @@ def rows(spark, table):
     return sorted(map(tuple, spark.sql(f"select id, variant_get(v, '$.a', 'int') from {table}").collect()))
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_statement_changes_rows_by_what_is_in_a_variant_and_beside_it(spark, table, name):
     statement, expected = CHANGES[name]

@@ -62,6 +62,7 @@ STATEMENTS = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_planning_takes_the_same_number_of_calls_for_few_columns_and_for_many(spark, wide, statement):
     tables = {count: wide(count) for count in (FEW, MANY)}
@@ -77,6 +78,7 @@ def test_planning_takes_the_same_number_of_calls_for_few_columns_and_for_many(sp
     assert few == many
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("properties", [{}, {"enableDeletionVectors": True}], ids=["files", "vectors"])
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_running_takes_less_than_a_call_for_each_column(spark, wide, statement, properties):
@@ -103,6 +105,7 @@ def test_a_write_by_partition_takes_less_than_a_call_for_each_column(spark, tmp_
     assert abs(calls(SOME) - calls(FEW + 1)) < SOME // 2
 
 
+@pytest.mark.in_turn(2)
 @pytest.mark.parametrize("most", [SOME, 10 * SOME])
 def test_wide_rows_are_counted_so_that_spark_does_not_try_to_make_one_projection_of_two(spark, wide, monkeypatch, most):
     table, source = wide(SOME)

@@ -26,6 +26,7 @@ def merge(spark, table, source, clauses):
     spark.sql(f"merge into {table} t using {source} s on t.id = s.id when {clauses}")
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("in_sql", [True, False])
 @pytest.mark.parametrize("name", TAKEN)
 def test_a_clause_sets_what_the_table_calls_so_and_else_what_the_source_does(spark, table_path, target, name, in_sql):

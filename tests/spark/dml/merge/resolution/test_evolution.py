@@ -69,6 +69,7 @@ CLAUSES = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("clauses", CLAUSES)
 def test_clauses_that_take_no_column_of_the_source_leave_the_schema_as_it_is(spark, table_path, way, clauses):
     table = make(spark, table_path, "select id, cast(id as int) v from range(0, 3, 1, 1)", **way)
@@ -172,6 +173,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.in_turn(3)
 @pytest.mark.parametrize("name", STAY)
 def test_a_column_keeps_its_type_for_values_that_spark_casts_to_it(spark, table_path, name):
     kind, value = STAY[name]

@@ -81,6 +81,7 @@ def table(spark, table_path, way):
     return f"delta.`{table_path}`"
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.smoke
 @pytest.mark.parametrize("name", KEPT)
 def test_a_row_that_no_clause_takes_may_have_values_that_do_not_fit(spark, table, name):

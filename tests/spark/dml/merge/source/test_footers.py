@@ -155,6 +155,7 @@ COUNTED = {
 }
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("what", COUNTED)
 def test_a_source_of_which_footers_do_not_tell_is_counted(spark, tmp_path, table_of_two_files, counted, what):
     source = COUNTED[what](spark, str(tmp_path / "source"))

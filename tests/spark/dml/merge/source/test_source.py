@@ -53,6 +53,7 @@ SOURCES = {
 }
 
 
+@pytest.mark.in_turn(4)
 @pytest.mark.parametrize("what", SOURCES)
 def test_a_source_is_kept_only_where_reading_it_again_costs_more_or_gives_other_rows(spark, tmp_path, table_path, kept, what):
     other = str(tmp_path / "source")
