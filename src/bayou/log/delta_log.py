@@ -17,6 +17,8 @@ from bayou.log.snapshot.log_reader import LogReader, table_at
 from bayou.protocol import arguments
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from bayou.log.changes.checks import SchemaMode
     from bayou.log.changes.feed import ChangeFeed
     from bayou.log.changes.range import ChangeBounds, ChangeRange
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from bayou.log.commit.outcomes import Committed, Unchanged
     from bayou.log.commit.transaction import Transaction
     from bayou.log.maintenance.log_cleanup import ExpiredFiles
+    from bayou.log.operations.vacuum import Kind, VacuumResult
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructType
 
@@ -250,6 +253,61 @@ class DeltaLog(LogReader):
         arguments.flag(dry_run, "dry_run", table=self._table_uri)
         latest = self.update()
         return expired_files(latest, now_ms=int(time.time() * 1000)) if dry_run else clean_up(latest)
+
+    def vacuum(
+        self,
+        retention_hours: float | None = None,
+        *,
+        kind: Kind = "full",
+        dry_run: bool = False,
+        inventory: pa.Table | None = None,
+        keep_versions: Sequence[int] = (),
+        check_retention: bool = True,
+    ) -> VacuumResult:
+        """Delete the files of the table's folder that neither the table nor its recent versions need.
+
+        Writers and readers may go on. Whoever reads a version older than the retention may miss files afterwards.
+
+        Args:
+            retention_hours: for how many hours a file is kept after it was removed from the table, or written and not used;
+                fractions count. The property `delta.deletedFileRetentionDuration` says it if this is None.
+            kind: "full" lists the table's folder. "lite" looks at the commits since the last VACUUM instead, and lists nothing.
+            dry_run: delete nothing, and commit nothing.
+            inventory: a listing of the table's folder to use instead of one of its own: `path`, `length` in bytes, `isDir` and
+                `modificationTime` in ms since the epoch.
+            keep_versions: versions whose files are kept, however old.
+            check_retention: refuse fewer hours than the property says.
+
+        Returns:
+            What was found and deleted; `failed` names the files that could not be deleted.
+
+        Raises:
+            InvalidOptionError: the hours are negative or too few, the inventory lacks a column, or LITE needs commits that
+                are gone.
+            TimeTravelError: files are to be kept for longer than the log reaches back.
+            UnsupportedFeatureError: bayou may not write to the table.
+            StorageError: the store failed.
+        """
+        from bayou.log.operations.vacuum import VacuumRequest, vacuum  # noqa: PLC0415  (most users of a log only read)
+
+        request = VacuumRequest(
+            arguments.optional_number(retention_hours, "retention_hours", table=self._table_uri),
+            kind,
+            arguments.flag(dry_run, "dry_run", table=self._table_uri),
+            inventory,
+            tuple(arguments.integer(each, "keep_versions", table=self._table_uri) for each in keep_versions),
+            arguments.flag(check_retention, "check_retention", table=self._table_uri),
+        )
+        return vacuum(self, request)
+
+    def commit_times(self, snapshot: Snapshot) -> tuple[LogListing, CommitTimes]:
+        """The files of the log, and when its versions were committed; for operations of this package.
+
+        Args:
+            snapshot: the latest version.
+        """
+        listing = self._listing()
+        return listing, self._commit_times(listing, snapshot)
 
     def _commits(self, end: object = None) -> tuple[Snapshot, LogListing, CommitTimes]:
         """The latest version, the whole log, and its commit times; of the readable part of the log where the end lies in it."""

@@ -236,6 +236,27 @@ class LogCleanupEvent(LogEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VacuumEvent(LogEvent):
+    """Files that the table does not need were deleted.
+
+    Attributes:
+        kind: `full` or `lite`.
+        num_deleted: how many files and empty folders were deleted.
+        num_failed: how many could not be deleted.
+        size_bytes: the size of the files that were to be deleted, in bytes, as far as it is known.
+        duration_seconds: how long it took.
+    """
+
+    name: ClassVar[str] = "vacuum"
+
+    kind: str
+    num_deleted: int
+    num_failed: int
+    size_bytes: int | None = None
+    duration_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HookFailedEvent(LogEvent):
     """What follows a commit failed; the commit is in the log all the same.
 

@@ -170,6 +170,17 @@ def optional_integer(value: object, name: str, *, table: str | None = None, leas
     return None if value is None else integer(value, name, table=table, least=least)
 
 
+def optional_number(value: object, name: str, *, table: str | None = None) -> float | None:
+    """A number, or None.
+
+    Raises:
+        InvalidOptionError: the value is something else.
+    """
+    if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+        return value
+    raise wrong(name, value, "a number or None", table=table)
+
+
 def flag(value: object, name: str, *, table: str | None = None) -> bool:
     """A boolean. The string `false` is refused: it would count as true.
 

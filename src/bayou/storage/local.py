@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -15,6 +15,7 @@ from bayou.errors import StorageError
 from bayou.protocol.actions.file_names import LOG_FOLDER, LogFileKind, parse_log_file_name
 from bayou.storage.durable_files import publish, sync_file, sync_folder, sync_folders_above, temporary_file
 from bayou.storage.store import FileStatus
+from bayou.storage.trees import Deletions, Folder, LocalTree
 
 # A disk merges syncs that wait together; beyond this many it does not get faster.
 _SYNC_THREADS: Final = 8
@@ -44,6 +45,7 @@ class LocalStore:
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self._root = os.fspath(root)
+        self._tree = LocalTree(self._root)
 
     def __repr__(self) -> str:
         return f"LocalStore({self._root!r})"
@@ -122,6 +124,14 @@ class LocalStore:
     def local_path(self, path: str) -> str | None:
         """See LogStore."""
         return self._at(path)
+
+    def list_folders(self, folders: Sequence[str], shown: tuple[str, ...]) -> list[Folder]:
+        """See TreeStore."""
+        return self._tree.list_folders(folders, shown)
+
+    def delete_many(self, paths: Sequence[str]) -> Deletions:
+        """See TreeStore."""
+        return self._tree.delete_many(paths)
 
     def _at(self, path: str) -> str:
         return os.path.join(self._root, path) if path else self._root  # noqa: PTH118  (hot: one call per commit)

@@ -6,10 +6,11 @@ from __future__ import annotations
 import io
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from bayou.storage.store import FileStatus
+from bayou.storage.trees import Deletions, Folder, FolderBuilder
 
 
 class MemoryStore:
@@ -73,6 +74,31 @@ class MemoryStore:
     def local_path(self, path: str) -> str | None:  # noqa: ARG002  (the contract's signature)
         """See LogStore."""
         return None
+
+    def list_folders(self, folders: Sequence[str], shown: tuple[str, ...]) -> list[Folder]:
+        """See TreeStore. A folder is what is before a slash, and as old as its youngest file."""
+        with self._lock:
+            files = list(self._files.items())
+        found = []
+        for folder in folders:
+            prefix = f"{folder}/" if folder else ""
+            builder = FolderBuilder(folder, shown)
+            inner: dict[str, int] = {}
+            for path, (data, modified, _) in files:
+                name, slash, _ = path[len(prefix) :].partition("/")
+                if path.startswith(prefix) and slash:
+                    inner[name] = max(modified, inner.get(name, 0))
+                elif path.startswith(prefix):
+                    builder.add(name, len(data), modified, is_folder=False)
+            for name, modified in inner.items():
+                builder.add(name, 0, modified, is_folder=True)
+            found.append(builder.build())
+        return found
+
+    def delete_many(self, paths: Sequence[str]) -> Deletions:
+        """See TreeStore."""
+        with self._lock:
+            return Deletions(sum(self._files.pop(path, None) is not None for path in paths), {})
 
     def set_modification_time(self, path: str, modification_time: int) -> None:
         """Give a file another age, in ms since the epoch; for tests of time travel."""

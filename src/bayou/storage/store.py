@@ -46,7 +46,8 @@ class LogStore(Protocol):
     StorageError, and FileNotFoundError where the file is missing; a put that raises may or may not have written, and
     the caller finds out by reading. Stores are safe to use from several threads.
 
-    The store keeps the log; data files and deletion vectors are written by others, and `sync` makes those durable.
+    The store keeps the log; data files and deletion vectors are written by others, and `sync` makes those durable. VACUUM
+    needs two more operations, which a store may have or not: see `bayou.storage.TreeStore`.
 
     Implement this protocol to bring your own store (do not subclass), and run
     `bayou.testing.log_store_conformance.LogStoreConformance` on it.

@@ -13,14 +13,17 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar, cast
 
 from bayou.errors import StorageError
 from bayou.storage.store import FileStatus, LogStore
+from bayou.storage.trees import Deletions, Folder, TreeStore
 
-CallName: TypeAlias = Literal["list_from", "read", "open", "size", "put_if_absent", "put", "delete", "sync"]
+CallName: TypeAlias = Literal[
+    "list_from", "read", "open", "size", "put_if_absent", "put", "delete", "sync", "list_folders", "delete_many"
+]
 FaultKind: TypeAlias = Literal["before", "after", "delay", "hook", "hook_after"]
 
 _T = TypeVar("_T")
@@ -32,7 +35,7 @@ class Fault:
 
     Attributes:
         call: the method; None for every one.
-        path: a regular expression that is found in the path; for `sync`, in one of the paths. Empty: any path.
+        path: a regular expression that is found in the path; for a call with several paths, in one of them. Empty: any path.
         kind: `before` fails and nothing has happened; `after` fails though it has happened, so that the answer is lost;
             `delay` waits for `seconds` first; `hook` and `hook_after` call `hook` before and after the call.
         nth: the first matching call that it strikes, from 1 on.
@@ -110,7 +113,7 @@ class FaultyStore:
 
     @property
     def trace(self) -> tuple[tuple[str, str], ...]:
-        """Every call so far as its name and path, in order; a `sync` has one entry a path. Failed calls are in it too."""
+        """Every call so far as its name and path, in order, failed ones too; one with several paths has one entry a path."""
         with self._lock:
             return tuple(self._trace)
 
@@ -165,6 +168,15 @@ class FaultyStore:
         """See LogStore."""
         files = list(paths)
         self._call("sync", files, lambda: self.inner.sync(files))
+
+    def list_folders(self, folders: Sequence[str], shown: tuple[str, ...]) -> list[Folder]:
+        """See TreeStore."""
+        inner = cast("TreeStore", self.inner)
+        return self._call("list_folders", list(folders), lambda: inner.list_folders(folders, shown))
+
+    def delete_many(self, paths: Sequence[str]) -> Deletions:
+        """See TreeStore."""
+        return self._call("delete_many", list(paths), lambda: cast("TreeStore", self.inner).delete_many(paths))
 
     def local_path(self, path: str) -> str | None:
         """See LogStore; None unless `maps_files` was asked for."""

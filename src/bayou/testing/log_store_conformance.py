@@ -23,6 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from bayou.storage.store import LogStore
+from bayou.storage.trees import TreeStore, list_tree
 
 # A mix-in for pytest: each method is a test, its name says what holds, and it fails by an assertion.
 # ruff: noqa: S101, D102, PLR2004
@@ -238,6 +239,42 @@ class LogStoreConformance:
         with ThreadPoolExecutor(_THREADS) as pool:
             list(pool.map(work, range(_THREADS)))
         assert [each.name for each in store.list_from("_delta_log/")] == [f"{number:02d}" for number in range(0, _THREADS, 2)]
+
+    def test_a_tree_is_listed_at_any_depth_without_what_is_hidden(self, store: LogStore) -> None:
+        if not isinstance(store, TreeStore):
+            return
+        files = ["a", "p=1/q=2/b", "p=1/c", "_change_data/d", "_x=1/e", "\u00fc %/f"]
+        for path in [*files, "_delta_log/0.json", "p=1/_temporary/g", ".hidden/h", "p=1/.a.crc"]:
+            store.put(path, path.encode("utf-8"))
+        found = {row["path"]: row for batch in list_tree(store, ("_change_data", "_x=")) for row in batch.to_pylist()}
+        assert sorted(path for path, row in found.items() if not row["is_folder"]) == sorted(files)
+        assert {path: found[path]["size"] for path in files} == {path: len(path.encode("utf-8")) for path in files}
+        assert found["p=1"]["size"] == 4  # how many entries it has, hidden ones too
+        now = time.time() * 1000
+        assert all(now - 600_000 < row["modification_time"] < now + 600_000 for row in found.values())
+
+    def test_a_folder_that_is_not_there_is_an_empty_one(self, store: LogStore) -> None:
+        if isinstance(store, TreeStore):
+            (found,) = store.list_folders(["nowhere"], ())
+            assert (found.num_entries, list(found.files), list(found.folders)) == (0, [], [])
+
+    def test_many_files_are_deleted_at_once_and_missing_ones_are_no_error(self, store: LogStore) -> None:
+        if not isinstance(store, TreeStore):
+            return
+        paths = [f"p={number % 3}/{number}" for number in range(30)]
+        for path in [*paths, "kept"]:
+            store.put(path, b"x")
+        done = store.delete_many([*paths, "p=0/missing", "missing/too"])
+        assert (done.deleted, dict(done.failed)) == (len(paths), {})
+        left = [row["path"] for batch in list_tree(store) for row in batch.to_pylist() if not row["is_folder"]]
+        assert left == ["kept"]
+
+    def test_nothing_outside_the_root_is_deleted(self, store: LogStore) -> None:
+        if isinstance(store, TreeStore):
+            store.put("a", b"x")
+            done = store.delete_many(["../a", "p/../../a", "/a"])
+            assert done.deleted == 0
+            assert store.read("a") == b"x"
 
     def test_a_store_is_a_log_store(self, store: LogStore) -> None:
         assert isinstance(store, LogStore)

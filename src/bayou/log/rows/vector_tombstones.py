@@ -49,6 +49,4 @@ def _path(vector: DeletionVectorDescriptor, table_uri: str) -> str:
     relative = vector.relative_path
     if relative is not None:
         return paths.encode(relative)
-    uri = vector.absolute_uri(table_uri)
-    scheme, colon, rest = ("", "", uri) if uri.startswith("/") else uri.partition(":")
-    return f"{scheme}{colon}{paths.encode(rest)}"
+    return paths.encode_uri(vector.absolute_uri(table_uri))

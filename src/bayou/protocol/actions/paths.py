@@ -31,6 +31,12 @@ def encode(path: str) -> str:
     return quote(path, safe=_SAFE)
 
 
+def encode_uri(path: str) -> str:
+    """Percent-encode a decoded path or URI, as an action holds it; a scheme stays as it is."""
+    found = _SCHEME.match(path)
+    return encode(path) if found is None else found[0] + encode(path[found.end() :])
+
+
 def is_absolute(path: str) -> bool:
     """Whether an encoded path names its own root: a URI with a scheme, or a leading slash."""
     return path.startswith("/") or _SCHEME.match(path) is not None

@@ -289,6 +289,30 @@ def check_readable(protocol: Protocol, table: str, version: int | None = None) -
     raise UnsupportedFeatureError(message, table=table, version=version, next_step=next_step, features=tuple(refused))
 
 
+def check_not_catalog_managed(error: UnsupportedFeatureError, operation: str, table: str) -> None:
+    """Refuse to maintain a table whose catalog holds its latest commits.
+
+    Args:
+        error: what refused to read the table.
+        operation: what was to be done, for example `VACUUM`.
+        table: the table's URI, for the message.
+
+    Raises:
+        UnsupportedFeatureError: the table is such a one.
+    """
+    features = error.facts.get("features", ())
+    if _CATALOG_MANAGED.intersection(features):
+        raise UnsupportedFeatureError(
+            f"{operation} is not possible on a catalog-managed table: the catalog holds its latest commits, and maintains it.",
+            table=table,
+            version=error.version,
+            error_class="DELTA_UNSUPPORTED_CATALOG_MANAGED_TABLE_OPERATION",
+            sql_state="0AKDC",
+            next_step="Use what the catalog offers for it.",
+            features=features,
+        ) from error
+
+
 def check_writable(protocol: Protocol, metadata: Metadata, table: str, version: int | None = None) -> None:
     """Refuse a table whose protocol, schema or properties ask a writer for something that bayou does not do yet.
 

@@ -11,7 +11,7 @@ from bayou.errors import SessionError, StorageError
 from bayou.protocol.actions.file_names import LOG_FOLDER
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
-from bayou.storage import FileStatus, check_spark_log_store_conf, redact_uri, register
+from bayou.storage import Deletions, FileStatus, Folder, FolderBuilder, check_spark_log_store_conf, redact_uri, register
 from bayou.storage.open_store import SCHEMES_OF_A_SESSION
 from bayou.storage.registry import registered_name
 
@@ -31,6 +31,8 @@ _ALLOWED: Final[Mapping[str, tuple[str, str]]] = {
 }
 # An account with a hierarchical namespace has access lists; one without copies and deletes where it should rename.
 _HAS_NAMESPACE: Final = "fs.capability.paths.acls"
+
+_NOT_EMPTY: Final = "PathIsNotEmptyDirectoryException"
 
 _NEXT_STEPS: Final[Mapping[str, str]] = {
     "AccessControlException": "Let this user read and write the table's folder.",
@@ -128,8 +130,32 @@ class HadoopStore:
     def local_path(self, path: str) -> None:
         """See LogStore."""
 
+    def list_folders(self, folders: Sequence[str], shown: tuple[str, ...]) -> list[Folder]:
+        """See TreeStore. One call for all of them."""
+        with self._failing(""):
+            listed = self._files.list_folders([self._at(folder) for folder in folders])
+        found = []
+        for folder, entries in zip(folders, listed, strict=True):
+            builder = FolderBuilder(folder, shown)
+            for entry in entries:
+                builder.add(entry.name, entry.size, entry.modification_time, is_folder=entry.size < 0)
+            found.append(builder.build())
+        return found
+
+    def delete_many(self, paths: Sequence[str]) -> Deletions:
+        """See TreeStore. One call for all of them."""
+        inside = [path for path in paths if not path.startswith("/") and ".." not in path.split("/")]
+        with self._failing(""):
+            answers = self._files.delete_all([self._at(path) for path in inside])
+        failed = {
+            path: self._failed(path, each) for path, each in zip(inside, answers, strict=True) if isinstance(each, HadoopError)
+        }
+        for path in set(paths) - set(inside):
+            failed[path] = StorageError("the file lies outside the table", table=redact_uri(self._root), file=path)
+        return Deletions(sum(each == b"true" for each in answers), failed)
+
     def _at(self, path: str) -> str:
-        return f"{self._root}/{path}"
+        return f"{self._root}/{path}" if path else self._root
 
     def _is_there(self, path: str) -> bool:
         try:

@@ -149,6 +149,23 @@ class HadoopFiles:
             if name >= start
         ]
 
+    def list_folders(self, folders: Sequence[str]) -> list[list[Listed]]:
+        """What each of some folders holds, several at a time, files and folders; a folder has the size -1.
+
+        A folder that is gone holds nothing.
+        """
+        found: list[list[Listed]] = []
+        for answer in self._each("list", folders, folders):
+            if isinstance(answer, FileNotFoundError):
+                found.append([])
+                continue
+            if isinstance(answer, Exception):
+                raise answer
+            parts = answer.decode("utf-8").split("\0")
+            rows = zip(parts[0:-1:3], parts[1::3], parts[2::3], strict=True)
+            found.append([Listed(name, int(size), int(time)) for name, size, time in rows])
+        return found
+
     def status(self, uri: str) -> Listed:
         """A file as a listing has it."""
         size, _, time = self._text(uri, lambda: self._files.status(uri)).partition("\0")

@@ -13,6 +13,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.IOUtils;
 
@@ -55,11 +56,23 @@ public class HadoopReads {
     try {
       if (what.equals("delete")) return HadoopFiles.done(String.valueOf(files.system().delete(new Path(item), false)));
       if (what.equals("clear")) return HadoopFiles.done(String.valueOf(files.system().delete(new Path(item), true)));
+      if (what.equals("list")) return listed(new Path(item));
       if (what.equals("move")) return moved(item.substring(0, item.indexOf('\1')), new Path(item.substring(item.indexOf('\1') + 1)));
       if (what.equals("read")) return whole(files.system().open(new Path(item)));
       int space = item.indexOf(' ');  // a footer: the file's size, and where it is
       return footer(files.system().open(new Path(item.substring(space + 1))), Long.parseLong(item.substring(0, space)));
     } catch (Throwable error) { return HadoopFiles.failed(error); }
+  }
+
+  // Everything in a folder: name, size (-1 for a folder) and modification time, each ended by NUL.
+  private byte[] listed(Path folder) throws Exception {
+    StringBuilder text = new StringBuilder();
+    FileStatus[] found = files.system().listStatus(folder);
+    if (found.length == 1 && found[0].getPath().equals(files.system().makeQualified(folder))) return HadoopFiles.done("");
+    for (int i = 0; i < found.length; i++)
+      text.append(found[i].getPath().getName()).append('\0').append(found[i].isDirectory() ? -1L : found[i].getLen()).append('\0')
+          .append(found[i].getModificationTime()).append('\0');
+    return HadoopFiles.done(text.toString());
   }
 
   private byte[] moved(String from, Path to) throws Exception {

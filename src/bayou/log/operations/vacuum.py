@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0
+"""VACUUM: delete the files of a table's folder that neither the table nor its recent versions need.
+
+Source: delta-spark's `VacuumCommand`; docs/differences.md says where bayou goes another way.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import InvalidOptionError, StorageError, UnsupportedFeatureError
+from bayou.log import events
+from bayou.log.commit.transaction import Transaction
+from bayou.log.operations.vacuum_files import added_since, needed_paths, removed_by_commits
+from bayou.log.snapshot.partition_columns import physical_names
+from bayou.plan.maintenance.vacuum import Retention, old_entries, retention_of, shown_names
+from bayou.protocol import arguments, properties
+from bayou.protocol.actions.file_names import LOG_FOLDER
+from bayou.protocol.actions.paths import canonical, encode_uri
+from bayou.protocol.features.features import check_not_catalog_managed, check_writable
+from bayou.storage.trees import delete_many, is_shown, list_tree, tree_schema
+
+if TYPE_CHECKING:
+    from bayou.log.delta_log import DeltaLog
+    from bayou.log.segment.commit_times import CommitTimes
+    from bayou.log.segment.listing import LogListing
+    from bayou.log.snapshot.snapshot import Snapshot
+
+Kind: TypeAlias = Literal["full", "lite"]
+Begin: TypeAlias = "Callable[[Snapshot, str, Mapping[str, Any]], Transaction]"
+"""Begins a transaction on a state, with an operation's name and its parameters."""
+
+INFO_PATH: Final = f"{LOG_FOLDER}/_last_vacuum_info"
+"""Says up to which version LITE need not look at commits again. Source: delta-spark's `LastVacuumInfo`."""
+INVENTORY_COLUMNS: Final = ("path", "length", "isDir", "modificationTime")
+_INFO_KEY: Final = "latestCommitVersionOutsideOfRetentionWindow"
+_BATCH: Final = 10_000
+# Where bayou notes its runs in the log if nobody says so. Source: delta-spark's `VacuumCommandImpl.shouldLogVacuum`.
+_NOTED_SCHEMES: Final = frozenset({"wasbs", "wasbss", "abfs", "abfss", "adl", "gs", "file", "hdfs"})
+
+
+@dataclass(frozen=True, slots=True)
+class VacuumRequest:
+    """What a VACUUM is asked for; see `DeltaLog.vacuum`."""
+
+    retention_hours: float | None = None
+    kind: Kind = "full"
+    dry_run: bool = False
+    inventory: pa.Table | None = None
+    keep_versions: Sequence[int] = ()
+    check_retention: bool = True
+    ignores_hours: bool = False
+    is_logged: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VacuumResult:
+    """What a VACUUM did, or would do if it is a dry run.
+
+    Attributes:
+        table_uri: the table.
+        kind: which candidates it looked at.
+        cutoff: files that were not needed since this time were deleted, in ms since the epoch.
+        dry_run: whether nothing was deleted.
+        files: the files and folders to delete, `bayou.storage.tree_schema`; paths are relative to the table's root.
+        deleted: how many of them were there and are deleted.
+        num_folders: how many folders were looked at, the table's own among them.
+        failed: what could not be deleted, and why, by path.
+    """
+
+    table_uri: str
+    kind: Kind
+    cutoff: int
+    dry_run: bool
+    files: pa.Table
+    deleted: int
+    num_folders: int
+    failed: Mapping[str, StorageError]
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the files to delete, in bytes, as far as it is known."""
+        return pc.sum(self.files["size"]).as_py() or 0
+
+
+def vacuum(log: DeltaLog, request: VacuumRequest, begin: Begin | None = None) -> VacuumResult:
+    """Delete what a table does not need; see `DeltaLog.vacuum`.
+
+    Args:
+        log: the table's log.
+        request: what is asked for.
+        begin: begins the transactions that note the run in the log; plain ones if None.
+    """
+    began = time.monotonic()
+    _check(request, log.table_uri)
+    snapshot = _maintained(log, "VACUUM")
+    now = int(time.time() * 1000)
+    retention = retention_of(
+        request.retention_hours,
+        properties.DELETED_FILE_RETENTION_MS.read(snapshot.metadata.configuration),
+        now,
+        is_checked=request.check_retention,
+        ignores_hours=request.ignores_hours,
+        table=log.table_uri,
+    )
+    listing, times = log.commit_times(snapshot)
+    kept = [log.snapshot(version) for version in request.keep_versions]
+    needed = needed_paths(log, snapshot, retention, kept, listing, times)
+    reached = _last_before(retention.cutoff, times, listing)
+    candidates = _Candidates(log, snapshot, retention.cutoff)
+    if request.inventory is not None:
+        found = candidates.of_inventory(request.inventory)
+    elif request.kind == "lite":
+        found = candidates.of_commits(_lite_versions(log, listing, reached))
+    else:
+        found = candidates.of_folders()
+    files = found.filter(pc.invert(pc.is_in(found["path"], value_set=needed)))
+    if request.dry_run:
+        return VacuumResult(log.table_uri, request.kind, retention.cutoff, True, files, 0, candidates.num_folders, {})
+    run = _Run(log, (begin or _plain(log)) if _is_logged(request, log.table_uri) else None)
+    run.start(retention, files)
+    result = VacuumResult(log.table_uri, request.kind, retention.cutoff, False, files, 0, candidates.num_folders, {})
+    try:
+        deleted, failed = _delete(log, snapshot.version, files["path"])
+    except BaseException:
+        run.end(result, failed=True)
+        raise
+    result = VacuumResult(log.table_uri, request.kind, retention.cutoff, False, files, deleted, candidates.num_folders, failed)
+    run.end(result, failed=bool(failed))
+    if reached is not None and not failed and request.inventory is None and not request.keep_versions:
+        log.store.put(INFO_PATH, json.dumps({_INFO_KEY: reached}).encode("utf-8"))
+    events.emit(
+        events.VacuumEvent(
+            table=log.table_uri,
+            kind=request.kind,
+            num_deleted=deleted,
+            num_failed=len(failed),
+            size_bytes=result.size_bytes,
+            duration_seconds=time.monotonic() - began,
+        )
+    )
+    return result
+
+
+class _Candidates:
+    """What may be deleted if the table does not need it, `tree_schema`."""
+
+    def __init__(self, log: DeltaLog, snapshot: Snapshot, cutoff: int) -> None:
+        self._log = log
+        self._cutoff = cutoff
+        names = physical_names(snapshot.schema, snapshot.partition_columns)
+        self._shown = shown_names({*names, *names.values()})
+        self.num_folders = 1
+
+    def of_folders(self) -> pa.Table:
+        """All old files below the table's root, and the folders that are empty."""
+        return pa.Table.from_batches(list(self._old(list_tree(self._log.store, self._shown))), tree_schema())
+
+    def of_inventory(self, inventory: pa.Table) -> pa.Table:
+        """What a listing that somebody else made has below the table's root."""
+        paths = [canonical(encode_uri(path), self._log.table_uri) for path in inventory["path"].to_pylist()]
+        columns = [paths, inventory["length"], inventory["modificationTime"], inventory["isDir"]]
+        rows = pa.table(columns, names=tree_schema().names).cast(tree_schema())
+        inside = [
+            not path.startswith("/") and ":/" not in path and all(is_shown(part, self._shown) for part in path.split("/"))
+            for path in paths
+        ]
+        rows = rows.filter(pa.array(inside, pa.bool_()))
+        # An inventory does not say what is in a folder: only one that nothing else in it lies in is taken for empty.
+        parents = {parent for path in rows["path"].to_pylist() for parent in _parents(path)}
+        listed = zip(*(rows[name].to_pylist() for name in ("path", "size", "is_folder")), strict=True)
+        sizes = [int(path in parents) if is_folder else size for path, size, is_folder in listed]
+        rows = rows.set_column(1, tree_schema().field("size"), [pa.array(sizes, pa.int64())])
+        return pa.Table.from_batches(list(self._old(rows.to_batches())), tree_schema())
+
+    def of_commits(self, versions: Sequence[int]) -> pa.Table:
+        """What some commits removed. No folder is listed."""
+        found = removed_by_commits(self._log, versions)
+        shown = [all(is_shown(part, self._shown) for part in path.split("/")) for path in found["path"].to_pylist()]
+        return found.filter(pa.array(shown, pa.bool_()))
+
+    def _old(self, batches: Iterator[pa.RecordBatch] | list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            self.num_folders += pc.sum(batch["is_folder"]).as_py() or 0
+            yield old_entries(batch, self._cutoff)
+
+
+class _Run:
+    """The two commits that note a VACUUM in the log."""
+
+    def __init__(self, log: DeltaLog, begin: Begin | None) -> None:
+        """Begin with what begins the commits' transactions; None if the run is not to be noted."""
+        self._log = log
+        self._begin = begin
+
+    def start(self, retention: Retention, files: pa.Table) -> None:
+        parameters: dict[str, Any] = {
+            "retentionCheckEnabled": retention.is_checked,
+            "defaultRetentionMillis": retention.default,
+        }
+        if retention.specified is not None:
+            parameters["specifiedRetentionMillis"] = retention.specified
+        metrics = {"numFilesToDelete": files.num_rows, "sizeOfDataToDelete": pc.sum(files["size"]).as_py() or 0}
+        self._commit("VACUUM START", parameters, metrics)
+
+    def end(self, result: VacuumResult, *, failed: bool) -> None:
+        metrics = {} if failed else {"numDeletedFiles": result.deleted, "numVacuumedDirectories": result.num_folders}
+        self._commit("VACUUM END", {"status": "FAILED" if failed else "COMPLETED"}, metrics)
+
+    def _commit(self, operation: str, parameters: Mapping[str, Any], metrics: Mapping[str, object]) -> None:
+        if self._begin is not None:
+            self._begin(self._log.update(), operation, parameters).commit(metrics=metrics, may_be_empty=True)
+
+
+def _delete(log: DeltaLog, version: int, paths: pa.ChunkedArray) -> tuple[int, dict[str, StorageError]]:
+    """Delete files in batches; before each, spare what commits added since."""
+    deleted, failed = 0, dict[str, StorageError]()
+    spared = pa.array([], pa.string())
+    for start in range(0, len(paths), _BATCH):
+        latest = log.version()
+        if latest > version:
+            spared = pa.concat_arrays([spared, added_since(log, version, latest)])
+            version = latest
+        batch = paths.slice(start, _BATCH)
+        found = delete_many(log.store, batch.filter(pc.invert(pc.is_in(batch, value_set=spared))).to_pylist())
+        deleted += found.deleted
+        failed |= found.failed
+    return deleted, failed
+
+
+def _maintained(log: DeltaLog, operation: str) -> Snapshot:
+    """The latest version of a table that bayou may maintain."""
+    try:
+        snapshot = log.update()
+    except UnsupportedFeatureError as error:
+        check_not_catalog_managed(error, operation, log.table_uri)
+        raise
+    check_writable(snapshot.protocol, snapshot.metadata, log.table_uri, snapshot.version)
+    return snapshot
+
+
+def _check(request: VacuumRequest, table: str) -> None:
+    if request.kind not in {"full", "lite"}:
+        raise arguments.wrong("kind", request.kind, "'full' or 'lite'", table=table)
+    if request.inventory is None:
+        return
+    if request.kind == "lite":
+        raise InvalidOptionError(
+            "VACUUM was given an inventory, and is to be a LITE one, which looks at the log only.",
+            table=table,
+            error_class="DELTA_PARSING_MUTUALLY_EXCLUSIVE_CLAUSES",
+            sql_state="42614",
+            next_step="Leave one of them out.",
+        )
+    missing = [name for name in INVENTORY_COLUMNS if name not in request.inventory.column_names]
+    if missing:
+        raise InvalidOptionError(
+            f"The inventory has no column {', '.join(missing)}.",
+            table=table,
+            error_class="DELTA_INVALID_INVENTORY_SCHEMA",
+            sql_state="42000",
+            next_step="Give the columns path (a string), length (a long), isDir (a boolean) and modificationTime "
+            "(a long, in milliseconds since 1970).",
+            columns=tuple(missing),
+        )
+
+
+def _lite_versions(log: DeltaLog, listing: LogListing, reached: int | None) -> Sequence[int]:
+    """The commits whose removed files LITE looks at.
+
+    Raises:
+        UnsupportedFeatureError: one of them is no longer in the log.
+    """
+    if reached is None:
+        return ()
+    first = _noted(log) + 1
+    versions = range(first, reached + 1)
+    missing = next((version for version in versions if version not in listing.commits), None)
+    if missing is not None:
+        raise InvalidOptionError(
+            f"VACUUM LITE needs the commits of the versions {first} to {reached}, and version {missing} is no longer in the log.",
+            table=log.table_uri,
+            version=missing,
+            error_class="DELTA_CANNOT_VACUUM_LITE",
+            sql_state="55000",
+            next_step="Run a full VACUUM once; LITE works from then on.",
+        )
+    return versions
+
+
+def _noted(log: DeltaLog) -> int:
+    """The version up to which an earlier VACUUM deleted what was not needed; -1 if none says so."""
+    try:
+        noted = json.loads(log.store.read(INFO_PATH)).get(_INFO_KEY)
+    except (FileNotFoundError, ValueError, AttributeError):
+        return -1
+    return noted if type(noted) is int else -1
+
+
+def _last_before(cutoff: int, times: CommitTimes, listing: LogListing) -> int | None:
+    """The latest version that was committed before a time; None if there is none."""
+    return max((version for version in listing.commits if times.of(version) < cutoff), default=None)
+
+
+def _is_logged(request: VacuumRequest, table_uri: str) -> bool:
+    return table_uri.partition(":")[0] in _NOTED_SCHEMES if request.is_logged is None else request.is_logged
+
+
+def _plain(log: DeltaLog) -> Begin:
+    return lambda snapshot, operation, parameters: log.transaction(operation, parameters, snapshot=snapshot)
+
+
+def _parents(path: str) -> Iterator[str]:
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path

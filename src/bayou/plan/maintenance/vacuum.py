@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What VACUUM may delete: how long files are kept, and which of the files found are old and not needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import InvalidOptionError
+
+_HOUR_MS: Final = 3_600_000
+_OF_DELTA: Final = ("_change_data", "_delta_index")
+"""Hidden folders that hold files of the table. Source: delta-spark's `DeltaTableUtils.isHiddenDirectory`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long VACUUM keeps files that the table no longer needs; times in ms, the cutoff since the epoch.
+
+    Attributes:
+        cutoff: files that were removed, or written and never used, before this time may be deleted.
+        default: what `delta.deletedFileRetentionDuration` says.
+        specified: what the caller asked for; None where nothing was.
+        is_checked: whether a retention shorter than the default was to be refused.
+    """
+
+    cutoff: int
+    default: int
+    specified: int | None
+    is_checked: bool
+
+    @property
+    def exceeds_default(self) -> bool:
+        """Whether files are kept that the log need not know any more: checkpoints forget tombstones after the default."""
+        return self.specified is not None and self.specified > self.default
+
+
+def retention_of(
+    hours: float | None, default_ms: int, now_ms: int, *, is_checked: bool, ignores_hours: bool = False, table: str
+) -> Retention:
+    """How long a VACUUM keeps files.
+
+    Args:
+        hours: how long, in hours; fractions count. None stands for the table's property.
+        default_ms: the property `delta.deletedFileRetentionDuration`, in ms.
+        now_ms: the time, in ms since the epoch.
+        is_checked: whether hours below the property are refused.
+        ignores_hours: whether hours other than 0 count for nothing, as in delta-spark.
+        table: the table's URI, for errors.
+
+    Raises:
+        InvalidOptionError: the hours are negative, no number, or too few.
+    """
+    if hours is None:
+        return Retention(now_ms - default_ms, default_ms, None, is_checked)
+    if math.isnan(hours) or hours < 0:
+        raise InvalidOptionError(
+            f"The retention of VACUUM is {hours} hours, and cannot be less than 0.",
+            table=table,
+            error_class="DELTA_VACUUM_RETENTION_PERIOD_NEGATIVE",
+            sql_state="22003",
+            next_step="Give a number of hours from 0 on.",
+        )
+    if ignores_hours and hours != 0:
+        return Retention(now_ms - default_ms, default_ms, None, is_checked)
+    specified = int(min(hours * _HOUR_MS, now_ms))
+    if is_checked and specified < default_ms:
+        raise InvalidOptionError(
+            f"A retention of {hours:g} hours is shorter than the table's delta.deletedFileRetentionDuration, "
+            f"{default_ms / _HOUR_MS:g} hours. VACUUM could delete files that a running writer or reader still needs.",
+            table=table,
+            error_class="DELTA_VACUUM_RETENTION_PERIOD_TOO_SHORT",
+            sql_state="22003",
+            next_step=f"Use at least {default_ms / _HOUR_MS:g} hours. If nobody uses the table, switch the check off: set "
+            "spark.databricks.delta.retentionDurationCheck.enabled to false, or pass check_retention=False.",
+        )
+    return Retention(now_ms - specified, default_ms, specified, is_checked)
+
+
+def shown_names(partition_columns: Iterable[str]) -> tuple[str, ...]:
+    """How hidden names begin that VACUUM looks at all the same: folders of change files, and of partitions.
+
+    Args:
+        partition_columns: the names that partition folders may have, logical and physical ones.
+    """
+    return (*_OF_DELTA, *(f"{name}=" for name in partition_columns))
+
+
+def old_entries(found: pa.RecordBatch, cutoff: int) -> pa.RecordBatch:
+    """The entries of a listing that VACUUM may delete if the table does not need them.
+
+    These are files that were last written before the cutoff, and folders that are empty and were not touched since.
+
+    Args:
+        found: rows of `bayou.storage.tree_schema`.
+        cutoff: the time in ms since the epoch.
+    """
+    is_old = pc.less(found["modification_time"], cutoff)
+    is_whole = pc.or_(pc.invert(found["is_folder"]), pc.equal(found["size"], 0))
+    return found.filter(pc.and_(is_old, is_whole))

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole folders of a table: listed with everything below them, and many files deleted at once.
+
+A store says how by two more operations (see `TreeStore`). For one that has neither, files are deleted one by one, and a folder
+on the local disk is walked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+
+from bayou.errors import StorageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from bayou.storage.store import LogStore
+
+_BATCH: Final = 50_000
+_FOLDERS_AT_ONCE: Final = 64
+_THREADS: Final = 8
+
+
+@cache
+def tree_schema() -> pa.Schema:
+    """What a listing says of each file and folder.
+
+    The path is relative to the table's root, with forward slashes, not percent-encoded. The size is in bytes; for a folder it is
+    the number of its entries, hidden ones included. The modification time is in ms since the epoch.
+    """
+    import pyarrow as pa  # noqa: PLC0415  (a program that brings a store, or listens to events, needs no Arrow)
+
+    return pa.schema([("path", pa.string()), ("size", pa.int64()), ("modification_time", pa.int64()), ("is_folder", pa.bool_())])
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """What one folder holds, without what is in the folders inside it.
+
+    Attributes:
+        files: its files that are shown, in batches of `tree_schema`.
+        folders: its folders that are shown: path and modification time.
+        num_entries: how many files and folders it holds, hidden ones included.
+    """
+
+    files: Sequence[pa.RecordBatch]
+    folders: Sequence[tuple[str, int]]
+    num_entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deletions:
+    """What became of files that were to be deleted.
+
+    Attributes:
+        deleted: how many were there, and are deleted.
+        failed: what could not be deleted, and why, by path.
+    """
+
+    deleted: int
+    failed: Mapping[str, StorageError]
+
+
+class FolderBuilder:
+    """A `Folder` in the making, from one entry after the other.
+
+    Args:
+        path: the folder's path, relative to the table's root.
+        shown: how hidden names begin that are shown all the same (see `is_shown`).
+    """
+
+    def __init__(self, path: str, shown: tuple[str, ...]) -> None:
+        self._prefix = f"{path}/" if path else ""
+        self._shown = shown
+        self._rows: list[tuple[str, int, int, bool]] = []
+        self._batches: list[pa.RecordBatch] = []
+        self._folders: list[tuple[str, int]] = []
+        self._count = 0
+
+    def add(self, name: str, size: int, modification_time: int, *, is_folder: bool) -> None:
+        """Take an entry of the folder: its name, its size in bytes and its modification time in ms since the epoch."""
+        self._count += 1
+        if not is_shown(name, self._shown):
+            return
+        if is_folder:
+            self._folders.append((self._prefix + name, modification_time))
+            return
+        self._rows.append((self._prefix + name, size, modification_time, False))
+        if len(self._rows) == _BATCH:
+            self._flush()
+
+    def build(self) -> Folder:
+        """The folder with what was added."""
+        self._flush()
+        return Folder(self._batches, self._folders, self._count)
+
+    def _flush(self) -> None:
+        if self._rows:
+            self._batches.append(_batch(self._rows))
+            self._rows = []
+
+
+def is_shown(name: str, shown: tuple[str, ...]) -> bool:
+    """Whether a listing shows a file or folder: names that begin with `_` or `.` are hidden, with all that is below them.
+
+    Args:
+        name: the last part of its path.
+        shown: how hidden names begin that are shown all the same.
+    """
+    return not name.startswith(("_", ".")) or name.startswith(shown)
+
+
+@runtime_checkable
+class TreeStore(Protocol):
+    """A log store that lists folders and deletes many files; both are safe to use from several threads."""
+
+    def list_folders(self, folders: Sequence[str], shown: tuple[str, ...]) -> list[Folder]:
+        """List some folders.
+
+        A folder that is gone is an empty one. A link to a folder is a file, so that nobody walks out of the table through it.
+
+        Args:
+            folders: relative to the table's root; the empty text is the root.
+            shown: how hidden names begin that are shown all the same (see `is_shown`).
+
+        Raises:
+            StorageError: a folder cannot be listed.
+        """
+        ...
+
+    def delete_many(self, paths: Sequence[str]) -> Deletions:
+        """Delete files, and folders that are empty; a missing one is no error.
+
+        Args:
+            paths: relative to the table's root. A path that leads out of the table, also through a link, is not followed.
+        """
+        ...
+
+
+def list_tree(store: LogStore, shown: tuple[str, ...] = ()) -> Iterator[pa.RecordBatch]:
+    """List everything below a table's root, in bounded batches of `tree_schema`; many folders at a time, at any depth.
+
+    Args:
+        store: the table's store.
+        shown: how hidden names begin that are shown all the same (see `is_shown`).
+
+    Raises:
+        StorageError: the store cannot list folders, or failed.
+    """
+    list_folders = _lister(store)
+    waiting = [("", 0)]
+    while waiting:
+        now, waiting = waiting[-_FOLDERS_AT_ONCE:], waiting[:-_FOLDERS_AT_ONCE]
+        rows = []
+        for (path, modified), folder in zip(now, list_folders([path for path, _ in now], shown), strict=True):
+            if path:
+                rows.append((path, folder.num_entries, modified, True))
+            waiting += folder.folders
+            yield from folder.files
+        if rows:
+            yield _batch(rows)
+
+
+def delete_many(store: LogStore, paths: Sequence[str]) -> Deletions:
+    """Delete files, and folders that are empty; see `TreeStore.delete_many`."""
+    if isinstance(store, TreeStore):
+        return store.delete_many(paths)
+    failed = {}
+    for path in paths:
+        try:
+            store.delete(path)
+        except StorageError as error:
+            failed[path] = error
+    return Deletions(len(paths) - len(failed), failed)
+
+
+class LocalTree:
+    """A folder on the local disk, listed and emptied by several threads.
+
+    The checksum that Hadoop keeps beside a file, `.name.crc`, is deleted with the file.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+
+    def list_folders(self, folders: Sequence[str], shown: tuple[str, ...]) -> list[Folder]:
+        """See TreeStore."""
+        if len(folders) == 1:
+            return [self._folder(folders[0], shown)]
+        with ThreadPoolExecutor(min(_THREADS, len(folders)), thread_name_prefix="bayou-list") as pool:
+            return list(pool.map(lambda folder: self._folder(folder, shown), folders))
+
+    def delete_many(self, paths: Sequence[str]) -> Deletions:
+        """See TreeStore."""
+        inside = {folder: self._is_inside(folder) for folder in {path.rpartition("/")[0] for path in paths}}
+        parts = [paths[start::_THREADS] for start in range(min(_THREADS, len(paths)))]
+        deleted, failed = 0, dict[str, StorageError]()
+        with ThreadPoolExecutor(max(len(parts), 1), thread_name_prefix="bayou-delete") as pool:
+            for found in pool.map(lambda part: self._deleted(part, inside), parts):
+                deleted += found.deleted
+                failed |= found.failed
+        return Deletions(deleted, failed)
+
+    def _folder(self, path: str, shown: tuple[str, ...]) -> Folder:
+        found = FolderBuilder(path, shown)
+        try:
+            with os.scandir(self._at(path)) as entries:
+                for entry in entries:
+                    try:
+                        status = entry.stat(follow_symlinks=False)
+                    except FileNotFoundError:  # deleted since the folder was read
+                        continue
+                    is_folder = stat.S_ISDIR(status.st_mode)
+                    found.add(entry.name, status.st_size, status.st_mtime_ns // 1_000_000, is_folder=is_folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return FolderBuilder(path, shown).build()
+        except OSError as error:
+            raise self._failed(path, error) from error
+        return found.build()
+
+    def _deleted(self, paths: Iterable[str], inside: Mapping[str, bool]) -> Deletions:
+        deleted, failed = 0, dict[str, StorageError]()
+        for path in paths:
+            folder, _, name = path.rpartition("/")
+            if not inside[folder] or name in {"", ".", ".."}:
+                failed[path] = StorageError("the file lies outside the table", table=self._root, file=path)
+                continue
+            try:
+                self._delete(path)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:  # a folder got a file meanwhile
+                    failed[path] = self._failed(path, error)
+                continue
+            deleted += 1
+        return Deletions(deleted, failed)
+
+    def _delete(self, path: str) -> None:
+        target = self._at(path)
+        if stat.S_ISDIR(os.lstat(target).st_mode):
+            os.rmdir(target)  # noqa: PTH106  (a text is all there is, as below)
+            return
+        os.unlink(target)  # noqa: PTH108
+        folder, slash, name = path.rpartition("/")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._at(f"{folder}{slash}.{name}.crc"))  # noqa: PTH108
+
+    def _is_inside(self, folder: str) -> bool:
+        root = os.path.realpath(self._root)
+        if folder.startswith("/"):
+            return False
+        real = os.path.realpath(self._at(folder))
+        return real == root or real.startswith(root + os.sep)
+
+    def _at(self, path: str) -> str:
+        return os.path.join(self._root, path) if path else self._root  # noqa: PTH118
+
+    def _failed(self, path: str, error: OSError) -> StorageError:
+        failed = StorageError(
+            f"the local file system failed: {error}",
+            table=self._root,
+            file=path or None,
+            next_step="Check the permissions of that folder.",
+        )
+        failed.errno = error.errno
+        return failed
+
+
+def _lister(store: LogStore) -> Callable[[Sequence[str], tuple[str, ...]], list[Folder]]:
+    if isinstance(store, TreeStore):
+        return store.list_folders
+    root = store.local_path("")
+    if root is not None:
+        return LocalTree(root).list_folders
+    raise StorageError(
+        f"the store {type(store).__name__} cannot list the folders of a table",
+        next_step="Give the store a method list_folders (see bayou.storage.TreeStore).",
+    )
+
+
+def _batch(rows: Sequence[tuple[str, int, int, bool]]) -> pa.RecordBatch:
+    import pyarrow as pa  # noqa: PLC0415  (see tree_schema)
+
+    columns: list[Sequence[object]] = list(zip(*rows, strict=True))
+    schema = tree_schema()
+    return pa.record_batch([pa.array(column, kind) for column, kind in zip(columns, schema.types, strict=True)], schema)

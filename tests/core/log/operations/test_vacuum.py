@@ -1,0 +1,412 @@
+# SPDX-License-Identifier: Apache-2.0
+"""VACUUM: what it deletes, what it spares, and what it notes in the log."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+import pyarrow as pa
+import pytest
+
+import bayou
+from bayou.errors import InvalidOptionError, TimeTravelError, UnsupportedFeatureError
+from bayou.log import events
+from bayou.log.delta_log import DeltaLog
+from bayou.log.operations.vacuum import INFO_PATH, VacuumRequest, vacuum
+from bayou.protocol.actions.actions import Protocol
+from bayou.storage import LocalStore
+from bayou.testing.faulty_store import Fault, FaultyStore
+from bayou.testing.table_builder import TableBuilder, add, remove
+
+HOUR = 3_600_000
+DAY = 24 * HOUR
+VECTOR = {"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "offset": 1, "sizeInBytes": 34, "cardinality": 2}
+VECTOR_FILE = "ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
+
+
+def now():
+    return int(time.time() * 1000)
+
+
+@pytest.fixture
+def table(tmp_path):
+    return aged(TableBuilder(tmp_path / "t").create({"id": "long", "p": "string"}, partition_by=["p"]), 60)
+
+
+def aged(builder, days):
+    """The table, whose last commit was made so many days ago."""
+    age(Path(builder.uri.removeprefix("file://"), "_delta_log", f"{builder.version:020d}.json"), days)
+    return builder
+
+
+def put(builder, path, days=30.0):
+    """A file of the table's folder that was last written so many days ago."""
+    file = Path(builder.uri.removeprefix("file://"), path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(b"12345")
+    age(file, days)
+    return file
+
+
+def age(place, days):
+    seconds = time.time() - days * 86_400
+    os.utime(place, (seconds, seconds))
+
+
+def commit(builder, *actions, days=0.0):
+    """A commit that was made so many days ago."""
+    return aged(builder.commit(*actions), days)
+
+
+def removed(path, days, **fields):
+    return remove(path, deletionTimestamp=now() - int(days * DAY), **fields)
+
+
+def left(builder):
+    """What is in the table's folder, without the log; an empty folder ends with a slash."""
+    root = Path(builder.uri.removeprefix("file://"))
+    found = set()
+    for place in root.rglob("*"):
+        relative = place.relative_to(root)
+        if relative.parts[0] == "_delta_log":
+            continue
+        if place.is_file():
+            found.add(str(relative))
+        elif not any(place.iterdir()):
+            found.add(f"{relative}/")
+    return found
+
+
+def run(builder, **options):
+    return bayou.open(builder.uri).vacuum(**options)
+
+
+def test_old_files_that_the_table_does_not_need_are_deleted(table):
+    for path in ("p=1/live", "p=1/removed-long-ago", "p=1/removed-lately", "p=1/of-no-commit", "a/b/c/of-no-commit"):
+        put(table, path)
+    put(table, "p=1/young-of-no-commit", days=1)
+    table.commit(add("p=1/live", partitionValues={"p": "1"}), removed("p=1/removed-long-ago", 8), removed("p=1/removed-lately", 6))
+    result = run(table)
+    assert left(table) == {"p=1/live", "p=1/removed-lately", "p=1/young-of-no-commit", "a/b/c/"}
+    assert (result.deleted, result.size_bytes, dict(result.failed)) == (3, 15, {})
+    assert sorted(result.files["path"].to_pylist()) == ["a/b/c/of-no-commit", "p=1/of-no-commit", "p=1/removed-long-ago"]
+
+
+def test_a_dry_run_says_the_same_and_does_nothing(table):
+    put(table, "a")
+    version = bayou.open(table.uri).version()
+    result = run(table, dry_run=True)
+    assert (result.dry_run, result.files["path"].to_pylist(), result.deleted) == (True, ["a"], 0)
+    assert left(table) == {"a"}
+    assert bayou.open(table.uri).version() == version
+    assert not Path(table.uri.removeprefix("file://"), INFO_PATH).exists()
+
+
+def test_hidden_names_are_left_alone_at_every_depth_but_for_folders_of_the_table(tmp_path):
+    table = TableBuilder(tmp_path / "t").create({"id": "long", "_p": "string"}, partition_by=["_p"])
+    hidden = ["_a", ".b", "_checkpoints/c", "x/_temporary/d", "x/.e", "_delta_log/_sidecars/f", "metadata/_g"]
+    shown = ["_p=1/h", "_change_data/i", "_delta_index/j", "metadata/k"]
+    for path in [*hidden, *shown]:
+        put(table, path)
+    run(table)
+    assert {path for path in hidden if (tmp_path / "t" / path).exists()} == set(hidden)
+    assert not [path for path in shown if (tmp_path / "t" / path).exists()]
+
+
+def test_a_folder_goes_where_it_is_empty_and_was_not_touched(table, tmp_path):
+    for name, days in (("old", 30), ("young", 1)):
+        (tmp_path / "t" / name).mkdir()
+        age(tmp_path / "t" / name, days)
+    put(table, "full/a")
+    age(tmp_path / "t" / "full", 30)
+    result = run(table)
+    assert left(table) == {"young/", "full/"}  # `full` was touched when its file was deleted
+    assert result.num_folders == 4
+    age(tmp_path / "t" / "full", 30)
+    run(table)
+    assert left(table) == {"young/"}
+
+
+@pytest.mark.parametrize("spelling", ["{}", "./{}", "{root}/{}", "file://{root}/{}", "file:{root}/x/../{}", "FILE:///{root}//{}"])
+def test_every_spelling_of_a_path_is_the_same_file(table, tmp_path, spelling):
+    names = ["p=a b/ü", "p=%3A/x", "p=x/%2F y"]
+    for name in names:
+        put(table, name)
+    put(table, "gone")
+    table.commit(
+        *(add(spelling.format(quote(name), root=quote(str(tmp_path / "t"))), partitionValues={"p": "1"}) for name in names)
+    )
+    run(table)
+    assert left(table) == set(names)
+
+
+def test_a_table_that_is_opened_through_a_link_keeps_files_that_the_log_names_by_their_place(table, tmp_path):
+    put(table, "p=1/a")
+    put(table, "gone")
+    table.commit(add(f"file://{tmp_path}/t/p=1/a", partitionValues={"p": "1"}))
+    (tmp_path / "link").symlink_to(tmp_path / "t")
+    bayou.open(tmp_path / "link").vacuum()
+    assert left(table) == {"p=1/a"}
+
+
+@pytest.mark.parametrize("is_absolute", [False, True])
+def test_deletion_vectors_of_live_and_of_recently_removed_files_are_kept(tmp_path, is_absolute):
+    features = Protocol(3, 7, ("deletionVectors",), ("deletionVectors",))
+    table = TableBuilder(tmp_path / "t").create({"id": "long"}, protocol=features)
+    vector = {**VECTOR, "storageType": "p", "pathOrInlineDv": f"file://{tmp_path}/t/{VECTOR_FILE}"} if is_absolute else VECTOR
+    for path in ("live", VECTOR_FILE, "ab/deletion_vector_00000000-0000-0000-0000-000000000000.bin"):
+        put(table, path)
+    table.commit(add("live", deletionVector=vector, stats={"numRecords": 10}))
+    run(table)
+    assert left(table) == {"live", VECTOR_FILE}
+    commit(table, removed("live", 6, deletionVector=vector))
+    run(table)
+    assert left(table) == {"live", VECTOR_FILE}
+
+
+def test_versions_to_keep_keep_their_files(table):
+    for path in ("a", "b", "c"):
+        put(table, path)
+    for path in ("a", "b"):
+        commit(table, add(path, partitionValues={"p": "1"}), days=20)
+    commit(table, removed("a", 19), days=19)
+    commit(table, removed("b", 18), days=18)
+    run(table, keep_versions=[1])
+    assert left(table) == {"a"}
+
+
+def test_hours_that_are_given_count_both_ways(table):
+    for path, days in (("half", 0.5), ("two", 2), ("ten", 10)):
+        put(table, path, days=days)
+    result = run(table, retention_hours=24 * 9.5)
+    assert result.files["path"].to_pylist() == ["ten"]
+    with pytest.raises(InvalidOptionError, match="168 hours") as refused:
+        run(table, retention_hours=12.6)
+    assert refused.value.error_class == "DELTA_VACUUM_RETENTION_PERIOD_TOO_SHORT"
+    run(table, retention_hours=12.6, check_retention=False)
+    assert left(table) == {"half"}
+    run(table, retention_hours=11.5, check_retention=False)
+    assert left(table) == set()
+
+
+@pytest.mark.parametrize("hours", [-1, -0.001, float("nan")])
+def test_negative_hours_are_refused(table, hours):
+    with pytest.raises(InvalidOptionError) as refused:
+        run(table, retention_hours=hours, check_retention=False)
+    assert refused.value.error_class == "DELTA_VACUUM_RETENTION_PERIOD_NEGATIVE"
+
+
+def test_hours_are_ignored_where_the_session_wants_delta_sparks_rule(table):
+    put(table, "a", days=2)
+    put(table, "b", days=8)
+    log = bayou.open(table.uri)
+    vacuum(log, VacuumRequest(24.0, check_retention=False, ignores_hours=True))
+    assert left(table) == {"a"}
+    vacuum(log, VacuumRequest(0, check_retention=False, ignores_hours=True))
+    assert left(table) == set()
+
+
+def test_more_hours_than_the_property_keep_what_was_removed_within_them(table):
+    put(table, "removed")
+    commit(table, add("removed", partitionValues={"p": "1"}), days=40)
+    commit(table, removed("removed", 10), days=10)
+    table.checkpoint()
+    run(table, retention_hours=24 * 11)
+    assert left(table) == {"removed"}
+    run(table, retention_hours=24 * 9)
+    assert left(table) == set()
+
+
+def test_more_hours_than_the_log_reaches_back_are_refused(table):
+    for version in range(3):
+        commit(table, add(f"{version}", partitionValues={"p": "1"}), days=20 - version)
+    table.checkpoint()
+    folder = Path(table.uri.removeprefix("file://"), "_delta_log")
+    for version in range(2):
+        (folder / f"{version:020d}.json").unlink()
+    put(table, "x", days=50)
+    with pytest.raises(TimeTravelError, match="reaches back to version 2"):
+        run(table, retention_hours=24 * 30)
+    assert left(table) == {"x"}
+    run(table, retention_hours=24 * 10)
+    assert left(table) == set()
+
+
+class TestLite:
+    def test_lite_deletes_what_commits_removed_and_lists_no_folder(self, tmp_path):
+        features = Protocol(3, 7, ("deletionVectors",), ("deletionVectors",))
+        table = aged(TableBuilder(tmp_path / "t").create({"id": "long"}, protocol=features), 40)
+        for path in ("a", "b", VECTOR_FILE, "_change_data/c", "of-no-commit"):
+            put(table, path, days=0)
+        commit(table, add("a", deletionVector=VECTOR, stats={"numRecords": 9}), add("b"), days=30)
+        cdc = {"cdc": {"path": "_change_data/c", "partitionValues": {}, "size": 5, "dataChange": False}}
+        commit(table, removed("a", 20, deletionVector=VECTOR), cdc, days=20)
+        commit(table, removed("b", 3), days=3)
+        store = FaultyStore(LocalStore(tmp_path / "t"))
+        result = vacuum(DeltaLog(table.uri, store), VacuumRequest(kind="lite"))
+        assert left(table) == {"b", "of-no-commit", "_change_data/", "ab/"}
+        assert result.deleted == 3
+        assert {path.partition("/")[0] for name, path in store.trace if name in {"list_from", "list_folders"}} == {"_delta_log"}
+
+    def test_a_file_that_is_live_again_stays(self, table):
+        put(table, "a")
+        commit(table, add("a", partitionValues={"p": "1"}), days=30)
+        commit(table, removed("a", 20), days=20)
+        commit(table, add("a", partitionValues={"p": "1"}), days=19)
+        run(table, kind="lite")
+        assert left(table) == {"a"}
+
+    def test_each_run_begins_where_the_last_one_of_either_kind_ended(self, table, tmp_path):
+        commit(table, add("a", partitionValues={"p": "1"}), days=30)
+        commit(table, removed("a", 20), days=20)
+        for kind in ("full", "lite"):
+            run(table, kind=kind)
+            assert json.loads((tmp_path / "t" / INFO_PATH).read_text()) == {"latestCommitVersionOutsideOfRetentionWindow": 2}
+        DeltaLog(table.uri, LocalStore(tmp_path / "t")).checkpoint()
+        (tmp_path / "t" / "_delta_log" / f"{1:020d}.json").unlink()
+        put(table, "a")
+        run(table, kind="lite")
+        assert left(table) == {"a"}
+
+    def test_lite_is_refused_where_commits_that_it_needs_are_gone(self, table, tmp_path):
+        for version in range(3):
+            commit(table, add(f"{version}", partitionValues={"p": "1"}), days=20)
+        table.checkpoint()
+        for version in (0, 1):
+            (tmp_path / "t" / "_delta_log" / f"{version:020d}.json").unlink()
+        with pytest.raises(InvalidOptionError) as refused:
+            run(table, kind="lite")
+        assert refused.value.error_class == "DELTA_CANNOT_VACUUM_LITE"
+        run(table)
+        run(table, kind="lite")
+
+    def test_paths_that_lead_out_of_the_table_are_not_followed(self, table, tmp_path):
+        outside = tmp_path / "precious"
+        outside.write_bytes(b"x")
+        (tmp_path / "t" / "link").symlink_to(tmp_path)
+        paths = [
+            "../precious",
+            f"file://{tmp_path}/precious",
+            "link/precious",
+            "p=1/../../precious",
+            "_delta_log/" + "0" * 20 + ".json",
+        ]
+        commit(table, *(removed(path, 20) for path in paths), days=20)
+        result = run(table, kind="lite")
+        assert outside.exists()
+        assert (tmp_path / "t" / "_delta_log" / f"{0:020d}.json").exists()
+        assert list(result.failed) == ["link/precious"]
+
+
+class TestInventory:
+    def rows(self, *rows):
+        names = ["path", "length", "isDir", "modificationTime", "more"]
+        return pa.table(list(zip(*rows, strict=True)), names=names)
+
+    def test_an_inventory_takes_the_place_of_the_listing(self, table, tmp_path):
+        root = str(tmp_path / "t")
+        for path in ("a", "p=1/b c", "live", "not-listed", "_hidden/d"):
+            put(table, path)
+        (tmp_path / "precious").write_bytes(b"x")
+        table.commit(add("live", partitionValues={"p": "1"}))
+        old = now() - 30 * DAY
+        inventory = self.rows(
+            (f"{root}/a", 5, False, old, 0),
+            (f"file:{root}/p=1/b c", 5, False, old, 0),
+            (f"{root}/p=1", 0, True, old, 0),
+            (f"{root}/live", 5, False, old, 0),
+            (f"{root}/_hidden/d", 5, False, old, 0),
+            (f"{root}/young", 5, False, now(), 0),
+            (f"{tmp_path}/precious", 5, False, old, 0),
+        )
+        result = run(table, inventory=inventory)
+        assert left(table) == {"live", "not-listed", "_hidden/d", "p=1/"}
+        assert sorted(result.files["path"].to_pylist()) == ["a", "p=1/b c"]
+        assert (tmp_path / "precious").exists()
+        assert not (tmp_path / "t" / INFO_PATH).exists()
+
+    def test_an_inventory_without_a_column_is_refused(self, table):
+        with pytest.raises(InvalidOptionError, match="isDir") as refused:
+            run(table, inventory=self.rows(("a", 1, False, 0, 0)).drop_columns(["isDir"]))
+        assert refused.value.error_class == "DELTA_INVALID_INVENTORY_SCHEMA"
+
+    def test_an_inventory_is_no_use_for_lite(self, table):
+        with pytest.raises(InvalidOptionError, match="inventory"):
+            run(table, inventory=self.rows(("a", 1, False, 0, 0)), kind="lite")
+
+
+def test_the_run_is_noted_in_the_log(table):
+    put(table, "a")
+    run(table, retention_hours=200)
+    end, start = bayou.open(table.uri).history(2)
+    assert (start.operation, end.operation) == ("VACUUM START", "VACUUM END")
+    assert start.operation_parameters == {
+        "retentionCheckEnabled": "true",
+        "defaultRetentionMillis": str(7 * DAY),
+        "specifiedRetentionMillis": str(200 * HOUR),
+    }
+    assert start.operation_metrics == {"numFilesToDelete": "1", "sizeOfDataToDelete": "5"}
+    assert end.operation_parameters == {"status": "COMPLETED"}
+    assert end.operation_metrics == {"numDeletedFiles": "1", "numVacuumedDirectories": "1"}
+
+
+def test_a_file_that_a_commit_adds_meanwhile_stays(table, tmp_path):
+    put(table, "added-meanwhile")
+    put(table, "gone")
+    log = DeltaLog(table.uri, FaultyStore(LocalStore(tmp_path / "t")))
+    other = Fault("list_folders", kind="hook", hook=lambda: table.commit(add("added-meanwhile", partitionValues={"p": "1"})))
+    log.store.add(other)
+    vacuum(log, VacuumRequest())
+    assert left(table) == {"added-meanwhile"}
+
+
+def test_a_run_that_fails_is_noted_and_the_next_one_finishes_it(table, tmp_path):
+    for name in ("a", "b"):
+        put(table, name)
+    log = DeltaLog(table.uri, FaultyStore(LocalStore(tmp_path / "t"), [Fault("delete_many")]))
+    with pytest.raises(OSError, match="planned"):
+        vacuum(log, VacuumRequest())
+    assert bayou.open(table.uri).history(1)[0].operation_parameters == {"status": "FAILED"}
+    assert left(table) == {"a", "b"}
+    run(table)
+    assert left(table) == set()
+
+
+def test_listeners_hear_of_it(table):
+    put(table, "a")
+    heard = []
+    remove_listener = bayou.add_listener(heard.append)
+    try:
+        run(table)
+    finally:
+        remove_listener()
+    (event,) = [each for each in heard if isinstance(each, events.VacuumEvent)]
+    assert (event.kind, event.num_deleted, event.num_failed, event.size_bytes) == ("full", 1, 0, 5)
+
+
+def test_a_table_that_bayou_cannot_write_is_left_alone(tmp_path):
+    table = TableBuilder(tmp_path / "t").create(protocol=Protocol(3, 7, (), ("somethingNew",)))
+    put(table, "a")
+    with pytest.raises(UnsupportedFeatureError, match="somethingNew"):
+        run(table)
+    assert left(table) == {"a"}
+
+
+def test_a_table_of_a_catalog_is_refused_by_class(tmp_path):
+    features = ("catalogManaged", "inCommitTimestamp", "vacuumProtocolCheck")
+    table = TableBuilder(tmp_path / "t").create(protocol=Protocol(3, 7, ("catalogManaged", "vacuumProtocolCheck"), features))
+    put(table, "a")
+    with pytest.raises(UnsupportedFeatureError) as refused:
+        run(table)
+    assert refused.value.error_class == "DELTA_UNSUPPORTED_CATALOG_MANAGED_TABLE_OPERATION"
+    assert left(table) == {"a"}
+
+
+@pytest.mark.parametrize("options", [{"retention_hours": "7"}, {"kind": "FULL"}, {"dry_run": 1}, {"keep_versions": ["1"]}])
+def test_arguments_of_other_types_are_refused(table, options):
+    with pytest.raises(InvalidOptionError):
+        run(table, **options)
