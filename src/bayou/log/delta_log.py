@@ -300,15 +300,6 @@ class DeltaLog(LogReader):
         )
         return vacuum(self, request)
 
-    def commit_times(self, snapshot: Snapshot) -> tuple[LogListing, CommitTimes]:
-        """The files of the log, and when its versions were committed; for operations of this package.
-
-        Args:
-            snapshot: the latest version.
-        """
-        listing = self._listing()
-        return listing, self._commit_times(listing, snapshot)
-
     def _commits(self, end: object = None) -> tuple[Snapshot, LogListing, CommitTimes]:
         """The latest version, the whole log, and its commit times; of the readable part of the log where the end lies in it."""
         latest, failure = self.latest_readable()

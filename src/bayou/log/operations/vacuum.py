@@ -28,9 +28,9 @@ from bayou.protocol.features.features import check_not_catalog_managed, check_wr
 from bayou.storage.trees import delete_many, is_shown, list_tree, tree_schema
 
 if TYPE_CHECKING:
-    from bayou.log.delta_log import DeltaLog
     from bayou.log.segment.commit_times import CommitTimes
     from bayou.log.segment.listing import LogListing
+    from bayou.log.snapshot.log_reader import LogReader
     from bayou.log.snapshot.snapshot import Snapshot
 
 Kind: TypeAlias = Literal["full", "lite"]
@@ -90,7 +90,7 @@ class VacuumResult:
         return pc.sum(self.files["size"]).as_py() or 0
 
 
-def vacuum(log: DeltaLog, request: VacuumRequest, begin: Begin | None = None) -> VacuumResult:
+def vacuum(log: LogReader, request: VacuumRequest, begin: Begin | None = None) -> VacuumResult:
     """Delete what a table does not need; see `DeltaLog.vacuum`.
 
     Args:
@@ -152,7 +152,7 @@ def vacuum(log: DeltaLog, request: VacuumRequest, begin: Begin | None = None) ->
 class _Candidates:
     """What may be deleted if the table does not need it, `tree_schema`."""
 
-    def __init__(self, log: DeltaLog, snapshot: Snapshot, cutoff: int) -> None:
+    def __init__(self, log: LogReader, snapshot: Snapshot, cutoff: int) -> None:
         self._log = log
         self._cutoff = cutoff
         names = physical_names(snapshot.schema, snapshot.partition_columns)
@@ -195,7 +195,7 @@ class _Candidates:
 class _Run:
     """The two commits that note a VACUUM in the log."""
 
-    def __init__(self, log: DeltaLog, begin: Begin | None) -> None:
+    def __init__(self, log: LogReader, begin: Begin | None) -> None:
         """Begin with what begins the commits' transactions; None if the run is not to be noted."""
         self._log = log
         self._begin = begin
@@ -219,7 +219,7 @@ class _Run:
             self._begin(self._log.update(), operation, parameters).commit(metrics=metrics, may_be_empty=True)
 
 
-def _delete(log: DeltaLog, version: int, paths: pa.ChunkedArray) -> tuple[int, dict[str, StorageError]]:
+def _delete(log: LogReader, version: int, paths: pa.ChunkedArray) -> tuple[int, dict[str, StorageError]]:
     """Delete files in batches; before each, spare what commits added since."""
     deleted, failed = 0, dict[str, StorageError]()
     spared = pa.array([], pa.string())
@@ -235,7 +235,7 @@ def _delete(log: DeltaLog, version: int, paths: pa.ChunkedArray) -> tuple[int, d
     return deleted, failed
 
 
-def _maintained(log: DeltaLog, operation: str) -> Snapshot:
+def _maintained(log: LogReader, operation: str) -> Snapshot:
     """The latest version of a table that bayou may maintain."""
     try:
         snapshot = log.update()
@@ -272,7 +272,7 @@ def _check(request: VacuumRequest, table: str) -> None:
         )
 
 
-def _lite_versions(log: DeltaLog, listing: LogListing, reached: int | None) -> Sequence[int]:
+def _lite_versions(log: LogReader, listing: LogListing, reached: int | None) -> Sequence[int]:
     """The commits whose removed files LITE looks at.
 
     Raises:
@@ -295,7 +295,7 @@ def _lite_versions(log: DeltaLog, listing: LogListing, reached: int | None) -> S
     return versions
 
 
-def _noted(log: DeltaLog) -> int:
+def _noted(log: LogReader) -> int:
     """The version up to which an earlier VACUUM deleted what was not needed; -1 if none says so."""
     try:
         noted = json.loads(log.store.read(INFO_PATH)).get(_INFO_KEY)
@@ -313,8 +313,8 @@ def _is_logged(request: VacuumRequest, table_uri: str) -> bool:
     return table_uri.partition(":")[0] in _NOTED_SCHEMES if request.is_logged is None else request.is_logged
 
 
-def _plain(log: DeltaLog) -> Begin:
-    return lambda snapshot, operation, parameters: log.transaction(operation, parameters, snapshot=snapshot)
+def _plain(log: LogReader) -> Begin:
+    return lambda snapshot, operation, parameters: Transaction(log, snapshot, operation, parameters)
 
 
 def _parents(path: str) -> Iterator[str]:

@@ -183,6 +183,15 @@ class LogReader:
         ict = InCommitTimestamps.of(latest.metadata.configuration)
         return CommitTimes(self._store, listing, ict, self._table_uri)
 
+    def commit_times(self, snapshot: Snapshot) -> tuple[LogListing, CommitTimes]:
+        """The files of the log, and when its versions were committed; for operations of this package.
+
+        Args:
+            snapshot: the latest version.
+        """
+        listing = self._listing()
+        return listing, self._commit_times(listing, snapshot)
+
     def _listing(self) -> LogListing:
         return sort_listing(list_log(self._store, f"{LOG_FOLDER}/"))
 
