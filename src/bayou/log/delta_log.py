@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from bayou.log.commit.outcomes import Committed, Unchanged
     from bayou.log.commit.transaction import Transaction
     from bayou.log.maintenance.log_cleanup import ExpiredFiles
+    from bayou.log.operations.restore import RestoreResult
     from bayou.log.operations.vacuum import Kind, VacuumResult
+    from bayou.log.segment.time_travel import Timestamp
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructType
 
@@ -299,6 +301,48 @@ class DeltaLog(LogReader):
             arguments.flag(check_retention, "check_retention", table=self._table_uri),
         )
         return vacuum(self, request)
+
+    def restore(
+        self,
+        version: int | None = None,
+        timestamp: Timestamp | None = None,
+        *,
+        time_zone: str = "UTC",
+        ignore_missing_files: bool = False,
+        allow_protocol_downgrade: bool = False,
+    ) -> RestoreResult:
+        """Make the table what it was at an earlier version, by a commit on top of the latest one.
+
+        Files come back as they were, and metadata too. The protocol keeps what later versions added to it.
+
+        Args:
+            version: the version to go back to.
+            timestamp: go back to the latest version at this time instead.
+            time_zone: the zone of a timestamp that names none.
+            ignore_missing_files: restore what is left where files of that version are gone.
+            allow_protocol_downgrade: take back the version's own protocol, too.
+
+        Returns:
+            What was done. If the table is at that version already, nothing is committed.
+
+        Raises:
+            VersionNotFoundError, TimestampOutOfRangeError: the version cannot be read.
+            DataFileNotFoundError: files of that version are gone; `paths` names them.
+            UnsupportedFeatureError: the column mapping mode has changed since, or bayou may not write to the table.
+            ConcurrentModificationError: another writer's commit came first.
+            AppendOnlyError: the table takes appends only.
+        """
+        from bayou.log.operations.restore import RestoreRequest, restore  # noqa: PLC0415  (most users of a log only read)
+
+        table = self._table_uri
+        request = RestoreRequest(
+            arguments.optional_integer(version, "version", table=table),
+            timestamp,
+            time_zone,
+            arguments.flag(ignore_missing_files, "ignore_missing_files", table=table),
+            arguments.flag(allow_protocol_downgrade, "allow_protocol_downgrade", table=table),
+        )
+        return restore(self, request)
 
     def _commits(self, end: object = None) -> tuple[Snapshot, LogListing, CommitTimes]:
         """The latest version, the whole log, and its commit times; of the readable part of the log where the end lies in it."""

@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import InvalidOptionError, StorageError, UnsupportedFeatureError
+from bayou.errors import InvalidOptionError, StorageError
 from bayou.log import events
-from bayou.log.commit.transaction import Transaction
+from bayou.log.operations.maintained import Begin, plain_transactions, writable_snapshot
 from bayou.log.operations.vacuum_files import added_since, needed_paths, removed_by_commits
 from bayou.log.snapshot.partition_columns import physical_names
 from bayou.plan.maintenance.vacuum import Retention, old_entries, retention_of, shown_names
 from bayou.protocol import arguments, properties
 from bayou.protocol.actions.file_names import LOG_FOLDER
 from bayou.protocol.actions.paths import canonical, encode_uri
-from bayou.protocol.features.features import check_not_catalog_managed, check_writable
 from bayou.storage.trees import delete_many, is_shown, list_tree, tree_schema
 
 if TYPE_CHECKING:
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
 
 Kind: TypeAlias = Literal["full", "lite"]
-Begin: TypeAlias = "Callable[[Snapshot, str, Mapping[str, Any]], Transaction]"
-"""Begins a transaction on a state, with an operation's name and its parameters."""
 
 INFO_PATH: Final = f"{LOG_FOLDER}/_last_vacuum_info"
 """Says up to which version LITE need not look at commits again. Source: delta-spark's `LastVacuumInfo`."""
@@ -100,7 +97,7 @@ def vacuum(log: LogReader, request: VacuumRequest, begin: Begin | None = None) -
     """
     began = time.monotonic()
     _check(request, log.table_uri)
-    snapshot = _maintained(log, "VACUUM")
+    snapshot = writable_snapshot(log, "VACUUM")
     now = int(time.time() * 1000)
     retention = retention_of(
         request.retention_hours,
@@ -124,7 +121,7 @@ def vacuum(log: LogReader, request: VacuumRequest, begin: Begin | None = None) -
     files = found.filter(pc.invert(pc.is_in(found["path"], value_set=needed)))
     if request.dry_run:
         return VacuumResult(log.table_uri, request.kind, retention.cutoff, True, files, 0, candidates.num_folders, {})
-    run = _Run(log, (begin or _plain(log)) if _is_logged(request, log.table_uri) else None)
+    run = _Run(log, (begin or plain_transactions(log)) if _is_logged(request, log.table_uri) else None)
     run.start(retention, files)
     result = VacuumResult(log.table_uri, request.kind, retention.cutoff, False, files, 0, candidates.num_folders, {})
     try:
@@ -235,17 +232,6 @@ def _delete(log: LogReader, version: int, paths: pa.ChunkedArray) -> tuple[int, 
     return deleted, failed
 
 
-def _maintained(log: LogReader, operation: str) -> Snapshot:
-    """The latest version of a table that bayou may maintain."""
-    try:
-        snapshot = log.update()
-    except UnsupportedFeatureError as error:
-        check_not_catalog_managed(error, operation, log.table_uri)
-        raise
-    check_writable(snapshot.protocol, snapshot.metadata, log.table_uri, snapshot.version)
-    return snapshot
-
-
 def _check(request: VacuumRequest, table: str) -> None:
     if request.kind not in {"full", "lite"}:
         raise arguments.wrong("kind", request.kind, "'full' or 'lite'", table=table)
@@ -311,10 +297,6 @@ def _last_before(cutoff: int, times: CommitTimes, listing: LogListing) -> int | 
 
 def _is_logged(request: VacuumRequest, table_uri: str) -> bool:
     return table_uri.partition(":")[0] in _NOTED_SCHEMES if request.is_logged is None else request.is_logged
-
-
-def _plain(log: LogReader) -> Begin:
-    return lambda snapshot, operation, parameters: Transaction(log, snapshot, operation, parameters)
 
 
 def _parents(path: str) -> Iterator[str]:

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every operation of maintenance does first and needs on the way: a table that bayou may write, and files that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from bayou.errors import UnsupportedFeatureError
+from bayou.log.commit.transaction import Transaction
+from bayou.protocol.actions.paths import canonical, is_absolute, to_uri
+from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
+from bayou.protocol.features.features import check_not_catalog_managed, check_writable
+from bayou.storage.open_store import open_store
+from bayou.storage.paths import qualify
+from bayou.storage.trees import TreeStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bayou.log.snapshot.log_reader import LogReader
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.actions.actions import AddFile
+    from bayou.storage.store import LogStore
+
+Begin: TypeAlias = "Callable[[Snapshot, str, Mapping[str, Any]], Transaction]"
+"""Begins a transaction on a state, with an operation's name and its parameters."""
+
+_ALL_NAMES: Final = ("_", ".")
+
+
+def writable_snapshot(log: LogReader, operation: str) -> Snapshot:
+    """The latest version of a table that bayou may write.
+
+    Args:
+        log: the table's log.
+        operation: what is to be done, for the message, for example `VACUUM`.
+
+    Raises:
+        UnsupportedFeatureError: bayou may not.
+    """
+    try:
+        snapshot = log.update()
+    except UnsupportedFeatureError as error:
+        check_not_catalog_managed(error, operation, log.table_uri)
+        raise
+    check_writable(snapshot.protocol, snapshot.metadata, log.table_uri, snapshot.version)
+    return snapshot
+
+
+def plain_transactions(log: LogReader) -> Begin:
+    """Transactions that no session begins."""
+    return lambda snapshot, operation, parameters: Transaction(log, snapshot, operation, parameters)
+
+
+def missing_files(log: LogReader, adds: Iterable[AddFile], storage_options: Mapping[str, str] | None = None) -> list[AddFile]:
+    """Those of some files that are not there, or whose deletion vector is not.
+
+    Each folder is listed once, many of them at a time.
+
+    Args:
+        log: the table's log.
+        adds: the files.
+        storage_options: credentials and settings of the stores of files elsewhere.
+    """
+    files = list(adds)
+    places: dict[str, set[str]] = {}
+    needed: list[list[tuple[str, str]]] = []
+    for add in files:
+        paths = [_place(add.path, log.table_uri)]
+        if add.deletion_vector is not None and not add.deletion_vector.is_inline:
+            paths.append(_vector_place(add.deletion_vector, log.table_uri))
+        needed.append(paths)
+        for root, path in paths:
+            places.setdefault(root, set()).add(path)
+    there = {root: _those_there(_store(log, root, storage_options), paths) for root, paths in places.items()}
+    return [add for add, paths in zip(files, needed, strict=True) if any(path not in there[root] for root, path in paths)]
+
+
+def _place(path: str, table_uri: str) -> tuple[str, str]:
+    """The folder of a store, and a path in it; the empty text stands for the table's own root."""
+    relative = canonical(path, table_uri)
+    if not is_absolute(path) or not is_absolute(relative):
+        return "", relative
+    uri = to_uri(path, table_uri)
+    root, _, name = uri.rpartition("/")
+    return root, name
+
+
+def _vector_place(vector: DeletionVectorDescriptor, table_uri: str) -> tuple[str, str]:
+    relative = vector.relative_path
+    return _place(vector.path_or_inline_dv, table_uri) if relative is None else ("", relative)
+
+
+def _store(log: LogReader, root: str, storage_options: Mapping[str, str] | None) -> LogStore:
+    return open_store(qualify(root), storage_options) if root else log.store
+
+
+def _those_there(store: LogStore, paths: set[str]) -> set[str]:
+    if not isinstance(store, TreeStore):
+        return {path for path in paths if _is_there(store, path)}
+    folders = sorted({path.rpartition("/")[0] for path in paths})
+    listed = store.list_folders(folders, _ALL_NAMES)
+    return {path for folder in listed for batch in folder.files for path in batch["path"].to_pylist()}
+
+
+def _is_there(store: LogStore, path: str) -> bool:
+    try:
+        store.size(path)
+    except FileNotFoundError:
+        return False
+    return True

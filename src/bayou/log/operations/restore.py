@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RESTORE: make a table what it was at an earlier version, by a commit on top of the latest one.
+
+Files come back and go by their path and deletion vector. Source: delta-spark's `RestoreTableCommand`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import (
+    DataFileNotFoundError,
+    InvalidOptionError,
+    TimestampOutOfRangeError,
+    UnsupportedFeatureError,
+    VersionNotFoundError,
+    sample,
+)
+from bayou.log.actions.columns import ADD_SCHEMA
+from bayou.log.actions.keys import action_keys
+from bayou.log.operations.maintained import Begin, missing_files, plain_transactions, writable_snapshot
+from bayou.log.rows.deleted_rows import live_files
+from bayou.log.segment.time_travel import format_timestamp, to_milliseconds
+from bayou.log.snapshot.clustering import logical_clustering, replaced_clustering
+from bayou.protocol.columns.identity_columns import high_water_marks, with_high_water_marks
+from bayou.protocol.features.protocol_rules import merged
+from bayou.protocol.properties import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
+from bayou.protocol.types.schema import schema_to_json
+
+if TYPE_CHECKING:
+    from bayou.log.segment.time_travel import Timestamp
+    from bayou.log.snapshot.log_reader import LogReader
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.actions.actions import Metadata, Protocol
+
+_SHOWN: Final = 100
+"""How many missing files an error names, as in delta-spark."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreRequest:
+    """What a RESTORE is asked for; see `DeltaLog.restore`."""
+
+    version: int | None = None
+    timestamp: Timestamp | None = None
+    time_zone: str = "UTC"
+    ignore_missing_files: bool = False
+    allow_protocol_downgrade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreResult:
+    """What a RESTORE did.
+
+    Attributes:
+        version: the version that it committed; None if the table was at that version already.
+        restored_version: the version whose files and metadata the table has again.
+        size_bytes: the size of the table's files afterwards.
+        num_files: how many files the table has afterwards.
+        num_removed_files: how many files left the table.
+        num_restored_files: how many files came back.
+        removed_bytes: the size of the files that left.
+        restored_bytes: the size of the files that came back.
+        missing: the paths of files of that version that are gone, so that the table does not have them again.
+        later_batches: for each application that committed batches since that version, the latest one's number. Their rows
+            are gone, and a replay of them is still skipped.
+    """
+
+    version: int | None
+    restored_version: int
+    size_bytes: int
+    num_files: int
+    num_removed_files: int = 0
+    num_restored_files: int = 0
+    removed_bytes: int = 0
+    restored_bytes: int = 0
+    missing: Sequence[str] = ()
+    later_batches: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def metrics(self) -> dict[str, int]:
+        """The counts by the names that the history has for them."""
+        return {
+            "tableSizeAfterRestore": self.size_bytes,
+            "numOfFilesAfterRestore": self.num_files,
+            "numRemovedFiles": self.num_removed_files,
+            "numRestoredFiles": self.num_restored_files,
+            "removedFilesSize": self.removed_bytes,
+            "restoredFilesSize": self.restored_bytes,
+        }
+
+
+def restore(
+    log: LogReader, request: RestoreRequest, begin: Begin | None = None, storage_options: Mapping[str, str] | None = None
+) -> RestoreResult:
+    """Make a table what it was at an earlier version; see `DeltaLog.restore`.
+
+    Args:
+        log: the table's log.
+        request: what is asked for.
+        begin: begins the commit's transaction; a plain one if None.
+        storage_options: credentials and settings of the stores of files outside the table.
+    """
+    latest = writable_snapshot(log, "RESTORE")
+    wanted = _wanted(log, latest, request)
+    if wanted == latest.version:
+        return RestoreResult(None, wanted, latest.size_bytes, latest.num_files)
+    target = log.snapshot(wanted)
+    _check_mapping(latest, target)
+    restored, removed = _difference(latest, target)
+    adds = [replace(add, data_change=True) for add in live_files(restored)]
+    missing = {add.path for add in missing_files(log, adds, storage_options)}
+    if missing and not request.ignore_missing_files:
+        raise _missing(log, target, sorted(missing))
+    adds = [add for add in adds if add.path not in missing]
+    metadata = _metadata(latest, target)
+    protocol = target.protocol if request.allow_protocol_downgrade else merged(latest.protocol, target.protocol)
+    parameters = {
+        "version": request.version,
+        "timestamp": None if request.timestamp is None else str(request.timestamp),
+    }
+    restored_bytes = sum(add.size for add in adds)
+    result = RestoreResult(
+        None,
+        wanted,
+        target.size_bytes - (_bytes(restored) - restored_bytes),
+        target.num_files - (restored.num_rows - len(adds)),
+        removed.num_rows,
+        len(adds),
+        _bytes(removed),
+        restored_bytes,
+        sorted(missing),
+        _later_batches(latest, target),
+    )
+    with (begin or plain_transactions(log))(latest, "RESTORE", parameters) as transaction:
+        transaction.read_whole_table()
+        transaction.remove_files(removed)
+        transaction.stage(*_header(latest, metadata, protocol))
+        transaction.stage(*replaced_clustering(latest, metadata, logical_clustering(target)))
+        committed = transaction.commit(adds, metrics=result.metrics, may_be_empty=True)
+    return replace(result, version=committed.version)
+
+
+def _bytes(files: pa.Table) -> int:
+    return pc.sum(files["size"]).as_py() or 0
+
+
+def _wanted(log: LogReader, latest: Snapshot, request: RestoreRequest) -> int:
+    """The version to go back to.
+
+    Raises:
+        InvalidOptionError: none was given, or two.
+        VersionNotFoundError, TimestampOutOfRangeError: it cannot be read.
+    """
+    if (request.version is None) == (request.timestamp is None):
+        raise InvalidOptionError(
+            "RESTORE needs a version or a timestamp, and one of them only.",
+            table=log.table_uri,
+            next_step="Give one of them.",
+        )
+    listing, times = log.commit_times(latest)
+    if request.timestamp is None:
+        version = request.version
+        assert version is not None  # noqa: S101  (checked above)
+        try:
+            return version if version == latest.version else log.snapshot(version).version
+        except VersionNotFoundError as error:
+            first, last = error.facts.get("earliest"), error.facts.get("latest")
+            raise VersionNotFoundError(
+                f"The table cannot be restored to version {version}. Versions {first} to {last} are available.",
+                table=log.table_uri,
+                version=version,
+                error_class="DELTA_CANNOT_RESTORE_TABLE_VERSION",
+                sql_state="22003",
+                next_step="Give a version in that range.",
+                earliest=first,
+                latest=last,
+            ) from error
+    wanted = to_milliseconds(request.timestamp, request.time_zone)
+    if wanted >= times.of(latest.version):
+        return latest.version
+    try:
+        return times.version_at(wanted)
+    except TimestampOutOfRangeError as error:
+        first = min(listing.commits)
+        raise TimestampOutOfRangeError(
+            f"The table cannot be restored to {request.timestamp}: its first version that can be read was committed at "
+            f"{format_timestamp(times.of(first))}.",
+            table=log.table_uri,
+            error_class="DELTA_CANNOT_RESTORE_TIMESTAMP_EARLIER",
+            sql_state="22003",
+            next_step="Give a later time, or a version.",
+        ) from error
+
+
+def _difference(latest: Snapshot, target: Snapshot) -> tuple[pa.Table, pa.Table]:
+    """The files that the target has and the latest version has not, and the other way round."""
+    now, then = latest.files(), target.files()
+    keys_now = action_keys(now["path"], now["deletion_vector"], latest.table_uri)
+    keys_then = action_keys(then["path"], then["deletion_vector"], latest.table_uri)
+    restored = then.filter(pc.invert(pc.is_in(keys_then, value_set=keys_now.combine_chunks())))
+    removed = now.filter(pc.invert(pc.is_in(keys_now, value_set=keys_then.combine_chunks())))
+    return restored.select(ADD_SCHEMA.names), removed
+
+
+def _metadata(latest: Snapshot, target: Snapshot) -> Metadata:
+    """The target's metadata, in which no number that was given away can come again."""
+    schema = with_high_water_marks(target.schema, high_water_marks(latest.schema))
+    configuration = dict(target.metadata.configuration)
+    ids = [MAX_COLUMN_ID.read(each.metadata.configuration) or 0 for each in (latest, target)]
+    if MAX_COLUMN_ID.key in configuration:
+        configuration[MAX_COLUMN_ID.key] = str(max(ids))
+    return replace(target.metadata, schema_string=schema_to_json(schema), configuration=configuration)
+
+
+def _header(latest: Snapshot, metadata: Metadata, protocol: Protocol) -> list[Metadata | Protocol]:
+    return [
+        *([] if protocol == latest.protocol else [protocol]),
+        *([] if metadata == latest.metadata else [metadata]),
+    ]
+
+
+def _check_mapping(latest: Snapshot, target: Snapshot) -> None:
+    """Refuse to go back to a version whose files are read by other names.
+
+    Raises:
+        UnsupportedFeatureError: the column mapping mode has changed since.
+    """
+    now, then = (COLUMN_MAPPING_MODE.read(each.metadata.configuration).lower() for each in (latest, target))
+    if now != then:
+        raise UnsupportedFeatureError(
+            f"The table cannot be restored to version {target.version}: its column mapping mode was {then!r}, and is {now!r} now.",
+            table=latest.table_uri,
+            version=target.version,
+            error_class="DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE",
+            sql_state="0AKDC",
+            next_step=f"Read version {target.version}, and write its rows into the table.",
+            features=("columnMapping",),
+        )
+
+
+def _missing(log: LogReader, target: Snapshot, paths: Sequence[str]) -> DataFileNotFoundError:
+    return DataFileNotFoundError(
+        f"{len(paths)} files of version {target.version} are gone, for example {sample(paths[:_SHOWN])}.",
+        table=log.table_uri,
+        version=target.version,
+        file=paths[0],
+        next_step="VACUUM or somebody else deleted them. Restore a later version, or set spark.sql.files.ignoreMissingFiles "
+        "(ignore_missing_files=True) to restore what is left.",
+        paths=tuple(paths),
+    )
+
+
+def _later_batches(latest: Snapshot, target: Snapshot) -> dict[str, int]:
+    """The batches that applications committed after a version."""
+    then = {name: each.version for name, each in target.transactions.items()}
+    return {name: each.version for name, each in latest.transactions.items() if then.get(name) != each.version}
