@@ -30,6 +30,7 @@ from bayou.spark.session.unknown_options import report_unknown_of_read
 from bayou.spark.table.alterations import TableAlterations
 from bayou.spark.table.describe import detail_frame, history_frame
 from bayou.spark.table.dml import TableRows
+from bayou.spark.table.maintenance import TableMaintenance
 from bayou.spark.table.not_yet import CommandsNotYet
 from bayou.spark.write.writer import WriteResult
 from bayou.spark.write.writer import write as write_request
@@ -124,7 +125,7 @@ def write(
     return write_request(Application.of(session), rows, request)
 
 
-class DeltaTable(TableRows, TableAlterations, CommandsNotYet):
+class DeltaTable(TableRows, TableAlterations, TableMaintenance, CommandsNotYet):
     """A Delta table on a Spark session, as delta-spark's class of that name; `forPath` and `forName` give one."""
 
     @raised_as_pyspark

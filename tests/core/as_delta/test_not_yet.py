@@ -20,12 +20,8 @@ def table():
 @pytest.mark.parametrize(
     ("call", "command"),
     [
-        (lambda table: table.vacuum(), "VACUUM"),
-        (lambda table: table.vacuum(100), "VACUUM"),
         (lambda table: table.optimize().executeCompaction(), "OPTIMIZE"),
         (lambda table: table.generate("SYMLINK_format_manifest"), "GENERATE"),
-        (lambda table: table.restoreToVersion(1), "RESTORE"),
-        (lambda table: table.restoreToTimestamp("2024-01-01"), "RESTORE"),
         (lambda table: table.clone("/b", isShallow=True, properties={"a": "b"}), "CLONE"),
         (lambda table: table.cloneAtVersion(1, "/b", True), "CLONE"),
         (lambda table: table.cloneAtTimestamp("2024-01-01", "/b", True, True), "CLONE"),

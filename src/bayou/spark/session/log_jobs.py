@@ -59,7 +59,7 @@ class SparkLogJobs:
         try:
             frame = _frame(active, [f"{qualify(source.table_uri).uri}/{file}" for file in files], _columns(source, files[0]))
             result = frame.mapInArrow(_function(work), StructType.fromJson(spark_schema(schema)))
-            return _streamed(result, schema) if stream else [_collected(result, schema)]
+            return _streamed(result, schema) if stream else [collected(result, schema)]
         except (PySparkException, Py4JError, ImportError, OSError) as error:
             if isinstance(error, ImportError) or "ModuleNotFoundError" in str(error):
                 self.min_files = sys.maxsize  # the workers have no bayou, or Spark 3.5 no pandas: it would fail each time
@@ -91,7 +91,8 @@ def _frame(active: SparkSession, uris: list[str], columns: StructType) -> DataFr
     return own.read.options(**with_options(_NO_PATTERNS, Job.REWRITE)).schema(columns).parquet(*uris)
 
 
-def _collected(frame: DataFrame, schema: pa.Schema) -> pa.Table:
+def collected(frame: DataFrame, schema: pa.Schema) -> pa.Table:
+    """The rows of a DataFrame, for facts of files; `schema` is that of a table without rows."""
     newer: Any = getattr(type(frame), "toArrow", None)
     if newer is not None:
         table: pa.Table = newer(frame)

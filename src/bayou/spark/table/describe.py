@@ -89,7 +89,7 @@ def history_frame(application: Application, spark: SparkSession, entries: Sequen
         }
         for entry in entries
     ]
-    return _frame(application, spark, pa.Table.from_pylist(rows, schema=_HISTORY))
+    return rows_frame(application, spark, pa.Table.from_pylist(rows, schema=_HISTORY))
 
 
 def detail_frame(application: Application, spark: SparkSession, snapshot: Snapshot, name: str | None = None) -> DataFrame:
@@ -119,7 +119,7 @@ def detail_frame(application: Application, spark: SparkSession, snapshot: Snapsh
         "minWriterVersion": protocol.min_writer_version,
         "tableFeatures": sorted(reader_features(protocol) | writer_features(protocol)),
     }
-    return _frame(application, spark, pa.Table.from_pylist([row], schema=_DETAIL))
+    return rows_frame(application, spark, pa.Table.from_pylist([row], schema=_DETAIL))
 
 
 def detail_of_other(application: Application, spark: SparkSession, entry: CatalogEntry) -> DataFrame:
@@ -139,7 +139,7 @@ def detail_of_other(application: Application, spark: SparkSession, entry: Catalo
         "partitionColumns": list(entry.partition_by),
         "properties": [],
     }
-    return _frame(application, spark, pa.Table.from_pylist([row], schema=_DETAIL))
+    return rows_frame(application, spark, pa.Table.from_pylist([row], schema=_DETAIL))
 
 
 def detail_of_folder(application: Application, spark: SparkSession, path: str) -> DataFrame:
@@ -150,10 +150,11 @@ def detail_of_folder(application: Application, spark: SparkSession, path: str) -
         spark: the session.
         path: the folder.
     """
-    return _frame(application, spark, pa.Table.from_pylist([{"location": path, "properties": []}], schema=_DETAIL))
+    return rows_frame(application, spark, pa.Table.from_pylist([{"location": path, "properties": []}], schema=_DETAIL))
 
 
-def _frame(application: Application, spark: SparkSession, table: pa.Table) -> DataFrame:
+def rows_frame(application: Application, spark: SparkSession, table: pa.Table) -> DataFrame:
+    """A few rows as a DataFrame, made without a job; numbers, texts, times, booleans, and lists, maps and structs of texts."""
     fields = [{"name": f.name, "type": _spark(f.type), "nullable": True, "metadata": {}} for f in table.schema]
     schema = json.dumps({"type": "struct", "fields": fields})
     session = java_session(spark)

@@ -62,21 +62,6 @@ class CommandsNotYet:
         raise not_yet("GENERATE", self._path)
 
     @raised_as_pyspark
-    def vacuum(self, retentionHours: float | None = None) -> DataFrame:  # noqa: N803  (delta-spark's name)
-        """Would delete files that no version within the retention needs (VACUUM).
-
-        Args:
-            retentionHours: how long such files are kept, in hours.
-
-        Raises:
-            TypeError, ValueError: the retention is no number.
-            UnsupportedFeatureError: always, for a number.
-        """
-        if retentionHours is not None:
-            float(retentionHours)
-        raise not_yet("VACUUM", self._path)
-
-    @raised_as_pyspark
     def optimize(self) -> DeltaOptimizeBuilder:
         """Would make few large files of many small ones (OPTIMIZE).
 
@@ -84,34 +69,6 @@ class CommandsNotYet:
             UnsupportedFeatureError: always.
         """
         raise not_yet("OPTIMIZE", self._path)
-
-    @raised_as_pyspark
-    def restoreToVersion(self, version: int) -> DataFrame:  # noqa: N802  (delta-spark's name)
-        """Would make the table what it was at a version (RESTORE).
-
-        Args:
-            version: the version.
-
-        Raises:
-            ValueError: the version is no int.
-            UnsupportedFeatureError: always, for an int.
-        """
-        _check(version, int, "version")
-        raise self._no_restore(f'option("versionAsOf", {version})')
-
-    @raised_as_pyspark
-    def restoreToTimestamp(self, timestamp: str) -> DataFrame:  # noqa: N802  (delta-spark's name)
-        """Would make the table what it was at a time (RESTORE).
-
-        Args:
-            timestamp: the time, as text.
-
-        Raises:
-            ValueError: the time is no text.
-            UnsupportedFeatureError: always, for text.
-        """
-        _check(timestamp, str, "timestamp")
-        raise self._no_restore(f'option("timestampAsOf", "{timestamp}")')
 
     @raised_as_pyspark
     def clone(
@@ -145,7 +102,7 @@ class CommandsNotYet:
         properties: Mapping[str, str] | None = None,
     ) -> Any:
         """Would make a table of its own from a version of this one; see `clone`."""
-        _check(version, int, "version")
+        check_kind(version, int, "version")
         self._no_clone(target, isShallow, replace, properties)
 
     @raised_as_pyspark
@@ -158,7 +115,7 @@ class CommandsNotYet:
         properties: Mapping[str, str] | None = None,
     ) -> Any:
         """Would make a table of its own from this one as it was at a time; see `clone`."""
-        _check(timestamp, str, "timestamp")
+        check_kind(timestamp, str, "timestamp")
         self._no_clone(target, isShallow, replace, properties)
 
     @classmethod
@@ -182,19 +139,15 @@ class CommandsNotYet:
         step = f'read {identifier} as Parquet and write it anew, with df.write.format("delta").'
         raise not_yet("CONVERT TO DELTA", next_step=step)
 
-    def _no_restore(self, option: str) -> UnsupportedFeatureError:
-        step = f"read that version with {option}, and overwrite the table with it."
-        return not_yet("RESTORE", self._path, next_step=step)
-
     def _no_clone(self, target: Any, is_shallow: Any, replace: Any, properties: Any) -> NoReturn:
-        _check(target, str, "target")
-        _check(is_shallow, bool, "isShallow")
-        _check(replace, bool, "replace")
+        check_kind(target, str, "target")
+        check_kind(is_shallow, bool, "isShallow")
+        check_kind(replace, bool, "replace")
         if properties is not None:
-            _check(properties, dict, "properties")
+            check_kind(properties, dict, "properties")
             for key, value in properties.items():
-                _check(key, str, f"All property keys including {key}")
-                _check(value, str, f"All property values including {value}")
+                check_kind(key, str, f"All property keys including {key}")
+                check_kind(value, str, f"All property values including {value}")
         raise not_yet("CLONE", self._path)
 
 
@@ -232,6 +185,11 @@ class DeltaOptimizeBuilder:
 _KINDS: Final = {str: "a string", int: "an int", bool: "a boolean", dict: "a dict"}
 
 
-def _check(value: Any, kind: type, name: str) -> None:
+def check_kind(value: Any, kind: type, name: str) -> None:
+    """Refuse an argument of another type, as delta-spark's Python does.
+
+    Raises:
+        ValueError: it is one.
+    """
     if not isinstance(value, kind):
         raise ValueError(f"{name} needs to be {_KINDS[kind]} but got '{type(value)}'.")  # noqa: TRY004  (delta-spark's error)

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The methods of `DeltaTable` that maintain a table: VACUUM and RESTORE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+import pyarrow as pa
+from pyspark.sql import DataFrame  # noqa: TC002  (typing.get_type_hints)
+
+from bayou.log.operations.restore import RestoreRequest, restore
+from bayou.log.operations.vacuum import VacuumRequest, VacuumResult, vacuum
+from bayou.protocol import arguments
+from bayou.spark.errors.conversion import raised_as_pyspark
+from bayou.spark.session.given_arguments import frame_of
+from bayou.spark.session.log_jobs import collected
+from bayou.spark.table.describe import rows_frame
+from bayou.spark.table.handle import TableHandle
+from bayou.spark.table.not_yet import check_kind
+
+_DELTA: Final = "spark.databricks.delta."
+_RETENTION_CHECK: Final = f"{_DELTA}retentionDurationCheck.enabled"
+_RETENTION_IGNORED: Final = f"{_DELTA}vacuum.retentionWindowIgnore.enabled"
+_LITE: Final = f"{_DELTA}vacuum.lite.enabled"
+_LOGGING: Final = f"{_DELTA}vacuum.logging.enabled"
+_DOWNGRADE: Final = f"{_DELTA}restore.protocolDowngradeAllowed"
+_IGNORE_MISSING: Final = "spark.sql.files.ignoreMissingFiles"
+_INVENTORY: Final = pa.schema(
+    [("path", pa.string()), ("length", pa.int64()), ("isDir", pa.bool_()), ("modificationTime", pa.int64())]
+)
+
+
+class TableMaintenance(TableHandle):
+    """VACUUM and RESTORE as methods."""
+
+    @raised_as_pyspark
+    def vacuum(
+        self,
+        retentionHours: float | None = None,  # noqa: N803  (delta-spark's name)
+        *,
+        kind: Literal["full", "lite"] | None = None,
+        dry_run: bool = False,
+        inventory: DataFrame | None = None,
+        keep_versions: Sequence[int] = (),
+    ) -> DataFrame:
+        """Deletes the files of the table's folder that neither the table nor its recent versions need (VACUUM). Runs no job.
+
+        Args:
+            retentionHours: for how many hours a file is kept after it was removed from the table, or written and not used;
+                fractions count. The property `delta.deletedFileRetentionDuration` says it if this is None.
+            kind: "full" lists the table's folder; "lite" looks at the commits since the last VACUUM instead. The session's
+                setting `spark.databricks.delta.vacuum.lite.enabled` decides if this is None.
+            dry_run: delete nothing, and commit nothing.
+            inventory: a listing of the table's folder to use instead of one of its own, with the columns `path`, `length`,
+                `isDir` and `modificationTime`. It is collected.
+            keep_versions: versions whose files are kept, however old.
+
+        Returns:
+            One row with the table's path; for a dry run, a row for each file that would be deleted.
+
+        Raises:
+            InvalidOptionError: the hours are negative or too few, the inventory lacks a column, or LITE needs commits that
+                are gone.
+            TimeTravelError: files are to be kept for longer than the log reaches back.
+            UnsupportedFeatureError: bayou may not write to the table.
+            StorageError: files could not be deleted; the others are.
+        """
+        if retentionHours is not None:
+            retentionHours = float(retentionHours)  # noqa: N806
+        table = self._altered()
+        settings = table.settings
+        request = VacuumRequest(
+            retentionHours,
+            kind or ("lite" if _is_on(settings, _LITE) else "full"),
+            arguments.flag(dry_run, "dry_run", table=self._path),
+            None if inventory is None else _listing(inventory),
+            tuple(arguments.integer(each, "keep_versions", table=self._path) for each in keep_versions),
+            check_retention=settings.get(_RETENTION_CHECK, "true").lower() != "false",
+            ignores_hours=_is_on(settings, _RETENTION_IGNORED),
+            is_logged=_is_on(settings, _LOGGING) if _LOGGING in settings else None,
+        )
+        result = vacuum(table.log, request, table.begin)
+        return rows_frame(table.application, table.spark, pa.table({"path": pa.array(_paths(result), pa.string())}))
+
+    @raised_as_pyspark
+    def restoreToVersion(self, version: int) -> DataFrame:  # noqa: N802  (delta-spark's name)
+        """Makes the table what it was at a version, by a commit on top of the latest one (RESTORE). Runs no job.
+
+        Args:
+            version: the version.
+
+        Returns:
+            One row of counts; none if the table is at that version already.
+
+        Raises:
+            ValueError: the version is no int.
+            VersionNotFoundError: it cannot be read.
+            DataFileNotFoundError: files of that version are gone, and `spark.sql.files.ignoreMissingFiles` is not set.
+            UnsupportedFeatureError: the column mapping mode has changed since, or bayou may not write to the table.
+            ConcurrentModificationError: another writer's commit came first.
+        """
+        check_kind(version, int, "version")
+        return self._restored(version=version)
+
+    @raised_as_pyspark
+    def restoreToTimestamp(self, timestamp: str) -> DataFrame:  # noqa: N802  (delta-spark's name)
+        """Makes the table what it was at a time; see `restoreToVersion`.
+
+        Args:
+            timestamp: the time, as text, in the session's time zone unless it names one.
+
+        Raises:
+            ValueError: the time is no text.
+            TimestampOutOfRangeError: it is before the first version that can be read.
+        """
+        check_kind(timestamp, str, "timestamp")
+        return self._restored(timestamp=timestamp)
+
+    def _restored(self, **wanted: Any) -> DataFrame:
+        table = self._altered()
+        settings = table.settings
+        request = RestoreRequest(
+            **wanted,
+            time_zone=self._spark.conf.get("spark.sql.session.timeZone") or "UTC",
+            ignore_missing_files=_is_on(settings, _IGNORE_MISSING),
+            allow_protocol_downgrade=_is_on(settings, _DOWNGRADE),
+        )
+        result = restore(table.log, request, table.begin, self._options)
+        columns = {
+            "table_size_after_restore": result.size_bytes,
+            "num_of_files_after_restore": result.num_files,
+            "num_removed_files": result.num_removed_files,
+            "num_restored_files": result.num_restored_files,
+            "removed_files_size": result.removed_bytes,
+            "restored_files_size": result.restored_bytes,
+        }
+        done = [] if result.version is None else [0]
+        if done:
+            table.refresh_caches()
+        rows = pa.table({name: pa.array([value for _ in done], pa.int64()) for name, value in columns.items()})
+        return rows_frame(table.application, table.spark, rows)
+
+
+def _paths(result: VacuumResult) -> list[str]:
+    root = result.table_uri.replace("file:///", "file:/")
+    return [f"{root}/{path}" for path in result.files["path"].to_pylist()] if result.dry_run else [root]
+
+
+def _listing(inventory: DataFrame) -> pa.Table:
+    """The columns of an inventory that VACUUM needs, as far as it has them: facts of files, one row each."""
+    frame = frame_of(inventory)
+    types = {"path": "string", "length": "bigint", "isDir": "boolean", "modificationTime": "bigint"}
+    known = [frame[name].cast(kind).alias(name) for name, kind in types.items() if name in frame.columns]
+    return collected(frame.select(*known), _INVENTORY)
+
+
+def _is_on(settings: Mapping[str, str], name: str) -> bool:
+    return settings.get(name, "").lower() == "true"
