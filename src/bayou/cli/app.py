@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayou.cli import facts, segment
+from bayou.cli import facts, maintenance, segment
 from bayou.cli.output import Column, escape, pairs, plain_time, print_facts, print_json, print_rows, size
 from bayou.cli.process import INTERRUPTED, flushed
 from bayou.errors import DeltaError, TableNotFoundError
@@ -103,7 +103,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="JSON instead of a 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name=_PROGRAM)
 def commands() -> None:
-    """Look at Delta tables without Spark and without a JVM.
+    """Look at Delta tables, and maintain them, without Spark and without a JVM.
 
     TABLE is the path of a table. Results are tables in color on a terminal, and plain columns in a pipe. With --json,
     `history` and `files` print one JSON object a line, the others one JSON document. An error is one line on standard
@@ -235,6 +235,10 @@ def log(table: str, version: int | None, timestamp: str | None, *, as_json: bool
         ),
         [file.to_row() for file in found],
     )
+
+
+for _command in maintenance.COMMANDS:
+    commands.add_command(_command)
 
 
 def _snapshot(table: str, version: int | None, timestamp: str | None) -> Snapshot:

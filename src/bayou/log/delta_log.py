@@ -310,6 +310,7 @@ class DeltaLog(LogReader):
         time_zone: str = "UTC",
         ignore_missing_files: bool = False,
         allow_protocol_downgrade: bool = False,
+        dry_run: bool = False,
     ) -> RestoreResult:
         """Make the table what it was at an earlier version, by a commit on top of the latest one.
 
@@ -321,6 +322,7 @@ class DeltaLog(LogReader):
             time_zone: the zone of a timestamp that names none.
             ignore_missing_files: restore what is left where files of that version are gone.
             allow_protocol_downgrade: take back the version's own protocol, too.
+            dry_run: check everything, and commit nothing.
 
         Returns:
             What was done. If the table is at that version already, nothing is committed.
@@ -341,6 +343,7 @@ class DeltaLog(LogReader):
             time_zone,
             arguments.flag(ignore_missing_files, "ignore_missing_files", table=table),
             arguments.flag(allow_protocol_downgrade, "allow_protocol_downgrade", table=table),
+            arguments.flag(dry_run, "dry_run", table=table),
         )
         return restore(self, request)
 

@@ -51,6 +51,7 @@ class RestoreRequest:
     time_zone: str = "UTC"
     ignore_missing_files: bool = False
     allow_protocol_downgrade: bool = False
+    dry_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class RestoreResult:
     """What a RESTORE did.
 
     Attributes:
-        version: the version that it committed; None if the table was at that version already.
+        version: the version that it committed; None for a dry run, and if the table was at that version already.
         restored_version: the version whose files and metadata the table has again.
         size_bytes: the size of the table's files afterwards.
         num_files: how many files the table has afterwards.
@@ -137,6 +138,8 @@ def restore(
         sorted(missing),
         _later_batches(latest, target),
     )
+    if request.dry_run:
+        return result
     with (begin or plain_transactions(log))(latest, "RESTORE", parameters) as transaction:
         transaction.read_whole_table()
         transaction.remove_files(removed)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands that maintain a table. One that deletes files or commits prints what it would do, and does it with `--yes` only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bayou.cli.output import Column, print_facts, print_json, print_rows, size
+from bayou.errors import StorageError
+from bayou.log.delta_log import open_log
+from bayou.log.segment.time_travel import format_timestamp
+
+if TYPE_CHECKING:
+    from bayou.log.operations.vacuum import VacuumResult
+
+_PLAN_ONLY = "Nothing was changed. Add --yes to do it."
+
+_table = click.argument("table")
+_json = click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+_yes = click.option("--yes", is_flag=True, help="Do it. Without this option the command only says what it would do.")
+
+
+@click.command()
+@_table
+@click.option("--hours", type=float, metavar="H", help="Keep files this long after they left the table; fractions count.")
+@click.option("--lite", is_flag=True, help="Look at the log only, and list no folder.")
+@click.option("--keep-version", "keep", type=click.IntRange(min=0), multiple=True, metavar="N", help="Keep this version's files.")
+@click.option("--force", is_flag=True, help="Allow fewer hours than delta.deletedFileRetentionDuration.")
+@_yes
+@_json
+def vacuum(table: str, hours: float | None, keep: tuple[int, ...], *, lite: bool, force: bool, yes: bool, as_json: bool) -> None:
+    """Delete the files that neither the table nor its recent versions need."""
+    log = open_log(table)
+    result = log.vacuum(
+        hours, kind="lite" if lite else "full", dry_run=not yes, keep_versions=list(keep), check_retention=not force
+    )
+    facts = {
+        "table": result.table_uri,
+        "kind": result.kind,
+        "notNeededSince": format_timestamp(result.cutoff),
+        "files": result.files.num_rows,
+        "bytes": result.size_bytes,
+        "deleted": result.deleted,
+        "failed": [f"{path}: {error.message}" for path, error in result.failed.items()],
+    }
+    if as_json:
+        print_json({**facts, "paths": result.files["path"].to_pylist()})
+    else:
+        _print_files(result)
+        print_facts(facts)
+        _print_plan_only(yes)
+    if result.failed:
+        path, error = next(iter(result.failed.items()))
+        message = f"{len(result.failed)} files could not be deleted, for example {path}: {error.message}"
+        raise StorageError(message, table=result.table_uri, next_step=error.next_step)
+
+
+@click.command()
+@_table
+@click.option("--version", type=click.IntRange(min=0), metavar="N", help="Go back to this version.")
+@click.option("--timestamp", metavar="TIME", help="Go back to the latest version at this time; UTC unless it names an offset.")
+@click.option("--ignore-missing-files", is_flag=True, help="Restore what is left if files of that version are gone.")
+@_yes
+@_json
+def restore(
+    table: str, version: int | None, timestamp: str | None, *, ignore_missing_files: bool, yes: bool, as_json: bool
+) -> None:
+    """Make the table what it was at an earlier version, by a commit on top of the latest one."""
+    log = open_log(table)
+    result = log.restore(version, timestamp, ignore_missing_files=ignore_missing_files, dry_run=not yes)
+    facts: dict[str, Any] = {
+        "table": log.table_uri,
+        "restoredVersion": result.restored_version,
+        "committedVersion": result.version,
+        **result.metrics,
+        "missingFiles": list(result.missing),
+        "laterBatches": dict(result.later_batches),
+    }
+    if as_json:
+        print_json(facts)
+        return
+    print_facts(facts)
+    _print_plan_only(yes)
+
+
+@click.command()
+@_table
+@_json
+def checkpoint(table: str, *, as_json: bool) -> None:
+    """Write a checkpoint of the latest version, so that the table opens fast. No file is deleted, and nothing is committed."""
+    log = open_log(table)
+    written = log.checkpoint()
+    facts = {"table": log.table_uri, "version": written.version}
+    (print_json if as_json else print_facts)(facts)
+
+
+@click.command()
+@_table
+@click.argument("start", type=click.IntRange(min=0))
+@click.argument("end", type=click.IntRange(min=0))
+@_json
+def compact(table: str, start: int, end: int, *, as_json: bool) -> None:
+    """Write the commits of the versions START to END as one more file, for readers between checkpoints."""
+    log = open_log(table)
+    facts = {"table": log.table_uri, "path": log.compact(start, end)}
+    (print_json if as_json else print_facts)(facts)
+
+
+def _print_files(result: VacuumResult) -> None:
+    columns = (Column("size", is_number=True, on_terminal=size), Column("path", style="cyan", wraps=True))
+    rows = zip(result.files["size"].to_pylist(), result.files["path"].to_pylist(), strict=True)
+    print_rows(columns, rows, total=result.files.num_rows)
+    click.echo()
+
+
+def _print_plan_only(yes: bool) -> None:  # noqa: FBT001  (the option of that name)
+    if not yes:
+        click.echo(_PLAN_ONLY)
+
+
+COMMANDS = (vacuum, restore, checkpoint, compact)
