@@ -108,6 +108,17 @@ def compact(table: str, start: int, end: int, *, as_json: bool) -> None:
     (print_json if as_json else print_facts)(facts)
 
 
+@click.command()
+@_table
+@_json
+def manifest(table: str, *, as_json: bool) -> None:
+    """Write manifests that name the table's files, for engines that read no log."""
+    log = open_log(table)
+    found = log.generate_manifests()
+    facts = {"table": log.table_uri, "version": found.version, "written": list(found.written), "deleted": list(found.deleted)}
+    (print_json if as_json else print_facts)(facts)
+
+
 def _print_files(result: VacuumResult) -> None:
     columns = (Column("size", is_number=True, on_terminal=size), Column("path", style="cyan", wraps=True))
     rows = zip(result.files["size"].to_pylist(), result.files["path"].to_pylist(), strict=True)
@@ -120,4 +131,4 @@ def _print_plan_only(yes: bool) -> None:  # noqa: FBT001  (the option of that na
         click.echo(_PLAN_ONLY)
 
 
-COMMANDS = (vacuum, restore, checkpoint, compact)
+COMMANDS = (vacuum, restore, manifest, checkpoint, compact)

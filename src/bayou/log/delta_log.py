@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bayou.log.commit.outcomes import Committed, Unchanged
     from bayou.log.commit.transaction import Transaction
     from bayou.log.maintenance.log_cleanup import ExpiredFiles
+    from bayou.log.operations.manifest import GeneratedManifests
     from bayou.log.operations.restore import RestoreResult
     from bayou.log.operations.vacuum import Kind, VacuumResult
     from bayou.log.segment.time_travel import Timestamp
@@ -346,6 +347,19 @@ class DeltaLog(LogReader):
             arguments.flag(dry_run, "dry_run", table=table),
         )
         return restore(self, request)
+
+    def generate_manifests(self) -> GeneratedManifests:
+        """Write the manifests of the latest version, for engines that read no log (GENERATE symlink_format_manifest).
+
+        Each manifest is replaced at once; those of partitions that are gone are deleted last.
+
+        Raises:
+            UnsupportedFeatureError: rows are deleted by deletion vectors, columns are mapped, or bayou may not write to the table.
+            StorageError: the store failed; some manifests may be those of an earlier version.
+        """
+        from bayou.log.operations.manifest import generate_manifests  # noqa: PLC0415  (most users of a log only read)
+
+        return generate_manifests(self)
 
     def _commits(self, end: object = None) -> tuple[Snapshot, LogListing, CommitTimes]:
         """The latest version, the whole log, and its commit times; of the readable part of the log where the end lies in it."""

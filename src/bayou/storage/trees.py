@@ -145,23 +145,26 @@ class TreeStore(Protocol):
         ...
 
 
-def list_tree(store: LogStore, shown: tuple[str, ...] = ()) -> Iterator[pa.RecordBatch]:
-    """List everything below a table's root, in bounded batches of `tree_schema`; many folders at a time, at any depth.
+def list_tree(store: LogStore, shown: tuple[str, ...] = (), below: str = "") -> Iterator[pa.RecordBatch]:
+    """List everything below a table's root, or below a folder of it, in bounded batches of `tree_schema`.
+
+    Many folders are listed at a time, at any depth.
 
     Args:
         store: the table's store.
         shown: how hidden names begin that are shown all the same (see `is_shown`).
+        below: the folder, relative to the table's root; it is not listed itself.
 
     Raises:
         StorageError: the store cannot list folders, or failed.
     """
     list_folders = _lister(store)
-    waiting = [("", 0)]
+    waiting = [(below, 0)]
     while waiting:
         now, waiting = waiting[-_FOLDERS_AT_ONCE:], waiting[:-_FOLDERS_AT_ONCE]
         rows = []
         for (path, modified), folder in zip(now, list_folders([path for path, _ in now], shown), strict=True):
-            if path:
+            if path != below:
                 rows.append((path, folder.num_entries, modified, True))
             waiting += folder.folders
             yield from folder.files

@@ -21,7 +21,6 @@ def table():
     ("call", "command"),
     [
         (lambda table: table.optimize().executeCompaction(), "OPTIMIZE"),
-        (lambda table: table.generate("SYMLINK_format_manifest"), "GENERATE"),
         (lambda table: table.clone("/b", isShallow=True, properties={"a": "b"}), "CLONE"),
         (lambda table: table.cloneAtVersion(1, "/b", True), "CLONE"),
         (lambda table: table.cloneAtTimestamp("2024-01-01", "/b", True, True), "CLONE"),

@@ -75,3 +75,9 @@ def test_checkpoint_and_compact_write_files_of_the_log(bayou_command, litter):
     path = bayou_command("compact", litter, "1", "2", "--json").json[0]["path"]
     assert Path(litter, path).exists()
     assert bayou.open(litter).version() == 2
+
+
+def test_manifest_writes_them(bayou_command, litter):
+    (found,) = bayou_command("manifest", litter, "--json").json
+    assert (found["version"], found["written"], found["deleted"]) == (2, ["_symlink_format_manifest/manifest"], [])
+    assert Path(litter, found["written"][0]).read_text() == f"file:{litter}/live\n"

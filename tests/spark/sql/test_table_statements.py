@@ -12,6 +12,7 @@ from tests.support.tables.built import ids, numbers_table
 
 import bayou
 from bayou.errors import DeltaError, InvalidOptionError, InvalidSchemaError, TableExistsError, UnsupportedFeatureError
+from bayou.protocol.types.partition_values import partition_folder
 from bayou.protocol.types.schema import StructField, StructType
 from bayou.spark.sql import show
 from bayou.testing.table_builder import TableBuilder, add
@@ -209,16 +210,11 @@ def test_show_partitions_looks_at_partitions_and_not_at_files(spark, table_path,
     schema = StructType((StructField("id", "long"), StructField("p", "string")))
     builder = TableBuilder(table_path).create(schema, partition_by=["p"])
     builder.commit(*(add(f"{number}.parquet", partitionValues={"p": str(number % 2)}) for number in range(50)))
-    texts, escaped = [], show._escaped
-
-    def noted(text):
-        texts.append(text)
-        return escaped(text)
-
-    monkeypatch.setattr(show, "_escaped", noted)
+    folders = []
+    monkeypatch.setattr(show, "partition_folder", lambda values: folders.append(list(values)) or partition_folder(folders[-1]))
     found = spark.sql(f"show partitions delta.`{table_path}`").collect()
     assert [row.partition for row in found] == ["p=0", "p=1"]
-    assert sorted(texts) == ["0", "1", "p", "p"]
+    assert sorted(folders) == [[("p", "0")], [("p", "1")]]
 
 
 @pytest.mark.smoke

@@ -140,3 +140,13 @@ def test_a_restore_is_in_the_change_feed(spark, tmp_path):
     deleted = [number for number, kind in net if kind == "delete"]
     assert sorted(set(inserted) - set(deleted)) == [1]
     assert rows(spark, path) == [0, 1, 2, 3]
+
+
+def test_generate_writes_manifests_and_runs_no_job(spark, table, table_path):
+    with jobs(spark) as ran:
+        assert table.generate("SYMLINK_format_manifest") is None
+    assert ran.value == 0
+    written = Path(table_path, "_symlink_format_manifest", "manifest").read_text().splitlines()
+    assert sorted(written) == sorted(f"file:{table_path}/{path}" for path in ("1.parquet",))
+    with pytest.raises(InvalidOptionError, match="DELTA_MODE_NOT_SUPPORTED"):
+        table.generate("other")

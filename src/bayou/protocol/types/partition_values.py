@@ -14,15 +14,17 @@ import math
 import re
 import struct
 from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import SchemaMismatchError
 from bayou.protocol.types import instants
 from bayou.protocol.types.instants import JAVA_TRIMMED, TRIMMED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+# What Spark writes as %XX in the text of a partition.
+_ESCAPED: Final = re.compile(r"""[\x00-\x1f"#%'*/:=?\\\x7f{\[\]^]""")
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 """Spark's folder for NULL and the empty text; both are NULL as a partition value (PROTOCOL.md, "Partition Value Serialization")."""
 INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
@@ -44,6 +46,20 @@ _INT32_MAX = (1 << 31) - 1
 _FLOAT32_DIGITS = 9
 # Java writes a float without an exponent from 10^-3 to below 10^7.
 _PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e7
+
+
+def partition_folder(values: Iterable[tuple[str, str | None]]) -> str:
+    """The folder of a partition as Spark and Hive spell it, for example `day=2026-01-01/city=A%2FB`.
+
+    Args:
+        values: the names of the partition columns and their texts, in order; None for NULL.
+    """
+    return "/".join(f"{escaped_name(name)}={NULL_FOLDER if text is None else escaped_name(text)}" for name, text in values)
+
+
+def escaped_name(text: str) -> str:
+    """A name or a text as it stands in the name of a partition's folder."""
+    return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", text)
 
 
 def decimal_type(data_type: str) -> tuple[int, int] | None:

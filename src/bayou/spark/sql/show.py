@@ -6,14 +6,13 @@ Spark looks for partitions and columns in the catalog entry, which has none.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
 from bayou.errors import InvalidOptionError
 from bayou.protocol.types import partition_values
-from bayou.protocol.types.partition_values import NULL_FOLDER
+from bayou.protocol.types.partition_values import NULL_FOLDER, partition_folder
 from bayou.spark.jvm.core.bulk import Bulk
 from bayou.spark.jvm.core.session import active_session, java_session, table_in
 from bayou.spark.jvm.relations.catalog import Catalog
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
 
 SHOW_PARTITIONS: Final = "ShowPartitionsCommand"
 """The name of Spark's command."""
-
-# What Spark writes as %XX in the text of a partition.
-_ESCAPED: Final = re.compile(r"""[\x00-\x1f"#%'*/:=?\\\x7f{\[\]^]""")
 
 
 def partitions_of(application: Application, command: JavaObject) -> JavaObject:
@@ -82,11 +78,7 @@ def _partitions(snapshot: Snapshot, wanted: Mapping[str, str]) -> Iterator[str]:
             for field, text in pairs
             if field.name.lower() in values
         ):
-            yield "/".join(f"{_escaped(field.name)}={NULL_FOLDER if text is None else _escaped(text)}" for field, text in pairs)
-
-
-def _escaped(text: str) -> str:
-    return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", text)
+            yield partition_folder((field.name, text) for field, text in pairs)
 
 
 def _refused(snapshot: Snapshot, message: str, what: str, state: str) -> InvalidOptionError:

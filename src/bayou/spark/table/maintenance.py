@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The methods of `DeltaTable` that maintain a table: VACUUM and RESTORE."""
+"""The methods of `DeltaTable` that maintain a table: VACUUM, RESTORE, GENERATE."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any, Final, Literal
 import pyarrow as pa
 from pyspark.sql import DataFrame  # noqa: TC002  (typing.get_type_hints)
 
+from bayou.errors import InvalidOptionError
+from bayou.log.operations.manifest import generate_manifests
 from bayou.log.operations.restore import RestoreRequest, restore
 from bayou.log.operations.vacuum import VacuumRequest, VacuumResult, vacuum
 from bayou.protocol import arguments
@@ -19,6 +21,8 @@ from bayou.spark.table.describe import rows_frame
 from bayou.spark.table.handle import TableHandle
 from bayou.spark.table.not_yet import check_kind
 
+_MANIFEST_MODE: Final = "symlink_format_manifest"
+"""The only kind of manifests that delta-spark generates."""
 _DELTA: Final = "spark.databricks.delta."
 _RETENTION_CHECK: Final = f"{_DELTA}retentionDurationCheck.enabled"
 _RETENTION_IGNORED: Final = f"{_DELTA}vacuum.retentionWindowIgnore.enabled"
@@ -32,7 +36,7 @@ _INVENTORY: Final = pa.schema(
 
 
 class TableMaintenance(TableHandle):
-    """VACUUM and RESTORE as methods."""
+    """VACUUM, RESTORE and GENERATE as methods."""
 
     @raised_as_pyspark
     def vacuum(
@@ -116,6 +120,22 @@ class TableMaintenance(TableHandle):
         """
         check_kind(timestamp, str, "timestamp")
         return self._restored(timestamp=timestamp)
+
+    @raised_as_pyspark
+    def generate(self, mode: str) -> None:
+        """Writes manifests of the latest version, for engines that read no log (GENERATE). Runs no job.
+
+        Args:
+            mode: `symlink_format_manifest`, in any case.
+
+        Raises:
+            InvalidOptionError: there is no such mode.
+            UnsupportedFeatureError: rows are deleted by deletion vectors, or columns are mapped.
+        """
+        if str(mode).lower() != _MANIFEST_MODE:
+            message = f"Specified mode '{mode}' is not supported. Supported modes are: {_MANIFEST_MODE}"
+            raise InvalidOptionError(message, table=self._path, error_class="DELTA_MODE_NOT_SUPPORTED", sql_state="0AKDC")
+        generate_manifests(self._log())
 
     def _restored(self, **wanted: Any) -> DataFrame:
         table = self._altered()

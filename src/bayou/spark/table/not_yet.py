@@ -13,11 +13,8 @@ from typing import Any, Final, NoReturn
 from pyspark.sql import DataFrame, SparkSession  # noqa: TC002  (typing.get_type_hints)
 from pyspark.sql.types import StructType  # noqa: TC002  (typing.get_type_hints)
 
-from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.errors import UnsupportedFeatureError
 from bayou.spark.errors.conversion import raised_as_pyspark
-
-MANIFEST_MODE: Final = "symlink_format_manifest"
-"""The only kind of manifests that delta-spark generates."""
 
 
 def not_yet(command: str, table: str | None = None, *, next_step: str = "", feature: str = "") -> UnsupportedFeatureError:
@@ -44,22 +41,6 @@ class CommandsNotYet:
     """The methods of delta-spark's `DeltaTable` that bayou's lacks; `DeltaTable` inherits them."""
 
     _path: str
-
-    @raised_as_pyspark
-    def generate(self, mode: str) -> None:
-        """Would write manifests for engines that read no logs (GENERATE).
-
-        Args:
-            mode: `symlink_format_manifest`, in any case.
-
-        Raises:
-            InvalidOptionError: there is no such mode.
-            UnsupportedFeatureError: always, for that mode.
-        """
-        if str(mode).lower() != MANIFEST_MODE:
-            message = f"Specified mode '{mode}' is not supported. Supported modes are: {MANIFEST_MODE}"
-            raise InvalidOptionError(message, table=self._path, error_class="DELTA_MODE_NOT_SUPPORTED", sql_state="0AKDC")
-        raise not_yet("GENERATE", self._path)
 
     @raised_as_pyspark
     def optimize(self) -> DeltaOptimizeBuilder:
