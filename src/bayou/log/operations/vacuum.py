@@ -242,7 +242,7 @@ def _check(request: VacuumRequest, table: str) -> None:
             "VACUUM was given an inventory, and is to be a LITE one, which looks at the log only.",
             table=table,
             error_class="DELTA_PARSING_MUTUALLY_EXCLUSIVE_CLAUSES",
-            sql_state="42614",
+            sql_state="KD009",
             next_step="Leave one of them out.",
         )
     missing = [name for name in INVENTORY_COLUMNS if name not in request.inventory.column_names]

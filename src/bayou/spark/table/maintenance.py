@@ -23,12 +23,11 @@ from bayou.spark.table.not_yet import check_kind
 
 _MANIFEST_MODE: Final = "symlink_format_manifest"
 """The only kind of manifests that delta-spark generates."""
-_DELTA: Final = "spark.databricks.delta."
-_RETENTION_CHECK: Final = f"{_DELTA}retentionDurationCheck.enabled"
-_RETENTION_IGNORED: Final = f"{_DELTA}vacuum.retentionWindowIgnore.enabled"
-_LITE: Final = f"{_DELTA}vacuum.lite.enabled"
-_LOGGING: Final = f"{_DELTA}vacuum.logging.enabled"
-_DOWNGRADE: Final = f"{_DELTA}restore.protocolDowngradeAllowed"
+_RETENTION_CHECK: Final = "spark.databricks.delta.retentionDurationCheck.enabled"
+_RETENTION_IGNORED: Final = "spark.databricks.delta.vacuum.retentionWindowIgnore.enabled"
+_LITE: Final = "spark.databricks.delta.vacuum.lite.enabled"
+_LOGGING: Final = "spark.databricks.delta.vacuum.logging.enabled"
+_DOWNGRADE: Final = "spark.databricks.delta.restore.protocolDowngradeAllowed"
 _IGNORE_MISSING: Final = "spark.sql.files.ignoreMissingFiles"
 _INVENTORY: Final = pa.schema(
     [("path", pa.string()), ("length", pa.int64()), ("isDir", pa.bool_()), ("modificationTime", pa.int64())]
