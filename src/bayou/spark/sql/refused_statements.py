@@ -55,6 +55,9 @@ _STATEMENTS: Final = {
 }
 """The statements by how they begin, up to the word that Spark's own do not have there."""
 _METHODS: Final = {
+    "VACUUM": "use {table}.vacuum(hours), or with dry_run=True what it would delete.",
+    "RESTORE": "use {table}.restoreToVersion(version) or restoreToTimestamp(time).",
+    "GENERATE": 'use {table}.generate("symlink_format_manifest").',
     "DESCRIBE HISTORY": "{table}.history() gives the same rows.",
     "DESCRIBE DETAIL": "{table}.detail() gives the same row.",
     "ALTER TABLE ... DROP FEATURE": "use {table}.dropFeatureSupport(feature).",
@@ -63,7 +66,6 @@ _METHODS: Final = {
     "CREATE TABLE ... CLUSTER BY": "use DeltaTable.create(spark).tableName(name).addColumn(...).clusterBy(column, ...).execute().",
 }
 _INSTEAD: Final = {
-    "RESTORE": 'read the wanted version with option("versionAsOf", version), and overwrite the table with it.',
     "CONVERT TO DELTA": 'read the files as Parquet, and write them with df.write.format("delta").',
 }
 _EXPLAIN: Final = re.compile(r"explain\s+(?:(?:logical|formatted|extended|codegen|cost)\s+)?", re.IGNORECASE)

@@ -78,7 +78,7 @@ facts["system properties"] = [
 table = DeltaTable.forPath(sparkSession=spark, path=str(folder / "helper"))
 facts["history"] = [row["operation"] for row in table.history().select("operation").collect()]
 facts["is table"] = [DeltaTable.isDeltaTable(spark, str(folder / name)) for name in ("helper", "nothing")]
-facts["vacuum"] = error_of(lambda: table.vacuum(0))
+facts["optimize"] = error_of(table.optimize)
 facts["sql"] = error_of(lambda: spark.sql(f"VACUUM delta.`{folder}/helper`"))
 facts["sql of history"] = [
     [row["version"] for row in spark.sql(f"DESCRIBE HISTORY {name}").collect()]
