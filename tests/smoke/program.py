@@ -36,7 +36,7 @@ def main() -> int:
 
 
 def _run(master: str, names: list[str], folder: Path) -> int:
-    from tests.smoke import changes, cluster, statements, streams, writes  # noqa: F401  (they register their operations)
+    from tests.smoke import changes, cluster, maintenance, statements, streams, writes  # noqa: F401  (they register operations)
     from tests.smoke import names as _  # noqa: F401
     from tests.smoke.operations import OPERATIONS, NotInThisSparkError, Place
 

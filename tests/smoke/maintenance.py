@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations that maintain a table: VACUUM, RESTORE and manifests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.smoke.operations import Place, equal, operation
+
+from bayou import DeltaTable
+
+CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
+ROWS = ((1, "a"), (2, "b"))
+
+
+@operation
+def vacuum_full_and_lite(on: Place) -> None:
+    path = on.saved(*ROWS)
+    table = DeltaTable.forPath(on.spark, path)
+    table.delete("id = 1")
+    Path(path, "litter").write_bytes(b"x")
+    on.spark.conf.set(CHECK, "false")
+    try:
+        before = table.vacuum(0, dry_run=True).count()
+        table.vacuum(0, kind="lite")
+        left = table.vacuum(0, dry_run=True).count()
+        table.vacuum(0)
+        after = table.vacuum(0, dry_run=True).count()
+    finally:
+        on.spark.conf.unset(CHECK)
+    assert before > left > after == 0, (before, left, after)
+    on.expect(path, (2, "b"))
+
+
+@operation
+def restore_to_a_version(on: Place) -> None:
+    path = on.saved(*ROWS)
+    table = DeltaTable.forPath(on.spark, path)
+    table.delete("id = 1")
+    on.expect(path, (2, "b"))
+    equal(table.restoreToVersion(0).selectExpr("num_restored_files > 0"), [(True,)])
+    on.expect(path, *ROWS)
+    equal(table.restoreToVersion(2).select("num_removed_files"), [])
+
+
+@operation
+def generate_manifests(on: Place) -> None:
+    path = on.saved(*ROWS, by="v")
+    DeltaTable.forPath(on.spark, path).generate("symlink_format_manifest")
+    folders = {each.parent.name for each in Path(path, "_symlink_format_manifest").rglob("manifest")}
+    assert folders == {"v=a", "v=b"}, folders
