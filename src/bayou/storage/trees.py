@@ -18,6 +18,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from bayou.errors import StorageError
+from bayou.protocol.actions.file_names import LOG_FOLDER
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,11 +85,15 @@ class FolderBuilder:
         self._batches: list[pa.RecordBatch] = []
         self._folders: list[tuple[str, int]] = []
         self._count = 0
+        self._is_table = False
 
     def add(self, name: str, size: int, modification_time: int, *, is_folder: bool) -> None:
         """Take an entry of the folder: its name, its size in bytes and its modification time in ms since the epoch."""
         self._count += 1
         if not is_shown(name, self._shown):
+            self._is_table |= is_folder and name == LOG_FOLDER and bool(self._prefix)
+            return
+        if not _is_unicode(name):  # no log can name it
             return
         if is_folder:
             self._folders.append((self._prefix + name, modification_time))
@@ -97,9 +102,15 @@ class FolderBuilder:
         if len(self._rows) == _BATCH:
             self._flush()
 
+    def pass_over(self) -> None:
+        """Take an entry that is not shown."""
+        self._count += 1
+
     def build(self) -> Folder:
-        """The folder with what was added."""
+        """The folder with what was added; nothing of a folder inside the table that has a log of its own: it is another table."""
         self._flush()
+        if self._is_table:
+            return Folder([], [], self._count)
         return Folder(self._batches, self._folders, self._count)
 
     def _flush(self) -> None:
@@ -125,7 +136,7 @@ class TreeStore(Protocol):
     def list_folders(self, folders: Sequence[str], shown: tuple[str, ...]) -> list[Folder]:
         """List some folders.
 
-        A folder that is gone is an empty one. A link to a folder is a file, so that nobody walks out of the table through it.
+        A folder that is gone is an empty one. A link to a folder is not shown, so that nobody walks out of the table through it.
 
         Args:
             folders: relative to the table's root; the empty text is the root.
@@ -222,6 +233,9 @@ class LocalTree:
                     except FileNotFoundError:  # deleted since the folder was read
                         continue
                     is_folder = stat.S_ISDIR(status.st_mode)
+                    if stat.S_ISLNK(status.st_mode) and os.path.isdir(entry.path):  # noqa: PTH112  (a text is all there is)
+                        found.pass_over()
+                        continue
                     found.add(entry.name, status.st_size, status.st_mtime_ns // 1_000_000, is_folder=is_folder)
         except (FileNotFoundError, NotADirectoryError):
             return FolderBuilder(path, shown).build()
@@ -234,7 +248,7 @@ class LocalTree:
         for path in paths:
             folder, _, name = path.rpartition("/")
             if not inside[folder] or name in {"", ".", ".."}:
-                failed[path] = StorageError("the file lies outside the table", table=self._root, file=path)
+                failed[path] = StorageError("the file lies outside the table, or behind a link", table=self._root, file=path)
                 continue
             try:
                 self._delete(path)
@@ -258,11 +272,11 @@ class LocalTree:
             os.unlink(self._at(f"{folder}{slash}.{name}.crc"))  # noqa: PTH108
 
     def _is_inside(self, folder: str) -> bool:
+        """Whether a folder lies below the root, and no link leads to it: its files would have two paths."""
         root = os.path.realpath(self._root)
-        if folder.startswith("/"):
+        if folder.startswith("/") or ".." in folder.split("/"):
             return False
-        real = os.path.realpath(self._at(folder))
-        return real == root or real.startswith(root + os.sep)
+        return os.path.realpath(self._at(folder)) == os.path.normpath(os.path.join(root, folder))  # noqa: PTH118  (a text)
 
     def _at(self, path: str) -> str:
         return os.path.join(self._root, path) if path else self._root  # noqa: PTH118
@@ -288,6 +302,14 @@ def _lister(store: LogStore) -> Callable[[Sequence[str], tuple[str, ...]], list[
         f"the store {type(store).__name__} cannot list the folders of a table",
         next_step="Give the store a method list_folders (see bayou.storage.TreeStore).",
     )
+
+
+def _is_unicode(name: str) -> bool:
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _batch(rows: Sequence[tuple[str, int, int, bool]]) -> pa.RecordBatch:
