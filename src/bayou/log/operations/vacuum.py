@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -18,7 +19,7 @@ import pyarrow.compute as pc
 from bayou.errors import InvalidOptionError, StorageError
 from bayou.log import events
 from bayou.log.operations.maintained import Begin, plain_transactions, writable_snapshot
-from bayou.log.operations.vacuum_files import added_since, needed_paths, removed_by_commits
+from bayou.log.operations.vacuum_files import Names, added_since, live_paths, needed_paths, removed_by_commits
 from bayou.log.snapshot.partition_columns import physical_names
 from bayou.plan.maintenance.vacuum import Retention, old_entries, retention_of, shown_names
 from bayou.protocol import arguments, properties
@@ -110,28 +111,30 @@ def vacuum(log: LogReader, request: VacuumRequest, begin: Begin | None = None) -
     listing, times = log.commit_times(snapshot)
     kept = [log.snapshot(version) for version in request.keep_versions]
     needed = needed_paths(log, snapshot, retention, kept, listing, times)
-    reached = _last_before(retention.cutoff, times, listing)
+    reached = _last_before(retention.cutoff, times, listing, snapshot.version)
+    noted = _noted(log, snapshot.version)
     candidates = _Candidates(log, snapshot, retention.cutoff)
     if request.inventory is not None:
         found = candidates.of_inventory(request.inventory)
     elif request.kind == "lite":
-        found = candidates.of_commits(_lite_versions(log, listing, reached))
+        found = candidates.of_commits(_lite_versions(log, listing, noted, reached))
     else:
         found = candidates.of_folders()
-    files = found.filter(pc.invert(pc.is_in(found["path"], value_set=needed)))
+    names = Names(log.store)
+    files = found.filter(names.not_among(found["path"], needed))
     if request.dry_run:
         return VacuumResult(log.table_uri, request.kind, retention.cutoff, True, files, 0, candidates.num_folders, {})
     run = _Run(log, (begin or plain_transactions(log)) if _is_logged(request, log.table_uri) else None)
     run.start(retention, files)
     result = VacuumResult(log.table_uri, request.kind, retention.cutoff, False, files, 0, candidates.num_folders, {})
     try:
-        deleted, failed = _delete(log, snapshot.version, files["path"])
+        deleted, failed = _delete(log, snapshot, names, files["path"])
     except BaseException:
         run.end(result, failed=True)
         raise
     result = VacuumResult(log.table_uri, request.kind, retention.cutoff, False, files, deleted, candidates.num_folders, failed)
     run.end(result, failed=bool(failed))
-    if reached is not None and not failed and request.inventory is None and not request.keep_versions:
+    if reached is not None and reached > noted and not failed and request.inventory is None and not request.keep_versions:
         log.store.put(INFO_PATH, json.dumps({_INFO_KEY: reached}).encode("utf-8"))
     events.emit(
         events.VacuumEvent(
@@ -169,6 +172,8 @@ class _Candidates:
             not path.startswith("/") and ":/" not in path and all(is_shown(part, self._shown) for part in path.split("/"))
             for path in paths
         ]
+        others = _other_tables(paths)
+        inside = [is_inside and others.isdisjoint(_parents(path)) for path, is_inside in zip(paths, inside, strict=True)]
         rows = rows.filter(pa.array(inside, pa.bool_()))
         # An inventory does not say what is in a folder: only one that nothing else in it lies in is taken for empty.
         parents = {parent for path in rows["path"].to_pylist() for parent in _parents(path)}
@@ -216,17 +221,19 @@ class _Run:
             self._begin(self._log.update(), operation, parameters).commit(metrics=metrics, may_be_empty=True)
 
 
-def _delete(log: LogReader, version: int, paths: pa.ChunkedArray) -> tuple[int, dict[str, StorageError]]:
-    """Delete files in batches; before each, spare what commits added since."""
+def _delete(log: LogReader, snapshot: Snapshot, names: Names, paths: pa.ChunkedArray) -> tuple[int, dict[str, StorageError]]:
+    """Delete files in batches; before each, spare what commits added since, or what a table that took the place of this one has."""
     deleted, failed = 0, dict[str, StorageError]()
     spared = pa.array([], pa.string())
     for start in range(0, len(paths), _BATCH):
-        latest = log.version()
-        if latest > version:
-            spared = pa.concat_arrays([spared, added_since(log, version, latest)])
-            version = latest
+        latest = log.update()
+        if latest.version < snapshot.version or latest.metadata.id != snapshot.metadata.id:
+            spared = pa.concat_arrays([spared, live_paths(log.table_uri, [latest])])
+        elif latest.version > snapshot.version:
+            spared = pa.concat_arrays([spared, added_since(log, snapshot.version, latest.version)])
+        snapshot = latest
         batch = paths.slice(start, _BATCH)
-        found = delete_many(log.store, batch.filter(pc.invert(pc.is_in(batch, value_set=spared))).to_pylist())
+        found = delete_many(log.store, batch.filter(names.not_among(batch, spared)).to_pylist())
         deleted += found.deleted
         failed |= found.failed
     return deleted, failed
@@ -258,7 +265,7 @@ def _check(request: VacuumRequest, table: str) -> None:
         )
 
 
-def _lite_versions(log: LogReader, listing: LogListing, reached: int | None) -> Sequence[int]:
+def _lite_versions(log: LogReader, listing: LogListing, noted: int, reached: int | None) -> Sequence[int]:
     """The commits whose removed files LITE looks at.
 
     Raises:
@@ -266,7 +273,7 @@ def _lite_versions(log: LogReader, listing: LogListing, reached: int | None) -> 
     """
     if reached is None:
         return ()
-    first = _noted(log) + 1
+    first = noted + 1
     versions = range(first, reached + 1)
     missing = next((version for version in versions if version not in listing.commits), None)
     if missing is not None:
@@ -281,22 +288,29 @@ def _lite_versions(log: LogReader, listing: LogListing, reached: int | None) -> 
     return versions
 
 
-def _noted(log: LogReader) -> int:
-    """The version up to which an earlier VACUUM deleted what was not needed; -1 if none says so."""
+def _noted(log: LogReader, latest: int) -> int:
+    """The version up to which an earlier VACUUM deleted what was not needed; -1 if none says so, or one of another table."""
     try:
         noted = json.loads(log.store.read(INFO_PATH)).get(_INFO_KEY)
     except (FileNotFoundError, ValueError, AttributeError):
         return -1
-    return noted if type(noted) is int else -1
+    return noted if type(noted) is int and 0 <= noted <= latest else -1
 
 
-def _last_before(cutoff: int, times: CommitTimes, listing: LogListing) -> int | None:
-    """The latest version that was committed before a time; None if there is none."""
-    return max((version for version in listing.commits if times.of(version) < cutoff), default=None)
+def _last_before(cutoff: int, times: CommitTimes, listing: LogListing, latest: int) -> int | None:
+    """The latest version that was committed before a time, up to the one that was looked at; None if there is none."""
+    versions = sorted(version for version in listing.commits if version <= latest)
+    count = bisect_left(versions, cutoff, key=times.of)  # a time may cost a read
+    return versions[count - 1] if count else None
 
 
 def _is_logged(request: VacuumRequest, table_uri: str) -> bool:
     return table_uri.partition(":")[0] in _NOTED_SCHEMES if request.is_logged is None else request.is_logged
+
+
+def _other_tables(paths: Sequence[str]) -> set[str]:
+    """The folders in which an inventory has another table: those with a log."""
+    return {path.partition(f"/{LOG_FOLDER}")[0] for path in paths if f"/{LOG_FOLDER}/" in f"{path}/"}
 
 
 def _parents(path: str) -> Iterator[str]:

@@ -7,8 +7,9 @@ Paths are canonical: decoded, and relative to the table's root where the file is
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,7 +20,8 @@ from bayou.log.actions.keys import canonical_paths
 from bayou.log.segment.time_travel import format_timestamp
 from bayou.log.snapshot.snapshot import Snapshot
 from bayou.plan.maintenance.vacuum import Retention
-from bayou.protocol.actions.paths import canonical, encode_uri, local_path
+from bayou.protocol.actions.file_names import LOG_FOLDER
+from bayou.protocol.actions.paths import canonical, local_path
 from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
 from bayou.storage.trees import tree_schema
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from bayou.log.segment.commit_times import CommitTimes
     from bayou.log.segment.listing import LogListing
     from bayou.log.snapshot.log_reader import LogReader
+    from bayou.storage.store import LogStore
 
 _PATHS: Final = ("path", "deletion_vector")
 
@@ -37,9 +40,7 @@ class Paths:
     def __init__(self, table_uri: str) -> None:
         self._table_uri = table_uri
         self._chunks: list[pa.Array] = []
-        root = local_path(table_uri)
-        real = None if root is None else os.path.realpath(root)
-        self._real = None if real is None or real == root else f"file://{real}"
+        self._root = local_path(table_uri)
 
     def add(self, paths: pa.ChunkedArray, vectors: pa.ChunkedArray | None = None) -> None:
         """Take the files of some actions.
@@ -52,14 +53,17 @@ class Paths:
         if vectors is not None and vectors.null_count < len(vectors):
             self._chunks.append(pa.array(self._vector_files(vectors), pa.string()))
 
+    def add_live(self, *snapshots: Snapshot) -> None:
+        """Take the files of some versions."""
+        for each in snapshots:
+            files = each.files(_PATHS)
+            self.add(files["path"], files["deletion_vector"])
+
     def values(self) -> pa.Array:
-        """All of them, each once."""
+        """All of them, and further paths in the table under which some of them may be found."""
         found = pc.unique(pa.chunked_array(self._chunks, pa.string()))
-        if self._real is None:
-            return found
-        # The table is opened through a link: an absolute path may name its folder by the link or by what it leads to.
-        outside = [canonical(encode_uri(path), self._real) for path in found.filter(pc.starts_with(found, "/")).to_pylist()]
-        return pa.concat_arrays([found, pa.array(outside, pa.string())])
+        further = _of_other_stores(found, self._table_uri) if self._root is None else _behind_links(found, self._root)
+        return pa.concat_arrays([found, pa.array(further, pa.string())])
 
     def _vector_files(self, vectors: pa.ChunkedArray) -> list[str]:
         parts = [pc.struct_field(vectors, name) for name in ("storage_type", "path_or_inline_dv")]
@@ -70,6 +74,71 @@ class Paths:
             relative = vector.relative_path
             found.append(canonical(row["path"], self._table_uri) if relative is None else relative)
         return found
+
+
+class Names:
+    """Compares paths as the table's file system does: on some, names that differ in case or in Unicode form are one file."""
+
+    def __init__(self, store: LogStore) -> None:
+        place = store.local_path(LOG_FOLDER.upper())
+        self._folds = place is not None and os.path.exists(place)  # noqa: PTH110  (a text is all there is)
+
+    def not_among(self, paths: pa.ChunkedArray, others: pa.Array) -> pa.ChunkedArray:
+        """A mask of the paths that name none of some other files."""
+        if self._folds:
+            paths, others = (pc.utf8_lower(pc.utf8_normalize(each, "NFC")) for each in (paths, others))
+        return pc.invert(pc.is_in(paths, value_set=others))
+
+
+def _behind_links(found: pa.Array, root: str) -> list[str]:
+    """Where files are whose paths lead through a link: in a table that is reached by one, or has one in it."""
+    folders = pc.replace_substring_regex(found, "[^/]*$", "")
+    real_root = os.path.realpath(root)
+    real: dict[str, str] = {}
+    links: dict[str, bool] = {}
+    for folder in pc.unique(folders).to_pylist():
+        place = folder if folder.startswith("/") else f"{root}/{folder}"
+        if folder.startswith("/") or _has_link(folder.rstrip("/"), root, links):
+            real[folder] = os.path.realpath(place)
+    prefixes = {
+        folder: place[len(real_root) :].lstrip("/")
+        for folder, place in real.items()
+        if place == real_root or place.startswith(f"{real_root}/")
+    }
+    if not prefixes:
+        return []
+    inside = found.filter(pc.is_in(folders, value_set=pa.array(list(prefixes), pa.string())))
+    split = [path.rpartition("/") for path in inside.to_pylist()]
+    return [f"{prefixes[folder + slash]}/{name}".lstrip("/") for folder, slash, name in split]
+
+
+def _has_link(folder: str, root: str, known: dict[str, bool]) -> bool:
+    if not folder:
+        return False
+    if folder not in known:
+        known[folder] = os.path.islink(f"{root}/{folder}") or _has_link(folder.rpartition("/")[0], root, known)  # noqa: PTH114
+    return known[folder]
+
+
+def _of_other_stores(found: pa.Array, table_uri: str) -> list[str]:
+    """Where files may be whose paths name the table's store in another way: `s3:` for `s3a:`, or without its host.
+
+    A file of another store with the same path is taken for the table's, too. VACUUM keeps one file more then.
+    """
+    root = _without_store(table_uri)
+    absolute = found.filter(pc.match_substring_regex(found, r"^/|^[A-Za-z][A-Za-z0-9+.\-]+:/"))
+    inside = []
+    for path in absolute.to_pylist():
+        _, separator, after_scheme = path.partition("://")
+        places = {_without_store(path), after_scheme.lstrip("/") if separator else path.lstrip("/")}
+        inside += [place[len(root) :].lstrip("/") for place in places if not root or place.startswith(f"{root}/")]
+    return inside
+
+
+def _without_store(uri: str) -> str:
+    """A path without its scheme and its host or bucket."""
+    _, separator, rest = uri.partition("://")
+    return (rest.partition("/")[2] if separator else uri).strip("/")
 
 
 def needed_paths(
@@ -89,9 +158,7 @@ def needed_paths(
         TimeTravelError: files are to be kept for longer than the log knows what was removed.
     """
     found = Paths(log.table_uri)
-    for each in (snapshot, *kept):
-        files = each.files(_PATHS)
-        found.add(files["path"], files["deletion_vector"])
+    found.add_live(snapshot, *kept)
     removed = snapshot.tombstones()
     recent = removed.filter(pc.greater_equal(pc.fill_null(removed["deletion_timestamp"], 0), retention.cutoff))
     found.add(recent["path"], recent["deletion_vector"])
@@ -103,8 +170,15 @@ def needed_paths(
     return found.values()
 
 
+def live_paths(table_uri: str, snapshots: Iterable[Snapshot]) -> pa.Array:
+    """The files of some versions, and their deletion vectors."""
+    found = Paths(table_uri)
+    found.add_live(*snapshots)
+    return found.values()
+
+
 def added_since(log: LogReader, version: int, latest: int) -> pa.Array:
-    """The files that commits after a version added, and their deletion vectors: nobody may delete them.
+    """The files that commits after a version added, their deletion vectors and change files: nobody may delete them.
 
     Args:
         log: the table's log.
@@ -115,6 +189,7 @@ def added_since(log: LogReader, version: int, latest: int) -> pa.Array:
     for file in _commits(log, range(version + 1, latest + 1)):
         adds, _ = _file_actions(file)
         found.add(adds["path"], adds["deletion_vector"])
+        found.add(pa.chunked_array([[each["path"] for each in _changes(file)]], pa.string()))
     return found.values()
 
 
@@ -131,7 +206,7 @@ def removed_by_commits(log: LogReader, versions: Sequence[int]) -> pa.Table:
         found.add(removes["path"], removes["deletion_vector"])
         paths = canonical_paths(removes["path"], log.table_uri).to_pylist()
         sizes.update(zip(paths, (size or 0 for size in removes["size"].to_pylist()), strict=True))
-        changes = [action["cdc"] for action in file.actions() if action.get("cdc") is not None]
+        changes = _changes(file)
         if changes:
             found.add(pa.chunked_array([[each["path"] for each in changes]], pa.string()))
             sizes.update((canonical(each["path"], log.table_uri), each.get("size") or 0) for each in changes)
@@ -148,7 +223,8 @@ def removed_by_commits(log: LogReader, versions: Sequence[int]) -> pa.Table:
 
 def _versions_since(log: LogReader, cutoff: int, listing: LogListing, times: CommitTimes) -> list[int]:
     versions = sorted(listing.commits)
-    first = versions[0] if versions else None
+    # A commit before a gap may be left over from a cleanup; what was removed in the gap is not known.
+    first = next((each for each in reversed(versions) if each - 1 not in listing.commits), None)
     if first is None or (first > 0 and times.of(first) > cutoff):
         reached = "nothing" if first is None else f"version {first}, {format_timestamp(times.of(first))}"
         raise TimeTravelError(
@@ -158,12 +234,17 @@ def _versions_since(log: LogReader, cutoff: int, listing: LogListing, times: Com
             "delta.deletedFileRetentionDuration.",
             earliest=first,
         )
-    return [version for version in versions if times.of(version) >= cutoff]
+    return versions[bisect_left(versions, cutoff, lo=versions.index(first), key=times.of) :]
 
 
 def _commits(log: LogReader, versions: Iterable[int]) -> Iterable[ActionFile]:
     for version in versions:
         yield ActionFile.of_commit(log.store, version, log.table_uri)
+
+
+def _changes(file: ActionFile) -> list[Mapping[str, Any]]:
+    """The `cdc` actions of a commit."""
+    return [action["cdc"] for action in file.actions() if action.get("cdc") is not None]
 
 
 def _file_actions(file: ActionFile) -> tuple[pa.Table, pa.Table]:

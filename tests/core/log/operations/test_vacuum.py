@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from pathlib import Path
 from urllib.parse import quote
@@ -16,11 +17,13 @@ import bayou
 from bayou.errors import InvalidOptionError, TimeTravelError, UnsupportedFeatureError
 from bayou.log import events
 from bayou.log.delta_log import DeltaLog
+from bayou.log.operations.maintained import writable_snapshot
 from bayou.log.operations.vacuum import INFO_PATH, VacuumRequest, vacuum
+from bayou.log.operations.vacuum_files import Paths
 from bayou.protocol.actions.actions import Protocol
 from bayou.storage import LocalStore
 from bayou.testing.faulty_store import Fault, FaultyStore
-from bayou.testing.table_builder import TableBuilder, add, remove
+from bayou.testing.table_builder import TableBuilder, add, metadata, remove
 
 HOUR = 3_600_000
 DAY = 24 * HOUR
@@ -410,3 +413,158 @@ def test_a_table_of_a_catalog_is_refused_by_class(tmp_path):
 def test_arguments_of_other_types_are_refused(table, options):
     with pytest.raises(InvalidOptionError):
         run(table, **options)
+
+
+def linked(place, target):
+    """A link that is as old as the files of these tests."""
+    place.symlink_to(target)
+    os.utime(place, (1, 1), follow_symlinks=False)
+
+
+def test_a_partition_that_is_a_link_to_another_disk_stays(table, tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "disk" / "a").write_bytes(b"x")
+    linked(tmp_path / "t" / "p=1", tmp_path / "disk")
+    table.commit(add("p=1/a", partitionValues={"p": "1"}))
+    run(table)
+    assert (tmp_path / "t" / "p=1" / "a").exists()
+
+
+@pytest.mark.parametrize("path", ["p=1/a", "file://{root}/p=1/a", "file://{link}/p=1/a", "file://{link}/disk/a"])
+def test_files_that_the_log_names_through_a_link_are_kept(table, tmp_path, path):
+    put(table, "disk/a")
+    linked(tmp_path / "t" / "p=1", tmp_path / "t" / "disk")
+    linked(tmp_path / "link", tmp_path / "t")
+    table.commit(add(path.format(root=tmp_path / "t", link=tmp_path / "link"), partitionValues={"p": "1"}))
+    run(table)
+    assert (tmp_path / "t" / "disk" / "a").exists()
+
+
+def test_no_file_is_deleted_by_a_path_that_leads_through_a_link(table, tmp_path):
+    put(table, "p=1/a")
+    linked(tmp_path / "t" / "alias", tmp_path / "t" / "p=1")
+    linked(tmp_path / "t" / "log", tmp_path / "t" / "_delta_log")
+    table.commit(add("p=1/a", partitionValues={"p": "1"}))
+    found = [str(tmp_path / "t" / "alias" / "a"), str(tmp_path / "t" / "log" / f"{0:020d}.json")]
+    run(table, inventory=pa.table({"path": found, "length": [5, 5], "isDir": [False] * 2, "modificationTime": [0, 0]}))
+    assert all(Path(path).exists() for path in found)
+
+
+def test_another_table_in_the_folder_is_left_alone(table, tmp_path):
+    inner = TableBuilder(tmp_path / "t" / "inner").create({"id": "long"})
+    for path in ("inner/x", "inner/q=1/x", "y"):
+        put(table, path)
+    inner.commit(add("x"))
+    root = str(tmp_path / "t")
+    found = [f"{root}/inner/x", f"{root}/inner/_delta_log"]
+    run(table, inventory=pa.table({"path": found, "length": [5, 0], "isDir": [False, True], "modificationTime": [0, 0]}))
+    assert (tmp_path / "t" / "inner" / "x").exists()
+    run(table)
+    assert {path for path in left(table) if "_delta_log" not in path} == {"inner/x", "inner/q=1/x"}
+
+
+@pytest.mark.parametrize(
+    ("root", "path"),
+    [
+        ("s3a://b/t", "s3://b/t/p=1/a"),
+        ("s3://b", "s3a://b/p=1/a"),
+        ("hdfs://nn:8020/t", "/t/p=1/a"),
+        ("hdfs://nn:8020/t", "hdfs:/t/p=1/a"),
+        ("abfss://c@h/t", "abfs://c@h/t/p=1/a"),
+    ],
+)
+def test_other_names_of_a_tables_store_are_the_same_place(root, path):
+    found = Paths(root)
+    found.add(pa.chunked_array([[path]], pa.string()))
+    assert "p=1/a" in found.values().to_pylist()
+
+
+def test_where_case_makes_no_difference_a_file_is_known_by_any_case(table, tmp_path):
+    (tmp_path / "t" / "_DELTA_LOG").mkdir()  # as if the file system did not tell cases apart
+    for path in ("p=a/u\u0308", "p=a/x"):
+        put(table, path)
+    table.commit(add("p=A/%C3%BC", partitionValues={"p": "A"}))
+    run(table)
+    assert left(table) == {"_DELTA_LOG/", "p=a/u\u0308"}
+
+
+def test_a_name_that_is_no_unicode_is_left_alone(table, tmp_path):
+    put(table, "a")
+    (tmp_path / "t" / os.fsdecode(b"bad\xff")).write_bytes(b"")
+    run(table)
+    assert left(table) == {os.fsdecode(b"bad\xff")}
+
+
+def test_more_hours_than_the_log_reaches_back_without_a_gap_are_refused(table, tmp_path):
+    put(table, "removed")
+    commit(table, add("removed", partitionValues={"p": "1"}), days=40)
+    commit(table, removed("removed", 10), days=10)
+    commit(table, add("x", partitionValues={"p": "1"}), days=9)
+    table.checkpoint()
+    for version in (1, 2):
+        (tmp_path / "t" / "_delta_log" / f"{version:020d}.json").unlink()
+    with pytest.raises(TimeTravelError, match="reaches back to version 3"):
+        run(table, retention_hours=24 * 30)
+    assert left(table) == {"removed"}
+
+
+def test_a_run_never_notes_less_than_an_earlier_one(table, tmp_path):
+    commit(table, add("a", partitionValues={"p": "1"}), days=30)
+    commit(table, removed("a", 1), days=1)
+    run(table, retention_hours=0, check_retention=False)
+    before = (tmp_path / "t" / INFO_PATH).read_text()
+    run(table)
+    run(table, kind="lite")
+    assert (tmp_path / "t" / INFO_PATH).read_text() == before
+
+
+def test_a_run_notes_no_version_that_it_did_not_look_at(table, tmp_path, monkeypatch):
+    def snapshot_before_a_commit(*arguments):
+        found = writable_snapshot(*arguments)
+        commit(table, removed("a", 1), days=1)
+        return found
+
+    commit(table, add("a", partitionValues={"p": "1"}), days=30)
+    monkeypatch.setattr("bayou.log.operations.vacuum.writable_snapshot", snapshot_before_a_commit)
+    run(table, retention_hours=0, check_retention=False)
+    assert json.loads((tmp_path / "t" / INFO_PATH).read_text()) == {"latestCommitVersionOutsideOfRetentionWindow": 1}
+
+
+def test_a_change_file_that_a_commit_adds_meanwhile_stays(table, tmp_path):
+    put(table, "_change_data/c")
+    change = {"cdc": {"path": "_change_data/c", "partitionValues": {"p": "1"}, "size": 5, "dataChange": False}}
+    log = DeltaLog(table.uri, FaultyStore(LocalStore(tmp_path / "t")))
+    log.store.add(Fault("list_folders", kind="hook", hook=lambda: table.commit(change)))
+    vacuum(log, VacuumRequest())
+    assert left(table) == {"_change_data/c"}
+
+
+@pytest.mark.parametrize("commits", [0, 5])
+def test_a_table_that_takes_the_place_of_this_one_meanwhile_keeps_its_files(table, tmp_path, commits):
+    def replace():
+        shutil.rmtree(tmp_path / "t" / "_delta_log")
+        another = metadata({"id": "long"})
+        another["metaData"]["id"] = "another"
+        builder = TableBuilder(tmp_path / "t").commit({"protocol": Protocol(1, 2).to_json()}, another).commit(add("x"))
+        for _ in range(commits):
+            builder.commit()
+
+    put(table, "x")
+    put(table, "gone")
+    table.commit().commit()
+    log = DeltaLog(table.uri, FaultyStore(LocalStore(tmp_path / "t")))
+    log.store.add(Fault("list_folders", kind="hook", hook=replace))
+    vacuum(log, VacuumRequest())
+    assert left(table) == {"x"}
+
+
+def test_the_cutoff_is_found_in_the_log_without_reading_every_commit(tmp_path):
+    table = TableBuilder(tmp_path / "t")
+    on = metadata({"id": "long"}, configuration={"delta.enableInCommitTimestamps": "true"})
+    table.commit({"protocol": Protocol(1, 7, None, ("inCommitTimestamp",)).to_json()}, on, info={"inCommitTimestamp": 1000})
+    for number in range(100):
+        table.commit(info={"inCommitTimestamp": 2000 + number})
+    table.checkpoint()
+    store = FaultyStore(LocalStore(tmp_path / "t"))
+    vacuum(DeltaLog(table.uri, store), VacuumRequest())
+    assert sum(name in {"read", "open"} for name, _ in store.trace) < 40
