@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bayou.errors import UnsupportedFeatureError
 from bayou.log.commit.transaction import Transaction
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from bayou.protocol.actions.actions import AddFile
     from bayou.storage.store import LogStore
 
-Begin: TypeAlias = "Callable[[Snapshot, str, Mapping[str, Any]], Transaction]"
-"""Begins a transaction on a state, with an operation's name and its parameters."""
+Begin: TypeAlias = "Callable[..., Transaction]"
+"""Begins a transaction on a state, with an operation's name and its parameters; `dropped_features` as in `Transaction`."""
 
 _ALL_NAMES: Final = ("_", ".")
 
@@ -50,7 +50,7 @@ def writable_snapshot(log: LogReader, operation: str) -> Snapshot:
 
 def plain_transactions(log: LogReader) -> Begin:
     """Transactions that no session begins."""
-    return lambda snapshot, operation, parameters: Transaction(log, snapshot, operation, parameters)
+    return lambda *arguments, **options: Transaction(log, *arguments, **options)
 
 
 def missing_files(log: LogReader, adds: Iterable[AddFile], storage_options: Mapping[str, str] | None = None) -> list[AddFile]:

@@ -25,18 +25,20 @@ from bayou.log.actions.columns import ADD_SCHEMA
 from bayou.log.actions.keys import action_keys
 from bayou.log.operations.maintained import Begin, missing_files, plain_transactions, writable_snapshot
 from bayou.log.rows.deleted_rows import live_files
+from bayou.log.rows.row_tracking import high_water_mark
 from bayou.log.segment.time_travel import format_timestamp, to_milliseconds
 from bayou.log.snapshot.clustering import logical_clustering, replaced_clustering
 from bayou.protocol.columns.identity_columns import high_water_marks, with_high_water_marks
-from bayou.protocol.features.protocol_rules import merged
-from bayou.protocol.properties import COLUMN_MAPPING_MODE, MAX_COLUMN_ID
+from bayou.protocol.features.protocol_rules import merged, supported_features
+from bayou.protocol.properties import COLUMN_MAPPING_MODE, ENABLE_ROW_TRACKING, MAX_COLUMN_ID
+from bayou.protocol.stats.wide_stats import num_records, with_wide_bounds
 from bayou.protocol.types.schema import schema_to_json
 
 if TYPE_CHECKING:
     from bayou.log.segment.time_travel import Timestamp
     from bayou.log.snapshot.log_reader import LogReader
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.protocol.actions.actions import Metadata, Protocol
+    from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
 
 _SHOWN: Final = 100
 """How many missing files an error names, as in delta-spark."""
@@ -114,12 +116,17 @@ def restore(
     target = log.snapshot(wanted)
     _check_mapping(latest, target)
     restored, removed = _difference(latest, target)
-    adds = [replace(add, data_change=True) for add in live_files(restored)]
+    highest_row_id = high_water_mark(latest.domain_metadata)
+    # No commit adds a file without rows.
+    adds = [_as_restored(add, highest_row_id) for add in live_files(restored) if num_records(add.stats) != 0]
     missing = {add.path for add in missing_files(log, adds, storage_options)}
     if missing and not request.ignore_missing_files:
         raise _missing(log, target, sorted(missing))
     adds = [add for add in adds if add.path not in missing]
     metadata = _metadata(latest, target)
+    if latest.files(["base_row_id"])["base_row_id"].null_count > removed["base_row_id"].null_count:
+        # Row tracking was dropped since, and files that stay have no row ids; it can be enabled again, which gives them some.
+        metadata = replace(metadata, configuration=_without_row_tracking(metadata.configuration))
     protocol = target.protocol if request.allow_protocol_downgrade else merged(latest.protocol, target.protocol)
     parameters = {
         "version": request.version,
@@ -140,7 +147,8 @@ def restore(
     )
     if request.dry_run:
         return result
-    with (begin or plain_transactions(log))(latest, "RESTORE", parameters) as transaction:
+    dropped = supported_features(latest.protocol) - supported_features(protocol)  # none unless a downgrade is allowed
+    with (begin or plain_transactions(log))(latest, "RESTORE", parameters, dropped_features=dropped) as transaction:
         transaction.read_whole_table()
         transaction.remove_files(removed)
         transaction.stage(*_header(latest, metadata, protocol))
@@ -211,6 +219,24 @@ def _difference(latest: Snapshot, target: Snapshot) -> tuple[pa.Table, pa.Table]
     return restored.select(ADD_SCHEMA.names), removed
 
 
+def _without_row_tracking(configuration: Mapping[str, str]) -> dict[str, str]:
+    if not ENABLE_ROW_TRACKING.read(configuration):
+        return dict(configuration)
+    return {**configuration, ENABLE_ROW_TRACKING.key: "false"}
+
+
+def _as_restored(add: AddFile, highest_row_id: int) -> AddFile:
+    """A file as it is committed again."""
+    if add.base_row_id is not None and add.base_row_id > highest_row_id:
+        # Row tracking was dropped since: nobody knows any more which ids were given, and the rows get new ones.
+        add = replace(add, base_row_id=None, default_row_commit_version=None)
+    vector, rows, stats = add.deletion_vector, num_records(add.stats), add.stats
+    if vector is not None and rows is not None:
+        # An engine may have made the bounds tight again, and a file with a vector is not added with such.
+        stats = with_wide_bounds(stats, rows, vector.cardinality)
+    return replace(add, data_change=True, stats=stats)
+
+
 def _metadata(latest: Snapshot, target: Snapshot) -> Metadata:
     """The target's metadata, in which no number that was given away can come again."""
     schema = with_high_water_marks(target.schema, high_water_marks(latest.schema))
@@ -218,7 +244,8 @@ def _metadata(latest: Snapshot, target: Snapshot) -> Metadata:
     ids = [MAX_COLUMN_ID.read(each.metadata.configuration) or 0 for each in (latest, target)]
     if MAX_COLUMN_ID.key in configuration:
         configuration[MAX_COLUMN_ID.key] = str(max(ids))
-    return replace(target.metadata, schema_string=schema_to_json(schema), configuration=configuration)
+    # A table that was replaced got another id; the commits of one table have one.
+    return replace(target.metadata, id=latest.metadata.id, schema_string=schema_to_json(schema), configuration=configuration)
 
 
 def _header(latest: Snapshot, metadata: Metadata, protocol: Protocol) -> list[Metadata | Protocol]:

@@ -20,7 +20,7 @@ from bayou.errors import (
     VersionNotFoundError,
 )
 from bayou.log.delta_log import DeltaLog
-from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.actions.actions import AddFile, Protocol
 from bayou.storage import LocalStore
 from bayou.testing.faulty_store import Fault, FaultyStore
 from bayou.testing.table_builder import TableBuilder, add, metadata, remove
@@ -260,3 +260,109 @@ def test_row_ids_come_back_with_their_files(tmp_path):
     bayou.open(builder.uri).restore(1)
     (file,) = bayou.open(builder.uri).snapshot().files(["base_row_id", "default_row_commit_version"]).to_pylist()
     assert file == {"base_row_id": 0, "default_row_commit_version": 1}
+
+
+def test_a_version_before_the_table_was_replaced_comes_back_under_the_tables_id(tmp_path):
+    another = metadata({"x": "string"})
+    another["metaData"]["id"] = "another"
+    builder = TableBuilder(tmp_path / "t").create({"id": "long"})
+    put(builder, "a")
+    builder.commit(add("a")).commit(another, remove("a"))
+    bayou.open(builder.uri).restore(1)
+    snapshot = bayou.open(builder.uri).snapshot()
+    assert (snapshot.schema.names, snapshot.metadata.id, snapshot.num_files) == (("id",), "another", 1)
+
+
+def test_a_file_with_a_vector_and_bounds_that_were_made_tight_again_comes_back(tmp_path):
+    builder = TableBuilder(tmp_path / "t").create(protocol=Protocol(3, 7, ("deletionVectors",), ("deletionVectors",)))
+    put(builder, "a")
+    builder.commit(add("a", deletionVector=VECTOR, stats={"numRecords": 10, "tightBounds": True}))
+    builder.commit(remove("a", deletionVector=VECTOR))
+    bayou.open(builder.uri).restore(1)
+    (file,) = bayou.open(builder.uri).snapshot().files(["stats"]).to_pylist()
+    assert json.loads(file["stats"])["tightBounds"] is False
+
+
+def test_a_downgrade_of_the_protocol_is_made_where_it_is_allowed(tmp_path):
+    features = Protocol(3, 7, ("deletionVectors",), ("deletionVectors", "appendOnly", "invariants"))
+    builder = TableBuilder(tmp_path / "t").create({"id": "long"}).commit({"protocol": features.to_json()})
+    bayou.open(builder.uri).restore(0, allow_protocol_downgrade=True)
+    assert bayou.open(builder.uri).snapshot().protocol == Protocol(1, 2)
+
+
+def test_files_without_rows_are_not_counted(tmp_path):
+    builder = TableBuilder(tmp_path / "t").create({"id": "long"})
+    put(builder, "a", "empty")
+    builder.commit(add("a", stats={"numRecords": 1}), add("empty", stats={"numRecords": 0}))
+    builder.commit(remove("a"), remove("empty"))
+    result = bayou.open(builder.uri).restore(1)
+    snapshot = bayou.open(builder.uri).snapshot()
+    assert (result.num_files, result.size_bytes, result.num_restored_files) == (snapshot.num_files, snapshot.size_bytes, 1)
+
+
+@pytest.mark.parametrize("is_live", [False, True])
+def test_no_row_id_comes_twice_after_row_tracking_was_dropped(tmp_path, is_live):
+    def mark(*, removed):
+        return {"domainMetadata": {"domain": "delta.rowTracking", "configuration": '{"rowIdHighWaterMark":9}', "removed": removed}}
+
+    on = {
+        "delta.enableRowTracking": "true",
+        "delta.rowTracking.materializedRowIdColumnName": "_row-id-col-1",
+        "delta.rowTracking.materializedRowCommitVersionColumnName": "_row-commit-version-col-1",
+    }
+    tracked = Protocol(1, 7, None, ("rowTracking", "domainMetadata"))
+    builder = TableBuilder(tmp_path / "t").create({"id": "long"}, protocol=tracked, configuration=on)
+    put(builder, "a", "b")
+    builder.commit(add("a", stats={"numRecords": 10}, baseRowId=0, defaultRowCommitVersion=1), mark(removed=False))
+    builder.commit(metadata({"id": "long"}), add("a", stats={"numRecords": 10}, dataChange=False))
+    builder.commit({"protocol": Protocol(1, 7, None, ("domainMetadata",)).to_json()}, mark(removed=True))
+    if not is_live:
+        builder.commit(remove("a"))
+    log = bayou.open(builder.uri)
+    log.restore(1)
+    with log.transaction("WRITE") as transaction:
+        transaction.commit([AddFile.from_json(add("b", stats={"numRecords": 10})["add"])])
+    ids = {row["path"]: row["base_row_id"] for row in log.snapshot().files(["path", "base_row_id"]).to_pylist()}
+    assert ids == ({"a": None, "b": 0} if is_live else {"a": 0, "b": 10})
+    assert log.snapshot().properties["delta.enableRowTracking"] == ("false" if is_live else "true")
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_version_with_in_commit_timestamps_does_not_promise_them_of_versions_without(tmp_path, again):
+    def described(since=None):
+        more = {} if since is None else {"delta.inCommitTimestampEnablementVersion": "4"}
+        more |= {} if since is None else {"delta.inCommitTimestampEnablementTimestamp": str(since)}
+        return metadata({"id": "long"}, configuration={"delta.enableInCommitTimestamps": "true", **more})
+
+    builder = TableBuilder(tmp_path / "t")
+    protocol = Protocol(1, 7, None, ("inCommitTimestamp",)).to_json()
+    builder.commit({"protocol": protocol}, described(), info={"inCommitTimestamp": 1000})
+    builder.commit(info={"inCommitTimestamp": 2000})
+    builder.commit(metadata({"id": "long"})).commit()
+    if again:
+        builder.commit(described(3000), info={"inCommitTimestamp": 3000})
+    bayou.open(builder.uri).restore(1)
+    log = bayou.open(builder.uri)
+    listing, times = log.commit_times(log.snapshot())
+    assert all(times.of(version) for version in listing.commits)
+
+
+@pytest.mark.parametrize("other", ["removes a file that stays", "moves a file that stays", "metadata"])
+def test_commits_meanwhile_that_change_what_is_restored_are_conflicts(table, tmp_path, other):
+    part = {"partitionValues": {"p": "1"}, "dataChange": False}
+    actions = {
+        "removes a file that stays": [remove("d")],
+        "moves a file that stays": [remove("d", **part), add("d2", **part)],
+        "metadata": [metadata({"id": "long", "p": "string", "z": "string"}, partition_by=["p"])],
+    }[other]
+    store = FaultyStore(LocalStore(tmp_path / "t"))
+    store.add(Fault("list_folders", kind="hook", hook=lambda: table.commit(*actions)))
+    with pytest.raises(ConcurrentModificationError):
+        DeltaLog(table.uri, store).restore(2)
+
+
+def test_a_vacuum_meanwhile_is_no_conflict(table, tmp_path):
+    store = FaultyStore(LocalStore(tmp_path / "t"))
+    store.add(Fault("list_folders", kind="hook", hook=lambda: bayou.open(table.uri).vacuum()))
+    DeltaLog(table.uri, store).restore(1)
+    assert paths(table) == ["a", "b"]
