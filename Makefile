@@ -16,6 +16,8 @@ MASTER ?= local[2]
 ROWS ?= 6000000
 # How many processes share the tests, each with a Spark session of its own.
 export JOBS ?= 2
+# Arguments of scripts/mutants.py.
+MUTANTS ?=
 # Further arguments for pytest: make test ARGS="-k history -x"
 ARGS ?=
 
@@ -29,7 +31,7 @@ SHARED_OUT := -n $(JOBS) --dist worksteal
 export PYSPARK_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-core test-spark test-changed smoke smoke-all soak soak-oracle matrix oracle clients error-texts lint format bench bench-changes clean
+.PHONY: help setup demo test test-core test-spark test-changed smoke smoke-all soak soak-oracle mutants matrix oracle clients error-texts lint format bench bench-changes clean
 
 help: ## List the targets
 	@echo "make TARGET, with TARGET one of:"
@@ -57,8 +59,11 @@ smoke: setup ## Some 80 operations on one PySpark: make smoke SPARK=4.1 (or 3.5.
 smoke-all: setup ## The same on the newest and the oldest patch of each minor, a pre-release, and each Java
 	@$(WITH_JAVA) $(BIN)/python scripts/smoke.py --all --master "$(MASTER)"
 
-soak: setup ## Thousands of random sequences, hundreds of kills: takes long
+soak: setup mutants ## Thousands of random sequences, hundreds of kills, a hundred mutants: takes long
 	@$(WITH_JAVA) $(WITH_HDFS) $(PYTEST) -m soak --hypothesis-profile=soak $(ARGS)
+
+mutants: setup ## Which small faults in the rules no test notices: make mutants MUTANTS="--seed 7", or src/bayou/FILE:LINE
+	@$(BIN)/python scripts/mutants.py $(MUTANTS)
 
 clients: setup ## The suites of released programs that were written for delta-spark, on bayou
 	@$(WITH_JAVA) $(BIN)/python scripts/clients.py
