@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import json
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from bayou import errors
@@ -74,6 +75,23 @@ def test_the_states_of_errors_are_those_of_their_classes():
             wrong.append(f"{where}: {error_class.value} has {state_of(error_class.value)}, and the error {found}")
     assert wrong == []
     assert checked > 100
+
+
+def test_the_state_that_follows_a_class_is_that_of_the_class():
+    """Among arguments and in tables."""
+    wrong, checked = [], 0
+    for file, tree in trees():
+        for node in ast.walk(tree):
+            row = node.args if isinstance(node, ast.Call) else getattr(node, "elts", [])
+            for error_class, state in pairwise(getattr(each, "value", None) for each in row):
+                known = state_of(error_class) if isinstance(error_class, str) and is_class(error_class) else None
+                if known is None or not isinstance(state, str) or " " in state:
+                    continue
+                checked += 1
+                if state != known:
+                    wrong.append(f"{file}:{node.lineno}: {error_class} has {known}, and the error {state}")
+    assert wrong == []
+    assert checked > 50
 
 
 def test_a_class_that_is_worked_out_comes_with_its_state():

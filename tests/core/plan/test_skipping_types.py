@@ -24,6 +24,12 @@ def test_a_column_without_statistics_or_of_another_type_is_kept():
     assert keeps(compare("=", 5, "timestamp"), a_file("2020-01-01", "2020-01-01"), "date")
 
 
+def test_a_long_list_skips_nothing_where_statistics_are_missing_or_of_another_type():
+    many = range(1000)
+    assert keeps(in_list(*many), '{"numRecords":10}')
+    assert keeps(in_list(*map(str, many), data_type="string"), a_file(5000, 6000))
+
+
 def test_the_maximum_of_a_timestamp_is_one_millisecond_later():
     stats = a_file("2024-01-01T00:00:00.000Z", "2024-01-01T00:00:00.123Z")
     cut = 1_704_067_200_123_000
@@ -143,6 +149,12 @@ def test_partition_columns_are_exact():
     assert partition_mask(StartsWith(C, "a"), ["ab", "b", None], "string") == [True, False, False]
     assert partition_mask(compare("=", True, "boolean"), [True, False, None], "boolean") == [True, False, False]
     assert partition_mask(compare("<", b"b", "binary"), [b"a", b"b", None], "binary") == [True, False, False]
+
+
+def test_a_constant_of_another_type_than_the_partition_column_skips_nothing():
+    for predicate in (compare("=", "2", "string"), in_list("2", data_type="string"), StartsWith(C, "2")):
+        assert partition_mask(predicate, [1, None], "integer") == [True, True]
+        assert partition_mask(Not(predicate), [1, None], "integer") == [True, True]
 
 
 def test_nan_in_a_partition_column_exceeds_everything():

@@ -26,6 +26,8 @@ def typed(texts, data_type, **options):
         ("boolean", ["yes", "0"], [True, False], pa.bool_()),
         ("binary", ["ü"], ["ü".encode()], pa.binary()),
         ("decimal(5,2)", ["1.005", "1e3"], [Decimal("1.01"), None], pa.decimal128(5, 2)),
+        ("decimal(5,0)", ["7.5"], [Decimal(8)], pa.decimal128(5, 0)),
+        ("decimal(38,38)", ["0.5"], [Decimal("0.5")], pa.decimal128(38, 38)),
         ("string", ["a", "", None, " "], ["a", None, None, " "], pa.string()),
         ("varchar(3)", ["a"], ["a"], pa.string()),
         ("void", ["a"], [None], pa.null()),

@@ -96,6 +96,13 @@ def test_numbers_keep_every_digit():
     assert bounds(['{"minValues":{"c":9223372036854775807}}'], "long")[0] == [2**63 - 1]
 
 
+@pytest.mark.parametrize("next_to", ["{}", '{"numRecords":"3"}'], ids=["texts that Arrow reads", "one that it does not read"])
+def test_a_decimal_has_38_digits_at_most(next_to):
+    for most, more, scale in (("9" * 38, "1" + "0" * 38, 0), ("9" * 36 + ".99", "1" + "0" * 36 + ".00", 2)):
+        texts = [f'{{"minValues":{{"c":{digits}}}}}' for digits in (most, f"-{most}", more)] + [next_to]
+        assert bounds(texts, f"decimal(38,{scale})")[0] == [Decimal(most), Decimal(f"-{most}"), None, None]
+
+
 def test_decimals_may_be_written_in_other_ways():
     texts = [f'{{"minValues":{{"c":{text}}}}}' for text in ("1", "1.5", "1.500", "1.5E+2", '"1.5"', "1.50000000000000001")]
     found = [None if value is None else str(value) for value in bounds(texts, "decimal(10,2)")[0]]

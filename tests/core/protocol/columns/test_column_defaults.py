@@ -69,9 +69,15 @@ def test_defaults_need_the_feature_at_every_depth():
         assert column in error.message
         assert error.features == ("allowColumnDefaults",)
         check_allowed(schema, ("allowColumnDefaults",), "ALTER TABLE", table="t")
-    with pytest.raises(InvalidSchemaError):
-        refuse_nested_defaults(nested, RULES)
+
+
+def test_only_a_column_has_a_default_and_no_field_in_one():
+    fields = StructType((field("x", CURRENT_DEFAULT="1"),))
     refuse_nested_defaults(SCHEMA, RULES)
+    for kind, column in ((fields, "c.x"), (ArrayType(fields), "c.element.x")):
+        with pytest.raises(InvalidSchemaError) as caught:
+            refuse_nested_defaults(StructType((field("c", kind),)), RULES)
+        assert caught.value.column == column
 
 
 def test_a_new_table_with_defaults_has_to_name_the_feature():

@@ -75,6 +75,8 @@ def test_the_tie_breaker_exceeds_the_character_that_was_cut(following, tie_break
 def test_the_last_code_point_is_skipped_over():
     assert truncate_maximum("x" * 32 + LAST + "a") == "x" * 32 + LAST + "\x7f"
     assert truncate_maximum(LAST * 40) == LAST * 40
+    assert truncate_maximum(LAST * 64 + "a" * 6) == LAST * 64 + "\x7f"
+    assert truncate_maximum(LAST * 65 + "a" * 6) is None
     assert truncate_maximum(LAST * 70) is None
 
 
