@@ -98,6 +98,23 @@ def test_the_error_names_the_winner_and_the_files():
     assert error.next_step
 
 
+def test_the_error_says_no_more_than_the_winner_says_of_itself():
+    """The protocol lets a writer leave out what it did and when, and a changed property concerns no file."""
+    builder = table()
+    transaction = begin(builder, "DELETE")
+    actions = delete_monday(transaction)
+    builder.commit(
+        metadata(SCHEMA, partition_by=["day"], configuration={"delta.isolationLevel": "Serializable", "note": "x"}),
+        info={"operation": None, "timestamp": None},
+    )
+    with pytest.raises(MetadataChangedException) as caught:
+        transaction.commit(actions)
+    error = caught.value
+    assert error.message == "DELETE was not committed: version 2, a concurrent operation, changed the table's property note"
+    assert (error.conflicting_operation, error.conflicting_timestamp) == (None, None)
+    assert (error.files, error.num_files) == ((), 0)
+
+
 def test_of_several_winners_the_first_is_named_whatever_its_rule():
     for first, expected in (("delete of a file", READ), ("alter", META)):
         builder = table()
