@@ -85,6 +85,24 @@ def test_a_value_of_its_property_is_stored_as_it_is(key, value):
 
 
 @pytest.mark.parametrize(
+    ("key", "least", "greatest"),
+    [
+        ("delta.checkpointInterval", 1, 2**31 - 1),
+        ("delta.randomPrefixLength", 1, 2**31 - 1),
+        ("delta.dataSkippingStringPrefixLength", 0, 2**31 - 1),
+        ("delta.dataSkippingNumIndexedCols", -1, 2**31 - 1),
+        ("delta.requireCheckpointProtectionBeforeVersion", 0, 2**63 - 1),
+    ],
+)
+def test_a_number_has_its_range(key, least, greatest):
+    for value in (least, greatest):
+        assert stored(key, str(value)) == {key: str(value)}
+    for value in (least - 1, greatest + 1):
+        with pytest.raises(InvalidOptionError):
+            stored(key, str(value))
+
+
+@pytest.mark.parametrize(
     ("key", "value", "expected"),
     [
         ("delta.checkpointPolicy", "V2", "v2"),
