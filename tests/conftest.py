@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
+    from tests.support.interpreters import Interpreters
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -42,6 +43,15 @@ settings.load_profile("default")
 REPEATS = ("way", "joins")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Hold files of tests to their budgets: each process of tests measures, the one that reports adds up."""
+    from tests.support.budgets import Budgets, Stopwatch, chooses_tests
+
+    config.pluginmanager.register(Stopwatch())
+    if not hasattr(config, "workerinput") and not chooses_tests(config):
+        config.pluginmanager.register(Budgets())
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what a plain run leaves out as `soak`, unless tests were asked for by name.
@@ -49,6 +59,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     A test that says `in_turn(n)` repeats one rule for many inputs, at a price: a run takes every n-th of its cases, others at each
     commit.
     """
+    if config.getoption("hypothesis_profile", None) == "soak":
+        _mark_what_draws(items)
     if config.option.keyword or any("::" in each for each in config.args):
         return
     cases: dict[str, list[pytest.Item]] = {}
@@ -64,6 +76,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for number, item in enumerate(sorted(same, key=lambda each: each.nodeid)):
             if number % count != _turn() % count:
                 item.add_marker("soak")
+
+
+def _mark_what_draws(items: list[pytest.Item]) -> None:
+    """In a plain run these draw few examples."""
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker("soak")
 
 
 def _repeats_another(item: pytest.Function) -> bool:
@@ -117,6 +136,17 @@ def spark(plain_spark: SparkSession) -> SparkSession:
     import bayou
 
     return bayou.enable(plain_spark)
+
+
+@pytest.fixture(scope="session")
+def interpreters() -> Iterator[Interpreters]:
+    """Processes of Python that start at once."""
+    from tests.support.interpreters import interpreters
+
+    if not hasattr(os, "fork"):
+        pytest.skip("this system cannot fork")
+    with interpreters() as found:
+        yield found
 
 
 @pytest.fixture

@@ -7,7 +7,9 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
+from tests.support.cases import in_one_test
+from tests.support.sources import FILES, nodes_of
+from tests.support.sources import text_of as code_of
 
 from bayou.protocol import properties
 from bayou.protocol.feature_matrix import feature_matrix
@@ -22,11 +24,10 @@ def text_of(page):
     return (ROOT / page).read_text(encoding="utf-8")
 
 
-def strings_of(folder):
-    """All strings in the code of a folder, docstrings among them."""
-    for file in (ROOT / folder).rglob("*.py"):
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        yield from (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+def strings_with(part):
+    """All strings in the code that hold a text, docstrings among them."""
+    nodes = (node for file in FILES if part in code_of(file) for node in nodes_of(file))
+    return [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str) and part in node.value]
 
 
 def anchors_of(page):
@@ -45,7 +46,7 @@ def test_the_page_says_how_the_feature_matrix_is_made():
 
 
 def test_a_setting_is_called_honoured_where_the_code_reads_it_and_nowhere_else():
-    read = {found[len(PREFIX) :] for found in strings_of("src") if re.fullmatch(re.escape(PREFIX) + r"[\w.]+", found)}
+    read = {found[len(PREFIX) :] for found in strings_with(PREFIX) if re.fullmatch(re.escape(PREFIX) + r"[\w.]+", found)}
     section = text_of("docs/settings.md").split("\n## Honoured\n")[1].split("\n## ")[0]
     cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
     said = {name.partition("<")[0] for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
@@ -62,9 +63,7 @@ def test_no_setting_is_in_both_tables():
 def test_a_property_is_called_without_effect_where_no_code_reads_it_and_nowhere_else():
     protocol = ROOT / "src" / "bayou" / "protocol"
     checked = {protocol / "properties.py", protocol / "evolution" / "property_values.py"}  # every property is in these
-    files = [file for file in (ROOT / "src").rglob("*.py") if file not in checked]
-    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in files]
-    used = {node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    used = {node.attr for file in FILES if file not in checked for node in nodes_of(file) if isinstance(node, ast.Attribute)}
     known = {name: each for name, each in vars(properties).items() if isinstance(each, properties.TableProperty)}
     read_for_others = {each.older_key for each in known.values()}
     unread = {each.key for name, each in known.items() if name not in used and each.key not in read_for_others}
@@ -73,7 +72,7 @@ def test_a_property_is_called_without_effect_where_no_code_reads_it_and_nowhere_
     assert {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)} == unread
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@in_one_test("page", PAGES)
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         path, _, anchor = target.partition("#")
@@ -85,8 +84,8 @@ def test_links_lead_somewhere(page):
 
 
 def test_error_classes_are_those_of_the_code():
-    written = " ".join(each for folder in ("src", "tests") for each in strings_of(folder) if "DELTA_" in each)
-    known = set(re.findall(r"DELTA_[A-Z_.]+", written))
+    code = " ".join(map(code_of, (*FILES, *(ROOT / "tests").rglob("*.py"))))
+    known = set(re.findall(r"DELTA_[A-Z_.]+", code))
     pages = ("docs/schemas.md", "docs/constraints.md", "docs/features.md")
     named = {each for page in pages for each in re.findall(r"`(DELTA_[A-Z_.]+)`", text_of(page))}
     assert named - known == set()

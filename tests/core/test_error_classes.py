@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import ast
 import json
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+from tests.support.sources import FILES, SOURCE, nodes_of, text_of
+
 from bayou import errors
 
-SOURCES = Path(errors.__file__).parent
 STATES = {
     name: state for state, names in json.loads(Path(__file__).with_name("error_states.json").read_text()).items() for name in names
 }
@@ -36,19 +36,21 @@ OF_SPARK = {
 }
 
 
-@cache
-def trees():
-    return [(str(file.relative_to(SOURCES)), ast.parse(file.read_text(encoding="utf-8"))) for file in sorted(SOURCES.rglob("*.py"))]
+def nodes_with(part):
+    """The nodes of the files that hold a text, each with the name of its file."""
+    for file in FILES:
+        if part in text_of(file):
+            for node in nodes_of(file):
+                yield str(file.relative_to(SOURCE)), node
 
 
 def calls():
     """Each call that names an error class, with the nodes of its arguments."""
-    for file, tree in trees():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call):
-                given = {each.arg: each.value for each in node.keywords}
-                if "error_class" in given:
-                    yield f"{file}:{node.lineno}", node.func, given["error_class"], given.get("sql_state")
+    for file, node in nodes_with("error_class"):
+        if isinstance(node, ast.Call):
+            given = {each.arg: each.value for each in node.keywords}
+            if "error_class" in given:
+                yield f"{file}:{node.lineno}", node.func, given["error_class"], given.get("sql_state")
 
 
 def state_of(error_class):
@@ -80,16 +82,15 @@ def test_the_states_of_errors_are_those_of_their_classes():
 def test_the_state_that_follows_a_class_is_that_of_the_class():
     """Among arguments and in tables."""
     wrong, checked = [], 0
-    for file, tree in trees():
-        for node in ast.walk(tree):
-            row = node.args if isinstance(node, ast.Call) else getattr(node, "elts", [])
-            for error_class, state in pairwise(getattr(each, "value", None) for each in row):
-                known = state_of(error_class) if isinstance(error_class, str) and is_class(error_class) else None
-                if known is None or not isinstance(state, str) or " " in state:
-                    continue
-                checked += 1
-                if state != known:
-                    wrong.append(f"{file}:{node.lineno}: {error_class} has {known}, and the error {state}")
+    for file, node in nodes_with("DELTA_"):
+        row = node.args if isinstance(node, ast.Call) else getattr(node, "elts", [])
+        for error_class, state in pairwise(getattr(each, "value", None) for each in row):
+            known = state_of(error_class) if isinstance(error_class, str) and is_class(error_class) else None
+            if known is None or not isinstance(state, str) or " " in state:
+                continue
+            checked += 1
+            if state != known:
+                wrong.append(f"{file}:{node.lineno}: {error_class} has {known}, and the error {state}")
     assert wrong == []
     assert checked > 50
 
@@ -117,18 +118,17 @@ def test_errors_have_the_states_of_the_classes_that_they_have_by_themselves():
 def test_no_error_class_is_made_up():
     """Also those that stand somewhere else than in a call, and the beginnings of those that are put together."""
     unknown = []
-    for file, tree in trees():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.JoinedStr):
-                first = node.values[0]
-                if isinstance(first, ast.Constant) and str(first.value).startswith("DELTA_"):
-                    known = [name for name in STATES if name.startswith(str(first.value).partition(".")[0])]
-                    unknown += [] if known else [f"{file}:{node.lineno}: {first.value}..."]
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and is_class(node.value):
-                name = node.value.partition(".")[0]
-                whole = name in STATES or name in OF_NOBODY or node.value in OF_NOBODY
-                part = any(known.startswith(node.value) for known in STATES)
-                unknown += [] if whole or part else [f"{file}:{node.lineno}: {node.value}"]
+    for file, node in nodes_with("DELTA_"):
+        if isinstance(node, ast.JoinedStr):
+            first = node.values[0]
+            if isinstance(first, ast.Constant) and str(first.value).startswith("DELTA_"):
+                known = [name for name in STATES if name.startswith(str(first.value).partition(".")[0])]
+                unknown += [] if known else [f"{file}:{node.lineno}: {first.value}..."]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and is_class(node.value):
+            name = node.value.partition(".")[0]
+            whole = name in STATES or name in OF_NOBODY or node.value in OF_NOBODY
+            part = any(known.startswith(node.value) for known in STATES)
+            unknown += [] if whole or part else [f"{file}:{node.lineno}: {node.value}"]
     assert unknown == []
 
 

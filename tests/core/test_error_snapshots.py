@@ -28,12 +28,16 @@ def test_the_texts_in_the_sources_are_the_stored_ones():
     assert not any(shown), "\n".join(filter(None, shown))
 
 
-@pytest.mark.parametrize(("theme", "name"), CASES, ids=[f"{theme}: {name}" for theme, name in CASES])
-def test_an_error_has_the_stored_text(theme, name, tmp_path):
-    before = blocks(theme).get(name, "").removeprefix("# ").rstrip("\n")
-    now = block(name, EXAMPLES[theme][name], tmp_path).removeprefix("# ").rstrip("\n")
-    shown = snapshots.difference(file_name(theme), before, now)
-    assert not shown, shown
+@pytest.mark.parametrize("theme", EXAMPLES)
+def test_errors_have_the_stored_texts(theme, tmp_path):
+    shown = []
+    for number, (name, example) in enumerate(EXAMPLES[theme].items()):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        before = blocks(theme).get(name, "").removeprefix("# ").rstrip("\n")
+        now = block(name, example, folder).removeprefix("# ").rstrip("\n")
+        shown.append(snapshots.difference(file_name(theme), before, now))
+    assert not any(shown), "\n".join(filter(None, shown))
 
 
 def test_nothing_else_is_stored():

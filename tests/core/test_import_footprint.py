@@ -54,20 +54,24 @@ def test_importing_the_protocol_loads_the_standard_library_only():
     assert "pyarrow" not in modules_after("import bayou.protocol.actions.actions, bayou.protocol.types.schema")
 
 
-def test_a_history_listing_does_not_load_spark(table):
-    loaded = modules_after("import bayou, sys\nassert len(bayou.open(sys.argv[1]).history()) == 1", table)
-    assert not loaded & {"pyspark", "py4j", "deltalake"}
-
-
-def test_a_snapshot_does_not_load_spark(table):
-    loaded = modules_after("import bayou, sys\nassert bayou.open(sys.argv[1]).snapshot().num_files == 0", table)
-    assert not loaded & {"pyspark", "py4j", "deltalake"}
-
-
-@pytest.mark.parametrize("command", ["history", "detail", "schema", "files", "log"])
-def test_the_command_line_does_not_load_spark(table, command):
-    code = f"import sys\nfrom bayou.cli import main\nassert main([{command!r}, sys.argv[1]]) == 0"
+def test_neither_a_history_nor_a_snapshot_loads_spark(table):
+    code = """
+import bayou, sys
+assert len(bayou.open(sys.argv[1]).history()) == 1
+assert bayou.open(sys.argv[1]).snapshot().num_files == 0
+"""
     assert not modules_after(code, table) & {"pyspark", "py4j", "deltalake"}
+
+
+def test_the_command_line_does_not_load_spark(table):
+    code = """
+import sys
+from bayou.cli import main
+for command in ("history", "detail", "schema", "files", "log"):
+    assert main([command, sys.argv[1]]) == 0
+    assert not {"pyspark", "py4j", "deltalake"} & set(sys.modules), command
+"""
+    modules_after(code, table)
 
 
 WITHOUT = """

@@ -9,10 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-import bayou
-
-SOURCE = Path(bayou.__file__).parent
-FILES = sorted(SOURCE.rglob("*.py"))
+from tests.support.sources import FILES, SOURCE, nodes_in, nodes_of, text_of, tree_of
 
 # The rooms, lowest first: a file may import from its own room and from lower ones. A room is a folder, or a file with a rank of
 # its own; a file belongs to the longest room that its path starts with.
@@ -75,22 +72,16 @@ def package_of(file: Path) -> list[str]:
 
 
 @cache
-def tree_of(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(encoding="utf-8"))
-
-
-@cache
 def imports(file: Path) -> list[Import]:
     """Every import of a file, also those inside functions; those under TYPE_CHECKING are marked."""
-    tree = tree_of(file)
     for_types = {
         id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for inner in ast.walk(node)
+        for node in nodes_of(file)
+        if isinstance(node, ast.If) and any(getattr(each, "id", "") == "TYPE_CHECKING" for each in nodes_in(node.test))
+        for inner in nodes_in(node)
     }
     found = []
-    for node in ast.walk(tree):
+    for node in nodes_of(file):
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -210,18 +201,18 @@ def test_pyspark_is_not_imported_for_types_outside_spark():
 
 
 def test_only_spark_jvm_knows_the_internals_of_spark():
-    assert not [where(file, line) for file in FILES if not is_in_jvm_room(file) for line in _internals(tree_of(file))]
+    assert not [where(file, line) for file in FILES if not is_in_jvm_room(file) for line in _internals(file)]
 
 
-def _internals(tree):
+def _internals(file):
     docstrings = {
         id(node.body[0].value)
-        for node in ast.walk(tree)
+        for node in nodes_of(file)
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
         and node.body
         and isinstance(node.body[0], ast.Expr)
     }
-    return [node.lineno for node in ast.walk(tree) if id(node) not in docstrings and _is_internal(node)]
+    return [node.lineno for node in nodes_of(file) if id(node) not in docstrings and _is_internal(node)]
 
 
 def _is_internal(node):
@@ -235,13 +226,13 @@ def _names_a_class(text):
 
 
 def test_files_stay_small():
-    sizes = {name(file): len(file.read_text(encoding="utf-8").splitlines()) for file in FILES}
+    sizes = {name(file): len(text_of(file).splitlines()) for file in FILES}
     assert not {path: lines for path, lines in sizes.items() if lines > MOST_LINES}
 
 
 def test_every_file_names_its_license():
     line = "# SPDX-License-Identifier: Apache-2.0\n"
-    assert not [name(file) for file in FILES if not file.read_text(encoding="utf-8").startswith(line)]
+    assert not [name(file) for file in FILES if not text_of(file).startswith(line)]
 
 
 def test_the_walk_sees_the_rooms():

@@ -15,15 +15,13 @@ import builtins
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import bayou
+from tests.support.sources import FILES, SOURCE, children_of, nodes_in, nodes_of, tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-SOURCES = Path(bayou.__file__).parent
 OTHER = "other texts"
 """The heading of texts that no error is made with directly: parts of messages, log messages, help."""
 
@@ -189,12 +187,12 @@ class Catalogue:
         own = any(each.module is module for each in self.makers.get(last_name(call.func), []))
         if not own and not self._class_of(call, node):
             return False
-        used = {each.id for each in ast.walk(call) if isinstance(each, ast.Name)}
+        used = {each.id for each in nodes_in(call) if isinstance(each, ast.Name)}
         return self._is_factory(node) or not used.isdisjoint(_parameters(node))
 
     def _is_factory(self, node: FunctionNode) -> bool:
         """Whether a function returns an error, by its annotation."""
-        return node.returns is not None and any(last_name(each) in self.errors for each in ast.walk(node.returns))
+        return node.returns is not None and any(last_name(each) in self.errors for each in nodes_in(node.returns))
 
     def _class_of(self, call: ast.Call, node: ast.AST) -> str:
         """The class of the error that a call makes, also where a parameter or a variable holds the class."""
@@ -204,9 +202,9 @@ class Catalogue:
         if not isinstance(node, FunctionNode) or not isinstance(call.func, ast.Name):
             return ""
         if node not in self._held:
-            held = [(each.arg, each.annotation) for each in ast.walk(node.args) if isinstance(each, ast.arg) and each.annotation]
-            held += [(last_name(each.targets[0]), each.value) for each in ast.walk(node) if isinstance(each, ast.Assign)]
-            known = [(key, last_name(part)) for key, value in held for part in ast.walk(value)]
+            held = [(each.arg, each.annotation) for each in nodes_in(node.args) if isinstance(each, ast.arg) and each.annotation]
+            held += [(last_name(each.targets[0]), each.value) for each in nodes_in(node) if isinstance(each, ast.Assign)]
+            known = [(key, last_name(part)) for key, value in held for part in nodes_in(value)]
             self._held[node] = {key: error for key, error in known if error in self.errors}
         return self._held[node].get(name, "")
 
@@ -235,7 +233,7 @@ class Catalogue:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for target in targets:
                 _assign(owner, target, node.value)
-        for child in ast.iter_child_nodes(node):
+        for child in children_of(node):
             self._visit(module, child, owner)
         if isinstance(node, ast.Call):
             self._call(module, node, owner)
@@ -331,7 +329,7 @@ class Catalogue:
         if isinstance(node, ast.JoinedStr):
             return  # the placeholders show what is in them
         if text is None:
-            for child in ast.iter_child_nodes(node):
+            for child in children_of(node):
                 self._others(module, child, owner)
 
 
@@ -355,22 +353,23 @@ def _assign(owner: Owner, target: ast.expr, value: ast.expr | None) -> None:
 
 
 def _modules() -> Iterator[Module]:
-    for file in sorted(SOURCES.rglob("*.py")):
-        inner = file.relative_to(SOURCES)
-        module = Module(inner.parts[0] if len(inner.parts) > 1 else "top", ast.parse(file.read_text(encoding="utf-8")))
-        for node in ast.walk(module.tree):
+    for file in FILES:
+        inner = file.relative_to(SOURCE)
+        module = Module(inner.parts[0] if len(inner.parts) > 1 else "top", tree_of(file))
+        if module.room in _LEFT_OUT:
+            continue
+        for node in nodes_of(file):
             if isinstance(node, ast.ClassDef):
                 module.classes.append(node)
             elif isinstance(node, FunctionNode):
-                module.functions.append((node, [each for each in ast.walk(node) if isinstance(each, ast.Call)]))
+                module.functions.append((node, [each for each in nodes_in(node) if isinstance(each, ast.Call)]))
                 module.names.add(node.name)
             elif isinstance(node, ast.ImportFrom):
                 module.names.update(each.asname or each.name for each in node.names)
         for node in module.tree.body:
             if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
                 module.constants[last_name(_target(node))] = node.value
-        if module.room not in _LEFT_OUT:
-            yield module
+        yield module
 
 
 def _target(node: ast.Assign | ast.AnnAssign) -> ast.expr:

@@ -42,7 +42,8 @@ _SWITCHES: Final = {
         streaming.unsafeReadOnNullabilityChange.enabled streaming.unsafeReadOnPartitionColumnChanges.enabled
         typeWidening.bypassStreamingTypeChangeCheck typeWidening.bypassUnsupportedTypeChangeCheck
         typeWidening.enableStreamingSchemaTracking updateAndMergeCastingFollowsAnsiEnabledFlag vacuum.lite.enabled
-        vacuum.parallelDelete.enabled write.dataFilesToSubdir write.txnVersion.autoReset.enabled
+        vacuum.parallelDelete.enabled vacuum.retentionWindowIgnore.enabled write.dataFilesToSubdir
+        write.txnVersion.autoReset.enabled
     """,
 }
 _OTHERS: Final = {

@@ -6,6 +6,7 @@ import typing
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType
+from tests.support.cases import in_one_test
 
 import bayou
 from bayou.as_delta.delta.pip_utils import configure_spark_with_delta_pip
@@ -66,7 +67,7 @@ OF_INT, OF_STR = "Found 1 with type <class 'int'>", "Found x with type <class 's
 CONDITION = "'condition' must be a Spark SQL Column or a string (expression in SQL syntax), found to be of type <class 'int'>"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("call", "text"),
     [
         (lambda builder: builder.tableName(1), f"Identifier must be str. {OF_INT}"),

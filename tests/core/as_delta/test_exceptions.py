@@ -6,6 +6,7 @@ import pickle
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.errors.exceptions import captured
+from tests.support.cases import in_one_test
 
 from bayou import errors
 from bayou.as_delta.delta import exceptions
@@ -41,8 +42,8 @@ def test_a_general_conflict_is_no_special_one():
     assert not isinstance(as_pyspark(errors.TableNotFoundError("x")), exceptions.DeltaConcurrentModificationException)
 
 
-@pytest.mark.parametrize("name", exceptions.__all__)
-@pytest.mark.parametrize("given", [(), ("another writer",), ("another writer", "a trace", None)], ids=len)
+@in_one_test("name", exceptions.__all__)
+@in_one_test("given", [(), ("another writer",), ("another writer", "a trace", None)])
 def test_a_program_makes_each_as_it_makes_pysparks(name, given):
     error = getattr(exceptions, name)(*given)
     assert str(error) == error.getMessage() == "".join(given[:1])

@@ -15,21 +15,19 @@ from bayou.as_delta.versions import artifact, delta_spark_version
 SOURCE = Path(__file__).parents[3] / "src"
 
 
-def run(code, *, arguments=(), cwd=None):
-    environment = {"PYTHONPATH": str(SOURCE), "PATH": ""}
-    done = subprocess.run(
-        [sys.executable, *(arguments or ["-c", textwrap.dedent(code)])],
-        env=environment,
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
+@pytest.fixture
+def run(interpreters, tmp_path):
+    """Runs code in a process of its own, and returns the words that it prints."""
+
+    def words(code, *arguments):
+        done = interpreters.run(textwrap.dedent(code), *arguments, folder=tmp_path)
+        assert done.code == 0, done.err
+        return done.out.split()
+
+    return words
 
 
-def test_programs_import_every_name_and_get_the_classes_of_bayou():
+def test_programs_import_every_name_and_get_the_classes_of_bayou(run):
     code = """
         import bayou
         bayou.install_as_delta()
@@ -49,7 +47,7 @@ def test_programs_import_every_name_and_get_the_classes_of_bayou():
     assert run(code) == ["delta.connect"]
 
 
-def test_the_modules_of_the_exceptions_are_there_however_they_are_imported():
+def test_the_modules_of_the_exceptions_are_there_however_they_are_imported(run):
     code = """
         import bayou
         bayou.install_as_delta()
@@ -64,7 +62,7 @@ def test_the_modules_of_the_exceptions_are_there_however_they_are_imported():
     assert run(code) == ["True"]
 
 
-def test_the_metadata_answers_under_each_spelling_and_for_no_other_name():
+def test_the_metadata_answers_under_each_spelling_and_for_no_other_name(run):
     code = """
         import bayou
         bayou.install_as_delta()
@@ -99,7 +97,7 @@ def test_the_package_is_called_after_its_spark(spark, name):
     assert artifact(spark) == name
 
 
-def test_installing_again_changes_nothing():
+def test_installing_again_changes_nothing(run):
     code = """
         import sys, bayou
         from pyspark import SparkContext
@@ -120,7 +118,7 @@ def test_installing_again_changes_nothing():
     run(code)
 
 
-def test_nothing_is_wrapped_and_no_module_is_there_before():
+def test_nothing_is_wrapped_and_no_module_is_there_before(run):
     code = """
         import sys, bayou
         from pyspark.sql import SparkSession
@@ -131,7 +129,7 @@ def test_nothing_is_wrapped_and_no_module_is_there_before():
     run(code)
 
 
-def test_a_delta_that_is_imported_already_is_not_displaced(tmp_path):
+def test_a_delta_that_is_imported_already_is_not_displaced(run, tmp_path):
     (tmp_path / "delta.py").write_text("real = True", encoding="utf-8")
     code = """
         import sys
@@ -143,10 +141,10 @@ def test_a_delta_that_is_imported_already_is_not_displaced(tmp_path):
             assert "import delta" in str(error), error
             print(delta.real, sys.modules["delta"] is delta)
     """
-    assert run(code, cwd=tmp_path) == ["True", "True"]
+    assert run(code) == ["True", "True"]
 
 
-def test_a_delta_that_is_installed_and_not_imported_is_not_used(tmp_path):
+def test_a_delta_that_is_installed_and_not_imported_is_not_used(run, tmp_path):
     (tmp_path / "delta.py").write_text("real = True", encoding="utf-8")
     code = """
         import sys
@@ -156,20 +154,30 @@ def test_a_delta_that_is_installed_and_not_imported_is_not_used(tmp_path):
         import delta
         print(hasattr(delta, "real"))
     """
-    assert run(code, cwd=tmp_path) == ["False"]
+    assert run(code) == ["False"]
 
 
-def test_a_program_runs_unmodified_from_the_command_line(tmp_path):
+def test_a_program_runs_unmodified_from_the_command_line(run, tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import sys, beside, delta\nprint(__name__, sys.argv[1:], delta.__name__)\n", encoding="utf-8")
     (tmp_path / "beside.py").write_text("", encoding="utf-8")
-    assert run("", arguments=["-m", "bayou.as_delta", str(program), "x"]) == ["__main__", "['x']", "bayou.as_delta.delta"]
-    found = run("", arguments=["-m", "bayou.as_delta", "-m", "program", "x"], cwd=tmp_path)
-    assert found == ["__main__", "['x']", "bayou.as_delta.delta"]
+    printed = ["__main__", "['x']", "bayou.as_delta.delta"]
+    assert run("import bayou.as_delta.__main__ as program; program.main()", "-m", "program", "x") == printed
+    # This one in an interpreter that has loaded nothing.
+    command = [sys.executable, "-m", "bayou.as_delta", str(program), "x"]
+    environment = {"PYTHONPATH": str(SOURCE), "PATH": ""}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.split()) == (0, printed), done.stderr
 
 
-def test_the_plugin_installs_before_a_suite_s_conftest_is_read(tmp_path):
+def test_the_plugin_installs_before_a_suite_s_conftest_is_read(run, tmp_path):
     (tmp_path / "conftest.py").write_text("from delta import DeltaTable\n", encoding="utf-8")
     (tmp_path / "test_it.py").write_text("def test_it():\n    from delta.tables import DeltaTable\n", encoding="utf-8")
-    found = run("", arguments=["-m", "pytest", "-q", "-p", "bayou.testing.as_delta", "-p", "no:cacheprovider", "."], cwd=tmp_path)
+    code = """
+        import os, sys
+        os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+        import pytest
+        sys.exit(pytest.main(sys.argv[1:]))
+    """
+    found = run(code, "-q", "-p", "bayou.testing.as_delta", "-p", "no:cacheprovider", ".")
     assert found[-4:-2] == ["1", "passed"]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import builtins
-import subprocess
 import sys
 
 import pytest
@@ -130,15 +129,6 @@ def test_numbers_of_any_size_are_numbers(bayou_command, table, number):
 
 def test_a_version_and_a_timestamp_are_one_too_many(bayou_command, table):
     assert is_one_line_error(bayou_command("files", table, "--version", "1", "--timestamp", "2026-01-01"))
-
-
-def test_a_reader_that_stops_reading_is_no_error_text(table):
-    code = f"import sys; from bayou.cli import main; sys.exit(main(['history', {table!r}]))"
-    closed = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    closed.stdout.close()
-    assert closed.stderr.read() == b""
-    closed.stderr.close()
-    assert closed.wait() == 1
 
 
 @pytest.mark.parametrize("missing", ["click", "rich"])

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import subprocess
 import sys
 
 import pytest
 from tests.core.cli.test_output import COMMANDS
+from tests.support.interpreters import Ended
 
 from bayou.cli import main
 from bayou.log.delta_log import DeltaLog
@@ -16,66 +19,104 @@ from bayou.log.delta_log import DeltaLog
 RUN = "import sys; from bayou.cli import main; sys.exit(main())"
 
 
+@pytest.fixture
+def command(interpreters):
+    """Runs the command line in a process of its own, whose streams are None where they are closed."""
+
+    def run(*arguments, code=RUN, streams=None, **environment):
+        with contextlib.ExitStack() as files:
+            opened = {number: each and files.enter_context(open_file(*each)) for number, each in (streams or {}).items()}
+            return interpreters.run(code, *arguments, streams=opened, environment=environment)
+
+    return run
+
+
+@contextlib.contextmanager
+def open_file(path, flags=os.O_WRONLY):
+    descriptor = os.open(path, flags)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+FULL = ("/dev/full",)
+FOR_READING = (os.devnull, os.O_RDONLY)
+
+
 def shell(redirection, *arguments, code=RUN):
-    command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(["/bin/sh", "-c", f'"$@" {redirection}', "sh", *command], capture_output=True, text=True, check=False)
+    """The same by a shell, and in an interpreter that has loaded nothing."""
+    started = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(["/bin/sh", "-c", f'"$@" {redirection}', "sh", *started], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize(
-    ("redirection", "command"), [*((">&-", command) for command in COMMANDS), (">&- 2>&-", "files"), ("<&- >&- 2>&-", "files")]
-)
-def test_a_closed_output_is_an_exit_code_and_silence(table, command, redirection):
-    result = shell(redirection, command, table)
+def test_a_process_that_a_shell_starts_without_output_is_an_exit_code_and_silence(table):
+    result = shell(">&- 2>&-", "files", table)
     assert (result.returncode, result.stdout, result.stderr) == (1, "", "")
 
 
-@pytest.mark.parametrize("redirection", ["<&- 2>&-", "2>/dev/full"])
-def test_other_closed_streams_do_not_matter(table, redirection):
-    result = shell(redirection, "files", table)
-    assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout.endswith("c.parquet\n")
+@pytest.mark.parametrize(
+    ("closed", "name"), [*(([1], each) for each in COMMANDS), ([1, 2], "files"), ([0, 1, 2], "files")], ids=str
+)
+def test_a_closed_output_is_an_exit_code_and_silence(table, command, name, closed):
+    assert command(name, table, streams=dict.fromkeys(closed)) == Ended(1, "", "")
+
+
+@pytest.mark.parametrize("streams", [{0: None, 2: None}, {2: FULL}], ids=str)
+def test_other_closed_streams_do_not_matter(table, command, streams):
+    result = command("files", table, streams=streams)
+    assert (result.code, result.err) == (0, "")
+    assert result.out.endswith("c.parquet\n")
 
 
 @pytest.mark.parametrize(
-    ("redirection", "arguments"),
-    [(">&-", ["files", "nothing"]), (">&-", ["nonsense"]), (">&- 2>&-", ["nonsense"]), ("2>/dev/full", ["files", "nothing"])],
+    ("streams", "arguments"),
+    [
+        ({1: None}, ["files", "nothing"]),
+        ({1: None}, ["nonsense"]),
+        ({1: None, 2: None}, ["nonsense"]),
+        ({2: FULL}, ["files", "nothing"]),
+    ],
+    ids=str,
 )
-def test_an_error_is_an_exit_code_where_nobody_can_read_it(redirection, arguments):
-    result = shell(redirection, *arguments)
-    assert result.returncode == 1
-    assert len(result.stderr.splitlines()) == (1 if redirection == ">&-" else 0)
+def test_an_error_is_an_exit_code_where_nobody_can_read_it(command, streams, arguments):
+    result = command(*arguments, streams=streams)
+    assert result.code == 1
+    assert len(result.err.splitlines()) == (0 if 2 in streams else 1)
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])
-def test_help_goes_to_a_closed_output(option):
-    result = shell(">&-", option)
-    assert (result.returncode, result.stderr) == (1, "")
+def test_help_goes_to_a_closed_output(command, option):
+    assert command(option, streams={1: None}) == Ended(1, "", "")
 
 
-@pytest.mark.parametrize(("redirection", "why"), [(">/dev/full", "No space left"), ("1</dev/null", "Bad file descriptor")])
-def test_an_output_that_takes_nothing_is_one_line(table, redirection, why):
-    result = shell(redirection, "files", table)
-    assert result.returncode == 1
-    assert result.stderr.startswith("bayou: ")
-    assert why in result.stderr
-    assert len(result.stderr.splitlines()) == 1
+@pytest.mark.parametrize(("output", "why"), [(FULL, "No space left"), (FOR_READING, "Bad file descriptor")])
+def test_an_output_that_takes_nothing_is_one_line(table, command, output, why):
+    result = command("files", table, streams={1: output})
+    assert result.code == 1
+    assert result.err.startswith("bayou: ")
+    assert why in result.err
+    assert len(result.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize(("arguments", "color"), [(["files", "--json"], ""), (["history"], "1"), (["schema"], "")])
-def test_a_reader_that_stops_is_an_exit_code_and_silence(table, arguments, color, monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", color)
-    command = [sys.executable, "-c", RUN, *arguments, table]
-    closed = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    closed.stdout.close()
-    assert closed.stderr.read() == b""
-    closed.stderr.close()
-    assert closed.wait() == 1
+@pytest.mark.parametrize(
+    ("arguments", "color"), [(["files", "--json"], ""), (["history"], "1"), (["history"], ""), (["schema"], "")]
+)
+def test_a_reader_that_stops_is_an_exit_code_and_silence(table, interpreters, arguments, color):
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        result = interpreters.run(RUN, *arguments, table, streams={1: writing}, environment={"FORCE_COLOR": color})
+    finally:
+        os.close(writing)
+    assert result == Ended(1, "", "")
 
 
 @pytest.mark.parametrize("module", ["bayou.cli.app", "pyarrow"])
 def test_an_interrupt_during_an_import_is_an_exit_code_and_silence(table, module):
     code = f"""
 import builtins, os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever this process was started by ignores
 from bayou.cli import main
 class Finder:
     def find_spec(self, name, path=None, target=None):
@@ -89,7 +130,7 @@ sys.exit(main())
 
 
 @pytest.mark.parametrize("place", ["bayou.log.delta_log.DeltaLog.update", "bayou.cli.output.escape"])
-def test_an_interrupt_during_the_work_is_an_exit_code_and_silence(table, place):
+def test_an_interrupt_during_the_work_is_an_exit_code_and_silence(table, command, place):
     module, _, name = place.rpartition(".")
     head, _, kind = module.rpartition(".")
     owner = f"from {head} import {kind} as owner" if kind[0].isupper() else f"import {module} as owner"
@@ -103,11 +144,11 @@ def interrupted(*arguments, **options):
 owner.{name} = interrupted
 sys.exit(main())
 """
-    result = shell("", "files", table, code=code)
-    assert (result.returncode, result.stderr) == (130, "")
+    result = command("files", table, code=code)
+    assert (result.code, result.err) == (130, "")
 
 
-def test_an_ignored_interrupt_stays_ignored(table):
+def test_an_ignored_interrupt_stays_ignored(table, command):
     code = """
 import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -116,7 +157,7 @@ code = main()
 os.kill(os.getpid(), signal.SIGINT)
 sys.exit(code)
 """
-    assert shell("", "files", table, code=code).returncode == 0
+    assert command("files", table, code=code).code == 0
 
 
 def test_a_caller_in_the_same_process_keeps_its_handler_and_its_streams(table, monkeypatch, capsys):

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from tests.support.cases import in_one_test
 
 from bayou.errors import (
     CorruptLogError,
@@ -44,7 +45,7 @@ def refused(builder, version=2, file=LAST):
     return error
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         b"",
@@ -86,7 +87,6 @@ def refused(builder, version=2, file=LAST):
         b"[" * 200_000,
         b'{"add":' + b"[" * 200_000,
     ],
-    ids=lambda text: text[:60].decode("latin-1"),
 )
 def test_a_broken_commit_is_refused_with_its_place(text):
     refused(table().write(LAST, text))
@@ -112,8 +112,8 @@ def test_a_log_without_protocol_or_metadata_says_which(kept):
     assert all(name in str(error) for name in error.missing)
 
 
-@pytest.mark.parametrize("kind", ["classic", "multipart", "v2-json", "v2-parquet"])
-@pytest.mark.parametrize("damage", [b"nonsense", b"PAR1nonsensePAR1", b"PAR1"])
+@in_one_test("kind", ["classic", "multipart", "v2-json", "v2-parquet"])
+@in_one_test("damage", [b"nonsense", b"PAR1nonsensePAR1", b"PAR1"])
 def test_a_broken_checkpoint_is_passed_over_where_the_commits_are_there(kind, damage):
     builder = table().checkpoint(kind)
     for status in list(builder.store.list_from("_delta_log/")):
@@ -264,8 +264,8 @@ def test_an_error_about_a_checkpoint_says_each_thing_once(kind):
     assert str(caught.value).count("Next:") == str(caught.value).count("DELTA_") == 1
 
 
-@pytest.mark.parametrize("version", [None, 0, 3, 7])
-@pytest.mark.parametrize("parts", [1, 2, 9])
+@in_one_test("version", [None, 0, 3, 7])
+@in_one_test("parts", [1, 2, 9])
 def test_parts_of_checkpoints_and_nothing_else_are_a_sentence(version, parts):
     builder = TableBuilder(store=MemoryStore())
     for part in range(1, parts + 1):
@@ -308,11 +308,9 @@ def test_a_last_commit_that_cannot_be_followed_is_an_error_that_names_it(what, k
 DESCRIPTOR = {"storageType": "u", "pathOrInlineDv": "vBn[lx{q8@P<9BNH/isA", "offset": 1, "sizeInBytes": 40, "cardinality": 2}
 
 
-@pytest.mark.parametrize("kind", ["add", "remove"])
-@pytest.mark.parametrize(
-    "missing", [*itertools.combinations(sorted(DESCRIPTOR), 1), *itertools.combinations(sorted(DESCRIPTOR), 2)]
-)
-@pytest.mark.parametrize("null", [False, True])
+@in_one_test("kind", ["add", "remove"])
+@in_one_test("missing", [*itertools.combinations(sorted(DESCRIPTOR), 1), *itertools.combinations(sorted(DESCRIPTOR), 2)])
+@in_one_test("null", [False, True])
 def test_a_deletion_vector_without_a_required_field_is_refused(kind, missing, null):
     present = {name: value for name, value in DESCRIPTOR.items() if name not in missing}
     vector = present | dict.fromkeys(missing) if null else present
@@ -329,8 +327,8 @@ def test_a_deletion_vector_without_a_required_field_is_refused(kind, missing, nu
     assert (caught.value.table, caught.value.version, caught.value.file) == (snapshot.table_uri, 2, LAST)
 
 
-@pytest.mark.parametrize("field", sorted(DESCRIPTOR))
-@pytest.mark.parametrize("value", [True, 1.5, [], {}, "x", 7])
+@in_one_test("field", sorted(DESCRIPTOR))
+@in_one_test("value", [True, 1.5, [], {}, "x", 7])
 def test_a_deletion_vector_with_a_field_of_a_wrong_type_is_refused(field, value):
     if type(value) is type(DESCRIPTOR[field]):
         return

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.cases import check_each
 
 from bayou.errors import (
     CorruptLogError,
@@ -52,21 +54,21 @@ ERRORS: Mapping[str, type[DeltaError]] = {
 }
 
 
-def _cases(kind: str) -> list[Any]:
+@cache
+def cases(kind: str) -> list[Any]:
     manifest = CORPORA / "manifest.jsonl"
     if not manifest.exists():
-        return [pytest.param(None, marks=pytest.mark.skip(reason="the acceptance corpora are not here"))]
-    cases = [json.loads(line) for line in manifest.read_text(encoding="utf-8").splitlines()]
-    wanted = [
+        pytest.skip("the acceptance corpora are not here")
+    found = [json.loads(line) for line in manifest.read_text(encoding="utf-8").splitlines()]
+    return [
         case
-        for case in cases
+        for case in found
         if case["kind"] == kind
         and case["tier"] != "disputed"
         and case["op"] in {"read", "snapshot"}
         and (CORPORA / case["path"]).is_dir()
         and (kind == "ok" or case["expect"]["error"] in ERRORS)
     ]
-    return [pytest.param(case, id=case["id"]) for case in wanted]
 
 
 def facts_of(snapshot: Snapshot) -> dict[str, Any]:
@@ -85,8 +87,15 @@ def facts_of(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("case", _cases("ok"))
-def test_a_snapshot_has_the_facts_that_other_readers_agree_on(case: dict[str, Any]) -> None:
+def test_a_snapshot_has_the_facts_that_other_readers_agree_on() -> None:
+    check_each(cases("ok"), _has_the_facts, name_of=_id)
+
+
+def _id(case: dict[str, Any]) -> str:
+    return str(case["id"])
+
+
+def _has_the_facts(case: dict[str, Any]) -> None:
     snapshot = open_log(CORPORA / case["path"]).snapshot(case["version"])
     expected = dict(case["expect"])
     if "columns" in expected:
@@ -94,12 +103,20 @@ def test_a_snapshot_has_the_facts_that_other_readers_agree_on(case: dict[str, An
     found = facts_of(snapshot)
     wanted = {name: expected[name] for name in FACTS if name in expected}
     assert {name: found[name] for name in wanted} == wanted
-    paths = snapshot.files(["path"])["path"].to_pylist()
-    assert len(paths) == expected.get("num_files", len(paths))
+    assert snapshot.files(["path"]).num_rows == expected.get("num_files", snapshot.num_files)
 
 
-@pytest.mark.parametrize("case", _cases("ok"))
-def test_the_columns_of_files_agree_in_length_and_with_the_checksum(case: dict[str, Any]) -> None:
+def test_the_columns_of_files_agree_in_length_and_with_the_checksum() -> None:
+    last = {case["path"]: case for case in sorted(cases("ok"), key=lambda case: case["expect"]["version"])}
+    check_each(list(last.values()), _agrees_with_itself, name_of=_id)
+
+
+@pytest.mark.soak
+def test_the_columns_of_files_agree_at_every_version() -> None:
+    check_each(cases("ok"), _agrees_with_itself, name_of=_id)
+
+
+def _agrees_with_itself(case: dict[str, Any]) -> None:
     snapshot = open_log(CORPORA / case["path"]).snapshot(case["version"])
     files = snapshot.files()
     files.validate(full=True)
@@ -113,8 +130,11 @@ def test_the_columns_of_files_agree_in_length_and_with_the_checksum(case: dict[s
     verify_checksum(snapshot)
 
 
-@pytest.mark.parametrize("case", _cases("error"))
-def test_a_table_that_must_not_be_read_is_refused_with_its_reason(case: dict[str, Any]) -> None:
+def test_a_table_that_must_not_be_read_is_refused_with_its_reason() -> None:
+    check_each(cases("error"), _is_refused, name_of=_id)
+
+
+def _is_refused(case: dict[str, Any]) -> None:
     with pytest.raises(ERRORS[case["expect"]["error"]]) as caught:
         open_log(CORPORA / case["path"]).snapshot(case["version"]).files()
     assert str(CORPORA) in str(caught.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import DeltaError
@@ -18,7 +18,6 @@ JSON = st.recursive(
     max_leaves=5,
 )
 KINDS = st.sampled_from([None, "classic", "multipart", "v2-json", "v2-parquet"])
-RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def table(kind=None):
@@ -65,7 +64,6 @@ def is_typed(log):
     assert str(error)
 
 
-@RELAXED
 @given(st.data(), KINDS)
 def test_changed_bytes_of_any_file_give_a_typed_error_or_a_table(data, kind):
     builder = table(kind)
@@ -105,7 +103,6 @@ def mutate(data, value):
     return data.draw(JSON)
 
 
-@RELAXED
 @given(st.data(), KINDS)
 def test_changed_actions_give_a_typed_error_or_a_table(data, kind):
     builder = table(kind)

@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from tests.support.cases import in_one_test
 
 from bayou.errors import DeltaError, InvalidCommitError, InvalidOptionError, InvalidSchemaError
 from bayou.protocol.actions.actions import AddCDCFile, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
@@ -36,20 +37,20 @@ def new():
     return TableBuilder(store=MemoryStore())
 
 
-@pytest.mark.parametrize("value", NO_TEXTS, ids=lambda value: type(value).__name__)
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        lambda value: {"description": value},
-        lambda value: {"properties": {"x": value}},
-        lambda value: {"properties": {"delta.appendOnly": value}},
-        lambda value: {"properties": {"comment": value}},
-        lambda value: {"partition_by": [value]},
-    ],
-    ids=["description", "property", "known property", "comment", "partition column"],
-)
-def test_a_table_is_created_with_strings_only(arguments, value):
-    error = nothing_is_written(new(), lambda log: log.create(SCHEMA, **arguments(value)), InvalidOptionError)
+TAKING_TEXTS = {
+    "description": lambda value: {"description": value},
+    "property": lambda value: {"properties": {"x": value}},
+    "known property": lambda value: {"properties": {"delta.appendOnly": value}},
+    "comment": lambda value: {"properties": {"comment": value}},
+    "partition column": lambda value: {"partition_by": [value]},
+}
+
+
+@in_one_test("name", TAKING_TEXTS)
+@in_one_test("value", NO_TEXTS)
+def test_a_table_is_created_with_strings_only(name, value):
+    arguments = TAKING_TEXTS[name](value)
+    error = nothing_is_written(new(), lambda log: log.create(SCHEMA, **arguments), InvalidOptionError)
     assert repr(value)[:20] in error.message
 
 
@@ -73,8 +74,8 @@ def test_a_table_is_created_with_arguments_of_their_types(arguments):
     nothing_is_written(new(), lambda log: log.create(**given), InvalidOptionError)
 
 
-@pytest.mark.parametrize("value", NO_TEXTS, ids=lambda value: type(value).__name__)
-@pytest.mark.parametrize("name", ["operation", "engine_info", "user_metadata"])
+@in_one_test("name", ["operation", "engine_info", "user_metadata"])
+@in_one_test("value", NO_TEXTS)
 def test_the_history_is_told_strings_only(name, value):
     given = {"operation": "WRITE", name: value}
     nothing_is_written(new().create(), lambda log: log.transaction(**given), InvalidOptionError)
@@ -115,8 +116,8 @@ def actions():
     return [(action, name) for action, names in [*heads, *made] for name in names]
 
 
-@pytest.mark.parametrize(("action", "name"), actions(), ids=lambda each: each if isinstance(each, str) else type(each).__name__)
-@pytest.mark.parametrize("value", [5, 1.5, b"x", {5: "x"}, {"x": 5}, {"x": b"y"}, (5,), [5]], ids=repr)
+@in_one_test(("action", "name"), actions())
+@in_one_test("value", [5, 1.5, b"x", {5: "x"}, {"x": 5}, {"x": b"y"}, (5,), [5]])
 def test_no_action_holds_a_value_of_another_type(action, name, value):
     wrong = replace(action, **{name: value})
     builder = new().create(actions=[add("a")])
@@ -175,10 +176,8 @@ WRITES = {
 }
 
 
-@pytest.mark.parametrize("write", WRITES)
-@pytest.mark.parametrize(
-    "path", [(), ("s",), ("s", "t"), ("l", "element"), ("m", "value"), ("m", "key"), ("l", "element", "m", "value")]
-)
+@in_one_test("write", WRITES)
+@in_one_test("path", [(), ("s",), ("s", "t"), ("l", "element"), ("m", "value"), ("m", "key"), ("l", "element", "m", "value")])
 def test_no_write_goes_to_a_table_whose_columns_differ_in_case_only(write, path):
     builder = TableBuilder(store=MemoryStore()).create(actions=[add("f")])
     document = builder.log().snapshot().metadata.to_json() | {"schemaString": schema_to_json(twins(*path))}

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import pytest
+from tests.support.sources import FILES, nodes_of
 
 from bayou.errors import DeltaError, InvalidCommitError, StorageError, redact_text
 from bayou.log.delta_log import DeltaLog
@@ -73,17 +73,17 @@ OPTIONS = {"hadoop", "options", "storage_options", "writer_options", "settings"}
 """The attributes that hold what users gave for file systems, keys and tokens among them."""
 
 
-def attributes(tree):
+def attributes(file):
     """The annotated attributes of all classes."""
-    for each in ast.walk(tree):
+    for each in nodes_of(file):
         if isinstance(each, ast.ClassDef):
             yield from (found for found in each.body if isinstance(found, ast.AnnAssign) and isinstance(found.target, ast.Name))
 
 
 def test_no_values_text_shows_the_options_that_it_holds():
     found, shown = 0, []
-    for file in sorted((Path(__file__).parents[3] / "src").rglob("*.py")):
-        for each in attributes(ast.parse(file.read_text(encoding="utf-8"))):
+    for file in FILES:
+        for each in attributes(file):
             if each.target.id in OPTIONS and ast.unparse(each.annotation).startswith(("Mapping", "dict")):
                 found += 1
                 if each.value is None or "repr=False" not in ast.unparse(each.value):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import in_one_test
 
 from bayou.errors import CorruptLogError, DeletionVectorError, DeltaError, VersionGapError
 from bayou.log.checksum.verify import verify_checksum
@@ -78,23 +79,23 @@ def test_a_commit_far_ahead_is_a_gap_for_a_log_that_knows_the_table(version):
         log.update()
 
 
-@pytest.mark.parametrize("version", HUGE)
-@pytest.mark.parametrize("content", [b"", b"x"])
-@pytest.mark.parametrize(
-    "name",
-    [
-        "{0:020d}.checkpoint.parquet",
-        "{0:020d}.checkpoint.0000000001.0000000002.parquet",
-        "{0:020d}.checkpoint.6ba7b810-9dad-11d1-80b4-00c04fd430c8.json",
-        "00000000000000000001.{0:020d}.compacted.json",
-        "{0:020d}.00000000000000000001.compacted.json",
-        "{0:020d}.crc",
-        "00000000000000000001.checkpoint.0000000001.9999999999.parquet",
-        "00000000000000000001.checkpoint.9999999999.9999999999.parquet",
-        "00000000000000000001.checkpoint.0000000000.0000000000.parquet",
-        "00000000000000000001.checkpoint.0000000002.0000000001.parquet",
-    ],
-)
+FILE_NAMES = [
+    "{0:020d}.checkpoint.parquet",
+    "{0:020d}.checkpoint.0000000001.0000000002.parquet",
+    "{0:020d}.checkpoint.6ba7b810-9dad-11d1-80b4-00c04fd430c8.json",
+    "00000000000000000001.{0:020d}.compacted.json",
+    "{0:020d}.00000000000000000001.compacted.json",
+    "{0:020d}.crc",
+    "00000000000000000001.checkpoint.0000000001.9999999999.parquet",
+    "00000000000000000001.checkpoint.9999999999.9999999999.parquet",
+    "00000000000000000001.checkpoint.0000000000.0000000000.parquet",
+    "00000000000000000001.checkpoint.0000000002.0000000001.parquet",
+]
+
+
+@in_one_test("name", FILE_NAMES)
+@in_one_test("content", [b"", b"x"])
+@in_one_test("version", HUGE)
 def test_any_other_file_name_costs_nothing(name, content, version):
     builder = table().write(f"_delta_log/{name.format(version)}", content)
     is_latest = "checkpoint." in name and name.startswith("{") and content and ".0000" not in name
@@ -134,10 +135,8 @@ def test_the_numbers_of_a_checksum_file_cost_nothing(number):
             verify_checksum(snapshot)
 
 
-@pytest.mark.parametrize("key", sorted(properties.PROPERTIES))
-@pytest.mark.parametrize(
-    "text", ["9" * 12, "9" * 400, "9" * 5000, "-" + "9" * 12, f"interval {'9' * 400} weeks", "9" * 9 + " days"]
-)
+@in_one_test("key", sorted(properties.PROPERTIES))
+@in_one_test("text", ["9" * 12, "9" * 400, "9" * 5000, "-" + "9" * 12, f"interval {'9' * 400} weeks", "9" * 9 + " days"])
 def test_every_property_may_have_any_number(key, text):
     builder = TableBuilder(store=MemoryStore()).create(configuration={key: text})
     found = properties.PROPERTIES[key].read({key: text})
@@ -187,8 +186,8 @@ def test_a_decimal_nobody_can_compute_with_is_none(text):
     assert len(list(unsupported_changes(schema, Protocol(3, 7, ("typeWidening",), ("typeWidening",))))) == 1
 
 
-@pytest.mark.parametrize("text", ["1e999999999", "1e-999999999", "9" * 5000, "1." + "9" * 5000, "0." + "0" * 5000 + "1e5000"])
-@pytest.mark.parametrize("kind", ["long", "byte", "double", "float", "decimal(38,10)", "date", "timestamp", "boolean"])
+@in_one_test("text", ["1e999999999", "1e-999999999", "9" * 5000, "1." + "9" * 5000, "0." + "0" * 5000 + "1e5000"])
+@in_one_test("kind", ["long", "byte", "double", "float", "decimal(38,10)", "date", "timestamp", "boolean"])
 def test_a_partition_value_may_have_any_number_of_digits(kind, text):
     parse(text, kind)
 
@@ -226,12 +225,18 @@ ACTIONS = {
     "commitInfo": {"timestamp": 1, "inCommitTimestamp": 1, "readVersion": 1},
     "metaData": {"id": "t", "createdTime": 1},
 }
-NUMBERS = [(kind, name) for kind, fields in ACTIONS.items() for name, value in fields.items() if value == 1]
+# Whether commits have timestamps of their own matters to the actions that say so.
+NUMBERS = [
+    (kind, name, ict)
+    for kind, fields in ACTIONS.items()
+    for name, value in fields.items()
+    for ict in (("true", "false") if kind in {"commitInfo", "metaData"} else ("false",))
+    if value == 1
+]
 
 
-@pytest.mark.parametrize(("kind", "name"), NUMBERS)
-@pytest.mark.parametrize("number", [2**31, 2**53 + 1, 2**63 - 1, 2**63, 10**30, -1, -(2**63), -(10**30)])
-@pytest.mark.parametrize("ict", ["true", "false"])
+@in_one_test(("kind", "name", "ict"), NUMBERS)
+@in_one_test("number", [2**31, 2**53 + 1, 2**63 - 1, 2**63, 10**30, -1, -(2**63), -(10**30)])
 def test_a_number_of_an_action_is_read_or_a_typed_error(kind, name, number, ict):
     builder = TableBuilder(store=MemoryStore()).create(configuration={"delta.enableInCommitTimestamps": ict}, actions=[add("f1")])
     actions = {**ACTIONS, kind: {**ACTIONS[kind], name: number}}

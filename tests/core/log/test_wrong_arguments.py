@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import in_one_test
+from tests.support.drawing import SLOW
 
 import bayou
 from bayou.errors import DeltaError, InvalidCommitError, InvalidOptionError, InvalidSchemaError, TimeTravelError
@@ -129,7 +131,7 @@ def made():
     return builder
 
 
-@pytest.mark.parametrize("name", CALLS)
+@in_one_test("name", CALLS)
 def test_a_wrong_argument_is_refused_and_nothing_is_written(made, name):
     call, values = CALLS[name]
     before = files_of(made.store)
@@ -215,9 +217,9 @@ WRONG_FIELDS = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(WRONG_FIELDS)))
-def test_a_table_is_not_made_with_a_wrong_part_of_a_schema(number):
-    for field in fields_with(WRONG_FIELDS[number]):
+@in_one_test("part", WRONG_FIELDS)
+def test_a_table_is_not_made_with_a_wrong_part_of_a_schema(part):
+    for field in fields_with(part):
         builder = TableBuilder(store=MemoryStore())
         with pytest.raises((InvalidOptionError, InvalidSchemaError)):
             builder.log().create(StructType((StructField("id", "long"), field)))
@@ -231,6 +233,7 @@ ARRAYS = st.one_of(*map(st.lists, (FINITE, LONGS, WORDS, st.booleans())))
 KEPT = st.recursive(st.one_of(st.none(), st.booleans(), LONGS, FINITE, WORDS, ARRAYS), lambda each: st.dictionaries(WORDS, each))
 
 
+@SLOW
 @given(WORDS, st.dictionaries(WORDS, KEPT, max_size=3), WORDS, WORDS, WORDS)
 def test_any_text_is_kept_as_it_is(description, metadata, note, value, application):
     builder = TableBuilder(store=MemoryStore())
@@ -305,11 +308,11 @@ ACTIONS = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(ACTIONS)))
-def test_an_action_with_a_field_of_another_type_is_not_committed(made, number):
+@in_one_test("action", ACTIONS)
+def test_an_action_with_a_field_of_another_type_is_not_committed(made, action):
     before = files_of(made.store)
     with pytest.raises((InvalidCommitError, InvalidSchemaError)):
-        made.log().transaction().commit([ACTIONS[number]])
+        made.log().transaction().commit([action])
     assert files_of(made.store) == before
 
 

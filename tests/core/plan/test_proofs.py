@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.support.cases import in_one_test
 from tests.support.tables.random_tables import PARTITION, PATHS, POOLS, Table, any_predicate, any_table
 from tests.support.tables.spark_semantics import truth
 
@@ -22,7 +23,7 @@ from bayou.plan.proofs import must_match
 from bayou.plan.skipping import may_match
 from bayou.plan.statistics.columns import from_json
 
-_QUICK = settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+_ANY_SIZE = settings(suppress_health_check=list(HealthCheck))
 
 
 def proved(predicate: Predicate, table: Table) -> list[bool]:
@@ -58,7 +59,7 @@ def test_a_bound_that_its_writer_rounded_to_a_double_proves_nothing():
     assert may_match(Comparison(">", column, rounded), known, {}).to_pylist() == [True]
 
 
-@_QUICK
+@_ANY_SIZE
 @given(st.randoms(use_true_random=False))
 def test_every_row_of_a_proved_file_matches(random):
     check(random)
@@ -67,7 +68,7 @@ def test_every_row_of_a_proved_file_matches(random):
 @pytest.mark.parametrize("data_type", sorted(POOLS))
 def test_so_it_is_in_a_fixed_slice_of_random_tables_of_each_type_and_some_files_are_proved(data_type):
     random = Random(data_type)
-    assert sum(check(random, data_type) for _ in range(40)) > 0
+    assert sum(check(random, data_type) for _ in range(15)) > 0
 
 
 BROKEN = {
@@ -126,7 +127,7 @@ def test_bounds_have_to_be_tight_rows_counted_and_nulls_absent(change, expected)
     assert must_match(at_least(1), files({**FULL, **change}), {}).to_pylist() == [expected]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("predicate", "expected"),
     [
         (And(()), True),

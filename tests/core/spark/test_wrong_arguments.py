@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql.types import LongType, StructField, StructType
+from tests.support.cases import in_one_test
 
 import bayou
 from bayou.errors import DeltaError, InvalidSchemaError
@@ -101,7 +102,7 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
+@in_one_test("name", CALLS)
 def test_a_wrong_argument_is_refused_before_the_session_is_asked(name):
     call, values = CALLS[name]
     for value in values:
@@ -151,7 +152,7 @@ BUILDS = {
 }
 
 
-@pytest.mark.parametrize("name", BUILDS)
+@in_one_test("name", BUILDS)
 def test_a_wrong_argument_of_a_builder_is_refused_where_it_is_given(name):
     call, values = BUILDS[name]
     for value in values:

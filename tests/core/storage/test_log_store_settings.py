@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.cases import in_one_test
 
 from bayou.errors import StorageError
 from bayou.storage import MemoryStore, check_spark_log_store_conf, register
@@ -30,8 +31,8 @@ def test_nothing_set_is_nothing_honored():
     assert check_spark_log_store_conf(other) == {}
 
 
-@pytest.mark.parametrize("package", [JAVA, SCALA])
-@pytest.mark.parametrize(
+@in_one_test("package", [JAVA, SCALA])
+@in_one_test(
     ("scheme", "name", "store"),
     [
         ("file", "HDFSLogStore", "LocalStore"),
@@ -47,7 +48,7 @@ def test_a_class_whose_writers_our_store_excludes_is_honored(package, scheme, na
         assert check_spark_log_store_conf(impl(scheme, f" {package}{name} ", prefix)) == {scheme.lower(): store}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("scheme", "class_name", "why"),
     [
         ("s3a", f"{JAVA}S3SingleDriverLogStore", "inside one JVM"),

@@ -3,14 +3,14 @@ from __future__ import annotations
 
 import string
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.support.cases import in_one_test
 
 from bayou.storage import redact_uri
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("uri", "shown"),
     [
         ("s3://key:secret@bucket/p", "s3://bucket/p"),
@@ -32,7 +32,7 @@ def test_passwords_and_queries_are_left_out(uri, shown):
     assert redact_uri(uri) == shown
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "uri",
     [
         "abfss://container@account.dfs.core.windows.net/t",

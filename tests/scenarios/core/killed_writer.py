@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writers that come to grief, in a process of its own that forks them: python -m tests.scenarios.core.killed_writer.
+"""Writers that come to grief, in a process of its own that forks them.
 
 Takes a JSON document on standard input, `{"folder": ..., "trials": [[method of Trial, {argument: ...}], ...], "repetitions": ...}`,
 and prints one: `{"hits": {step: number}, "failures": [text, ...]}`.
@@ -30,6 +30,8 @@ from bayou.log.snapshot import data_skipping as file_statistics  # noqa: F401  (
 from bayou.protocol.actions.file_names import LOG_FOLDER
 
 _NOBODY: Final = 65534
+_ON_A_TABLE: Final = 8
+"""So many trials in turn have a table: a look at everything takes longer with each."""
 
 
 def kill_at(step: str, nth: int) -> Callable[[str], None]:
@@ -86,7 +88,10 @@ def forked(call: Callable[[], None]) -> tuple[int, str]:
 
 
 class Trial:
-    """Lets writers come to grief in turn, and checks after each, on two tables: one with classic checkpoints, one with V2."""
+    """Lets writers come to grief in turn, on tables with classic checkpoints and on some with V2.
+
+    After each the table is checked: in the process of the next writer, and at the end in one more.
+    """
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.failures: list[str] = []
@@ -94,10 +99,12 @@ class Trial:
         self._folder = folder
         self._random = Random(seed)
         self._writers = 0
+        self._trials = 0
+        self._unchecked: dict[Path, str] = {}
 
     def kill(self, step: str, *, v2: bool) -> None:
-        """Kill a writer at a step; one that ended before it came to the step so often is followed by another."""
-        for nth in (self._random.randint(1, 3), 1):
+        """Kill a writer at a step; one that ended before it came to the step so often is followed by others."""
+        for nth in (self._random.randint(1, 3), 1, 1):
             # Only a table that does not exist is made.
             place = self._place(v2=v2, anew=step.startswith("table:"))
             ended = self._try(place, f"killed at {step}, time {nth}", lambda writer: self._run(writer, kill_at(step, nth)))  # noqa: B023
@@ -149,22 +156,36 @@ class Trial:
         finally:
             for folder in folders:
                 folder.chmod(0o755)
-        self._check(place, "a read-only folder")
+        self._unchecked[place] = "a read-only folder"
 
     def _place(self, *, v2: bool = False, anew: bool = False) -> Path:
-        place = self._folder / ("v2" if v2 else "classic")
-        if anew:
-            place = place / f"table{self._writers}"
+        self._trials += 1
+        name = f"alone{self._trials}" if anew else f"table{self._trials // _ON_A_TABLE}"
+        place = self._folder / ("v2" if v2 else "classic") / name
         place.mkdir(parents=True, exist_ok=True)
         return place
 
+    def finish(self) -> None:
+        """Check what no later writer has looked at."""
+        for place in list(self._unchecked):
+            self._run_forked("the end", lambda: self._check(place))  # noqa: B023  (run at once)
+
     def _try(self, place: Path, what: str, run: Callable[[Writer], None]) -> int:
-        ended = self._run_forked(what, lambda: run(self._writer(place)))
-        self._check(place, what)
+        def check_and_run() -> None:
+            self._check(place)
+            run(self._writer(place))
+
+        ended = self._run_forked(what, check_and_run)
+        self._unchecked[place] = what
         return ended
 
-    def _check(self, place: Path, what: str) -> None:
-        self._run_forked(f"after {what}", lambda: check(place / "table", place / "journal", self._writer(place)))
+    def _check(self, place: Path) -> None:
+        before = self._unchecked.get(place)
+        if before is not None:
+            try:
+                check(place / "table", place / "journal", self._writer(place, "check"))
+            except Exception as error:
+                raise AssertionError(f"the table is not sound: {before}") from error
 
     def _run_forked(self, what: str, call: Callable[[], None]) -> int:
         self._writers += 1
@@ -173,8 +194,8 @@ class Trial:
             self.failures.append(f"{what}, ended by signal {ended}: {text}")
         return ended
 
-    def _writer(self, place: Path) -> Writer:
-        return Writer(place / "table", place / "journal", str(self._writers), v2="v2" in place.parts)
+    def _writer(self, place: Path, name: str = "") -> Writer:
+        return Writer(place / "table", place / "journal", f"{self._writers}{name}", v2="v2" in place.parts)
 
     def _run(self, writer: Writer, act: Callable[[str], None]) -> None:
         Stepper(act)
@@ -189,6 +210,7 @@ def main() -> None:
         trial = Trial(Path(order["folder"], str(number)), number)
         for method, arguments in order["trials"]:
             getattr(trial, method)(**arguments)
+        trial.finish()
         hits += trial.hits
         failures += trial.failures
     json.dump({"hits": hits, "failures": failures}, sys.stdout)

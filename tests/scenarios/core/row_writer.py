@@ -109,4 +109,5 @@ class Writer:
 
 
 def read_rows(path: Path) -> list[str]:
-    return list(pq.read_table(path, use_threads=False)["row"].to_pylist())
+    with pq.ParquetFile(path) as file:
+        return list(file.read(use_threads=False)["row"].to_pylist())

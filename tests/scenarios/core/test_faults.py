@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.drawing import SLOW
 from tests.support.operations.row_changes import Delete, RowTable
 
 from bayou.errors import DeltaError, InvalidCommitError
@@ -144,6 +145,7 @@ def without_waiting(monkeypatch):
     monkeypatch.setattr(attempts, "_LONGEST_PAUSE", 0.0)
 
 
+@SLOW
 @given(st.lists(faults, max_size=4), steps)
 def test_what_is_reported_is_what_is_in_the_log(plan, chosen):
     run(plan, chosen)

@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from tests.support.programs.many_writers import Report, Writer
@@ -16,7 +14,6 @@ from bayou.log.checksum.verify import verify_checksum
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder
 
-ROOT = Path(__file__).resolve().parents[3]
 TASKS = ["append", "disjoint", "annotate"]
 
 
@@ -24,13 +21,11 @@ def table(root=None, store=None):
     return TableBuilder(root, store=store).create({"writer": "string", "x": "long"}, partition_by=["writer"])
 
 
-def in_processes(builder, folder, writers, commits, task):
+def in_processes(interpreters, folder, writers, commits, task):
     order = {"folder": str(folder), "writers": writers, "commits": commits, "task": task}
-    command = [sys.executable, "-m", "tests.support.programs.many_writers"]
-    paths = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
-    done = subprocess.run(command, input=json.dumps(order), cwd=ROOT, env=paths, capture_output=True, text=True, check=False)
-    assert not done.returncode, done.stderr
-    return [Report(**report) for report in json.loads(done.stdout)]
+    done = interpreters.run("from tests.support.programs.many_writers import main; main()", given=json.dumps(order))
+    assert not done.code, done.err
+    return [Report(**report) for report in json.loads(done.out)]
 
 
 def in_threads(builder, writers, commits, task, *, shared):
@@ -58,24 +53,24 @@ def check(builder, reports, commits, task):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="forks")
 @pytest.mark.parametrize("task", TASKS)
-def test_processes_are_not_in_each_others_way(tmp_path, task):
+def test_processes_are_not_in_each_others_way(interpreters, tmp_path, task):
     builder = table(tmp_path)
-    check(builder, in_processes(builder, tmp_path, 8, 25, task), 25, task)
+    check(builder, in_processes(interpreters, tmp_path, 8, 5, task), 5, task)
 
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("shared", [True, False], ids=["one log", "a log each"])
 def test_threads_are_not_in_each_others_way(task, shared):
     builder = table(store=MemoryStore())
-    check(builder, in_threads(builder, 16, 10, task, shared=shared), 10, task)
+    check(builder, in_threads(builder, 12, 5, task, shared=shared), 5, task)
 
 
 @pytest.mark.soak
 @pytest.mark.skipif(sys.platform == "win32", reason="forks")
 @pytest.mark.parametrize("task", TASKS)
-def test_sixteen_processes_make_a_hundred_commits_each(tmp_path, task):
+def test_sixteen_processes_make_a_hundred_commits_each(interpreters, tmp_path, task):
     builder = table(tmp_path)
-    check(builder, in_processes(builder, tmp_path, 16, 100, task), 100, task)
+    check(builder, in_processes(interpreters, tmp_path, 16, 100, task), 100, task)
 
 
 @pytest.mark.soak

@@ -8,7 +8,8 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.operations.row_changes import KEYS, QUICK, Compact, Delete, Update, Upsert, begin, keys, table
+from tests.support.drawing import SLOW
+from tests.support.operations.row_changes import KEYS, Compact, Delete, Update, Upsert, begin, keys, table
 
 from bayou.log.commit.outcomes import Committed
 from bayou.log.conflict import checker, row_rebase
@@ -66,15 +67,15 @@ def test_the_checksum_follows_commits_that_were_put_on_others(overtaken):
     assert play(rounds, overtaken=overtaken) == 8
 
 
-@QUICK
+@SLOW
 @given(st.lists(st.lists(CHANGES, min_size=2, max_size=4), min_size=1, max_size=3), st.booleans())
 def test_every_history_is_serial(rounds, overtaken):
     play(rounds, overtaken=overtaken)
 
 
 def hunt(histories):
-    """Histories from a fixed seed: quick to find a fault."""
-    random = Random(7)
+    """Histories from a fixed seed, which is quick to find each of the faults below."""
+    random = Random(14)
     kinds = (Delete, Update, Upsert, Upsert, Compact)
     for _ in range(histories):
         operations = [random.choice(kinds)(frozenset(random.sample(range(12), random.randint(1, 4)))) for _ in range(3)]

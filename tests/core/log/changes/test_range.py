@@ -4,7 +4,7 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.tables.feed_actions import FEED
 
@@ -158,7 +158,6 @@ def test_in_commit_timestamps_count_as_the_times_of_commits():
     assert found == [1, 2, 2, 3, 3]
 
 
-@settings(deadline=None, max_examples=40, derandomize=True)
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=6), st.integers(-2, 60))
 def test_start_and_end_of_one_moment_leave_no_commit_out_and_take_none_twice(ages, moment):
     log = table(*ages).log()

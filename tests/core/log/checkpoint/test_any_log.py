@@ -7,6 +7,7 @@ from unittest import mock
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.drawing import SLOW
 from tests.support.tables.checkpoints import EVERYTHING, NOW, STATS, builder, from_checkpoint_alone, state, unordered, vector
 
 from bayou.log.checkpoint import contents as checkpoint_contents
@@ -36,6 +37,7 @@ def action(kind, name, detail, number):
     return add(name, stats=stats, size=number, partitionValues={"p": [None, "1", "", "x"][number]}, **fields)
 
 
+@SLOW
 @given(
     st.lists(st.lists(STEP, max_size=5), max_size=6),
     KINDS,

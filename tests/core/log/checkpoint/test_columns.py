@@ -14,6 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.support.cases import in_one_test
+from tests.support.drawing import SLOW
 from tests.support.tables.checkpoints import (
     BEYOND_PRECISION,
     EVERYTHING,
@@ -144,7 +146,7 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize("kind", VALUES)
+@in_one_test("kind", VALUES)
 def test_partition_values_of_every_type_are_written_typed(kind):
     text, value = VALUES[kind]
     table = builder(
@@ -212,6 +214,7 @@ def test_features_are_written_as_the_protocol_lists_them():
     assert found["writerFeatures"] == [*EVERYTHING, "appendOnly"]
 
 
+@SLOW
 @given(st.integers(0, 10**9), st.sampled_from([(True, True), (True, False), (False, True)]), st.booleans())
 def test_statistics_and_partition_values_of_any_type_are_the_same_after_a_checkpoint(seed, formats, in_two_steps):
     random = any_table(Random(seed))

@@ -6,9 +6,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.log.checksum.checksum_commits import ENABLED, URI, VECTORS, after, domain, first, txn, vector
+from tests.support.drawing import SLOW
 
 from bayou.log.actions.action_files import ActionFile
 from bayou.log.checksum import state as checksum_state
@@ -143,7 +144,7 @@ def unique(actions):
     return list(last.values())
 
 
-@settings(max_examples=60)
+@SLOW
 @given(st.data())
 def test_from_commit_to_commit_a_checksum_is_what_the_whole_state_gives(data):
     table, tables, previous = TableBuilder(store=MemoryStore()), Tables(data.draw), None
@@ -160,7 +161,7 @@ def test_from_commit_to_commit_a_checksum_is_what_the_whole_state_gives(data):
             table.checkpoint(kind)
 
 
-@settings(max_examples=30)
+@SLOW
 @given(st.data())
 def test_beyond_its_limits_a_checksum_says_less_and_nothing_else(data):
     with pytest.MonkeyPatch.context() as patch:

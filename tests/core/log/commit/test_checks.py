@@ -8,6 +8,7 @@ from dataclasses import replace
 import pyarrow.compute as pc
 import pytest
 from tests.core.log.commit.refused_commits import FIRST, SECOND, VECTORS, marked, refused, table
+from tests.support.cases import in_one_test
 
 from bayou.errors import InvalidCommitError, InvalidOptionError, InvalidSchemaError
 from bayou.protocol.actions.actions import AddFile, Protocol, RemoveFile, SetTransaction
@@ -72,7 +73,7 @@ def test_no_file_gets_into_a_table_whose_files_have_a_column_of_its_change_data_
 LIMIT = 1 << 63
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "action",
     [
         AddFile("n", {}, LIMIT, 1),

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from tests.core.log.commit.refused_commits import FIRST, VECTORS, marked, refused, table
+from tests.support.cases import in_one_test
 
 from bayou.errors import InvalidCommitError, UnsupportedProtocolError
 from bayou.log.commit.checks import check_staged
@@ -18,7 +19,7 @@ from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "protocol",
     [
         Protocol(3, 7),

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 from tests.core.log.conflict.raced_tables import BLIND, SCHEMA, begin, theirs
+from tests.support.cases import in_one_test
 
 from bayou.errors import CorruptLogError, MetadataChangedException
 from bayou.log.commit.transaction import Committed, Conflicted, Transaction
@@ -36,7 +37,7 @@ PREVIEW = {f"{key}-preview": value for key, value in SINCE.items()}
 ALL = Protocol(3, 7, ("deletionVectors", "v2Checkpoint"), ("deletionVectors", "v2Checkpoint", "inCommitTimestamp"))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("before", "after", "conflicts"),
     [
         ({}, VECTORS, False),
@@ -59,7 +60,6 @@ ALL = Protocol(3, 7, ("deletionVectors", "v2Checkpoint"), ("deletionVectors", "v
         (VECTORS, {**VECTORS, **POLICY}, False),
         ({}, {**VECTORS, "delta.appendOnly": "true"}, True),
     ],
-    ids=str,
 )
 def test_features_may_be_turned_on_under_a_running_commit_and_not_off(before, after, conflicts):
     builder = TableBuilder(store=MemoryStore()).create(SCHEMA, protocol=ALL, configuration=before)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import pytest
 from tests.core.log.conflict.raced_tables import (
     APPEND,
     META,
@@ -17,6 +16,7 @@ from tests.core.log.conflict.raced_tables import (
     optimize_monday,
     table,
 )
+from tests.support.cases import in_one_test
 
 from bayou.log.commit.transaction import Committed, Conflicted
 from bayou.protocol.actions.actions import RemoveFile
@@ -64,9 +64,9 @@ MATRIX = {
 }
 
 
-@pytest.mark.parametrize("isolation", ["Serializable", "WriteSerializable", "writeserializable", "SnapshotIsolation"])
-@pytest.mark.parametrize("winner", WINNERS)
-@pytest.mark.parametrize("operation", MATRIX, ids=lambda each: each.__name__)
+@in_one_test("operation", MATRIX)
+@in_one_test("winner", WINNERS)
+@in_one_test("isolation", ["Serializable", "WriteSerializable", "writeserializable", "SnapshotIsolation"])
 def test_the_matrix(operation, winner, isolation):
     builder = table(isolation)
     transaction = begin(builder)

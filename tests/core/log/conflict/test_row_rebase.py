@@ -12,9 +12,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.drawing import SLOW
 from tests.support.operations.row_changes import (
     KEYS,
-    QUICK,
     Append,
     Compact,
     Delete,
@@ -41,7 +41,7 @@ from bayou.log.rows.vector_writer import VectorFiles
 from bayou.protocol.deletion_vectors.descriptor import Bitmap, DeletionVectorDescriptor
 
 
-@QUICK
+@SLOW
 @given(st.permutations(range(12)), st.lists(st.integers(1, 4), min_size=2, max_size=3), st.sampled_from([Delete, Update]))
 def test_changes_of_different_rows_all_succeed(order, sizes, kind):
     found = table(range(5), range(5, 12))
@@ -55,7 +55,7 @@ def test_changes_of_different_rows_all_succeed(order, sizes, kind):
     assert found.unused_vector_files() == set()
 
 
-@QUICK
+@SLOW
 @given(KEYS, KEYS)
 def test_two_deletes_conflict_just_where_they_share_a_row(one, other):
     found = table(range(12))

@@ -6,8 +6,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.drawing import SLOW
 
 from bayou.errors import CorruptLogError, InvalidOptionError, UnsupportedFeatureError, VersionNotFoundError
 from bayou.log.maintenance.compaction import compact_log
@@ -160,7 +161,7 @@ OTHERS = st.one_of(
 STEPS = st.lists(st.tuples(st.lists(FILES, max_size=4), st.lists(OTHERS, max_size=2)), min_size=2, max_size=6)
 
 
-@settings(max_examples=60)
+@SLOW
 @given(STEPS, st.sampled_from([None, "classic", "v2-json"]), st.data())
 def test_a_table_reads_the_same_through_a_compacted_file_for_any_log(steps, kind, data):
     table = builder().create()

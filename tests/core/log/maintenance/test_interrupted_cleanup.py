@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.log.maintenance.aged_tables import ICT, KINDS, age, at_times, cleaned, commits, expired, sidecars, state, table
+from tests.support.drawing import VERY_SLOW
 from tests.support.tables.checkpoints import DAY
 
 from bayou.errors import StorageError, VersionNotFoundError
@@ -75,7 +76,7 @@ def readable(found, count):
     return states
 
 
-@settings(max_examples=20)
+@VERY_SLOW
 @given(st.data())
 def test_after_a_cleanup_every_kept_version_reads_as_before_wherever_it_was_interrupted(data):
     drawn = Histories(data.draw)

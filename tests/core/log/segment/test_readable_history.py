@@ -8,6 +8,8 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import in_one_test
+from tests.support.drawing import SLOW
 
 from bayou.errors import CorruptLogError, DeltaError, VersionNotFoundError
 from bayou.log.changes.range import ChangeBounds
@@ -64,6 +66,7 @@ def test_a_history_goes_on_before_a_checkpoint_whose_commit_is_gone(checkpoint):
     assert log.history()[-1].timestamp == FIRST_TIME
 
 
+@SLOW
 @given(st.sets(st.integers(0, 8)), st.sets(st.integers(0, 8)), st.none() | st.integers(0, 8))
 def test_every_version_from_the_earliest_on_can_be_read(gone, checkpoints, last):
     builder = table(9)
@@ -154,8 +157,8 @@ def test_any_broken_or_missing_commits_cut_a_history_before_the_first_of_them(br
         assert found == list(expected) or (text is None and broken >= set(range(min(broken), 9)))
 
 
-@pytest.mark.parametrize("text", BROKEN)
-@pytest.mark.parametrize("ict", [False, True])
+@in_one_test("text", BROKEN)
+@in_one_test("ict", [False, True])
 def test_a_time_before_a_broken_commit_is_found(text, ict):
     builder = table(5, ict=ict).write(commit_path(5), text)
     set_time(builder, 5)

@@ -6,6 +6,7 @@ import datetime as dt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import in_one_test
 
 from bayou.errors import CorruptLogError, InvalidOptionError, InvalidTimestampError, TimestampOutOfRangeError
 from bayou.log.segment.time_travel import format_timestamp, split_path, to_milliseconds
@@ -122,7 +123,7 @@ def test_a_version_is_an_integer(version):
         table(0, 1).log().snapshot(version)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "expected"),
     [
         ("2026-01-02", "2026-01-02T00:00:00+00:00"),

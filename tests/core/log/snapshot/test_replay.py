@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.tables.checkpoints import vector
 
@@ -189,7 +189,6 @@ OFFSETS = st.sampled_from([None, 1, 2])
 STEPS = st.lists(st.lists(st.tuples(st.booleans(), PATHS, OFFSETS), max_size=4), max_size=8)
 
 
-@settings(max_examples=200, deadline=None)
 @given(STEPS, st.sampled_from([None, *KINDS]), st.integers(0, 8), st.booleans())
 def test_replay_agrees_with_a_dictionary_for_any_log(steps, kind, checkpoint_at, incremental):
     table = builder().create()

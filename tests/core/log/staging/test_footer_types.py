@@ -9,6 +9,7 @@ import itertools
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.support.cases import in_one_test
 
 from bayou.log.staging.footer_types import differences
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
@@ -64,8 +65,8 @@ def table_field(name, number, kind="long"):
     return StructField(name, kind, metadata={"delta.columnMapping.id": number, "delta.columnMapping.physicalName": f"p{number}"})
 
 
-@pytest.mark.parametrize("depth", DEPTHS)
-@pytest.mark.parametrize("kind", STORED)
+@in_one_test("kind", STORED)
+@in_one_test("depth", DEPTHS)
 def test_a_file_with_the_tables_types_has_no_differences(kind, depth):
     wanted, stored = wrapped(depth, kind, STORED[kind])
     assert not list(differences(footer(pa.field("c", stored)), [StructField("c", wanted)], with_ids=False))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.log.streaming.streams import ONE, drain, next_batch, paths, source_of, table
 
@@ -32,7 +32,6 @@ def commit_all(builder, commits):
     return expected
 
 
-@settings(max_examples=60, deadline=None)
 @given(SIZES, SIZES, LIMITS, st.integers(0, 8))
 def test_every_file_comes_once_and_restarts_read_the_same(before, after, limits, stop):
     builder = table()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from tests.core.plan.generated.generated_partitions import PARTS, STAMP, generated, leaf, micros, rules_for, stamp, truth
+from tests.support.cases import in_one_test
 
 from bayou.plan.generated.filters import derived_filter, partition_rules
 from bayou.plan.predicates.partition_values import to_arrow
@@ -126,7 +127,7 @@ def test_a_substring_cuts_the_constant_too():
     assert derived_filter(leaf("<", Literal("abc", "string")), [other], time_zone="UTC") is None
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("base_type", "column"),
     [
         ("timestamp", ("p", "date", "date_add(base, 1)")),

@@ -7,6 +7,7 @@ from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 
 import pytest
+from tests.support.cases import in_one_test
 
 from bayou.errors import InvalidOptionError
 from bayou.plan.predicates.predicate import (
@@ -87,7 +88,7 @@ DAY = 86_400_000_000
 NAIVE = datetime.fromisoformat
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("column", "value", "expected"),
     [
         ("float", 0.1, 0.10000000149011612),
@@ -113,7 +114,7 @@ def test_values_become_those_of_the_column(column, value, expected):
     assert type(constant.value) is type(expected)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("column", "value"),
     [
         ("id", "5"),
@@ -146,7 +147,7 @@ def test_a_value_of_another_type_is_refused_with_its_column(column, value):
         one(column, "=", value)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "filters",
     [
         "id = 1",

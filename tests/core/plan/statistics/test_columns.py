@@ -9,8 +9,9 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import in_one_test
 
 from bayou.plan.statistics.columns import FileStatistics, coalesce, concat, from_json, from_struct
 from bayou.protocol.types.schema import ArrayType
@@ -56,7 +57,7 @@ def bounds(texts, data_type):
     return column.min.to_pylist(), column.max.to_pylist()
 
 
-@pytest.mark.parametrize("odd", ODD, ids=lambda text: repr(text)[:30])
+@in_one_test("odd", ODD)
 def test_an_odd_text_costs_only_its_own_file(odd):
     statistics = read([GOOD, odd, GOOD])
     assert statistics.num_records.to_pylist()[::2] == [3, 3]
@@ -64,7 +65,6 @@ def test_an_odd_text_costs_only_its_own_file(odd):
     assert statistics.tight_bounds.to_pylist() == [True] * 3
 
 
-@settings(deadline=None, derandomize=True, max_examples=50)
 @given(st.lists(st.sampled_from([*[odd for odd in ODD if odd is None or len(odd) < 1000], GOOD, " " + GOOD + "\n"])))
 def test_any_mixture_of_texts_stays_aligned(texts):
     statistics = read(texts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import in_one_test
 
 from bayou.protocol.actions.paths import canonical, decode, encode, is_absolute, to_uri
 
@@ -36,7 +37,7 @@ def test_different_files_have_different_canonical_forms(first, second):
     assert (canonical(f"x{encode(first)}", TABLE) == canonical(f"x{encode(second)}", TABLE)) is same
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("path", "expected"),
     [
         ("part-0.parquet", "part-0.parquet"),

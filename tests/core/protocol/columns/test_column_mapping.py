@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.drawing import SLOW
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError
 from bayou.protocol.columns.column_mapping import NESTED_IDS, mapped_columns, without_mapping
@@ -265,6 +266,7 @@ def schemas(depth=2):
     )
 
 
+@SLOW
 @given(st.lists(schemas(), min_size=1, max_size=4), st.booleans())
 def test_ids_are_unique_and_monotone_and_given_once(history, replacing):
     schema, configuration, seen = StructType(), dict(NAME), 0
@@ -280,6 +282,7 @@ def test_ids_are_unique_and_monotone_and_given_once(history, replacing):
         schema, configuration, seen = found.schema, found.configuration, int(found.configuration[MAX])
 
 
+@SLOW
 @given(schemas())
 def test_an_upgrade_is_done_once(schema):
     found = mapped_columns(schema, NAME, current=schema, current_configuration={})

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.cases import in_one_test
 
 from bayou.protocol.columns.expression_functions import (
     CHECK_CONSTRAINT_FUNCTIONS,
@@ -46,43 +47,43 @@ DANGEROUS = [
 ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", DANGEROUS)
+@in_one_test("name", DANGEROUS)
+@in_one_test("kind", KINDS)
 def test_a_dangerous_function_is_refused_everywhere_and_the_reason_is_known(name, kind):
     assert unknown_functions([name.upper()], kind) == (name.upper(),)
     assert refusal(name, kind) == REFUSED[name]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "name",
-    [
-        "CONCAT",
-        "year",
-        "month",
-        "date_format",
-        "date_trunc",
-        "trunc",
-        "substring",
-        "substr",
-        "cast",
-        "date",
-        "coalesce",
-        "if",
-        "upper",
-        "length",
-        "len",
-        "hash",
-        "abs",
-        "when",
-        "struct",
-        "from_json",
-        "to_date",
-        "hour",
-        "ceil",
-        "regexp_like",
-    ],
-)
+USUAL = [
+    "CONCAT",
+    "year",
+    "month",
+    "date_format",
+    "date_trunc",
+    "trunc",
+    "substring",
+    "substr",
+    "cast",
+    "date",
+    "coalesce",
+    "if",
+    "upper",
+    "length",
+    "len",
+    "hash",
+    "abs",
+    "when",
+    "struct",
+    "from_json",
+    "to_date",
+    "hour",
+    "ceil",
+    "regexp_like",
+]
+
+
+@in_one_test("name", USUAL)
+@in_one_test("kind", KINDS)
 def test_the_usual_functions_are_allowed_everywhere(name, kind):
     assert unknown_functions([name], kind) == ()
     assert refusal(name, kind) is None

@@ -10,7 +10,7 @@ from contextlib import suppress
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import DeletionVectorError
@@ -40,14 +40,12 @@ _RANGES = st.tuples(_BLOCKS, _LOWS, st.integers(1, 9_000)).map(
 )
 _SPARSE = st.tuples(_BLOCKS, st.sets(_LOWS, max_size=50)).map(lambda x: {(x[0] << 16) + low for low in x[1]})
 POSITIONS = st.lists(_RANGES | _SPARSE, max_size=5).map(lambda sets: sorted(set().union(*sets)))
-QUICK = settings(deadline=None, max_examples=60, derandomize=True)
 
 
 def even_numbers(count):
     return range(0, 2 * count, 2)
 
 
-@QUICK
 @given(st.binary(max_size=40))
 def test_z85_gives_back_what_it_was_given(data):
     assert z85.decode(z85.encode(data), len(data)) == data
@@ -63,7 +61,6 @@ def test_z85_takes_padding_that_overflows_as_the_jvm_does():
     assert z85.decode("5c8Xg##093", 6)[:4] == z85.decode("5c8Xg", 4)
 
 
-@QUICK
 @given(POSITIONS)
 def test_a_vector_gives_back_the_positions_that_it_was_given(positions):
     bitmap = decode(encode(positions))
@@ -72,7 +69,6 @@ def test_a_vector_gives_back_the_positions_that_it_was_given(positions):
     assert bitmap.maximum == (positions[-1] if positions else None)
 
 
-@QUICK
 @given(POSITIONS, POSITIONS)
 def test_a_union_has_the_positions_of_both(left, right):
     union = Bitmap.from_positions(left).union(Bitmap.from_positions(right))
@@ -80,7 +76,6 @@ def test_a_union_has_the_positions_of_both(left, right):
     assert decode(encode(union)).to_list() == union.to_list()
 
 
-@QUICK
 @given(POSITIONS, POSITIONS)
 def test_a_difference_has_the_positions_of_the_first_that_the_second_lacks(left, right):
     first, second = Bitmap.from_positions(left), Bitmap.from_positions(right)
@@ -90,13 +85,11 @@ def test_a_difference_has_the_positions_of_the_first_that_the_second_lacks(left,
     assert difference.union(second).to_list() == first.union(second).to_list()
 
 
-@QUICK
 @given(POSITIONS)
 def test_a_vector_without_itself_is_empty(positions):
     assert Bitmap.from_positions(positions).difference(Bitmap.from_positions(positions)).containers == ()
 
 
-@QUICK
 @given(POSITIONS)
 def test_the_buffers_of_containers_hold_the_positions_in_little_endian(positions):
     found = []
@@ -168,7 +161,6 @@ def test_the_inline_example_is_read():
     assert decode_inline(INLINE).to_list() == [3, 4, 7, 11, 18, 29]
 
 
-@QUICK
 @given(POSITIONS)
 def test_an_inline_vector_gives_back_what_it_was_given(positions):
     descriptor = encode_inline(positions)
@@ -225,7 +217,6 @@ def test_a_damaged_descriptor_is_a_typed_error(value):
         DeletionVectorDescriptor.from_json(value)
 
 
-@QUICK
 @given(st.lists(POSITIONS, min_size=1, max_size=4))
 def test_several_vectors_share_a_file(vectors):
     data, descriptors = encode_file(vectors, UUID_OF_FILE, prefix="ab")
@@ -298,7 +289,6 @@ def test_every_truncation_is_a_typed_error(positions):
         decode(data + b"\0")
 
 
-@QUICK
 @given(st.integers(0, 2**32), st.integers(0, 255))
 def test_damage_is_noticed_or_gives_a_vector_and_nothing_else(place, byte):
     data = bytearray(encode([1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 70_000, *range(200_000, 200_100), 1 << 40]))

@@ -7,13 +7,12 @@ import random
 from array import array
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.protocol.deletion_vectors.roaring import Bitmap, decode, encode
 from bayou.protocol.deletion_vectors.roaring_containers import BITMAP_BYTES, Container
 
-QUICK = settings(deadline=None, max_examples=60, derandomize=True)
 BLOCK = 32_768
 _KEYS = st.sampled_from([0, 1, 2, 70_000])
 _LOWS = st.integers(0, 65_535)
@@ -37,7 +36,6 @@ def blocks_of(positions):
     return [(number, bytes(block)) for number, block in found.items()]
 
 
-@QUICK
 @given(POSITIONS)
 def test_blocks_of_bits_hold_the_positions_whose_bits_are_set(positions):
     bitmap = Bitmap.from_blocks(blocks_of(positions))
@@ -58,7 +56,6 @@ def test_what_is_no_list_of_blocks_is_refused(blocks):
         Bitmap.from_blocks(blocks)
 
 
-@QUICK
 @given(POSITIONS, POSITIONS)
 def test_two_sets_make_the_sets_that_python_makes(left, right):
     one, other = Bitmap.from_positions(left), Bitmap.from_blocks(blocks_of(right))
@@ -68,20 +65,17 @@ def test_two_sets_make_the_sets_that_python_makes(left, right):
     assert one.union(other).cardinality == len(left | right)
 
 
-@QUICK
 @given(POSITIONS, st.integers(-2, 2), st.data())
 def test_the_positions_below_a_limit_are_those_that_python_finds(positions, shift, data):
     limit = max(0, data.draw(st.sampled_from([0, *sorted(positions)])) + shift)
     assert Bitmap.from_positions(positions).below(limit).to_list() == sorted(each for each in positions if each < limit)
 
 
-@QUICK
 @given(POSITIONS, st.integers(0, 9))
 def test_the_first_positions_are_the_lowest(positions, count):
     assert Bitmap.from_positions(positions).first(count) == sorted(positions)[:count]
 
 
-@QUICK
 @given(LOWS)
 def test_each_way_to_make_a_container_makes_the_smallest(lows):
     ordered = sorted(lows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from tests.core.protocol.evolution.schema_fields import FIRST, MAPPED, NESTED, PLAIN, field, refusal, struct
+from tests.support.cases import in_one_test
 
 from bayou.protocol.evolution.schema_changes import AddedColumn, Position, add_columns, rename_column
 from bayou.protocol.evolution.schema_replace import replace_columns
@@ -30,7 +31,7 @@ def test_a_column_added_behind_a_nested_one_stays_in_its_struct():
     assert changed.field("s").type.names == ("x", "n", "y")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("column", "error_class"),
     [
         (AddedColumn(field("A")), "DELTA_DUPLICATE_COLUMNS_FOUND.ADDING_COLUMNS"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.support.cases import in_one_test
 
 from bayou.errors import DeltaError, InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 from bayou.protocol.actions.actions import Metadata, Protocol
@@ -135,7 +136,7 @@ def test_a_table_is_protected_once():
     assert plan(protocol, "vacuumProtocolCheck").protocol == lists("checkpointProtection", reader=False)
 
 
-@pytest.mark.parametrize("name", sorted(DROPPABLE - {"checkpointProtection"}))
+@in_one_test("name", sorted(DROPPABLE - {"checkpointProtection"}))
 def test_every_droppable_feature_is_gone_afterwards_and_no_other(name):
     protocol = Protocol(3, 7, (name,) if is_read(name) else (), (name, "appendOnly"))
     found = plan(protocol, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import in_one_test
 
 from bayou.errors import DeltaError, InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 from bayou.log.delta_log import open_log
@@ -60,7 +61,7 @@ def test_an_unknown_key_can_be_allowed():
     assert change({"delta.Mine": "x"}, allow_arbitrary=True).configuration == {"delta.Mine": "x"}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("key", "value"),
     [
         ("delta.appendOnly", "TRUE"),
@@ -114,7 +115,7 @@ def test_a_value_of_a_few_is_spelled_as_every_reader_knows_it(key, value, expect
     assert stored(key, value) == {key: expected}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("key", "value", "error_class", "fragment"),
     [
         ("delta.appendOnly", "yes", "DELTA_ILLEGAL_OPTION", "boolean"),
@@ -208,7 +209,7 @@ def test_an_unknown_feature_is_refused_with_the_likely_one():
     assert "rowTracking" in error.next_step
 
 
-@pytest.mark.parametrize("name", sorted(FEATURES.keys() - {"clustering"}))
+@in_one_test("name", sorted(FEATURES.keys() - {"clustering"}))
 def test_every_feature_can_be_named_in_any_case(name):
     assert change({f"delta.feature.{name.upper()}": "supported"}).features == (name,)
 

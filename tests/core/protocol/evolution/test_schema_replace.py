@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.cases import in_one_test
 
 from bayou.errors import InvalidSchemaError
 from bayou.protocol.evolution.schema_replace import replace_columns
@@ -50,7 +51,7 @@ def test_the_same_columns_change_nothing():
     assert replace_columns(schema, schema, PLAIN) == schema
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("old", "new", "error_class"),
     [
         (struct(a="long", b="long"), struct(a="long"), "DELTA_UNSUPPORTED_ALTER_TABLE_REPLACE_COL_OP"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.support.cases import in_one_test
 
 from bayou.errors import UnsupportedFeatureError, UnsupportedProtocolError
 from bayou.protocol.actions.actions import Metadata, Protocol
@@ -149,9 +150,9 @@ def test_a_table_with_rules_for_rows_is_written_by_what_checks_rows_and_takes_no
 IN_FILES = features("materializePartitionColumns", reader=False)
 
 
-@pytest.mark.parametrize("protocol", [None, Protocol(1, 2), IN_FILES])
-@pytest.mark.parametrize("asked", [False, True], ids=["no property", "the property"])
-@pytest.mark.parametrize("columns", [(), ("id",)], ids=["unpartitioned", "partitioned"])
+@in_one_test("protocol", [None, Protocol(1, 2), IN_FILES])
+@in_one_test("asked", [False, True])
+@in_one_test("columns", [(), ("id",)])
 def test_partition_columns_in_files_are_asked_for_by_the_protocol_or_by_the_property_that_sets_it(protocol, asked, columns):
     found = table(delta__enableMaterializePartitionColumnsFeature="true") if asked else table()
     found = replace(found, partition_columns=columns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import in_one_test
 
 from bayou.errors import CorruptLogError, InvalidCommitError, UnsupportedFeatureError
 from bayou.protocol.actions.actions import Protocol
@@ -33,7 +34,7 @@ def lists(*names, readers=None):
     return Protocol(1 if readers is None else 3, 7, readers, names)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("protocol", "expected"),
     [
         (lists("appendOnly", "invariants", "checkConstraints"), Protocol(1, 3)),
@@ -114,7 +115,7 @@ def test_every_requirement_is_a_known_feature():
     assert {name for each in FEATURES.values() for name in each.requires} <= FEATURES.keys()
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("schema", "configuration", "expected"),
     [
         (PLAIN, {}, ()),
@@ -149,7 +150,7 @@ def test_metadata_ask_for_their_features(schema, configuration, expected):
     assert required_features(schema, configuration) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("asked", "expected"),
     [
         ({}, Protocol(1, 2)),

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import in_one_test
 
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.features.type_widening import (
@@ -27,7 +27,7 @@ TYPES = [
 KINDS = st.sampled_from(TYPES)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("from_type", "to_type", "modes"),
     [
         ("byte", "short", {Widening.ICEBERG, Widening.SAME_FAMILY, Widening.ALWAYS}),

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.cases import in_one_test
 
 from bayou.errors import InvalidSchemaError
 from bayou.protocol.schema.validity import check_has_data, check_schema, is_supported, walk
@@ -47,7 +48,7 @@ def test_a_schema_of_every_supported_type_is_taken():
     check_schema(schema, ("b", "Y"), "/t")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("schema", "error_class", "columns"),
     [
         (StructType(), "DELTA_EMPTY_DATA", ()),

@@ -8,7 +8,7 @@ import math
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import InvalidOptionError
@@ -25,7 +25,6 @@ from bayou.protocol.stats.file_stats import (
 from bayou.protocol.types.partition_values import to_float32
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 
-QUICK = settings(deadline=None, max_examples=200, derandomize=True)
 LAST = "\U0010ffff"
 PREFIX = "delta.dataSkippingStringPrefixLength"
 TEXTS = st.text(st.sampled_from(["a", "~", "\x7e", "\x7f", "é", "\uffff", "\U0001f600", LAST]), max_size=80)
@@ -44,7 +43,6 @@ def bounds(data_type, low, high):
     return found["minValues"].get("c"), found["maxValues"].get("c")
 
 
-@QUICK
 @given(TEXTS, st.sampled_from([32, 32, 0, 1, 8, 1_000]))
 def test_cut_bounds_enclose_the_text_and_stay_short(text, length):
     low, high = truncate_minimum(text, length), truncate_maximum(text, length)
@@ -109,7 +107,6 @@ def test_floats_have_the_fewest_digits_that_name_them():
     assert bounds("double", 0.1, 1e22) == ("0.1", "1e+22")
 
 
-@QUICK
 @given(st.floats(allow_nan=False, allow_infinity=False, width=32).filter(bool))
 def test_floats_read_back_as_the_same_float(value):
     assert to_float32(float(bounds("float", value, value)[0])) == value

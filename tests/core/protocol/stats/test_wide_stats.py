@@ -6,12 +6,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.protocol.stats.wide_stats import num_records, with_wide_bounds
 
-QUICK = settings(deadline=None, max_examples=100, derandomize=True)
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -20,7 +19,6 @@ _VALUES = st.recursive(
 _NAMES = st.sampled_from(["minValues", "maxValues", "tightBounds", "numRecords"]) | st.text(max_size=4)
 
 
-@QUICK
 @given(st.dictionaries(_NAMES, _VALUES, max_size=5), st.integers(0, 99), st.sampled_from([None, 2]))
 def test_all_but_the_count_and_the_bounds_stays_as_it_was(stats, rows, indent):
     wide = json.loads(with_wide_bounds(json.dumps(stats, indent=indent), rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import in_one_test
 
 from bayou.errors import InvalidSchemaError
 from bayou.protocol.schema.validity import walk
@@ -133,7 +134,7 @@ def test_a_text_about_fields_that_are_gone_is_passed_over_and_nullability_stays(
     )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         "",

@@ -12,7 +12,8 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.core.protocol.types.drawn_values import QUICK
+from tests.support.cases import in_one_test
+from tests.support.drawing import QUICK
 
 from bayou.errors import SchemaMismatchError
 from bayou.protocol.types.partition_values import decimal_type, is_string_type, parse, serialise, to_float32
@@ -21,19 +22,19 @@ ALL_TYPES = ["byte", "short", "integer", "long", "float", "double", "decimal(10,
 ALL_TYPES += ["timestamp_ntz", "string", "binary", "varchar(5)", "void"]
 
 
-@pytest.mark.parametrize("data_type", ALL_TYPES)
+@in_one_test("data_type", ALL_TYPES)
 def test_nothing_and_the_empty_text_are_null_for_every_type(data_type):
     assert parse(None, data_type) is None
     assert parse("", data_type) is None
 
 
-@pytest.mark.parametrize("data_type", [each for each in ALL_TYPES if not is_string_type(each) and each != "binary"])
-@pytest.mark.parametrize("text", ["x", " ", "1-", "--1", "0x", "ü", "\x00", "__HIVE_DEFAULT_PARTITION__", "1 2", "\u0661"])
+@in_one_test("text", ["x", " ", "1-", "--1", "0x", "ü", "\x00", "__HIVE_DEFAULT_PARTITION__", "1 2", "\u0661"])
+@in_one_test("data_type", [each for each in ALL_TYPES if not is_string_type(each) and each != "binary"])
 def test_what_cannot_be_cast_is_null(text, data_type):
     assert parse(text, data_type) is None
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "data_type", "value"),
     [
         ("7", "integer", 7),
@@ -81,7 +82,7 @@ def test_other_words_are_no_boolean(text):
     assert parse(text, "boolean") is None
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "value"),
     [
         ("1.5", 1.5),
@@ -125,7 +126,7 @@ def test_floats_are_rounded_to_32_bits():
     assert str(parse("-0.0", "float")) == "-0.0"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "data_type", "value"),
     [
         ("1.5", "decimal(10,2)", "1.50"),
@@ -218,7 +219,7 @@ def test_strings_and_binary_are_read_back(value):
     assert parse(serialise(value.encode(), "binary"), "binary") == value.encode()
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("value", "data_type", "text"),
     [
         (None, "integer", None),

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import in_one_test
 
 from bayou.cli.facts import simple_type
 from bayou.errors import InvalidSchemaError
@@ -82,7 +83,7 @@ def test_a_user_defined_type_without_a_class_is_refused():
         parse_schema('{"type":"struct","fields":[{"name":"a","type":{"type":"udt","sqlType":"long"},"nullable":true}]}')
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         "",

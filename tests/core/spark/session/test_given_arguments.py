@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
+from tests.support.cases import in_one_test
 
 pytest.importorskip("pyspark")
 
@@ -82,10 +83,10 @@ BUILDERS = {"create", "createIfNotExists", "replace", "createOrReplace"}
 """These use the active session if they get None."""
 
 
-@pytest.mark.parametrize(
-    ("call", "name"),
-    [(call, name) for call in NEEDING_A_SESSION for name in NO_SESSIONS if name != "nothing" or call not in BUILDERS],
-)
+CALLS = [(call, name) for call in NEEDING_A_SESSION for name in NO_SESSIONS if name != "nothing" or call not in BUILDERS]
+
+
+@in_one_test(("call", "name"), CALLS)
 def test_what_is_not_a_session_is_named_and_the_error_says_what_to_pass(call, name):
     given, what, advice = NO_SESSIONS[name]
     with pytest.raises(ArgumentTypeError) as caught:
@@ -102,10 +103,15 @@ def test_what_is_not_a_session_is_named_and_the_error_says_what_to_pass(call, na
     assert isinstance(error, TypeError)
 
 
-@pytest.mark.parametrize("call", [name for name in NEEDING_A_SESSION if name != "isDeltaTable"])
-@pytest.mark.parametrize(
+@in_one_test("call", [name for name in NEEDING_A_SESSION if name != "isDeltaTable"])
+@in_one_test(
     ("given", "why"),
-    [(OfConnect(), "Spark Connect"), (OfSubclass(), "Spark Connect"), (Builder(), "Spark Connect"), (stopped_session(), "stopped")],
+    [
+        (OfConnect(), "Spark Connect"),
+        (OfSubclass(), "Spark Connect"),
+        (Builder(), "Spark Connect"),
+        (stopped_session(), "stopped"),
+    ],
 )
 def test_a_session_that_cannot_be_used_is_told_apart_from_what_is_not_a_session(call, given, why):
     with pytest.raises(SessionError, match=why) as caught:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.support.cases import in_one_test
 
 from bayou.spark.sql.constraint_statements import ConstraintStatement
 
@@ -34,7 +34,7 @@ STATEMENTS = {
 }
 
 
-@pytest.mark.parametrize("case", STATEMENTS)
+@in_one_test("case", STATEMENTS)
 def test_a_statement_is_what_its_words_say(case):
     words, expected = STATEMENTS[case]
     assert ConstraintStatement.read(iter(words)) == (expected and ConstraintStatement(*expected))

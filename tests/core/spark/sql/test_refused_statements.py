@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.cases import in_one_test
 
 from bayou.spark.sql.refused_statements import LackingStatement
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "command"),
     [
         ("VACUUM t RETAIN 0 HOURS", "VACUUM"),

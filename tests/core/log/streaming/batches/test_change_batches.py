@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.log.streaming.streams import ONE, place, source_of, table
 from tests.support.tables.feed_actions import FEED, VECTORS, cdc, gone, vector
@@ -262,7 +262,6 @@ def test_the_backlog_counts_all_files_that_changes_are_read_from():
 COMMITS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)), max_size=6)
 
 
-@settings(max_examples=40, deadline=None)
 @given(COMMITS, st.integers(1, 5))
 def test_the_batches_of_a_stream_together_are_the_feed(commits, most):
     builder = recorded()

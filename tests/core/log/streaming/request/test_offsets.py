@@ -8,6 +8,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.cases import in_one_test
 
 from bayou.errors import StreamingSourceError
 from bayou.log.streaming.request.offsets import (
@@ -95,7 +96,7 @@ def test_a_missing_or_reserved_source_version_is_refused(version):
     assert error_class(document(sourceVersion=version)) == "DELTA_INVALID_SOURCE_VERSION"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         "",

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 import pytest
+from tests.support.cases import in_one_test
 
 from bayou.errors import InvalidOptionError
 from bayou.log.streaming.request.settings import StreamSettings
@@ -32,7 +33,7 @@ def test_what_is_not_set_is_as_delta_spark_has_it():
     assert StreamSettings.of({"spark.sql.shuffle.partitions": "2"}) == StreamSettings()
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@in_one_test("name", FIELDS)
 def test_each_setting_changes_what_it_is_for_and_nothing_else(name):
     value, field = FIELDS[name]
     wanted = replace(StreamSettings(), **{field: not getattr(StreamSettings(), field)})

@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.cases import in_one_test
 
 from bayou.spark.jvm.core.pinned_settings import OPTIONS, PINS, UNSET_IN_HADOOP, Job, for_writer, table, values, with_options
 
@@ -39,10 +40,8 @@ def test_an_option_of_a_relation_does_not_change_what_a_rewrite_fixes(change):
     }
 
 
-@pytest.mark.parametrize("change", [str, str.upper])
-@pytest.mark.parametrize(
-    "name", [*values(Job.WRITE), *(pin.name for pin in UNSET_IN_HADOOP), "parquet.column.statistics.enabled#c"]
-)
+@in_one_test("change", [str, str.upper])
+@in_one_test("name", [*values(Job.WRITE), *(pin.name for pin in UNSET_IN_HADOOP), "parquet.column.statistics.enabled#c"])
 def test_an_option_of_a_write_does_not_change_what_is_in_a_file(name, change):
     assert for_writer({change(name): "x", "parquet.block.size": "1", "compression": "zstd"}) == {
         "parquet.block.size": "1",
