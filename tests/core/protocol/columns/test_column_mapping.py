@@ -221,6 +221,9 @@ def field(name, identifier, physical_name, kind="long"):
     return StructField(name, kind, metadata={FIELD_ID: identifier, PHYSICAL_NAME: physical_name})
 
 
+TWINS = StructType((field("x", 2, "q"), field("y", 3, "q")))
+
+
 @pytest.mark.parametrize(
     ("fields", "highest", "fragment"),
     [
@@ -231,6 +234,7 @@ def field(name, identifier, physical_name, kind="long"):
         ([field("m", 1, "p", MapType("string", struct("x")))], "2", r"the column m\.value\.x has no id"),
         ([field("m", 1, "p", MapType(struct("x"), "string"))], "2", r"the column m\.key\.x has no id"),
         ([field("a", 1, "p", ArrayType(struct("x")))], "2", r"the column a\.element\.x has no id"),
+        ([field("m", 1, "p", MapType("string", TWINS))], "3", r"m\.value\.x and m\.value\.y share the physical name p\.value\.q"),
         ([field("a", 3, "x")], "2", "id 3"),
         ([field("a", 3, "x")], None, "maxColumnId"),
     ],
