@@ -30,6 +30,13 @@ def test_a_long_list_skips_nothing_where_statistics_are_missing_or_of_another_ty
     assert keeps(in_list(*map(str, many), data_type="string"), a_file(5000, 6000))
 
 
+@pytest.mark.parametrize("predicate", [StartsWith(C, "b"), Not(StartsWith(C, "b"))], ids=["prefix", "no prefix"])
+def test_a_prefix_skips_nothing_where_statistics_are_missing_or_no_strings(predicate):
+    assert keeps(predicate, '{"numRecords":10}', "string")
+    assert keeps(predicate, a_file("a", "a"), "binary")
+    assert keeps(predicate, a_file(1, 1), "integer")
+
+
 def test_the_maximum_of_a_timestamp_is_one_millisecond_later():
     stats = a_file("2024-01-01T00:00:00.000Z", "2024-01-01T00:00:00.123Z")
     cut = 1_704_067_200_123_000
