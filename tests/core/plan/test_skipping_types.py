@@ -169,7 +169,10 @@ def test_nan_in_a_partition_column_exceeds_everything():
     assert partition_mask(compare(">", math.inf, "double"), values, "double") == [True, False, False, False]
     assert partition_mask(compare("=", math.nan, "double"), values, "double") == [True, False, False, False]
     assert partition_mask(compare("=", 0.0, "double"), values, "double") == [False, False, True, False]
+    assert partition_mask(compare(">=", math.nan, "double"), values, "double") == [True, False, False, False]
+    assert partition_mask(compare(">", math.nan, "double"), values, "double") == [False, False, False, False]
     assert partition_mask(compare("<=", math.nan, "double"), values, "double") == [True, True, True, False]
+    assert partition_mask(compare("<", math.nan, "double"), values, "double") == [False, True, True, False]
     assert partition_mask(compare(">", 0.0, "float"), values, "float") == [True, True, False, False]
 
 

@@ -98,6 +98,18 @@ def test_the_error_names_the_winner_and_the_files():
     assert error.next_step
 
 
+@pytest.mark.parametrize(("partition_by", "hint"), [(["day"], "WITH_PARTITION_HINT"), ([], "WITHOUT_HINT")])
+def test_the_error_class_says_whether_partitions_could_help(partition_by, hint):
+    builder = TableBuilder(store=MemoryStore()).create(SCHEMA, partition_by=partition_by)
+    transaction = begin(builder)
+    transaction.files()
+    values = dict.fromkeys(partition_by, "mon")
+    builder.commit(add("w1", partitionValues=values), info=UPDATE)
+    with pytest.raises(ConcurrentAppendException) as caught:
+        transaction.commit([AddFile("new", values, 1, 1)])
+    assert caught.value.error_class == f"DELTA_CONCURRENT_APPEND.{hint}"
+
+
 def test_the_error_says_no_more_than_the_winner_says_of_itself():
     """The protocol lets a writer leave out what it did and when, and a changed property concerns no file."""
     builder = table()

@@ -181,6 +181,12 @@ def test_what_is_no_filter_is_refused(filters):
     assert caught.value.next_step
 
 
+@pytest.mark.parametrize("name", ["missing", "s.missing", "id.x", "`id", "s.", "id, boolean", ""])
+def test_a_name_of_no_column_is_refused_with_the_columns_that_there_are(name):
+    with pytest.raises(InvalidOptionError, match=r"There is no column .*; the columns are: id, s, a\.b,"):
+        one(name, "=", 1)
+
+
 def test_the_columns_of_a_predicate_are_those_of_its_leaves():
     other = Column(("s", "x"))
     predicate = And((Or((Comparison("=", ID, Literal(1, "long")), Unknown())), Not(StartsWith(other, "a")), Boolean(True)))
