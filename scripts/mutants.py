@@ -17,6 +17,7 @@ import random
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -47,6 +48,9 @@ TEST_SECONDS = 120
 PYTEST = f"-m pytest -q -n 0 -p no:cacheprovider -p no:randomly --timeout={TEST_SECONDS}".split()
 NOTICED_BY = re.compile(r"^(?:FAILED|ERROR|ImportError while loading) (\S+)", re.MULTILINE)
 """What pytest says of a test that fails, and of one that cannot be imported."""
+
+CRASHES = {int(each): each.name for each in (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)}
+"""Signals of a process that its own work has ended; another one has come from outside, and says nothing of the mutant."""
 
 
 class Mutant(NamedTuple):
@@ -162,8 +166,8 @@ class Copy:
             return "SURVIVED"
         if "Failed: Timeout" in run.stdout:
             return "timed out"
-        if run.returncode < 0:
-            return f"killed by a crash ({run.returncode})"
+        if -run.returncode in CRASHES:
+            return f"killed by a crash ({CRASHES[-run.returncode]})"
         noticed_by = NOTICED_BY.search(run.stdout + run.stderr)
         if noticed_by is None:
             sys.exit(f"{mutant}: no test failed, and pytest did not end well:\n{run.stdout}{run.stderr}")
