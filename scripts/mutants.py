@@ -45,7 +45,9 @@ MEMORY_BYTES = 8 << 30
 TEST_SECONDS = 120
 """How long one test may take."""
 
-PYTEST = f"-m pytest -q -n 0 -p no:cacheprovider -p no:randomly --timeout={TEST_SECONDS}".split()
+PYTEST = f"-m pytest -q -n 0 -k test -p no:cacheprovider -p no:randomly --timeout={TEST_SECONDS}".split()
+"""Asked for by a name that all have, tests run whole, and have no budgets of time."""
+
 NOTICED_BY = re.compile(r"^(?:FAILED|ERROR|ImportError while loading) (\S+)", re.MULTILINE)
 """What pytest says of a test that fails, and of one that cannot be imported."""
 
