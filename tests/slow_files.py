@@ -12,6 +12,7 @@ _JOBS: Final = "each test runs several Spark jobs"
 _PROCESSES: Final = "starts programs with a Spark of their own, or a cluster of HDFS"
 
 SLOW_FILES: Final[Mapping[str, tuple[float, str]]] = {
+    "tests/acceptance/test_acceptance.py": (160, "reads and compares all tables that delta.io publishes"),
     "tests/hadoop/test_hadoop_store.py": (180, _PROCESSES),
     "tests/hadoop/test_many_writers.py": (240, _PROCESSES),
     "tests/hadoop/test_row_changes_on_hdfs.py": (120, _PROCESSES),

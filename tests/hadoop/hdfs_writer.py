@@ -39,10 +39,11 @@ class Mortal:
             self._left -= 1
             if self._left == 0 and not self._after:
                 _die()
-            result = method(*arguments, **options)
-            if self._left == 0:
-                _die()
-            return result
+            try:
+                return method(*arguments, **options)
+            finally:  # a call that raises, as one for a file that is not there, may be the last one too
+                if self._left == 0:
+                    _die()
 
         return call
 
