@@ -17,6 +17,8 @@ pytestmark = pytest.mark.oracle
 
 DELTA = "spark.databricks.delta"
 UNCHECKED = f"SET {DELTA}.retentionDurationCheck.enabled = false"
+FEW_TASKS = "SET spark.sql.sources.parallelPartitionDiscovery.parallelism = 2"
+"""delta-spark's VACUUM starts as many tasks as this to list the folders of a small table, thousands by default."""
 OLD = 30
 # What lies about in a table's folder: its path, and how many days ago it was written.
 LITTER = {
@@ -83,7 +85,7 @@ def commits(root, count):
 def test_vacuum_deletes_the_same_files_and_notes_the_same(delta_spark, copies, hours):
     ours, theirs = copies
     retain = "" if hours is None else f" RETAIN {hours} HOURS"
-    delta_spark.sql(UNCHECKED, f"VACUUM delta.`{theirs}`{retain}")
+    delta_spark.sql(UNCHECKED, FEW_TASKS, f"VACUUM delta.`{theirs}`{retain}")
     bayou.open(ours).vacuum(hours, check_retention=False)
     assert left(ours) == left(theirs)
     assert "litter" not in left(ours)
@@ -95,17 +97,35 @@ def test_vacuum_deletes_the_same_files_and_notes_the_same(delta_spark, copies, h
     assert delta_spark.sql(rows) == delta_spark.sql(rows.replace(str(ours), str(theirs)))
 
 
+def test_delta_spark_deletes_the_files_of_another_table_and_behind_a_link_and_we_do_not(delta_spark, copies, tmp_path):
+    """Both stand in docs/differences.md."""
+    for root in copies:
+        delta_spark.sql(f"CREATE TABLE delta.`{root}/inner` USING delta AS SELECT 1 id")
+        for file in (root / "inner").rglob("*.parquet"):
+            age(file, OLD)
+        elsewhere = tmp_path / f"elsewhere-{root.name}"
+        elsewhere.mkdir()
+        (elsewhere / "x").write_bytes(b"12345")
+        age(elsewhere / "x", OLD)
+        (root / "link").symlink_to(elsewhere)
+    ours, theirs = copies
+    delta_spark.sql(FEW_TASKS, f"VACUUM delta.`{theirs}`")
+    bayou.open(ours).vacuum()
+    assert [len(list((root / "inner").rglob("*.parquet"))) for root in copies] == [1, 0]
+    assert [(tmp_path / f"elsewhere-{root.name}" / "x").exists() for root in copies] == [True, False]
+
+
 def test_each_engines_lite_goes_on_where_the_other_ended(delta_spark, copies):
     ours, theirs = copies
     note = Path("_delta_log", "_last_vacuum_info")
-    delta_spark.sql(UNCHECKED, f"VACUUM delta.`{theirs}` LITE RETAIN 0 HOURS")
+    delta_spark.sql(UNCHECKED, FEW_TASKS, f"VACUUM delta.`{theirs}` LITE RETAIN 0 HOURS")
     bayou.open(ours).vacuum(0, kind="lite", check_retention=False)
     assert left(ours) == left(theirs)
     assert json.loads((ours / note).read_text()) == json.loads((theirs / note).read_text())
     for root in copies:
         delta_spark.sql(f"DELETE FROM delta.`{root}` WHERE id = 20")
     bayou.open(theirs).vacuum(0, kind="lite", check_retention=False)
-    delta_spark.sql(UNCHECKED, f"VACUUM delta.`{ours}` LITE RETAIN 0 HOURS")
+    delta_spark.sql(UNCHECKED, FEW_TASKS, f"VACUUM delta.`{ours}` LITE RETAIN 0 HOURS")
     assert {path for path in left(ours) if "__HIVE" in path and path.endswith(".parquet")} == set()
     assert {path for path in left(theirs) if "__HIVE" in path and path.endswith(".parquet")} == set()
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayou.cli.output import Column, print_facts, print_json, print_rows, size
-from bayou.errors import StorageError
 from bayou.log.delta_log import open_log
 from bayou.log.segment.time_travel import format_timestamp
 
@@ -51,10 +50,7 @@ def vacuum(table: str, hours: float | None, keep: tuple[int, ...], *, lite: bool
         _print_files(result)
         print_facts(facts)
         _print_plan_only(yes)
-    if result.failed:
-        path, error = next(iter(result.failed.items()))
-        message = f"{len(result.failed)} files could not be deleted, for example {path}: {error.message}"
-        raise StorageError(message, table=result.table_uri, next_step=error.next_step)
+    result.check_deleted()
 
 
 @click.command()

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from bayou.storage.store import LogStore
 
+EVERY_NAME: Final = ("_", ".")
+"""The beginnings of hidden names that make a listing show all of them (see `is_shown`)."""
 _BATCH: Final = 50_000
 _FOLDERS_AT_ONCE: Final = 64
 _THREADS: Final = 8
@@ -148,7 +150,7 @@ class TreeStore(Protocol):
         ...
 
     def delete_many(self, paths: Sequence[str]) -> Deletions:
-        """Delete files, and folders that are empty; a missing one is no error.
+        """Delete files and empty folders. Ignore those that are missing, and folders that are not empty.
 
         Args:
             paths: relative to the table's root. A path that leads out of the table, also through a link, is not followed.
@@ -184,7 +186,7 @@ def list_tree(store: LogStore, shown: tuple[str, ...] = (), below: str = "") -> 
 
 
 def delete_many(store: LogStore, paths: Sequence[str]) -> Deletions:
-    """Delete files, and folders that are empty; see `TreeStore.delete_many`."""
+    """Delete files and empty folders; see `TreeStore.delete_many`."""
     if isinstance(store, TreeStore):
         return store.delete_many(paths)
     failed = {}
@@ -199,7 +201,7 @@ def delete_many(store: LogStore, paths: Sequence[str]) -> Deletions:
 class LocalTree:
     """A folder on the local disk, listed and emptied by several threads.
 
-    The checksum that Hadoop keeps beside a file, `.name.crc`, is deleted with the file.
+    `delete_many` also deletes the checksum file `.name.crc` that Hadoop writes for a file.
     """
 
     def __init__(self, root: str) -> None:

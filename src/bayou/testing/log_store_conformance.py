@@ -269,6 +269,13 @@ class LogStoreConformance:
         left = [row["path"] for batch in list_tree(store) for row in batch.to_pylist() if not row["is_folder"]]
         assert left == ["kept"]
 
+    def test_a_folder_that_is_not_empty_stays_and_is_no_failure(self, store: LogStore) -> None:
+        if isinstance(store, TreeStore):
+            store.put("p=1/a", b"x")
+            done = store.delete_many(["p=1"])
+            assert (done.deleted, dict(done.failed)) == (0, {})
+            assert store.read("p=1/a") == b"x"
+
     def test_nothing_outside_the_root_is_deleted(self, store: LogStore) -> None:
         if isinstance(store, TreeStore):
             store.put("a", b"x")

@@ -12,7 +12,8 @@ from tests.support.observing import jobs, parquet_files
 from tests.support.tables.built import numbers_table
 
 from bayou import DeltaTable
-from bayou.errors import InvalidOptionError, VersionNotFoundError
+from bayou.errors import InvalidOptionError, StorageError, VersionNotFoundError
+from bayou.storage import Deletions, LocalStore
 
 CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 
@@ -87,6 +88,23 @@ def test_the_session_decides_which_kind_runs_and_whether_it_is_noted(spark, tabl
     assert table.history(1).first().version == version
     table.vacuum(0)
     assert not Path(table_path, "litter").exists()
+
+
+def test_a_file_that_cannot_be_deleted_is_an_error_after_the_others_are_deleted(spark, table, table_path, unchecked, monkeypatch):
+    delete = LocalStore.delete_many
+
+    def fails_for_one(store, paths):
+        done = delete(store, [path for path in paths if path != "locked"])
+        return Deletions(done.deleted, {**done.failed, "locked": StorageError("it is locked", file="locked")})
+
+    for name in ("locked", "litter"):
+        Path(table_path, name).write_bytes(b"x")
+    monkeypatch.setattr(LocalStore, "delete_many", fails_for_one)
+    with pytest.raises(StorageError, match="1 files could not be deleted, for example locked: it is locked") as failed:
+        table.vacuum(0)
+    assert list(failed.value.failed) == ["locked"]
+    assert not Path(table_path, "litter").exists()
+    assert table.history(1).first().operationParameters["status"] == "FAILED"
 
 
 def test_an_inventory_is_a_data_frame(spark, table, table_path, unchecked):

@@ -172,6 +172,11 @@ class ActionFile:
                         raise self._error(f"{error.message}, line {number}") from error
         return None
 
+    def changes(self) -> list[Mapping[str, Any]]:
+        """The values of the `cdc` actions. Only lines that may hold one are parsed."""
+        found = (self._parse(line, number).get("cdc") for number, line in enumerate(self._lines, 1) if b'"cdc"' in line)
+        return [value for value in found if value is not None]
+
     def actions(self) -> list[dict[str, Any]]:
         """All actions, parsed, in the order of the file.
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from bayou.errors import UnsupportedFeatureError
 from bayou.log.commit.transaction import Transaction
@@ -13,7 +13,7 @@ from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
 from bayou.protocol.features.features import check_not_catalog_managed, check_writable
 from bayou.storage.open_store import open_store
 from bayou.storage.paths import qualify
-from bayou.storage.trees import TreeStore
+from bayou.storage.trees import EVERY_NAME, TreeStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 Begin: TypeAlias = "Callable[..., Transaction]"
 """Begins a transaction on a state, with an operation's name and its parameters; `dropped_features` as in `Transaction`."""
-
-_ALL_NAMES: Final = ("_", ".")
 
 
 def writable_snapshot(log: LogReader, operation: str) -> Snapshot:
@@ -78,7 +76,7 @@ def missing_files(log: LogReader, adds: Iterable[AddFile], storage_options: Mapp
 
 
 def _place(path: str, table_uri: str) -> tuple[str, str]:
-    """The folder of a store, and a path in it; the empty text stands for the table's own root."""
+    """Split a path into the root of a store and a path below it; an empty root means the table's own."""
     relative = canonical(path, table_uri)
     if not is_absolute(path) or not is_absolute(relative):
         return "", relative
@@ -100,7 +98,7 @@ def _those_there(store: LogStore, paths: set[str]) -> set[str]:
     if not isinstance(store, TreeStore):
         return {path for path in paths if _is_there(store, path)}
     folders = sorted({path.rpartition("/")[0] for path in paths})
-    listed = store.list_folders(folders, _ALL_NAMES)
+    listed = store.list_folders(folders, EVERY_NAME)
     return {path for folder in listed for batch in folder.files for path in batch["path"].to_pylist()}
 
 

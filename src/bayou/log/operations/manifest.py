@@ -11,14 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
+import pyarrow.compute as pc
 
 from bayou.errors import StorageError, UnsupportedFeatureError
 from bayou.log.operations.maintained import writable_snapshot
 from bayou.protocol.actions.paths import to_uri
 from bayou.protocol.properties import COLUMN_MAPPING_MODE
 from bayou.protocol.types.partition_values import partition_folder
-from bayou.storage.trees import delete_many, list_tree
+from bayou.storage.trees import EVERY_NAME, delete_many, list_tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 MANIFEST_FOLDER: Final = "_symlink_format_manifest"
 _NAME: Final = "manifest"
-_EVERY_NAME: Final = ("_", ".")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +52,8 @@ def generate_manifests(log: LogReader) -> GeneratedManifests:
     manifests = _manifests(snapshot)
     for path, uris in manifests.items():
         log.store.put(path, "".join(f"{uri}\n" for uri in uris).encode("utf-8"))
-    there = [
-        row["path"]
-        for batch in list_tree(log.store, _EVERY_NAME, MANIFEST_FOLDER)
-        for row in batch.to_pylist()
-        if not row["is_folder"]
-    ]
+    batches = list_tree(log.store, EVERY_NAME, MANIFEST_FOLDER)
+    there = [path for batch in batches for path in batch.filter(pc.invert(batch["is_folder"]))["path"].to_pylist()]
     stale = sorted(path for path in there if path not in manifests and path.endswith(f"/{_NAME}"))
     failed = delete_many(log.store, stale).failed if stale else {}
     if failed:
@@ -103,19 +98,18 @@ def check_manifests(snapshot: Snapshot) -> None:
 def _manifests(snapshot: Snapshot) -> Mapping[str, list[str]]:
     """The manifests of a version: the URIs in each, by its path."""
     texts = snapshot.partition_texts()
-    columns = dict(zip(snapshot.partition_columns, texts, strict=True))
-    paths = [_shown(to_uri(path, snapshot.table_uri)) for path in snapshot.files(["path"])["path"].to_pylist()]
+    uris = [_shown(to_uri(path, snapshot.table_uri)) for path in snapshot.files(["path"])["path"].to_pylist()]
+    columns = [texts[physical].to_pylist() for physical in texts]
     if not columns:
-        return {f"{MANIFEST_FOLDER}/{_NAME}": paths}
-    grouped: dict[str, list[str]] = {}
-    rows = pa.table({name: texts[physical] for name, physical in columns.items()})
-    folders = [
-        partition_folder(zip(columns, (text or None for text in values), strict=True))
-        for values in zip(*(column.to_pylist() for column in rows.columns), strict=True)
-    ]
-    for folder, path in zip(folders, paths, strict=True):
-        grouped.setdefault(f"{MANIFEST_FOLDER}/{folder}/{_NAME}", []).append(path)
-    return grouped
+        return {f"{MANIFEST_FOLDER}/{_NAME}": uris}
+    partitions: dict[tuple[str | None, ...], list[str]] = {}
+    for values, uri in zip(zip(*columns, strict=True), uris, strict=True):
+        partitions.setdefault(values, []).append(uri)
+    manifests: dict[str, list[str]] = {}
+    for values, found in partitions.items():  # NULL and the empty text have one folder
+        folder = partition_folder(zip(snapshot.partition_columns, (text or None for text in values), strict=True))
+        manifests.setdefault(f"{MANIFEST_FOLDER}/{folder}/{_NAME}", []).extend(found)
+    return manifests
 
 
 def _shown(uri: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,14 +24,14 @@ from bayou.errors import (
 from bayou.log.actions.columns import ADD_SCHEMA
 from bayou.log.actions.keys import action_keys
 from bayou.log.operations.maintained import Begin, missing_files, plain_transactions, writable_snapshot
-from bayou.log.rows.deleted_rows import live_files
+from bayou.log.rows.deleted_rows import added_again, live_files
 from bayou.log.rows.row_tracking import high_water_mark
 from bayou.log.segment.time_travel import format_timestamp, to_milliseconds
 from bayou.log.snapshot.clustering import logical_clustering, replaced_clustering
 from bayou.protocol.columns.identity_columns import high_water_marks, with_high_water_marks
 from bayou.protocol.features.protocol_rules import merged, supported_features
 from bayou.protocol.properties import COLUMN_MAPPING_MODE, ENABLE_ROW_TRACKING, MAX_COLUMN_ID
-from bayou.protocol.stats.wide_stats import num_records, with_wide_bounds
+from bayou.protocol.stats.wide_stats import num_records
 from bayou.protocol.types.schema import schema_to_json
 
 if TYPE_CHECKING:
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.log_reader import LogReader
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
-
-_SHOWN: Final = 100
-"""How many missing files an error names, as in delta-spark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +107,9 @@ def restore(
         storage_options: credentials and settings of the stores of files outside the table.
     """
     latest = writable_snapshot(log, "RESTORE")
-    wanted = _wanted(log, latest, request)
-    if wanted == latest.version:
-        return RestoreResult(None, wanted, latest.size_bytes, latest.num_files)
-    target = log.snapshot(wanted)
+    target = _target(log, latest, request)
+    if target.version == latest.version:
+        return RestoreResult(None, latest.version, latest.size_bytes, latest.num_files)
     _check_mapping(latest, target)
     restored, removed = _difference(latest, target)
     highest_row_id = high_water_mark(latest.domain_metadata)
@@ -135,7 +131,7 @@ def restore(
     restored_bytes = sum(add.size for add in adds)
     result = RestoreResult(
         None,
-        wanted,
+        target.version,
         target.size_bytes - (_bytes(restored) - restored_bytes),
         target.num_files - (restored.num_rows - len(adds)),
         removed.num_rows,
@@ -161,8 +157,8 @@ def _bytes(files: pa.Table) -> int:
     return pc.sum(files["size"]).as_py() or 0
 
 
-def _wanted(log: LogReader, latest: Snapshot, request: RestoreRequest) -> int:
-    """The version to go back to.
+def _target(log: LogReader, latest: Snapshot, request: RestoreRequest) -> Snapshot:
+    """The table as it was at the version to go back to.
 
     Raises:
         InvalidOptionError: none was given, or two.
@@ -174,25 +170,33 @@ def _wanted(log: LogReader, latest: Snapshot, request: RestoreRequest) -> int:
             table=log.table_uri,
             next_step="Give one of them.",
         )
+    version = request.version
+    if request.timestamp is not None:
+        version = _version_at(log, latest, request.timestamp, request.time_zone)
+    try:
+        return latest if version == latest.version else log.snapshot(version)
+    except VersionNotFoundError as error:
+        first, last = error.facts.get("earliest"), error.facts.get("latest")
+        raise VersionNotFoundError(
+            f"The table cannot be restored to version {version}. Versions {first} to {last} are available.",
+            table=log.table_uri,
+            version=version,
+            error_class="DELTA_CANNOT_RESTORE_TABLE_VERSION",
+            sql_state="22003",
+            next_step="Give a version in that range.",
+            earliest=first,
+            latest=last,
+        ) from error
+
+
+def _version_at(log: LogReader, latest: Snapshot, timestamp: Timestamp, time_zone: str) -> int:
+    """The latest version at a time, which may lie after the last commit.
+
+    Raises:
+        TimestampOutOfRangeError: the time is before the first version that can be read.
+    """
     listing, times = log.commit_times(latest)
-    if request.timestamp is None:
-        version = request.version
-        assert version is not None  # noqa: S101  (checked above)
-        try:
-            return version if version == latest.version else log.snapshot(version).version
-        except VersionNotFoundError as error:
-            first, last = error.facts.get("earliest"), error.facts.get("latest")
-            raise VersionNotFoundError(
-                f"The table cannot be restored to version {version}. Versions {first} to {last} are available.",
-                table=log.table_uri,
-                version=version,
-                error_class="DELTA_CANNOT_RESTORE_TABLE_VERSION",
-                sql_state="22003",
-                next_step="Give a version in that range.",
-                earliest=first,
-                latest=last,
-            ) from error
-    wanted = to_milliseconds(request.timestamp, request.time_zone)
+    wanted = to_milliseconds(timestamp, time_zone)
     if wanted >= times.of(latest.version):
         return latest.version
     try:
@@ -200,7 +204,7 @@ def _wanted(log: LogReader, latest: Snapshot, request: RestoreRequest) -> int:
     except TimestampOutOfRangeError as error:
         first = min(listing.commits)
         raise TimestampOutOfRangeError(
-            f"The table cannot be restored to {request.timestamp}: its first version that can be read was committed at "
+            f"The table cannot be restored to {timestamp}: its first version that can be read was committed at "
             f"{format_timestamp(times.of(first))}.",
             table=log.table_uri,
             error_class="DELTA_CANNOT_RESTORE_TIMESTAMP_EARLIER",
@@ -230,11 +234,7 @@ def _as_restored(add: AddFile, highest_row_id: int) -> AddFile:
     if add.base_row_id is not None and add.base_row_id > highest_row_id:
         # Row tracking was dropped since: nobody knows any more which ids were given, and the rows get new ones.
         add = replace(add, base_row_id=None, default_row_commit_version=None)
-    vector, rows, stats = add.deletion_vector, num_records(add.stats), add.stats
-    if vector is not None and rows is not None:
-        # An engine may have made the bounds tight again, and a file with a vector is not added with such.
-        stats = with_wide_bounds(stats, rows, vector.cardinality)
-    return replace(add, data_change=True, stats=stats)
+    return replace(added_again(add), data_change=True)
 
 
 def _metadata(latest: Snapshot, target: Snapshot) -> Metadata:
@@ -276,7 +276,7 @@ def _check_mapping(latest: Snapshot, target: Snapshot) -> None:
 
 def _missing(log: LogReader, target: Snapshot, paths: Sequence[str]) -> DataFileNotFoundError:
     return DataFileNotFoundError(
-        f"{len(paths)} files of version {target.version} are gone, for example {sample(paths[:_SHOWN])}.",
+        f"{len(paths)} files of version {target.version} are gone, for example {sample(paths)}.",
         table=log.table_uri,
         version=target.version,
         file=paths[0],

@@ -8,20 +8,19 @@ of these loses, it is made anew from the files that the table has then. Sources:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import ConcurrentModificationError, UnsupportedFeatureError
-from bayou.log.rows.deleted_rows import live_files
+from bayou.log.operations.maintained import Begin
+from bayou.log.rows.deleted_rows import added_again, live_files
 from bayou.log.rows.row_tracking import NO_ROW_ID, assigned_columns, tracks_rows
-from bayou.protocol.stats.wide_stats import num_records, with_wide_bounds
+from bayou.protocol.stats.wide_stats import num_records
 
 if TYPE_CHECKING:
-    from bayou.log.commit.transaction import Transaction
     from bayou.log.snapshot.log_reader import LogReader
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.actions.actions import AddFile
@@ -31,9 +30,6 @@ FILES_PER_COMMIT: Final = 22_000
 
 _ATTEMPTS: Final = 20
 _NEEDED: Final = ("path", "stats", "base_row_id", "default_row_commit_version")
-
-Begin: TypeAlias = "Callable[[Snapshot, str, Mapping[str, Any]], Transaction]"
-"""Begins a transaction on a state, with an operation's name and its parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +46,8 @@ class _Recommit:
 
     def prepared(self, add: AddFile) -> AddFile:
         """A file as it is committed again."""
-        vector, rows, stats = add.deletion_vector, num_records(add.stats), add.stats
-        if vector is not None and rows is not None:
-            # An engine may have made the bounds tight again, and a file with a vector is not added with such.
-            stats = with_wide_bounds(stats, rows, vector.cardinality)
-        if self.gives_ids:
-            return replace(add, data_change=False, stats=stats)
-        return replace(add, data_change=False, stats=stats, base_row_id=None, default_row_commit_version=None)
+        add = replace(added_again(add), data_change=False)
+        return add if self.gives_ids else replace(add, base_row_id=None, default_row_commit_version=None)
 
 
 _GIVES: Final = _Recommit("ROW TRACKING BACKFILL", gives_ids=True)

@@ -10,7 +10,7 @@ import json
 import time
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
@@ -25,7 +25,7 @@ from bayou.plan.maintenance.vacuum import Retention, old_entries, retention_of, 
 from bayou.protocol import arguments, properties
 from bayou.protocol.actions.file_names import LOG_FOLDER
 from bayou.protocol.actions.paths import canonical, encode_uri
-from bayou.storage.trees import delete_many, is_shown, list_tree, tree_schema
+from bayou.storage.trees import Deletions, delete_many, is_shown, list_tree, tree_schema
 
 if TYPE_CHECKING:
     from bayou.log.segment.commit_times import CommitTimes
@@ -87,6 +87,22 @@ class VacuumResult:
         """The size of the files to delete, in bytes, as far as it is known."""
         return pc.sum(self.files["size"]).as_py() or 0
 
+    def check_deleted(self) -> None:
+        """Raise an error if files could not be deleted.
+
+        Raises:
+            StorageError: the error names the first of them; `failed` holds all.
+        """
+        if self.failed:
+            path, error = next(iter(self.failed.items()))
+            raise StorageError(
+                f"{len(self.failed)} files could not be deleted, for example {path}: {error.message}. The others are deleted.",
+                table=self.table_uri,
+                file=path,
+                next_step=error.next_step or "The next VACUUM tries them again.",
+                failed=self.failed,
+            )
+
 
 def vacuum(log: LogReader, request: VacuumRequest, begin: Begin | None = None) -> VacuumResult:
     """Delete what a table does not need; see `DeltaLog.vacuum`.
@@ -122,26 +138,26 @@ def vacuum(log: LogReader, request: VacuumRequest, begin: Begin | None = None) -
         found = candidates.of_folders()
     names = Names(log.store)
     files = found.filter(names.not_among(found["path"], needed))
+    result = VacuumResult(log.table_uri, request.kind, retention.cutoff, request.dry_run, files, 0, candidates.num_folders, {})
     if request.dry_run:
-        return VacuumResult(log.table_uri, request.kind, retention.cutoff, True, files, 0, candidates.num_folders, {})
+        return result
     run = _Run(log, (begin or plain_transactions(log)) if _is_logged(request, log.table_uri) else None)
-    run.start(retention, files)
-    result = VacuumResult(log.table_uri, request.kind, retention.cutoff, False, files, 0, candidates.num_folders, {})
+    run.start(retention, result)
     try:
-        deleted, failed = _delete(log, snapshot, names, files["path"])
+        deletions = _delete(log, snapshot, names, files["path"])
     except BaseException:
         run.end(result, failed=True)
         raise
-    result = VacuumResult(log.table_uri, request.kind, retention.cutoff, False, files, deleted, candidates.num_folders, failed)
-    run.end(result, failed=bool(failed))
-    if reached is not None and reached > noted and not failed and request.inventory is None and not request.keep_versions:
+    result = replace(result, deleted=deletions.deleted, failed=deletions.failed)
+    run.end(result, failed=bool(result.failed))
+    if reached is not None and reached > noted and not result.failed and request.inventory is None and not request.keep_versions:
         log.store.put(INFO_PATH, json.dumps({_INFO_KEY: reached}).encode("utf-8"))
     events.emit(
         events.VacuumEvent(
             table=log.table_uri,
             kind=request.kind,
-            num_deleted=deleted,
-            num_failed=len(failed),
+            num_deleted=result.deleted,
+            num_failed=len(result.failed),
             size_bytes=result.size_bytes,
             duration_seconds=time.monotonic() - began,
         )
@@ -202,14 +218,14 @@ class _Run:
         self._log = log
         self._begin = begin
 
-    def start(self, retention: Retention, files: pa.Table) -> None:
+    def start(self, retention: Retention, result: VacuumResult) -> None:
         parameters: dict[str, Any] = {
             "retentionCheckEnabled": retention.is_checked,
             "defaultRetentionMillis": retention.default,
         }
         if retention.specified is not None:
             parameters["specifiedRetentionMillis"] = retention.specified
-        metrics = {"numFilesToDelete": files.num_rows, "sizeOfDataToDelete": pc.sum(files["size"]).as_py() or 0}
+        metrics = {"numFilesToDelete": result.files.num_rows, "sizeOfDataToDelete": result.size_bytes}
         self._commit("VACUUM START", parameters, metrics)
 
     def end(self, result: VacuumResult, *, failed: bool) -> None:
@@ -221,7 +237,7 @@ class _Run:
             self._begin(self._log.update(), operation, parameters).commit(metrics=metrics, may_be_empty=True)
 
 
-def _delete(log: LogReader, snapshot: Snapshot, names: Names, paths: pa.ChunkedArray) -> tuple[int, dict[str, StorageError]]:
+def _delete(log: LogReader, snapshot: Snapshot, names: Names, paths: pa.ChunkedArray) -> Deletions:
     """Delete files in batches; before each, spare what commits added since, or what a table that took the place of this one has."""
     deleted, failed = 0, dict[str, StorageError]()
     spared = pa.array([], pa.string())
@@ -236,7 +252,7 @@ def _delete(log: LogReader, snapshot: Snapshot, names: Names, paths: pa.ChunkedA
         found = delete_many(log.store, batch.filter(names.not_among(batch, spared)).to_pylist())
         deleted += found.deleted
         failed |= found.failed
-    return deleted, failed
+    return Deletions(deleted, failed)
 
 
 def _check(request: VacuumRequest, table: str) -> None:
@@ -269,7 +285,7 @@ def _lite_versions(log: LogReader, listing: LogListing, noted: int, reached: int
     """The commits whose removed files LITE looks at.
 
     Raises:
-        UnsupportedFeatureError: one of them is no longer in the log.
+        InvalidOptionError: one of them is no longer in the log.
     """
     if reached is None:
         return ()
@@ -298,7 +314,7 @@ def _noted(log: LogReader, latest: int) -> int:
 
 
 def _last_before(cutoff: int, times: CommitTimes, listing: LogListing, latest: int) -> int | None:
-    """The latest version that was committed before a time, up to the one that was looked at; None if there is none."""
+    """Find the latest version that was committed before the cutoff, at most `latest`; None if no version was."""
     versions = sorted(version for version in listing.commits if version <= latest)
     count = bisect_left(versions, cutoff, key=times.of)  # a time may cost a read
     return versions[count - 1] if count else None

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -189,7 +189,7 @@ def added_since(log: LogReader, version: int, latest: int) -> pa.Array:
     for file in _commits(log, range(version + 1, latest + 1)):
         adds, _ = _file_actions(file)
         found.add(adds["path"], adds["deletion_vector"])
-        found.add(pa.chunked_array([[each["path"] for each in _changes(file)]], pa.string()))
+        found.add(pa.chunked_array([[each["path"] for each in file.changes()]], pa.string()))
     return found.values()
 
 
@@ -206,7 +206,7 @@ def removed_by_commits(log: LogReader, versions: Sequence[int]) -> pa.Table:
         found.add(removes["path"], removes["deletion_vector"])
         paths = canonical_paths(removes["path"], log.table_uri).to_pylist()
         sizes.update(zip(paths, (size or 0 for size in removes["size"].to_pylist()), strict=True))
-        changes = _changes(file)
+        changes = file.changes()
         if changes:
             found.add(pa.chunked_array([[each["path"] for each in changes]], pa.string()))
             sizes.update((canonical(each["path"], log.table_uri), each.get("size") or 0) for each in changes)
@@ -240,11 +240,6 @@ def _versions_since(log: LogReader, cutoff: int, listing: LogListing, times: Com
 def _commits(log: LogReader, versions: Iterable[int]) -> Iterable[ActionFile]:
     for version in versions:
         yield ActionFile.of_commit(log.store, version, log.table_uri)
-
-
-def _changes(file: ActionFile) -> list[Mapping[str, Any]]:
-    """The `cdc` actions of a commit."""
-    return [action["cdc"] for action in file.actions() if action.get("cdc") is not None]
 
 
 def _file_actions(file: ActionFile) -> tuple[pa.Table, pa.Table]:

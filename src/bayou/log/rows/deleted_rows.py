@@ -308,6 +308,17 @@ def live_files(files: pa.Table) -> list[AddFile]:
     return [AddFile(**dict(zip(names, values, strict=True))) for values in zip(*columns.values(), strict=True)]
 
 
+def added_again(add: AddFile) -> AddFile:
+    """A live file as a commit may add it once more.
+
+    An engine may have made the bounds of a file with a deletion vector tight again, and no commit adds such a file.
+    """
+    vector, rows = add.deletion_vector, num_records(add.stats)
+    if vector is None or rows is None:
+        return add
+    return replace(add, stats=with_wide_bounds(add.stats, rows, vector.cardinality))
+
+
 def read_gone(
     snapshot: Snapshot,
     store: LogStore,

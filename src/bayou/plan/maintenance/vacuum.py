@@ -25,7 +25,7 @@ class Retention:
     Attributes:
         cutoff: files that were removed, or written and never used, before this time may be deleted.
         default: what `delta.deletedFileRetentionDuration` says.
-        specified: what the caller asked for; None where nothing was.
+        specified: what the caller asked for; None if the caller gave none.
         is_checked: whether a retention shorter than the default was to be refused.
     """
 
@@ -46,7 +46,7 @@ def retention_of(
     """How long a VACUUM keeps files.
 
     Args:
-        hours: how long, in hours; fractions count. None stands for the table's property.
+        hours: how long, in hours; fractions count. None means the table's property.
         default_ms: the property `delta.deletedFileRetentionDuration`, in ms.
         now_ms: the time, in ms since the epoch.
         is_checked: whether hours below the property are refused.

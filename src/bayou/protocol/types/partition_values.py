@@ -58,7 +58,7 @@ def partition_folder(values: Iterable[tuple[str, str | None]]) -> str:
 
 
 def escaped_name(text: str) -> str:
-    """A name or a text as it stands in the name of a partition's folder."""
+    """Escape a name or a text for the name of a partition's folder."""
     return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", text)
 
 

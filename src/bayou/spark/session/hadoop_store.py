@@ -148,7 +148,9 @@ class HadoopStore:
         with self._failing(""):
             answers = self._files.delete_all([self._at(path) for path in inside])
         failed = {
-            path: self._failed(path, each) for path, each in zip(inside, answers, strict=True) if isinstance(each, HadoopError)
+            path: self._failed(path, each)
+            for path, each in zip(inside, answers, strict=True)
+            if isinstance(each, HadoopError) and each.kind != _NOT_EMPTY
         }
         for path in set(paths) - set(inside):
             failed[path] = StorageError("the file lies outside the table", table=redact_uri(self._root), file=path)

@@ -104,7 +104,7 @@ def spend_batch(spark: SparkSession, settings: Mapping[str, str], given: tuple[s
         given: the batch that the operation was given for itself; then it did not ask the session for one.
         done: what the operation did.
     """
-    if given is None and (done.committed or done.reason == REPLAYED) and _is_on(settings, _TXN_AUTO_RESET):
+    if given is None and (done.committed or done.reason == REPLAYED) and is_on(settings, _TXN_AUTO_RESET):
         spark.conf.unset(_TXN_VERSION)
 
 
@@ -115,12 +115,12 @@ def user_metadata_of(settings: Mapping[str, str]) -> str | None:
 
 def merges_schemas(settings: Mapping[str, str]) -> bool:
     """Whether writes may change the schemas of tables."""
-    return _is_on(settings, _AUTO_MERGE)
+    return is_on(settings, _AUTO_MERGE)
 
 
 def optimizes_writes(settings: Mapping[str, str]) -> bool | None:
     """Whether rows are gathered into files of a good size; None where the session does not say."""
-    return _is_on(settings, _OPTIMIZE_WRITE) if _OPTIMIZE_WRITE in settings else None
+    return is_on(settings, _OPTIMIZE_WRITE) if _OPTIMIZE_WRITE in settings else None
 
 
 def string_prefix_of(settings: Mapping[str, str], table: str) -> int | None:
@@ -140,5 +140,6 @@ def string_prefix_of(settings: Mapping[str, str], table: str) -> int | None:
     return int(text)
 
 
-def _is_on(settings: Mapping[str, str], name: str) -> bool:
+def is_on(settings: Mapping[str, str], name: str) -> bool:
+    """Whether a setting that is false by default is true."""
     return settings.get(name, "").lower() == "true"

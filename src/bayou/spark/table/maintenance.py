@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from bayou.protocol import arguments
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.session.given_arguments import frame_of
 from bayou.spark.session.log_jobs import collected
+from bayou.spark.session.settings import is_on
 from bayou.spark.table.describe import rows_frame
 from bayou.spark.table.handle import TableHandle
 from bayou.spark.table.not_yet import check_kind
@@ -75,15 +76,16 @@ class TableMaintenance(TableHandle):
         settings = table.settings
         request = VacuumRequest(
             retentionHours,
-            kind or ("lite" if _is_on(settings, _LITE) else "full"),
+            kind or ("lite" if is_on(settings, _LITE) else "full"),
             arguments.flag(dry_run, "dry_run", table=self._path),
             None if inventory is None else _listing(inventory),
             tuple(arguments.integer(each, "keep_versions", table=self._path) for each in keep_versions),
             check_retention=settings.get(_RETENTION_CHECK, "true").lower() != "false",
-            ignores_hours=_is_on(settings, _RETENTION_IGNORED),
-            is_logged=_is_on(settings, _LOGGING) if _LOGGING in settings else None,
+            ignores_hours=is_on(settings, _RETENTION_IGNORED),
+            is_logged=is_on(settings, _LOGGING) if _LOGGING in settings else None,
         )
         result = vacuum(table.log, request, table.begin)
+        result.check_deleted()
         return rows_frame(table.application, table.spark, pa.table({"path": pa.array(_paths(result), pa.string())}))
 
     @raised_as_pyspark
@@ -97,7 +99,7 @@ class TableMaintenance(TableHandle):
             One row of counts; none if the table is at that version already.
 
         Raises:
-            ValueError: the version is no int.
+            ValueError: the version is not an int.
             VersionNotFoundError: it cannot be read.
             DataFileNotFoundError: files of that version are gone, and `spark.sql.files.ignoreMissingFiles` is not set.
             UnsupportedFeatureError: the column mapping mode has changed since, or bayou may not write to the table.
@@ -114,7 +116,7 @@ class TableMaintenance(TableHandle):
             timestamp: the time, as text, in the session's time zone unless it names one.
 
         Raises:
-            ValueError: the time is no text.
+            ValueError: the time is not a string.
             TimestampOutOfRangeError: it is before the first version that can be read.
         """
         check_kind(timestamp, str, "timestamp")
@@ -142,8 +144,8 @@ class TableMaintenance(TableHandle):
         request = RestoreRequest(
             **wanted,
             time_zone=self._spark.conf.get("spark.sql.session.timeZone") or "UTC",
-            ignore_missing_files=_is_on(settings, _IGNORE_MISSING),
-            allow_protocol_downgrade=_is_on(settings, _DOWNGRADE),
+            ignore_missing_files=is_on(settings, _IGNORE_MISSING),
+            allow_protocol_downgrade=is_on(settings, _DOWNGRADE),
         )
         result = restore(table.log, request, table.begin, self._options)
         columns = {
@@ -172,7 +174,3 @@ def _listing(inventory: DataFrame) -> pa.Table:
     types = {"path": "string", "length": "bigint", "isDir": "boolean", "modificationTime": "bigint"}
     known = [frame[name].cast(kind).alias(name) for name, kind in types.items() if name in frame.columns]
     return collected(frame.select(*known), _INVENTORY)
-
-
-def _is_on(settings: Mapping[str, str], name: str) -> bool:
-    return settings.get(name, "").lower() == "true"

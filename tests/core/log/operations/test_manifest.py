@@ -64,6 +64,15 @@ def test_each_partition_has_one_and_those_of_gone_partitions_are_deleted_last(tm
     assert changes == ["put", "put", "delete_many"]
 
 
+def test_null_and_texts_that_share_its_folder_share_a_manifest(tmp_path):
+    builder = TableBuilder(tmp_path).create({"id": "long", "p": "string"}, partition_by=["p"])
+    values = [None, "", "__HIVE_DEFAULT_PARTITION__"]
+    builder.commit(*(add(f"{number}", partitionValues={"p": value}) for number, value in enumerate(values)))
+    bayou.open(tmp_path).generate_manifests()
+    (uris,) = manifests(tmp_path).values()
+    assert sorted(uris) == [f"file:{tmp_path}/{number}" for number in range(3)]
+
+
 def test_files_beside_the_manifests_stay(tmp_path):
     TableBuilder(tmp_path).create()
     other = tmp_path / FOLDER / "p=1" / "notes.txt"

@@ -366,3 +366,19 @@ def test_a_vacuum_meanwhile_is_no_conflict(table, tmp_path):
     store.add(Fault("list_folders", kind="hook", hook=lambda: bayou.open(table.uri).vacuum()))
     DeltaLog(table.uri, store).restore(1)
     assert paths(table) == ["a", "b"]
+
+
+def test_the_version_is_read_once(table, tmp_path):
+    log = DeltaLog(table.uri, FaultyStore(LocalStore(tmp_path / "t")))
+    log.update()
+    log.store.reset()
+    log.restore(1, dry_run=True)
+    assert log.store.count("read", r"00000000000000000001\.json$") == 1
+
+
+def test_files_that_are_gone_are_sampled_in_the_text_and_all_in_the_facts(table, tmp_path):
+    names = [f"more-{number}" for number in range(7)]
+    table.commit(*(add(name, partitionValues={"p": "1"}) for name in names)).commit(*(remove(name) for name in names))
+    with pytest.raises(DataFileNotFoundError, match=r"7 files of version 4 are gone.* and 2 more") as refused:
+        bayou.open(table.uri).restore(4)
+    assert refused.value.paths == tuple(names)

@@ -142,12 +142,8 @@ class HadoopFiles:
     def list_from(self, folder: str, start: str) -> list[Listed]:
         """The files of a folder whose names are not below `start`, in no order."""
         # Java compares UTF-16 units; as long as one side is ASCII that is the order of code points.
-        parts = self._text(folder, lambda: self._files.list(folder, start if start.isascii() else "")).split("\0")
-        return [
-            Listed(name, int(size), int(time))
-            for name, size, time in zip(parts[0:-1:3], parts[1::3], parts[2::3], strict=True)
-            if name >= start
-        ]
+        text = self._text(folder, lambda: self._files.list(folder, start if start.isascii() else ""))
+        return [each for each in _listed(text) if each.name >= start]
 
     def list_folders(self, folders: Sequence[str]) -> list[list[Listed]]:
         """What each of some folders holds, several at a time, files and folders; a folder has the size -1.
@@ -161,9 +157,7 @@ class HadoopFiles:
                 continue
             if isinstance(answer, Exception):
                 raise answer
-            parts = answer.decode("utf-8").split("\0")
-            rows = zip(parts[0:-1:3], parts[1::3], parts[2::3], strict=True)
-            found.append([Listed(name, int(size), int(time)) for name, size, time in rows])
+            found.append(_listed(answer.decode("utf-8")))
         return found
 
     def status(self, uri: str) -> Listed:
@@ -321,6 +315,13 @@ class _Stream(io.RawIOBase):
             super().close()
             with contextlib.suppress(HadoopError):
                 _guarded(self._stream.close)
+
+
+def _listed(text: str) -> list[Listed]:
+    """What Java lists: name, size and modification time of each entry, each ended by NUL."""
+    parts = text.split("\0")
+    rows = zip(parts[0:-1:3], parts[1::3], parts[2::3], strict=True)
+    return [Listed(name, int(size), int(time)) for name, size, time in rows]
 
 
 def _connect(jvm: Jvm, uri: str, options: Mapping[str, str]) -> tuple[JavaObject, JavaObject]:
