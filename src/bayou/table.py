@@ -32,6 +32,7 @@ from bayou.spark.table.describe import detail_frame, history_frame
 from bayou.spark.table.dml import TableRows
 from bayou.spark.table.maintenance import TableMaintenance
 from bayou.spark.table.not_yet import CommandsNotYet
+from bayou.spark.table.optimize import TableOptimization
 from bayou.spark.write.writer import WriteResult
 from bayou.spark.write.writer import write as write_request
 from bayou.storage import host_of, path_text, qualify
@@ -125,7 +126,7 @@ def write(
     return write_request(Application.of(session), rows, request)
 
 
-class DeltaTable(TableRows, TableAlterations, TableMaintenance, CommandsNotYet):
+class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimization, CommandsNotYet):
     """A Delta table on a Spark session, as delta-spark's class of that name; `forPath` and `forName` give one."""
 
     @raised_as_pyspark

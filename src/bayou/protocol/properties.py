@@ -94,6 +94,22 @@ def _name_length(text: str) -> int:
     return length
 
 
+_SIZE = re.compile(r"\s*(\d+)\s*([kmgtp]?)(?:i?b)?\s*", re.IGNORECASE)
+
+
+def byte_size(text: str) -> int:
+    """The bytes that a text such as `104857600`, `100mb` or `1 GiB` says; units are powers of 1024.
+
+    Raises:
+        ValueError: the text says no size.
+    """
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        msg = f"{text!r} is no number of bytes"
+        raise ValueError(msg)
+    return int(found[1]) << 10 * " kmgtp".index(found[2].lower() or " ")
+
+
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
@@ -157,6 +173,7 @@ SET_TRANSACTION_RETENTION_MS: TableProperty[int | None] = TableProperty("delta.s
 STATS_COLUMNS: TableProperty[tuple[str, ...] | None] = TableProperty("delta.dataSkippingStatsColumns", None, _names)
 STRING_PREFIX_LENGTH = TableProperty("delta.dataSkippingStringPrefixLength", 32, int)
 SYMLINK_MANIFEST = TableProperty("delta.compatibility.symlinkFormatManifest.enabled", default=False, parse=_boolean)
+TARGET_FILE_SIZE: TableProperty[int | None] = TableProperty("delta.targetFileSize", None, byte_size)
 UNIFORM_FORMATS: TableProperty[tuple[str, ...]] = TableProperty("delta.universalFormat.enabledFormats", (), _names)
 WRITE_PARTITION_COLUMNS = TableProperty("delta.writePartitionColumnsToParquet", default=True, parse=_boolean)
 

@@ -8,8 +8,12 @@ from bayou.as_delta import sessions
 from bayou.as_delta.statements import Description, refusal
 from bayou.errors import InvalidOptionError, TableNotFoundError, UnsupportedFeatureError
 from bayou.spark.errors.conversion import as_pyspark
-from bayou.spark.table.not_yet import DeltaOptimizeBuilder
+from bayou.spark.maintenance.optimize import OptimizeRequest
+from bayou.spark.read.session_table import SessionTable
+from bayou.spark.table.optimize import DeltaOptimizeBuilder
 from bayou.table import DeltaTable
+
+BUILDER = DeltaOptimizeBuilder(SessionTable(None, None, "/a/table", {}), OptimizeRequest())
 
 
 @pytest.fixture
@@ -20,13 +24,11 @@ def table():
 @pytest.mark.parametrize(
     ("call", "command"),
     [
-        (lambda table: table.optimize().executeCompaction(), "OPTIMIZE"),
         (lambda table: table.clone("/b", isShallow=True, properties={"a": "b"}), "CLONE"),
         (lambda table: table.cloneAtVersion(1, "/b", True), "CLONE"),
         (lambda table: table.cloneAtTimestamp("2024-01-01", "/b", True, True), "CLONE"),
         (lambda table: table.convertToDelta(None, "parquet.`/b`", "p int"), "CONVERT TO DELTA"),
-        (lambda _: DeltaOptimizeBuilder().where("p = 1").executeCompaction(), "OPTIMIZE"),
-        (lambda _: DeltaOptimizeBuilder().executeZOrderBy(["a", "b"]), "OPTIMIZE ... ZORDER BY"),
+        (lambda _: BUILDER.executeZOrderBy(["a", "b"]), "OPTIMIZE ... ZORDER BY"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -56,7 +58,8 @@ def test_a_command_that_is_not_there_yet_is_one_error_that_names_it(table, call,
         (lambda table: table.cloneAtVersion("1", "/b"), ValueError, "version needs to be an int"),
         (lambda table: table.vacuum("soon"), ValueError, "could not convert"),
         (lambda table: table.generate("other"), InvalidOptionError, "DELTA_MODE_NOT_SUPPORTED"),
-        (lambda _: DeltaOptimizeBuilder().executeZOrderBy(1), TypeError, "Z-order column must be str. Found 1 with type"),
+        (lambda _: BUILDER.executeZOrderBy(1), TypeError, "Z-order column must be str. Found 1 with type"),
+        (lambda _: BUILDER.where(1), ValueError, "partitionFilter needs to be a string"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -23,7 +23,7 @@ from bayou.as_delta.delta._typing import (
     OptionalExpressionOrColumn,
 )
 from bayou.spark.dml.merge.builder import DeltaMergeBuilder
-from bayou.spark.table.not_yet import DeltaOptimizeBuilder
+from bayou.spark.table.optimize import DeltaOptimizeBuilder
 from bayou.table import DeltaTable, DeltaTableBuilder, IdentityGenerator
 
 __all__ = [

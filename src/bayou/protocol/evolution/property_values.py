@@ -129,6 +129,15 @@ def _format_version(text: str) -> None:
         raise InvalidValueError("needs to be 1.0.0, or 2.x.y for data pages of version 2.")
 
 
+def _size(text: str) -> None:
+    try:
+        size = properties.byte_size(text)
+    except ValueError as error:
+        raise InvalidValueError("needs to be a number of bytes, such as 104857600 or 100mb.") from error
+    if not 0 < size < 1 << (_LONG_BITS - 1):
+        raise InvalidValueError("needs to be a positive number of bytes.")
+
+
 def _anything(_text: str) -> None:
     return
 
@@ -166,6 +175,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     properties.STATS_COLUMNS.key: _columns,
     properties.UNIFORM_FORMATS.key: _formats,
     properties.AUTO_COMPACT.key: _auto_compact,
+    properties.TARGET_FILE_SIZE.key: _size,
     **{
         each.key: _anything
         for each in (

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from bayou.spark.data_files.request import WriteRequest
     from bayou.spark.data_files.target import HeadAction, WriteTarget
     from bayou.spark.jvm.catalyst.file_writer import WrittenFile
+    from bayou.spark.jvm.relations.file_tasks import FileTasks
     from bayou.spark.read.change_rows import BesideColumns
     from bayou.spark.session.application import Application
 
@@ -56,6 +57,7 @@ def write_new_files(
     beside: BesideColumns = NOTHING_BESIDE,
     *,
     observations: Sequence[str] = (),
+    tasks: FileTasks | None = None,
 ) -> NewFiles:
     """Writes rows as new files of a table. Files without rows are deleted again; where a row breaks a rule, all are.
 
@@ -67,6 +69,7 @@ def write_new_files(
         carried: the rows of replaced files that stay, where a condition says which rows the new ones replace.
         beside: the columns of the rows that are none of the table's; none where rows are replaced.
         observations: the names of the observations of the rows that the caller has made, and wants to see.
+        tasks: the job's tasks, where the rows are those of files that are written together.
 
     Raises:
         ConstraintViolationError: rows break a rule of the table.
@@ -76,7 +79,7 @@ def write_new_files(
     rows = Projection(application.jvm, frame, target, carried, beside).rows()
     prefix = data_prefix(target.properties)
     split = SplitFolders(root, request.storage_options, prefix) if rows.has_changes else None
-    to_write, placement = rows.frame, Placement(prefix)
+    to_write, placement = rows.frame, Placement(prefix, tasks=tasks)
     if split is not None:
         to_write, placement = to_write.withColumnRenamed(IS_CHANGE, split.column), Placement(split_by=split.column)
     wanted = (*carried.observations, *observations, *([OBSERVATION] if rows.observed else []))
@@ -104,7 +107,7 @@ def write_new_files(
         _refuse_unseen(target, rows, of_rules, found_files.num_rows - carried.num_kept)
         check_rules(frame.sparkSession, request, target, rows, found_files.files, of_rules)
         told = [change_file(target, *each) for each in changes]
-        return replace(found_files, changes=told, observed=written.observed)
+        return replace(found_files, changes=told, observed=written.observed, read_by_tasks=written.read_by_tasks)
 
 
 def _check_columns(target: WriteTarget, places: Sequence[str], footers: Sequence[pq.FileMetaData]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
@@ -29,6 +29,7 @@ from bayou.spark.jvm.core.pinned_settings import SHREDS_VARIANTS
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.core.write_traces import is_failed_write
 from bayou.spark.jvm.relations.encryption import FACTORY, writes_encrypted
+from bayou.spark.jvm.relations.file_tasks import in_file_tasks
 from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
 from bayou.spark.jvm.relations.relation import rebalanced
 from bayou.spark.scan.footers import read_footers
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from bayou.spark.data_files.request import WriteRequest
     from bayou.spark.data_files.target import WriteTarget
     from bayou.spark.jvm.catalyst.file_writer import WrittenFile, WrittenRows
+    from bayou.spark.jvm.relations.file_tasks import FileTasks
     from bayou.spark.session.application import Application
 
 _MORE_THAN_TWO_FILES: Final = 3
@@ -59,10 +61,12 @@ class Placement:
     Attributes:
         folder: the folder under the table's root; empty for the root itself.
         split_by: a column of booleans that leads the partition columns, so that each of its values has a folder; None for none.
+        tasks: the job's tasks, where the rows are those of files that are written together; each task writes one file.
     """
 
     folder: str = ""
     split_by: str | None = None
+    tasks: FileTasks | None = None
 
 
 def write_into(
@@ -93,12 +97,17 @@ def write_into(
     uri = qualify(request.path).uri
     root = f"{uri}/{placement.folder}" if placement.folder else uri
     job = WriteJob(root, partitions, options, hadoop, observations)
+    read: Sequence[Sequence[str]] = ()
+    if placement.tasks is not None:
+        # All rows of a task are of one partition: nothing is to be sorted.
+        frame, read = in_file_tasks(jvm, frame, placement.tasks)
+        job = WriteJob(root, partitions, {**options, "maxRecordsPerFile": "0"}, hadoop, observations, _MORE_THAN_TWO_FILES)
     if by is not None:
         # Rows that are not sorted for the table's partitions are not sorted for this one either.
         open_files = None if partitions else _MORE_THAN_TWO_FILES
         job = WriteJob(root, (by, *partitions), options, hadoop, observations, open_files)
     with _naming_failure(target.log.table_uri, target.version):
-        return write_files(jvm, frame, job)
+        return replace(write_files(jvm, frame, job), read_by_tasks=read)
 
 
 @contextlib.contextmanager

@@ -26,6 +26,7 @@ class NewFiles:
         head: the actions beside these, where they are others than the target's because of what was written.
         changes: the actions that add the files of change rows; their rows and their size are not counted above.
         observed: what the observations of the rows saw that were asked for, by their names.
+        read_by_tasks: for each task the URIs of the files that it read, in that order, where tasks were made for files.
     """
 
     files: list[AddFile]
@@ -34,6 +35,7 @@ class NewFiles:
     head: tuple[HeadAction, ...] = ()
     changes: Sequence[AddCDCFile] = ()
     observed: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    read_by_tasks: Sequence[Sequence[str]] = ()
 
     @property
     def actions(self) -> list[AddFile | AddCDCFile]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -11,6 +11,7 @@ from bayou.protocol import properties
 from bayou.protocol.schema.reserved_names import check_no_own_names
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.file_tasks import FileTasks
 from bayou.spark.read.change_rows import BesideColumns
 from bayou.spark.read.reader import scan_frame
 from bayou.spark.scan.row_ids import RowIdColumns
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.session.application import Application
 
+_TASK: Final = "__bayou_task"
+"""The hidden column with the number of a file's task."""
+
 
 def stored_rows(
     application: Application,
@@ -32,6 +36,7 @@ def stored_rows(
     snapshot: Snapshot,
     positions: pa.Array,
     options: Mapping[str, str] | None = None,
+    tasks: pa.Array | None = None,
 ) -> DataFrame:
     """The rows of some files, with the columns that keep their ids where the table keeps them.
 
@@ -41,6 +46,8 @@ def stored_rows(
         snapshot: the table's state.
         positions: the files.
         options: options for the file system.
+        tasks: the number of each file's task, where the job has one task for several files (see `file_tasks`). Each file is then
+            one partition of the scan.
 
     Raises:
         UnsupportedFeatureError: the table keeps ids, and has columns that are called like those in which they are read.
@@ -55,15 +62,29 @@ def stored_rows(
         [*fields, *(() if ids is None else ids.fields)],
         metadata=None if ids is None else ["row_index"],
         positions=positions.cast(pa.int64()),
-        hidden={} if ids is None else ids.constants(snapshot, positions),
+        hidden={
+            **({} if tasks is None else {_TASK: tasks}),
+            **({} if ids is None else ids.constants(snapshot, positions)),
+        },
         options=options or {},
         rewrites=True,
+        file_tasks=tasks is not None,
     )
     rows = scan_frame(scan, spark)
-    if ids is None:
-        return rows
     names = [field.name for field in fields]
+    if ids is None:
+        return rows if tasks is None else rows.select(*map(quoted_name, names))
     return ids.known(rows, OUR_METADATA).select(*map(quoted_name, names), *ids.columns())
+
+
+def file_tasks(snapshot: Snapshot, count: int) -> FileTasks:
+    """The tasks of a job that reads `stored_rows` with `tasks`.
+
+    Args:
+        snapshot: the table's state.
+        count: how many tasks there are.
+    """
+    return FileTasks(count, len(snapshot.partition_columns))  # the numbers come right after the partition values
 
 
 def beside_stored_rows(snapshot: Snapshot) -> BesideColumns:

@@ -105,6 +105,7 @@ class Scan:
         streaming: whether the files are a batch of a stream.
         rewrites: whether the rows are written again, or decide what is written. Then every file has to be read as it is, whatever
             the session says, and no row may be left out by a filter that Parquet evaluates differently from Spark.
+        file_tasks: whether each file is one partition of the scan, whatever its size.
     """
 
     application: Application
@@ -119,6 +120,7 @@ class Scan:
     source: FileSource | None = None
     streaming: bool = False
     rewrites: bool = False
+    file_tasks: bool = False
 
     def planned(self) -> PlannedScan:
         """The scan as a logical plan, deletion vectors applied.
@@ -136,6 +138,10 @@ class Scan:
         if self.metadata is not None:
             names.append(OUR_METADATA)
         return PlannedScan(self._frame().queryExecution().analyzed(), names)
+
+    def place_of_hidden(self, name: str) -> int:
+        """The place of a hidden column among the columns that are constant for a file."""
+        return len(self._partition_fields()) + list(self.hidden).index(name)
 
     def is_plain(self, planned: PlannedScan) -> bool:
         """Whether the plan of this scan is a relation with just the columns that were asked for, in that order."""
@@ -264,7 +270,7 @@ class Scan:
             partitions=schema_to_json(StructType((*partitions, *hidden))),
             size=int(pc.sum(self._files(["size"])["size"]).as_py() or 0),
             options=with_options(self.options, Job.READ, *by_id, *rewriting),
-            pinned=values(Job.REWRITE if self.rewrites else Job.READ),
+            pinned={**values(Job.REWRITE if self.rewrites else Job.READ), **(values(Job.COMPACT) if self.file_tasks else {})},
             files=_Listing(self, schema_to_json(StructType((*partitions, *hidden)))),
             streaming=self.streaming,
             exact=self.rewrites,
@@ -311,7 +317,7 @@ class Scan:
             chosen.update(f"{name}:{id(constants)}".encode())
         every = self.positions is None and not self.hidden and self.source is None
         what = "all" if every else chosen.hexdigest()[:24] + self._source.key
-        how = "#rewrites" if self.rewrites else ""
+        how = ("#rewrites" if self.rewrites else "") + ("#tasks" if self.file_tasks else "")
         return f"{self.snapshot.table_uri}@{self.snapshot.version}#{self.snapshot.metadata.id}#{what}{how}"
 
 

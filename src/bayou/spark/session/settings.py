@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Final, Protocol
 
 from bayou.errors import InvalidOptionError
+from bayou.protocol.properties import byte_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -138,6 +140,39 @@ def string_prefix_of(settings: Mapping[str, str], table: str) -> int | None:
             message, table=table, option=_STRING_PREFIX, value=text, next_step="set it to a number, or unset it."
         )
     return int(text)
+
+
+def bytes_of(settings: Mapping[str, str], name: str, table: str) -> int | None:
+    """The bytes that a setting says; None where it is not set.
+
+    Raises:
+        InvalidOptionError: it says no number of bytes.
+    """
+    text = settings.get(name)
+    try:
+        return None if text is None else byte_size(text)
+    except ValueError:
+        raise _wrong_setting(name, settings[name], "a number of bytes", table) from None
+
+
+def share_of(settings: Mapping[str, str], name: str, table: str) -> float | None:
+    """The share from 0 to 1 that a setting says; None where it is not set.
+
+    Raises:
+        InvalidOptionError: it says no such share.
+    """
+    text = settings.get(name)
+    if text is None:
+        return None
+    with contextlib.suppress(ValueError):
+        if 0 <= float(text) <= 1:
+            return float(text)
+    raise _wrong_setting(name, text, "a share from 0 to 1", table)
+
+
+def _wrong_setting(name: str, text: str, wanted: str, table: str) -> InvalidOptionError:
+    message = f"The session's setting {name} is {text!r}, which is not {wanted}."
+    return InvalidOptionError(message, table=table, option=name, value=text, next_step="set it to one, or unset it.")
 
 
 def is_on(settings: Mapping[str, str], name: str) -> bool:

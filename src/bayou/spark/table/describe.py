@@ -154,7 +154,7 @@ def detail_of_folder(application: Application, spark: SparkSession, path: str) -
 
 
 def rows_frame(application: Application, spark: SparkSession, table: pa.Table) -> DataFrame:
-    """A few rows as a DataFrame, made without a job; numbers, texts, times, booleans, and lists, maps and structs of texts."""
+    """A few rows as a DataFrame, made without a job; numbers, texts, times, booleans, structs of these, lists and maps of texts."""
     fields = [{"name": f.name, "type": _spark(f.type), "nullable": True, "metadata": {}} for f in table.schema]
     schema = json.dumps({"type": "struct", "fields": fields})
     session = java_session(spark)
@@ -168,11 +168,12 @@ def _spark(kind: pa.DataType) -> Any:
     if pa.types.is_list(kind):
         return {"type": "array", "elementType": "string", "containsNull": True}
     if pa.types.is_struct(kind):
-        fields = [{"name": kind.field(i).name, "type": "string", "nullable": True, "metadata": {}} for i in range(kind.num_fields)]
+        inner = [kind.field(i) for i in range(kind.num_fields)]
+        fields = [{"name": f.name, "type": _spark(f.type), "nullable": True, "metadata": {}} for f in inner]
         return {"type": "struct", "fields": fields}
     if pa.types.is_timestamp(kind):
         return "timestamp"
-    return {pa.int64(): "long", pa.int32(): "integer", pa.bool_(): "boolean"}.get(kind, "string")
+    return {pa.int64(): "long", pa.int32(): "integer", pa.float64(): "double", pa.bool_(): "boolean"}.get(kind, "string")
 
 
 def _pairs(values: Any) -> list[tuple[str, str | None]] | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
-from pyspark.sql import DataFrame, SparkSession  # noqa: TC002  (typing.get_type_hints)
+from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
 from pyspark.sql.types import StructType  # noqa: TC002  (typing.get_type_hints)
 
 from bayou.errors import UnsupportedFeatureError
@@ -41,15 +41,6 @@ class CommandsNotYet:
     """The methods of delta-spark's `DeltaTable` that bayou's lacks; `DeltaTable` inherits them."""
 
     _path: str
-
-    @raised_as_pyspark
-    def optimize(self) -> DeltaOptimizeBuilder:
-        """Would make few large files of many small ones (OPTIMIZE).
-
-        Raises:
-            UnsupportedFeatureError: always.
-        """
-        raise not_yet("OPTIMIZE", self._path)
 
     @raised_as_pyspark
     def clone(
@@ -130,37 +121,6 @@ class CommandsNotYet:
                 check_kind(key, str, f"All property keys including {key}")
                 check_kind(value, str, f"All property values including {value}")
         raise not_yet("CLONE", self._path)
-
-
-class DeltaOptimizeBuilder:
-    """delta-spark's builder of an OPTIMIZE, for programs that import its name; `DeltaTable.optimize` makes none yet."""
-
-    def where(self, partitionFilter: str) -> DeltaOptimizeBuilder:  # noqa: ARG002, N803  (delta-spark's name)
-        """Would limit the command to partitions."""
-        return self
-
-    @raised_as_pyspark
-    def executeCompaction(self) -> DataFrame:  # noqa: N802  (delta-spark's name)
-        """Would compact small files.
-
-        Raises:
-            UnsupportedFeatureError: always.
-        """
-        raise not_yet("OPTIMIZE")
-
-    @raised_as_pyspark
-    def executeZOrderBy(self, *cols: Any) -> DataFrame:  # noqa: N802  (delta-spark's name)
-        """Would order the rows along a Z-order curve of columns.
-
-        Raises:
-            TypeError: a column is no text.
-            UnsupportedFeatureError: always, for text.
-        """
-        names = cols[0] if len(cols) == 1 and isinstance(cols[0], (list, tuple)) else cols
-        for name in names:
-            if not isinstance(name, str):
-                raise TypeError(f"Z-order column must be str. Found {name} with type {type(name)}")
-        raise not_yet("OPTIMIZE ... ZORDER BY")
 
 
 _KINDS: Final = {str: "a string", int: "an int", bool: "a boolean", dict: "a dict"}

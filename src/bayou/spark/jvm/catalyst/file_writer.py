@@ -83,10 +83,12 @@ class WrittenRows:
     Attributes:
         files: the files that it wrote.
         observed: the values of the observations that were wanted, by their names; of those that Spark left out, none.
+        read_by_tasks: for each task the URIs of the files that it read, in that order, where tasks were made for files.
     """
 
     files: list[WrittenFile]
     observed: Mapping[str, list[Any]]
+    read_by_tasks: Sequence[Sequence[str]] = ()
 
 
 def write_files(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:

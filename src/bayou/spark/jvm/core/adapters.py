@@ -66,6 +66,7 @@ _LOST_WITH = {
     "StreamSource": "streams that read a table",
     "StreamSink": "streams that write a table",
     "HadoopFiles": "tables on file systems other than the local one",
+    "FileTasks": "OPTIMIZE",
     "ExecutedPlans": "DataFrame.mergeInto with structs, defaults and schema evolution",
 }
 """What does not work on a session without an adapter. For the others bayou has another way."""

@@ -22,6 +22,7 @@ class Job(Enum):
     WRITE = "write data files"
     READ = "read a table"
     REWRITE = "read rows that are written again, or that a check depends on"
+    COMPACT = "read files that are compacted"
     FIELD_IDS = "read a table with column mapping `id`"
     LOG = "read checkpoints in Spark jobs"
     PLANNING = "cast partition values"
@@ -50,6 +51,7 @@ _WHOLE_VALUES: Final = "values are read as the table's types"
 _PLAIN_TYPES: Final = "type names and literals mean what they mean in a default session"
 _PLAIN_TEXT: Final = "texts and names are read as they were written"
 _SHREDDED: Final = "only tables with `delta.enableVariantShredding` have shredded variants"
+_ONE_FILE: Final = "each file is read whole, and in the order that the plan has"
 _STATISTICS: Final = "the log's statistics come from the footers"
 
 PINS: Final[Mapping[Job, tuple[Pin, ...]]] = {
@@ -76,6 +78,13 @@ PINS: Final[Mapping[Job, tuple[Pin, ...]]] = {
         Pin("spark.sql.parquet.reader.respectUnknownTypeAnnotation.enabled", "false", _WHOLE_VALUES),
         Pin("spark.sql.parquet.ignoreVariantAnnotation", "false", _WHOLE_VALUES),
         Pin("spark.sql.variant.allowReadingShredded", "true", _WHOLE_VALUES),
+    ),
+    Job.COMPACT: (
+        Pin("spark.sql.files.maxPartitionBytes", str(1 << 50), _ONE_FILE),
+        Pin("spark.sql.files.openCostInBytes", str(1 << 50), _ONE_FILE),
+        Pin("spark.sql.files.maxPartitionNum", str((1 << 31) - 1), _ONE_FILE),
+        Pin("spark.sql.files.minPartitionNum", "1", _ONE_FILE),
+        Pin("spark.sql.sources.bucketing.enabled", "false", _ONE_FILE),
     ),
     Job.LOG: (
         Pin("spark.sql.session.timeZone", "UTC", "the zone of the timestamps among the statistics"),

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs in which one task reads several chosen files, one after the other: no row is shuffled, and a task writes one file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+
+from bayou.spark.jvm.core.adapters import Adapters
+
+if TYPE_CHECKING:
+    from bayou.spark.jvm.core.bridge import Jvm
+
+
+@dataclass(frozen=True, slots=True)
+class FileTasks:
+    """The tasks of a job.
+
+    Attributes:
+        count: how many there are.
+        column: the place, among the columns that are constant for a file, of the number of the file's task.
+    """
+
+    count: int
+    column: int
+
+
+def in_file_tasks(jvm: Jvm, frame: DataFrame, tasks: FileTasks) -> tuple[DataFrame, list[list[str]]]:
+    """The rows of a DataFrame over files, in one partition for each task.
+
+    Args:
+        jvm: the bridge.
+        frame: the rows. Each file is one partition of its scan, and nothing in its plan shuffles rows or leaves them out at random.
+        tasks: the tasks.
+
+    Returns:
+        The rows, and for each task the URIs of its files, percent-encoded, in the order in which they are read.
+
+    Raises:
+        SessionError: bayou's Java adapters did not compile on this JVM.
+    """
+    query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
+    grouping = Adapters.of(jvm).new("bayou.FileTasks", tasks.count, tasks.column)
+    rows = grouping.grouped(query.toRdd())
+    made = frame.sparkSession._jsparkSession.internalCreateDataFrame(rows, query.analyzed().schema(), False)  # noqa: SLF001
+    text: str = grouping.order()
+    return DataFrame(made, frame.sparkSession), [each.split("\n") if each else [] for each in text.split("\0")[:-1]]

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OPTIMIZE: small files, and files with many deleted rows, become few larger ones.
+
+One Spark job writes the files of one commit, one task for each new file. No row is shuffled, and none changes. Source:
+delta-spark's `OptimizeExecutor`.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import ConcurrentModificationError, InvalidOptionError
+from bayou.plan.maintenance.compaction import (
+    COMPACTED_TAG,
+    TARGET_TAG,
+    CompactionPlan,
+    FileFacts,
+    SizeRules,
+    partition_numbers,
+    plan_compaction,
+)
+from bayou.protocol import properties
+from bayou.spark.data_files.committing import commit_new_files
+from bayou.spark.data_files.new_files import write_new_files
+from bayou.spark.data_files.request import WriteRequest
+from bayou.spark.data_files.uncommitted_files import taking_back
+from bayou.spark.data_files.write_jobs import delete_files
+from bayou.spark.dml.core.chosen_files import choose_files
+from bayou.spark.dml.core.condition import check_condition, row_condition
+from bayou.spark.dml.core.live_rows import check_moved_rows
+from bayou.spark.dml.core.target import table_columns
+from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.core import nodes
+from bayou.spark.maintenance.optimize_result import OptimizeResult
+from bayou.spark.maintenance.rewrite import Rewritten, same_table
+from bayou.spark.maintenance.written_bins import WrittenBins, task_of
+from bayou.spark.read.stored_rows import beside_stored_rows, file_tasks, stored_rows
+from bayou.spark.session.progress import operation
+from bayou.spark.session.settings import bytes_of, share_of, string_prefix_of
+from bayou.spark.types.readable_types import check_types
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.actions.actions import AddFile
+    from bayou.spark.read.session_table import SessionTable
+
+_MAX_SIZE: Final = "spark.databricks.delta.optimize.maxFileSize"
+_MIN_SIZE: Final = "spark.databricks.delta.optimize.minFileSize"
+_MAX_DELETED: Final = "spark.databricks.delta.optimize.maxDeletedRowsRatio"
+_BATCH_SIZE: Final = "spark.databricks.delta.optimize.batchSize"
+_OPERATION: Final = "OPTIMIZE"
+_MOST_COMMITS: Final = 10
+"""So often a commit is tried again on top of others, without the bins whose files they removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizeRequest:
+    """What an OPTIMIZE is asked for.
+
+    Attributes:
+        where: conditions on partition columns, as SQL; all have to be true.
+        where_files: conditions on any columns, as SQL. Files stay that cannot hold a row for which all are true.
+    """
+
+    where: tuple[str, ...] = ()
+    where_files: tuple[str, ...] = ()
+
+    @property
+    def predicates(self) -> tuple[str, ...]:
+        """All conditions."""
+        return (*self.where, *self.where_files)
+
+
+@dataclass(slots=True)
+class _Done:
+    """What the commits of an OPTIMIZE did so far."""
+
+    versions: list[int] = field(default_factory=list)
+    added: list[int] = field(default_factory=list)
+    removed: list[int] = field(default_factory=list)
+    vectors: int = 0
+    rows: int = 0
+    left_out: int = 0
+
+
+def plan_optimize(table: SessionTable, request: OptimizeRequest, snapshot: Snapshot | None = None) -> CompactionPlan:
+    """What an OPTIMIZE would do.
+
+    Args:
+        table: the table.
+        request: what is asked for.
+        snapshot: its state; the latest if None.
+
+    Raises:
+        InvalidOptionError: a condition names other columns than partition columns, or a setting is no number.
+        UnsupportedFeatureError: bayou may not write to the table; a condition holds a subquery.
+    """
+    found = table.snapshot() if snapshot is None else snapshot
+    check_types(table.application, found)
+    return plan_compaction(_facts(found), _sizes(table.settings, found), _chosen(table, found, request))
+
+
+def optimize(table: SessionTable, request: OptimizeRequest) -> OptimizeResult:
+    """Compacts a table; see `plan_optimize`.
+
+    Raises:
+        StorageError: the store failed; commits before that one are in the log.
+        ConcurrentModificationError: another commit changed what the table is.
+    """
+    started = int(time.time() * 1000)
+    snapshot = table.snapshot()
+    plan = plan_optimize(table, request, snapshot)
+    done = _Done()
+    if plan.num_bins:
+        most = bytes_of(table.settings, _BATCH_SIZE, snapshot.table_uri)
+        with operation(_OPERATION, table.spark, table.settings):
+            for first, last in plan.batches(most):
+                _compact(table, snapshot, request, plan, (first, last), done)
+        if done.versions:
+            table.refresh_caches()
+    columns = len(snapshot.schema.fields)
+    indexed = properties.NUM_INDEXED_COLUMNS.read(snapshot.properties)
+    return OptimizeResult(
+        table.uri,
+        plan,
+        tuple(done.versions),
+        tuple(sorted(done.added)),
+        tuple(sorted(done.removed)),
+        done.vectors,
+        done.rows,
+        done.left_out,
+        started,
+        int(time.time() * 1000),
+        columns,
+        columns if indexed < 0 else min(columns, indexed),
+    )
+
+
+def _facts(snapshot: Snapshot) -> FileFacts:
+    files = snapshot.files(["path", "size", "tags", "deletion_vector"])
+    every = pa.array(np.arange(files.num_rows), pa.int64())
+    tags = files["tags"].combine_chunks()
+    target = pc.map_lookup(tags, pa.scalar(TARGET_TAG), "first")
+    is_number = pc.fill_null(pc.match_substring_regex(target, r"^\d{1,18}$"), False)
+    return FileFacts(
+        files["path"].combine_chunks(),
+        files["size"].combine_chunks(),
+        partition_numbers(list(snapshot.partitions().values()), files.num_rows),
+        snapshot.live_rows(every),
+        pc.struct_field(files["deletion_vector"].combine_chunks(), "cardinality").cast(pa.int64()),
+        pc.if_else(is_number, target, pa.scalar(None, pa.string())).cast(pa.int64()),
+        pc.is_valid(pc.map_lookup(tags, pa.scalar(COMPACTED_TAG), "first")),
+    )
+
+
+def _sizes(settings: Mapping[str, str], snapshot: Snapshot) -> SizeRules:
+    table = snapshot.table_uri
+    target = bytes_of(settings, _MAX_SIZE, table)
+    if target is None:
+        target = properties.TARGET_FILE_SIZE.read(snapshot.properties)
+    small, deleted = bytes_of(settings, _MIN_SIZE, table), share_of(settings, _MAX_DELETED, table)
+    return SizeRules.of(
+        snapshot.size_bytes,
+        target=target and max(1, target),
+        small=small,
+        **({} if deleted is None else {"max_deleted": deleted}),
+    )
+
+
+def _chosen(table: SessionTable, snapshot: Snapshot, request: OptimizeRequest) -> pa.Array | None:
+    """For each file whether the conditions leave it; None for all of them."""
+    if not request.predicates:
+        return None
+    chosen = np.ones(snapshot.num_files, bool)
+    for texts, is_about_partitions in ((request.where, True), (request.where_files, False)):
+        for text in texts:
+            positions = _matching(table, snapshot, text, partitions_only=is_about_partitions)
+            found = np.zeros(snapshot.num_files, bool)
+            found[np.asarray(positions)] = True
+            chosen &= found
+    return pa.array(chosen)
+
+
+def _matching(table: SessionTable, snapshot: Snapshot, text: str, *, partitions_only: bool) -> pa.Array:
+    jvm = table.application.jvm
+    resolved, statement = row_changes.delete_statement(jvm, table.spark, table_columns(snapshot), (), text)
+    named = row_changes.condition_of_statement(resolved)
+    check_condition(_OPERATION, named, snapshot)
+    used = set() if named is None else nodes.names_of(jvm, named)
+    others = sorted(used - {name for name in used if name.lower() in {each.lower() for each in snapshot.partition_columns}})
+    if partitions_only and others:
+        raise InvalidOptionError(
+            f"Predicate references non-partition column '{others[0]}'. Only the partition columns may be referenced: "
+            f"[{', '.join(snapshot.partition_columns)}]",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_NON_PARTITION_COLUMN_REFERENCE",
+            sql_state="42P10",
+            option="where",
+            column=others[0],
+            next_step="choose files by other columns with whereFiles.",
+        )
+    condition = row_condition(table.application, snapshot, _OPERATION, row_changes.taken_apart(jvm, statement))
+    return choose_files(table.application, table.spark, snapshot, condition).candidates
+
+
+def _compact(
+    table: SessionTable,
+    snapshot: Snapshot,
+    request: OptimizeRequest,
+    plan: CompactionPlan,
+    bins: tuple[int, int],
+    done: _Done,
+) -> None:
+    """Writes some bins in one job, and commits them."""
+    positions, numbers = plan.positions(*bins)
+    write = WriteRequest(snapshot.table_uri, "append", storage_options=table.options, data_change=False, optimize_write=False)
+    write = replace(write, string_prefix=string_prefix_of(table.settings, snapshot.table_uri))
+    frame = stored_rows(table.application, table.spark, snapshot, positions, options=table.options, tasks=numbers)
+    beside = replace(beside_stored_rows(snapshot), feeds=False)  # no row changes
+    tasks = file_tasks(snapshot, bins[1] - bins[0])
+    added = write_new_files(table.application, frame, write, same_table(table, snapshot), beside=beside, tasks=tasks)
+    old = snapshot.files().take(positions)
+    with taking_back(partial(delete_files, write, added.actions)):
+        check_moved_rows(table.application.jvm, snapshot, old["path"].combine_chunks(), added.num_rows, table.options)
+    bin_sizes = _sums(numbers, old["size"].combine_chunks())
+    full = int(plan.sizes.target * 0.75)
+    files = [_tagged(add, plan.sizes.target, is_full=bin_sizes[task_of(add)] >= full) for add in added.files]
+    _commit(table, snapshot, request, WrittenBins(table, write, replace(added, files=files), old, numbers, snapshot), done)
+
+
+def _sums(numbers: pa.Array, values: pa.Array) -> dict[int, int]:
+    """The sum of the values of each number."""
+    sums = pa.table({"number": numbers, "value": values}).group_by("number").aggregate([("value", "sum")])
+    return dict(zip(sums["number"].to_pylist(), sums["value_sum"].to_pylist(), strict=True))
+
+
+def _tagged(add: AddFile, target: int, *, is_full: bool) -> AddFile:
+    """A new file with the tags that later runs know it by."""
+    return replace(add, tags={**(add.tags or {}), COMPACTED_TAG: "true", **({TARGET_TAG: str(target)} if is_full else {})})
+
+
+def _commit(table: SessionTable, snapshot: Snapshot, request: OptimizeRequest, bins: WrittenBins, done: _Done) -> None:
+    """Commits bins; those whose files another commit removed or changed meanwhile are left out."""
+    parameters = {"predicate": json.dumps(list(request.predicates)), "zOrderBy": "[]", "clusterBy": "[]", "auto": False}
+    base = snapshot
+    for attempt in range(_MOST_COMMITS):
+        try:
+            with table.begin(base, _OPERATION, parameters) as transaction:
+                transaction.reads.note_files(bins.old["path"])
+                transaction.remove_files(bins.old, data_change=False)
+                metrics = Rewritten.of(bins.old, bins.added).as_reorg()
+                outcome = commit_new_files(
+                    transaction, bins.added, metrics, bins.take_back, spares=_may_be_tried_again, keeps_row_ids=True
+                )
+        except ConcurrentModificationError:
+            with taking_back(bins.take_back):
+                base = table.snapshot()
+                if attempt + 1 == _MOST_COMMITS or not _is_same_table(snapshot, base):
+                    raise
+            with taking_back(bins.take_back):
+                bins, left_out = bins.on_top_of(base)
+            done.left_out += left_out
+            if not bins.old.num_rows:
+                return
+        else:
+            version = getattr(outcome, "version", None)
+            if version is not None:
+                done.versions.append(version)
+                _count(bins, done)
+            return
+
+
+def _may_be_tried_again(error: Exception) -> bool:
+    return isinstance(error, ConcurrentModificationError)
+
+
+def _is_same_table(before: Snapshot, after: Snapshot) -> bool:
+    """Whether files that were written for one state are files of another one.
+
+    Columns may have been added and properties set. What decides how files are written has to be the same.
+    """
+    if before.metadata.id != after.metadata.id or before.partition_columns != after.partition_columns:
+        return False
+    modes = {properties.COLUMN_MAPPING_MODE.read(each.properties) for each in (before, after)}
+    tracks = {bool(properties.ENABLE_ROW_TRACKING.read(each.properties)) for each in (before, after)}
+    return len(modes) == len(tracks) == 1 and all(after.schema.field(each.name) is not None for each in before.schema.fields)
+
+
+def _count(bins: WrittenBins, done: _Done) -> None:
+    done.added += [each.size for each in bins.added.files]
+    done.removed += bins.old["size"].to_pylist()
+    vectors = bins.old["deletion_vector"].combine_chunks()
+    done.vectors += len(vectors) - vectors.null_count
+    done.rows += pc.sum(pc.struct_field(vectors, "cardinality")).as_py() or 0

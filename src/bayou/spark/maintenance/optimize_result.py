@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an OPTIMIZE did, and the row that delta-spark answers with. Source: delta-spark's `OptimizeMetrics`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from bayou.plan.maintenance.compaction import CompactionPlan
+
+
+def _longs(*names: str) -> list[pa.Field]:
+    return [pa.field(name, pa.int64()) for name in names]
+
+
+_SIZES: Final = pa.struct([*_longs("min", "max"), pa.field("avg", pa.float64()), *_longs("totalFiles", "totalSize")])
+_CUBES: Final = pa.struct(_longs("num", "size"))
+_Z_ORDER: Final = pa.struct(
+    [
+        pa.field("strategyName", pa.string()),
+        pa.field("inputCubeFiles", _CUBES),
+        pa.field("inputOtherFiles", _CUBES),
+        *_longs("inputNumCubes"),
+        pa.field("mergedFiles", _CUBES),
+        *_longs("numOutputCubes", "mergedNumCubes"),
+    ]
+)
+_CLUSTER_FILES: Final = pa.struct(_longs("numFiles", "size"))
+_CLUSTERING: Final = pa.struct(
+    [
+        pa.field("inputZCubeFiles", _CLUSTER_FILES),
+        pa.field("inputOtherFiles", _CLUSTER_FILES),
+        *_longs("inputNumZCubes"),
+        pa.field("mergedFiles", _CLUSTER_FILES),
+        *_longs("numOutputZCubes"),
+    ]
+)
+_PARALLELISM: Final = pa.struct(
+    _longs(
+        "maxClusterActiveParallelism", "minClusterActiveParallelism", "maxSessionActiveParallelism", "minSessionActiveParallelism"
+    )
+)
+_METRICS: Final = pa.struct(
+    [
+        *_longs("numFilesAdded", "numFilesRemoved"),
+        pa.field("filesAdded", _SIZES),
+        pa.field("filesRemoved", _SIZES),
+        *_longs("partitionsOptimized"),
+        pa.field("zOrderStats", _Z_ORDER),
+        pa.field("clusteringStats", _CLUSTERING),
+        *_longs("numBins", "numBatches", "totalConsideredFiles", "totalFilesSkipped"),
+        pa.field("preserveInsertionOrder", pa.bool_()),
+        *_longs("numFilesSkippedToReduceWriteAmplification", "numBytesSkippedToReduceWriteAmplification"),
+        *_longs("startTimeMs", "endTimeMs", "totalClusterParallelism", "totalScheduledTasks"),
+        pa.field("autoCompactParallelismStats", _PARALLELISM),
+        pa.field("deletionVectorStats", pa.struct(_longs("numDeletionVectorsRemoved", "numDeletionVectorRowsRemoved"))),
+        *_longs("numTableColumns", "numTableColumnsWithStats"),
+    ]
+)
+_ROW: Final = pa.schema([("path", pa.string()), ("metrics", _METRICS)])
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizeResult:
+    """What an OPTIMIZE did.
+
+    Attributes:
+        path: the table's path.
+        plan: what it was to do.
+        versions: the versions that it committed.
+        added_sizes: the sizes of the new files in bytes, ascending.
+        removed_sizes: the sizes of the files that they replace, ascending.
+        removed_vectors: how many deletion vectors went with these.
+        removed_rows: how many rows these vectors had deleted.
+        left_out: how many bins were given up because other commits removed or changed their files meanwhile.
+        started: when it began, in milliseconds since the epoch.
+        ended: when it ended.
+        columns: how many columns the table has.
+        columns_with_statistics: how many of them have statistics.
+    """
+
+    path: str
+    plan: CompactionPlan
+    versions: tuple[int, ...] = ()
+    added_sizes: tuple[int, ...] = ()
+    removed_sizes: tuple[int, ...] = ()
+    removed_vectors: int = 0
+    removed_rows: int = 0
+    left_out: int = 0
+    started: int = 0
+    ended: int = 0
+    columns: int = 0
+    columns_with_statistics: int = 0
+
+    def as_table(self) -> pa.Table:
+        """The row that delta-spark answers with."""
+        return pa.Table.from_pylist([{"path": self.path, "metrics": self._metrics()}], schema=_ROW)
+
+    def _metrics(self) -> dict[str, Any]:
+        return {
+            "numFilesAdded": len(self.added_sizes),
+            "numFilesRemoved": len(self.removed_sizes),
+            "filesAdded": _sizes(self.added_sizes),
+            "filesRemoved": _sizes(self.removed_sizes),
+            "partitionsOptimized": self.plan.partitions,
+            "numBins": self.plan.num_bins,
+            "numBatches": max(1, len(self.versions)),
+            "totalConsideredFiles": self.plan.considered,
+            "totalFilesSkipped": self.plan.considered - len(self.removed_sizes),
+            "preserveInsertionOrder": False,
+            "numFilesSkippedToReduceWriteAmplification": 0,
+            "numBytesSkippedToReduceWriteAmplification": 0,
+            "startTimeMs": self.started,
+            "endTimeMs": self.ended,
+            "totalClusterParallelism": 0,
+            "totalScheduledTasks": self.plan.num_bins,
+            "deletionVectorStats": {
+                "numDeletionVectorsRemoved": self.removed_vectors,
+                "numDeletionVectorRowsRemoved": self.removed_rows,
+            },
+            "numTableColumns": self.columns,
+            "numTableColumnsWithStats": self.columns_with_statistics,
+        }
+
+
+def _sizes(sizes: Sequence[int]) -> dict[str, float | None]:
+    total = sum(sizes)
+    return {
+        "min": sizes[0] if sizes else None,
+        "max": sizes[-1] if sizes else None,
+        "avg": total / len(sizes) if sizes else 0.0,
+        "totalFiles": len(sizes),
+        "totalSize": total,
+    }

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bins of an OPTIMIZE that are written and not yet committed, and what becomes of them where other commits came first.
+
+A bin whose old files got deletion vectors meanwhile stays: the rows that were deleted are deleted in the new file, too. A bin is
+left out, and its new file deleted, if an old file is gone or nobody knows where its rows are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import DeltaError
+from bayou.log.actions.keys import action_keys, canonical_paths
+from bayou.log.rows.vector_reader import read_vectors
+from bayou.log.rows.vector_writer import VectorFiles
+from bayou.protocol import properties
+from bayou.protocol.actions.paths import canonical
+from bayou.protocol.deletion_vectors.descriptor import Bitmap
+from bayou.protocol.features.features import writer_features
+from bayou.protocol.stats.wide_stats import num_records, with_wide_bounds
+from bayou.spark.data_files.write_jobs import delete_files
+from bayou.spark.maintenance.moved_rows import MovedFile, deleted_since
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.actions.actions import AddFile
+    from bayou.spark.data_files.request import WriteRequest
+    from bayou.spark.data_files.written_files import NewFiles
+    from bayou.spark.read.session_table import SessionTable
+
+_TASK: Final = re.compile(r"^part-(\d+)-")
+"""Spark's name of a data file begins with the number of the task that wrote it."""
+
+
+def task_of(add: AddFile) -> int:
+    """The number of the task that wrote a file."""
+    found = _TASK.match(add.path.rpartition("/")[2])
+    if found is None:
+        raise AssertionError(add.path)
+    return int(found[1])
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenBins:
+    """Bins that are written and not yet committed.
+
+    Attributes:
+        table: the table.
+        request: how they were written.
+        added: the new files.
+        old: the files that they replace, ADD_SCHEMA, as the latest state that was looked at has them.
+        numbers: the number of each old file's bin, which is that of the task that wrote it.
+        written_from: the state whose rows were written.
+        vectors: the deletion vector files of new files; None where no new file has one.
+    """
+
+    table: SessionTable
+    request: WriteRequest
+    added: NewFiles
+    old: pa.Table
+    numbers: pa.Array
+    written_from: Snapshot
+    vectors: VectorFiles | None = None
+
+    def take_back(self) -> None:
+        """Deletes what was written."""
+        delete_files(self.request, self.added.actions)
+        if self.vectors is not None:
+            self.vectors.discard()
+
+    def on_top_of(self, snapshot: Snapshot) -> tuple[WrittenBins, int]:
+        """The bins that are left on top of a later state, and how many are not. What belongs to those is deleted.
+
+        Args:
+            snapshot: the state.
+        """
+        marked_before = {task_of(each) for each in self.added.files if each.deletion_vector is not None}
+        changed = self._changed(snapshot) | marked_before  # vectors are made anew
+        if not changed:
+            return self, 0
+        deleted = {number: rows for number in changed if (rows := self._deleted_since(snapshot, number)) is not None}
+        lost = changed - deleted.keys()
+        by_task: dict[int, list[AddFile]] = defaultdict(list)
+        for each in self.added.files:
+            by_task[task_of(each)].append(each)
+        unneeded = [file for number in lost for file in by_task.pop(number, [])]
+        marked = {number: by_task[number][0] for number, rows in deleted.items() if rows.containers}
+        emptied = [number for number, file in marked.items() if num_records(file.stats) == deleted[number].cardinality]
+        unneeded += [marked.pop(number) for number in emptied]
+        vectors = VectorFiles(self.table.log.store, snapshot.table_uri, snapshot.metadata.configuration) if marked else None
+        if vectors is not None:
+            found = vectors.write([deleted[number] for number in marked])
+            for number, vector in zip(marked, found, strict=True):
+                file = marked[number]
+                stats = with_wide_bounds(file.stats, num_records(file.stats) or 0, vector.cardinality)
+                by_task[number] = [replace(file, deletion_vector=vector, stats=stats)]
+        for number in emptied:
+            del by_task[number]
+        delete_files(self.request, unneeded)
+        if self.vectors is not None:
+            self.vectors.discard()
+        files = [file for number in sorted(by_task) for file in by_task[number]]
+        kept = pc.invert(pc.is_in(self.numbers, value_set=pa.array(sorted(lost), pa.int32())))
+        bins = replace(
+            self,
+            added=replace(self.added, files=files, num_bytes=sum(each.size for each in files)),
+            old=self._now(snapshot, self.old.filter(kept)),
+            numbers=self.numbers.filter(kept),
+            vectors=vectors,
+        )
+        return bins, len(lost)
+
+    def _changed(self, snapshot: Snapshot) -> set[int]:
+        """The bins of which a file is not there as it was written from, or was given a vector since."""
+        files = snapshot.files(["path", "deletion_vector"])
+        there = action_keys(files["path"], files["deletion_vector"], snapshot.table_uri).combine_chunks()
+        keys = action_keys(self.old["path"], self.old["deletion_vector"], snapshot.table_uri).combine_chunks()
+        return set(pc.unique(self.numbers.filter(pc.invert(pc.is_in(keys, value_set=there)))).to_pylist())
+
+    def _now(self, snapshot: Snapshot, old: pa.Table) -> pa.Table:
+        """Old files as a state has them."""
+        files = snapshot.files()
+        wanted = canonical_paths(old["path"], snapshot.table_uri).combine_chunks()
+        return files.take(pc.index_in(wanted, value_set=canonical_paths(files["path"], snapshot.table_uri).combine_chunks()))
+
+    def _deleted_since(self, snapshot: Snapshot, number: int) -> Bitmap | None:
+        """The rows of a bin's new file that were deleted in the old files since; None where nobody knows."""
+        metadata = snapshot.metadata.configuration
+        if "deletionVectors" not in writer_features(snapshot.protocol) or not properties.ENABLE_DELETION_VECTORS.read(metadata):
+            return None
+        new = [each for each in self.added.files if task_of(each) == number]
+        moved = self._moved(snapshot, number)
+        rows = sum(each.num_moved for each in moved or ())
+        if moved is None or len(new) > 1 or rows != sum(num_records(each.stats) or 0 for each in new):
+            return None
+        return deleted_since(moved) if all(each.lost_no_deletion for each in moved) else None
+
+    def _moved(self, snapshot: Snapshot, number: int) -> list[MovedFile] | None:
+        """A bin's old files in the order in which they were read; None where one is gone, or the log does not tell enough."""
+        order = [canonical(each, snapshot.table_uri) for each in self.added.read_by_tasks[number]]
+        states = [_files_at(each, order) for each in (self.written_from, snapshot)]
+        then, now = states
+        if then is None or now is None:
+            return None
+        counts = self.written_from.statistics({}).num_records.take(then)
+        if counts.null_count:
+            return None
+        try:
+            gone, deleted = (_vectors(self.table, each, at) for each, at in ((self.written_from, then), (snapshot, now)))
+        except DeltaError:
+            return None
+        return [MovedFile(*facts) for facts in zip(counts.to_pylist(), gone, deleted, strict=True)]
+
+
+def _files_at(snapshot: Snapshot, paths: Sequence[str]) -> pa.Array | None:
+    """The positions of files in a state, by canonical path; None where one is not there."""
+    known = canonical_paths(snapshot.files(["path"])["path"], snapshot.table_uri).combine_chunks()
+    found = pc.index_in(pa.array(paths, pa.string()), value_set=known)
+    return None if found.null_count else found
+
+
+def _vectors(table: SessionTable, snapshot: Snapshot, positions: pa.Array) -> list[Bitmap]:
+    column = snapshot.files(["deletion_vector"])["deletion_vector"].take(positions).combine_chunks()
+    return [each or Bitmap() for each in read_vectors(snapshot, column, table.options, store=table.log.store)]

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OPTIMIZE as `DeltaTable` offers it: a builder with delta-spark's names, and a plan of what it would do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame  # noqa: TC002  (typing.get_type_hints)
+
+from bayou.plan.maintenance.compaction import CompactionPlan
+from bayou.spark.errors.conversion import raised_as_pyspark
+from bayou.spark.maintenance.optimize import OptimizeRequest, optimize, plan_optimize
+from bayou.spark.table.describe import rows_frame
+from bayou.spark.table.handle import TableHandle
+from bayou.spark.table.not_yet import check_kind, not_yet
+
+if TYPE_CHECKING:
+    from bayou.spark.read.session_table import SessionTable
+
+
+class DeltaOptimizeBuilder:
+    """An OPTIMIZE that is being described; `DeltaTable.optimize` begins one."""
+
+    def __init__(self, table: SessionTable, request: OptimizeRequest) -> None:
+        self._table = table
+        self._request = request
+
+    @raised_as_pyspark
+    def where(self, partitionFilter: str) -> DeltaOptimizeBuilder:  # noqa: N803  (delta-spark's name)
+        """Limits the command to partitions.
+
+        Args:
+            partitionFilter: a condition on partition columns, as SQL. Beside conditions that were given before, all have to be
+                true.
+
+        Raises:
+            ValueError: the condition is no text.
+        """
+        check_kind(partitionFilter, str, "partitionFilter")
+        return DeltaOptimizeBuilder(self._table, replace(self._request, where=(*self._request.where, partitionFilter)))
+
+    @raised_as_pyspark
+    def whereFiles(self, condition: str) -> DeltaOptimizeBuilder:  # noqa: N802  (as delta-spark would name it)
+        """Limits the command to files that may hold a row for which a condition is true, by partition values and statistics.
+
+        Args:
+            condition: a condition on any columns, as SQL.
+
+        Raises:
+            ValueError: the condition is no text.
+        """
+        check_kind(condition, str, "condition")
+        return DeltaOptimizeBuilder(self._table, replace(self._request, where_files=(*self._request.where_files, condition)))
+
+    @raised_as_pyspark
+    def plan(self) -> CompactionPlan:
+        """What `executeCompaction` would do: which files it would rewrite together, and why it would leave the others alone.
+
+        Raises:
+            InvalidOptionError: a condition of `where` names other columns than partition columns.
+            UnsupportedFeatureError: bayou may not write to the table.
+        """
+        return plan_optimize(self._table, self._request)
+
+    @raised_as_pyspark
+    def executeCompaction(self) -> DataFrame:  # noqa: N802  (delta-spark's name)
+        """Makes few large files of many small ones, and of files with many deleted rows.
+
+        Where there is nothing to do, nothing is committed. Bins whose files another commit removes or changes meanwhile are left
+        as they are.
+
+        Returns:
+            One row with `path` and `metrics`, as delta-spark gives it.
+
+        Raises:
+            InvalidOptionError: a condition of `where` names other columns than partition columns, or a setting is no number.
+            UnsupportedFeatureError: bayou may not write to the table.
+            DataFileNotFoundError: a file of the table is gone.
+            StorageError: the store failed.
+        """
+        found = optimize(self._table, self._request)
+        return rows_frame(self._table.application, self._table.spark, found.as_table())
+
+    @raised_as_pyspark
+    def executeZOrderBy(self, *cols: Any) -> DataFrame:  # noqa: N802  (delta-spark's name)
+        """Would order the rows along a Z-order curve of columns.
+
+        Raises:
+            TypeError: a column is no text.
+            UnsupportedFeatureError: always, for text.
+        """
+        names = cols[0] if len(cols) == 1 and isinstance(cols[0], (list, tuple)) else cols
+        for name in names:
+            if not isinstance(name, str):
+                raise TypeError(f"Z-order column must be str. Found {name} with type {type(name)}")
+        raise not_yet("OPTIMIZE ... ZORDER BY", self._table.uri)
+
+
+class TableOptimization(TableHandle):
+    """OPTIMIZE as a method."""
+
+    @raised_as_pyspark
+    def optimize(self) -> DeltaOptimizeBuilder:
+        """Begins an OPTIMIZE, which makes few large files of many small ones; see `DeltaOptimizeBuilder`."""
+        return DeltaOptimizeBuilder(self._altered(), OptimizeRequest())
