@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations that maintain a table: VACUUM, RESTORE and manifests."""
+"""Operations that maintain a table: OPTIMIZE, VACUUM, RESTORE and manifests."""
 
 from __future__ import annotations
 
@@ -49,3 +49,16 @@ def generate_manifests(on: Place) -> None:
     DeltaTable.forPath(on.spark, path).generate("symlink_format_manifest")
     folders = {each.parent.name for each in Path(path, "_symlink_format_manifest").rglob("manifest")}
     assert folders == {"v=a", "v=b"}, folders
+
+
+@operation
+def optimize_small_files(on: Place) -> None:
+    for properties in ({}, {"delta.enableRowTracking": "true", "delta.enableDeletionVectors": "true"}):
+        path = on.saved(*ROWS, by="v", **properties)
+        on.spark.createDataFrame([(3, "a"), (4, "b")], "id int, v string").write.format("delta").mode("append").save(path)
+        table = DeltaTable.forPath(on.spark, path)
+        table.delete("id = 4")
+        found = table.optimize().executeCompaction().select("metrics.partitionsOptimized", "metrics.numFilesAdded")
+        equal(found, [(1, 1)])  # the file of row 4 is gone, and row 2 is in the only file of its partition
+        on.expect(path, *ROWS, (3, "a"))
+        equal(table.optimize().executeCompaction().select("metrics.numFilesAdded"), [(0,)])

@@ -264,3 +264,22 @@ def test_a_table_that_bayou_may_not_write_is_refused_before_anything_runs(spark,
     with jobs(spark) as ran, pytest.raises(UnsupportedFeatureError):
         table.optimize().executeCompaction()
     assert ran.value == 0
+
+
+def test_the_answer_has_delta_sparks_columns(spark, five_files):
+    found = five_files().optimize().executeCompaction()
+    metrics_type = found.schema["metrics"].dataType
+    assert found.columns == ["path", "metrics"]
+    # delta-spark's OptimizeMetrics, in its order
+    assert metrics_type.names == [
+        *("numFilesAdded", "numFilesRemoved", "filesAdded", "filesRemoved", "partitionsOptimized", "zOrderStats"),
+        *("clusteringStats", "numBins", "numBatches", "totalConsideredFiles", "totalFilesSkipped", "preserveInsertionOrder"),
+        *("numFilesSkippedToReduceWriteAmplification", "numBytesSkippedToReduceWriteAmplification", "startTimeMs", "endTimeMs"),
+        *("totalClusterParallelism", "totalScheduledTasks", "autoCompactParallelismStats", "deletionVectorStats"),
+        *("numTableColumns", "numTableColumnsWithStats"),
+    ]
+    assert metrics_type["filesAdded"].dataType.simpleString() == (
+        "struct<min:bigint,max:bigint,avg:double,totalFiles:bigint,totalSize:bigint>"
+    )
+    (row,) = found.select("metrics.filesAdded.*", "metrics.filesRemoved.totalFiles").collect()
+    assert (row[0], row[1], row[2], row[3], row[5]) == (row.totalSize, row.totalSize, float(row.totalSize), 1, 5)

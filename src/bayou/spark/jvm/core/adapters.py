@@ -70,6 +70,7 @@ _LOST_WITH = {
     "ExecutedPlans": "DataFrame.mergeInto with structs, defaults and schema evolution",
 }
 """What does not work on a session without an adapter. For the others bayou has another way."""
+_SCALAS_OWN = "scala.Serializable"
 _MISSING = "missing.json"
 
 
@@ -236,6 +237,8 @@ class Adapters:
             "SESSION": self._type_of_session(),
             "SINKLOG": self._jvm.java_class(*SINK_LOG).getName(),
             "PARENT": _SPARKS_CATALOG,
+            # Scala 2.12 has an interface of its own for it, and Spark asks for that one.
+            "SERIALIZABLE": _SCALAS_OWN if self._jvm.has_class(_SCALAS_OWN) else "java.io.Serializable",
         }
 
     @staticmethod

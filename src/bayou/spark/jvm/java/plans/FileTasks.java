@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.datasources.PartitionedFile;
 
 // One task for all files of the same number, which is one of the values that are constant for a file. In the scan each file has a
 // partition of its own, and no row is shuffled on its way from there.
-public class FileTasks implements PartitionCoalescer, java.io.Serializable {
+public class FileTasks implements PartitionCoalescer, SERIALIZABLE {
   private final int count;
   private final int column;
   private final StringBuilder order = new StringBuilder();
