@@ -34,6 +34,8 @@ LARGE: Final = "large enough"
 OPTIMIZED: Final = "optimized before"
 ALONE: Final = "no other file to go with"
 NOT_CHOSEN: Final = "not chosen"
+PURGED: Final = "holds deleted rows or dropped columns"
+CLEAN: Final = "holds neither deleted rows nor dropped columns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,9 @@ class FileFacts:
     compacted: pa.Array
 
 
-def plan_compaction(facts: FileFacts, sizes: SizeRules, chosen: pa.Array | None = None) -> CompactionPlan:
+def plan_compaction(
+    facts: FileFacts, sizes: SizeRules, chosen: pa.Array | None = None, purged: pa.Array | None = None
+) -> CompactionPlan:
     """Which files OPTIMIZE rewrites together.
 
     A bin is made if it leaves fewer files, or if many rows of its only file are deleted. A file that OPTIMIZE wrote before joins
@@ -176,14 +180,13 @@ def plan_compaction(facts: FileFacts, sizes: SizeRules, chosen: pa.Array | None 
         facts: the table's files.
         sizes: the sizes to go by.
         chosen: for each file whether it may be rewritten at all; None for all of them.
+        purged: for each file whether it is rewritten, whatever its size; None where the sizes decide (REORG knows it, OPTIMIZE
+            does not).
     """
-    with_deleted = _has_many_deleted(facts, sizes.max_deleted)
-    done = pc.and_(pc.fill_null(pc.greater_equal(facts.targets, sizes.target), False), pc.invert(with_deleted))
-    wanted = pc.and_(pc.or_(pc.less(facts.sizes, sizes.small), with_deleted), pc.invert(done))
-    reasons = pc.if_else(with_deleted, DELETED_ROWS, pc.if_else(wanted, SMALL, pc.if_else(done, OPTIMIZED, LARGE)))
+    wanted, alone, reasons = _by_size(facts, sizes) if purged is None else (purged, purged, pc.if_else(purged, PURGED, CLEAN))
     if chosen is not None:
         wanted, reasons = pc.and_(wanted, chosen), pc.if_else(chosen, reasons, NOT_CHOSEN)
-    places, bins, partitions = _bins(facts, sizes, with_deleted, pc.indices_nonzero(wanted).cast(pa.int64()))
+    places, bins, partitions = _bins(facts, sizes, alone, pc.indices_nonzero(wanted).cast(pa.int64()))
     at = pc.index_in(pa.array(range(len(wanted)), pa.int64()), value_set=places)
     found = bins.take(at)
     reasons = pc.if_else(pc.and_(wanted, pc.is_null(found)), ALONE, reasons)
@@ -191,12 +194,21 @@ def plan_compaction(facts: FileFacts, sizes: SizeRules, chosen: pa.Array | None 
     return CompactionPlan(pa.table(files), sizes, pc.sum(wanted).as_py() or 0, partitions)
 
 
-def _bins(facts: FileFacts, sizes: SizeRules, with_deleted: pa.Array, candidates: pa.Array) -> tuple[pa.Array, pa.Array, int]:
+def _by_size(facts: FileFacts, sizes: SizeRules) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """For each file whether it is rewritten, whether it is rewritten even alone, and the reason of either."""
+    with_deleted = _has_many_deleted(facts, sizes.max_deleted)
+    done = pc.and_(pc.fill_null(pc.greater_equal(facts.targets, sizes.target), False), pc.invert(with_deleted))
+    wanted = pc.and_(pc.or_(pc.less(facts.sizes, sizes.small), with_deleted), pc.invert(done))
+    others = pc.if_else(wanted, SMALL, pc.if_else(done, OPTIMIZED, LARGE))
+    return wanted, with_deleted, pc.if_else(with_deleted, DELETED_ROWS, others)
+
+
+def _bins(facts: FileFacts, sizes: SizeRules, alone: pa.Array, candidates: pa.Array) -> tuple[pa.Array, pa.Array, int]:
     """The candidates that are in bins, the number of each one's bin, and how many partitions have bins."""
-    columns = {"partition": facts.partitions, "size": facts.sizes, "compacted": facts.compacted, "deleted": with_deleted}
+    columns = {"partition": facts.partitions, "size": facts.sizes, "compacted": facts.compacted, "alone": alone}
     table = pa.table({name: values.take(candidates) for name, values in columns.items()} | {"at": candidates})
     table = table.sort_by([("partition", "ascending"), ("size", "descending"), ("at", "ascending")])
-    files = map(_Candidate, *(table[name].to_pylist() for name in ("at", "partition", "size", "compacted", "deleted")))
+    files = map(_Candidate, *(table[name].to_pylist() for name in ("at", "partition", "size", "compacted", "alone")))
     places: list[int] = []
     numbers: list[int] = []
     number = partitions = 0
@@ -204,7 +216,7 @@ def _bins(facts: FileFacts, sizes: SizeRules, with_deleted: pa.Array, candidates
         first = number
         for filled in _best_fit(group, sizes.target):
             kept = _without_compacted(filled)
-            if len(kept) > 1 or any(each.has_many_deleted for each in kept):
+            if len(kept) > 1 or any(each.goes_alone for each in kept):
                 places += [each.at for each in kept]
                 numbers += [number] * len(kept)
                 number += 1
@@ -220,14 +232,14 @@ class _Candidate(NamedTuple):
         partition: the number of its partition.
         size: bytes.
         is_compacted: whether OPTIMIZE wrote it.
-        has_many_deleted: whether it is rewritten alone, too.
+        goes_alone: whether it is rewritten even alone.
     """
 
     at: int
     partition: int
     size: int
     is_compacted: bool
-    has_many_deleted: bool
+    goes_alone: bool
 
 
 def _has_many_deleted(facts: FileFacts, most: float) -> pa.Array:
@@ -260,10 +272,10 @@ def _best_fit(files: Iterable[_Candidate], capacity: int) -> list[list[_Candidat
 
 
 def _without_compacted(filled: list[_Candidate]) -> list[_Candidate]:
-    """A bin without the files that OPTIMIZE wrote before and that make up more than half of it."""
+    """A bin without the files that OPTIMIZE wrote before, that make up more than half of it, and that need not be rewritten."""
     total, kept = sum(each.size for each in filled), []
     for each in filled:  # the largest first: who is not too large for the rest, is not too large for the bin either
-        if each.is_compacted and 2 * each.size > total:
+        if each.is_compacted and not each.goes_alone and 2 * each.size > total:
             total -= each.size
         else:
             kept.append(each)

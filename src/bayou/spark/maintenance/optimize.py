@@ -40,6 +40,7 @@ from bayou.spark.dml.core.target import table_columns
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.core import nodes
 from bayou.spark.maintenance.optimize_result import OptimizeResult
+from bayou.spark.maintenance.reorg import files_to_purge
 from bayou.spark.maintenance.rewrite import Rewritten, same_table
 from bayou.spark.maintenance.written_bins import WrittenBins, task_of
 from bayou.spark.read.stored_rows import beside_stored_rows, file_tasks, stored_rows
@@ -70,10 +71,25 @@ class OptimizeRequest:
     Attributes:
         where: conditions on partition columns, as SQL; all have to be true.
         where_files: conditions on any columns, as SQL. Files stay that cannot hold a row for which all are true.
+        purges: whether files are rewritten for what they hold and the table does not (REORG), and not for their sizes.
     """
 
     where: tuple[str, ...] = ()
     where_files: tuple[str, ...] = ()
+    purges: bool = False
+
+    @property
+    def operation(self) -> str:
+        """The operation's name in the history."""
+        return "REORG" if self.purges else "OPTIMIZE"
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """Its parameters in the history."""
+        predicate = json.dumps(list(self.predicates))
+        if self.purges:
+            return {"predicate": predicate, "applyPurge": True}
+        return {"predicate": predicate, "zOrderBy": "[]", "clusterBy": "[]", "auto": False}
 
     @property
     def predicates(self) -> tuple[str, ...]:
@@ -107,7 +123,9 @@ def plan_optimize(table: SessionTable, request: OptimizeRequest, snapshot: Snaps
     """
     found = table.snapshot() if snapshot is None else snapshot
     check_types(table.application, found)
-    return plan_compaction(_facts(found), _sizes(table.settings, found), _chosen(table, found, request))
+    chosen = _chosen(table, found, request)
+    purged = files_to_purge(table, found, chosen) if request.purges else None
+    return plan_compaction(_facts(found), _sizes(table.settings, found), chosen, purged)
 
 
 def optimize(table: SessionTable, request: OptimizeRequest) -> OptimizeResult:
@@ -123,7 +141,7 @@ def optimize(table: SessionTable, request: OptimizeRequest) -> OptimizeResult:
     done = _Done()
     if plan.num_bins:
         most = bytes_of(table.settings, _BATCH_SIZE, snapshot.table_uri)
-        with operation(_OPERATION, table.spark, table.settings):
+        with operation(request.operation, table.spark, table.settings):
             for first, last in plan.batches(most):
                 _compact(table, snapshot, request, plan, (first, last), done)
         if done.versions:
@@ -252,11 +270,10 @@ def _tagged(add: AddFile, target: int, *, is_full: bool) -> AddFile:
 
 def _commit(table: SessionTable, snapshot: Snapshot, request: OptimizeRequest, bins: WrittenBins, done: _Done) -> None:
     """Commits bins; those whose files another commit removed or changed meanwhile are left out."""
-    parameters = {"predicate": json.dumps(list(request.predicates)), "zOrderBy": "[]", "clusterBy": "[]", "auto": False}
     base = snapshot
     for attempt in range(_MOST_COMMITS):
         try:
-            with table.begin(base, _OPERATION, parameters) as transaction:
+            with table.begin(base, request.operation, request.parameters) as transaction:
                 transaction.reads.note_files(bins.old["path"])
                 transaction.remove_files(bins.old, data_change=False)
                 metrics = Rewritten.of(bins.old, bins.added).as_reorg()

@@ -57,6 +57,7 @@ _STATEMENTS: Final = {
 _METHODS: Final = {
     "VACUUM": "use {table}.vacuum(hours), or with dry_run=True what it would delete.",
     "OPTIMIZE": "use {table}.optimize().executeCompaction().",
+    "REORG TABLE": "use {table}.reorg().",
     "RESTORE": "use {table}.restoreToVersion(version) or restoreToTimestamp(time).",
     "GENERATE": 'use {table}.generate("symlink_format_manifest").',
     "DESCRIBE HISTORY": "{table}.history() gives the same rows.",

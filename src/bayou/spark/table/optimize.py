@@ -98,9 +98,61 @@ class DeltaOptimizeBuilder:
 
 
 class TableOptimization(TableHandle):
-    """OPTIMIZE as a method."""
+    """OPTIMIZE, REORG and what keeps the log short, as methods."""
 
     @raised_as_pyspark
     def optimize(self) -> DeltaOptimizeBuilder:
         """Begins an OPTIMIZE, which makes few large files of many small ones; see `DeltaOptimizeBuilder`."""
         return DeltaOptimizeBuilder(self._altered(), OptimizeRequest())
+
+    @raised_as_pyspark
+    def reorg(self, where: str | None = None) -> DataFrame:
+        """Rewrites files that hold what the table no longer has: deleted rows, and columns that were dropped (REORG ... PURGE).
+
+        Old versions keep their files until VACUUM deletes them.
+
+        Args:
+            where: a condition on partition columns, as SQL; None for all partitions.
+
+        Returns:
+            One row with `path` and `metrics`, as `optimize().executeCompaction()` gives it.
+
+        Raises:
+            InvalidOptionError: the condition names other columns than partition columns.
+            UnsupportedFeatureError: bayou may not write to the table.
+            StorageError: the store failed.
+        """
+        if where is not None:
+            check_kind(where, str, "where")
+        table = self._altered()
+        found = optimize(table, OptimizeRequest(where=() if where is None else (where,), purges=True))
+        return rows_frame(table.application, table.spark, found.as_table())
+
+    @raised_as_pyspark
+    def checkpoint(self) -> None:
+        """Writes a checkpoint of the latest version now. Commits write one by themselves after every few versions.
+
+        Raises:
+            StorageError: the store failed; the log is as sound as before.
+        """
+        self._log().checkpoint()
+
+    @raised_as_pyspark
+    def compactLog(self, start: int, end: int) -> str:  # noqa: N802  (as delta-spark would name it)
+        """Writes the commits of a range of versions as one more file, for readers between checkpoints.
+
+        Args:
+            start: the first version.
+            end: the last version.
+
+        Returns:
+            The file's path, relative to the table.
+
+        Raises:
+            ValueError: a version is not an int.
+            InvalidOptionError: the range holds nothing to compact.
+            VersionNotFoundError: a version of the range is not in the log.
+        """
+        check_kind(start, int, "start")
+        check_kind(end, int, "end")
+        return self._log().compact(start, end)

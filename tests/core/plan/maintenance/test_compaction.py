@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bayou.plan.maintenance.compaction import (
     ALONE,
+    CLEAN,
     DELETED_ROWS,
     LARGE,
     NOT_CHOSEN,
@@ -86,6 +87,17 @@ def test_a_compacted_file_joins_a_bin_that_it_makes_up_half_of():
     assert bins_of(plan_compaction(facts([20, 10, 10], compacted=[True, False, False]), SIZES)) == [[0, 1, 2]]
     assert bins_of(plan_compaction(facts([21, 10, 10], compacted=[True, False, False]), SIZES)) == [[1, 2]]
     assert bins_of(plan_compaction(facts([40, 10, 5], compacted=[True, True, False]), SIZES)) == []
+
+
+def test_a_compacted_file_with_deleted_rows_is_rewritten_whatever_it_makes_up():
+    given_facts = facts([40, 10], rows=[10, 10], deleted=[5, None], compacted=[True, False])
+    assert bins_of(plan_compaction(given_facts, SIZES)) == [[0, 1]]
+
+
+def test_files_to_be_purged_are_rewritten_and_no_others():
+    plan = plan_compaction(facts([500, 1, 1, 60], compacted=[True] * 4), SIZES, purged=pa.array([True, False, True, True]))
+    assert bins_of(plan) == [[0], [2, 3]]
+    assert plan.untouched == {CLEAN: 1}
 
 
 @pytest.mark.parametrize("runs", [10, 100])

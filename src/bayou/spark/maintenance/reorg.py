@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which files REORG rewrites: those with deletion vectors, and those that hold columns which the table no longer has.
+
+The log does not say which columns a file holds; its footer does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.protocol import properties
+from bayou.protocol.types.schema import ArrayType, MapType, StructType
+from bayou.spark.scan.file_index import uris
+from bayou.spark.scan.footers import read_footers
+from bayou.spark.types.types import stored_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.types.schema import DataType, StructField
+    from bayou.spark.read.session_table import SessionTable
+
+_AT_ONCE: Final = 1000
+"""So many footers are held at a time: each takes a kilobyte for each column."""
+
+
+def files_to_purge(table: SessionTable, snapshot: Snapshot, chosen: pa.Array | None) -> pa.Array:
+    """For each file of a state whether REORG rewrites it.
+
+    Args:
+        table: the table.
+        snapshot: its state.
+        chosen: for each file whether it may be rewritten at all; None for all of them.
+
+    Raises:
+        OSError: a footer cannot be read.
+    """
+    files = snapshot.files(["path", "size", "deletion_vector"])
+    purged = pc.is_valid(files["deletion_vector"].combine_chunks())
+    unknown = pc.invert(purged) if chosen is None else pc.and_(pc.invert(purged), chosen)
+    positions = pc.indices_nonzero(unknown)
+    paths = files["path"].combine_chunks().take(positions)
+    places = list(zip(uris(paths, snapshot.table_uri).to_pylist(), files["size"].take(positions).to_pylist(), strict=True))
+    own = {each.read(snapshot.properties) for each in (properties.MATERIALIZED_ROW_ID, properties.MATERIALIZED_ROW_COMMIT_VERSION)}
+    fields = stored_fields(snapshot.schema.fields)
+    found: list[int] = []
+    for first in range(0, len(places), _AT_ONCE):
+        footers = read_footers(table.application.jvm, places[first : first + _AT_ONCE], table.options)
+        for position, footer in zip(positions[first : first + _AT_ONCE].to_pylist(), footers, strict=True):
+            if isinstance(footer, OSError):
+                raise footer
+            columns = [each for each in footer.schema.to_arrow_schema() if each.name not in own]
+            if holds_others(columns, fields):
+                found.append(position)
+    every = pa.array(range(files.num_rows), pa.int64())
+    return pc.or_(purged, pc.is_in(every, value_set=pa.array(found, pa.int64())))
+
+
+def holds_others(columns: Iterable[pa.Field], fields: Iterable[StructField]) -> bool:
+    """Whether a file's columns, or fields in them, are more than those of a table.
+
+    Args:
+        columns: the file's columns.
+        fields: the table's.
+    """
+    known = {each.physical_name.lower(): each.type for each in fields}
+    return any(each.name.lower() not in known or _has_others(each.type, known[each.name.lower()]) for each in columns)
+
+
+def _has_others(stored: pa.DataType, kind: DataType) -> bool:
+    if isinstance(kind, StructType) and pa.types.is_struct(stored):
+        return holds_others([stored.field(i) for i in range(stored.num_fields)], kind.fields)
+    if isinstance(kind, ArrayType) and pa.types.is_list(stored):
+        return _has_others(stored.value_type, kind.element_type)
+    if isinstance(kind, MapType) and pa.types.is_map(stored):
+        return _has_others(stored.key_type, kind.key_type) or _has_others(stored.item_type, kind.value_type)
+    return False
