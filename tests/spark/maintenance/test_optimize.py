@@ -283,3 +283,35 @@ def test_the_answer_has_delta_sparks_columns(spark, five_files):
     )
     (row,) = found.select("metrics.filesAdded.*", "metrics.filesRemoved.totalFiles").collect()
     assert (row[0], row[1], row[2], row[3], row[5]) == (row.totalSize, row.totalSize, float(row.totalSize), 1, 5)
+
+
+def test_files_of_narrower_types_get_the_type_of_the_table(spark, table_path):
+    spark.range(5).selectExpr("cast(id as int) id", "cast(id as short) v").write.format("delta").option(
+        "delta.enableTypeWidening", "true"
+    ).save(table_path)
+    spark.sql(f"alter table delta.`{table_path}` alter column v type int")
+    spark.sql(f"alter table delta.`{table_path}` alter column id type bigint")
+    spark.range(5, 9).selectExpr("id", "cast(id as int) v").write.format("delta").mode("append").save(table_path)
+    before = rows(spark, table_path)
+    DeltaTable.forPath(spark, table_path).optimize().executeCompaction()
+    assert rows(spark, table_path) == before
+    (file,) = bayou.open(table_path).snapshot().files(["path"])["path"].to_pylist()
+    assert [str(each.type) for each in pq.read_schema(Path(table_path, file))] == ["int64", "int32"]
+
+
+def test_the_rules_and_defaults_of_a_table_do_not_matter(spark, table_path):
+    made = DeltaTable.create(spark).location(table_path).addColumn("n", "int", nullable=False).addColumn("c", "char(4)")
+    made.addColumn("g", "int", generatedAlwaysAs="n + 1").execute()
+    spark.sql(f"alter table delta.`{table_path}` add constraint positive check (n > 0)")
+    for number in range(1, 4):
+        spark.sql(f"insert into delta.`{table_path}` (n, c) values ({number}, 'a')")
+    before = rows(spark, table_path)
+    DeltaTable.forPath(spark, table_path).optimize().executeCompaction()
+    assert rows(spark, table_path) == before
+    assert bayou.open(table_path).snapshot().num_files == 1
+
+
+def test_an_empty_table_has_nothing_to_compact(spark, table_path):
+    spark.range(0).write.format("delta").save(table_path)
+    found = outcome(DeltaTable.forPath(spark, table_path).optimize().executeCompaction())
+    assert (found.numFilesAdded, found.numBins, found.totalConsideredFiles) == (0, 0, 0)

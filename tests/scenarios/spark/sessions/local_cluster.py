@@ -200,6 +200,19 @@ def cached(spark):
     return [before, ids(table.select("*"))]
 
 
+def compacted(spark):
+    """OPTIMIZE of files with deleted rows: its job groups the files in the driver, by a class that executors do not have."""
+    place = path("compacted")
+    for first in (0, 10, 20):
+        rows = spark.range(first, first + 10, 1, 1).selectExpr("id", "id % 2 as p")
+        writer = rows.write.format("delta").mode("append").partitionBy("p").option("delta.enableDeletionVectors", "true")
+        writer.save(place)
+    table = bayou.DeltaTable.forPath(spark, place)
+    table.delete("id in (3, 14)")
+    table.optimize().executeCompaction()
+    return [bayou.open(place).snapshot().num_files, sorted(row.id for row in table.toDF().collect())]
+
+
 def without_adapters(spark):
     """The last one: the application is as on a Spark without a compiler from here on."""
     application = Application.of(spark)
@@ -216,4 +229,4 @@ def without_adapters(spark):
 
 
 if __name__ == "__main__":
-    answer(start, [processes, partitioned, vectors, mapped, changed, cached, without_adapters])
+    answer(start, [processes, partitioned, vectors, mapped, changed, cached, compacted, without_adapters])

@@ -71,6 +71,7 @@ public class FileTasks implements PartitionCoalescer, SERIALIZABLE {
     throw new IllegalStateException("the rows are not read from files");
   }
 
-  // Executors have Spark's classes only, and none of them needs this one.
-  private Object writeReplace() { return new org.apache.spark.rdd.DefaultPartitionCoalescer(0.1); }
+  // Executors have Spark's classes only, and none of them looks at this one. It is public because Janino 3.1 makes static methods of
+  // private ones, under another name.
+  public Object writeReplace() { return ""; }
 }
