@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import ConcurrentModificationError, InvalidOptionError
+from bayou.errors import ConcurrentModificationError, InvalidOptionError, UnsupportedFeatureError
+from bayou.log.snapshot.clustering import logical_clustering
 from bayou.plan.maintenance.compaction import (
     COMPACTED_TAG,
     TARGET_TAG,
@@ -119,10 +120,11 @@ def plan_optimize(table: SessionTable, request: OptimizeRequest, snapshot: Snaps
 
     Raises:
         InvalidOptionError: a condition names other columns than partition columns, or a setting is no number.
-        UnsupportedFeatureError: bayou may not write to the table; a condition holds a subquery.
+        UnsupportedFeatureError: bayou may not write to the table; it is clustered; a condition holds a subquery.
     """
     found = table.snapshot() if snapshot is None else snapshot
     check_types(table.application, found)
+    _check_clustering(found, request)
     chosen = _chosen(table, found, request)
     purged = files_to_purge(table, found, chosen) if request.purges else None
     return plan_compaction(_facts(found), _sizes(table.settings, found), chosen, purged)
@@ -161,6 +163,31 @@ def optimize(table: SessionTable, request: OptimizeRequest) -> OptimizeResult:
         int(time.time() * 1000),
         columns,
         columns if indexed < 0 else min(columns, indexed),
+    )
+
+
+def _check_clustering(snapshot: Snapshot, request: OptimizeRequest) -> None:
+    """Refuses to compact a clustered table: files that are put together by their sizes are clustered no longer."""
+    if request.purges or not logical_clustering(snapshot):
+        return
+    if request.where:
+        raise UnsupportedFeatureError(
+            "OPTIMIZE command for clustered table doesn't support partition predicates.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_CLUSTERING_WITH_PARTITION_PREDICATE",
+            sql_state="0A000",
+            features=("clustering",),
+            next_step="leave the condition out.",
+        )
+    raise UnsupportedFeatureError(
+        "OPTIMIZE of a clustered table is not in this version of bayou yet. Nothing was changed.",
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        error_class="DELTA_OPERATION_NOT_ALLOWED",
+        sql_state="0AKDC",
+        features=("clustering",),
+        next_step="run it with delta-spark, which clusters the files.",
     )
 
 
