@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import pytest
@@ -75,6 +76,12 @@ def said(root):
     return told, sorted(facts, key=str), removed
 
 
+def comparable(metrics):
+    """The metrics of an answer as text, without sizes, times and what depends on the machine."""
+    names = "min|max|avg|totalSize|startTimeMs|endTimeMs|totalClusterParallelism"
+    return re.sub(rf"\b({names})=[\d.]+", r"\1", str(metrics))
+
+
 @pytest.mark.parametrize("by", ["", "p", "p, d"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_commits_the_same_and_every_reader_finds_the_same_rows(spark, delta_spark, copies, sizes, kind, by):
@@ -90,8 +97,8 @@ def test_it_commits_the_same_and_every_reader_finds_the_same_rows(spark, delta_s
     assert delta_spark.sql(rows) == before
     assert delta_spark.sql(rows.replace(str(ours), str(theirs))) == before
     (row,) = found.collect()
-    assert str(answer[0]).startswith("file:")
-    assert row.metrics.numFilesAdded == len([each for each in commit(theirs) if "add" in each])
+    path, told = answer
+    assert (row.path, comparable(row.metrics)) == (path.replace("/theirs", "/ours"), comparable(told))
     if kind == "plain":
         assert sorted(RustTable(str(ours)).to_pyarrow_table()["id"].to_pylist()) == [int(each[0]) for each in before]
 

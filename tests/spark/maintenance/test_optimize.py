@@ -134,10 +134,10 @@ def test_the_sizes_are_those_of_the_session_then_of_the_table(spark, table_path,
     plan = table.optimize().plan()
     assert (plan.sizes.target, plan.sizes.small, plan.sizes.max_deleted) == (9000, 10, 0.5)
     assert plan.num_bins == 0
-    for name, value in (("maxFileSize", "x"), ("maxDeletedRowsRatio", "2")):
+    for name, value in (("maxFileSize", "x"), ("maxFileSize", "0"), ("maxDeletedRowsRatio", "2"), ("batchSize", "-1")):
         settings(f"{CONF}.{name}", value)
         with pytest.raises(InvalidOptionError) as caught:
-            table.optimize().plan()
+            table.optimize().executeCompaction()
         assert caught.value.facts["option"] == f"{CONF}.{name}"
         spark.conf.unset(f"{CONF}.{name}")
 
@@ -248,7 +248,23 @@ def test_batches_are_commits_of_their_own(spark, table_path, five_files, setting
     assert [entry.operation for entry in bayou.open(table_path).history(3)] == ["OPTIMIZE"] * 3
 
 
-def test_cached_frames_and_streams_see_no_change(spark, table_path, five_files):
+def test_streams_see_no_change(spark, table_path, five_files, tmp_path):
+    table = five_files()
+
+    def run():
+        query = spark.readStream.format("delta").load(table_path).writeStream.format("parquet")
+        query.option("checkpointLocation", str(tmp_path / "log")).trigger(availableNow=True).start(
+            str(tmp_path / "out")
+        ).awaitTermination()
+        return spark.read.parquet(str(tmp_path / "out")).count()
+
+    assert run() == 50
+    table.optimize().executeCompaction()
+    append(spark, table_path, 50)
+    assert run() == 60
+
+
+def test_cached_frames_see_no_change(spark, table_path, five_files):
     table = five_files()
     frame = spark.read.format("delta").load(table_path).cache()
     before = frame.count()

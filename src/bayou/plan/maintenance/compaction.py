@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -21,7 +21,6 @@ _LARGEST_TARGET: Final = 1 << 30
 _SMALL_TABLE: Final = 5 << 39  # 2.5 TiB
 _LARGE_TABLE: Final = 10 << 40  # 10 TiB
 _FULL_SHARE: Final = 0.75
-"""A file of this share of the target is large enough to be left alone."""
 
 TARGET_TAG: Final = "OPTIMIZE_TARGET_SIZE"
 """The tag of a file that OPTIMIZE filled: the target size in bytes. The name is delta-spark's."""
@@ -40,7 +39,7 @@ CLEAN: Final = "holds neither deleted rows nor dropped columns"
 
 @dataclass(frozen=True, slots=True)
 class SizeRules:
-    """The sizes that OPTIMIZE goes by, in bytes.
+    """The size limits of OPTIMIZE, in bytes.
 
     Attributes:
         target: the size of a new file; a bin holds no more.
@@ -52,6 +51,11 @@ class SizeRules:
     small: int
     max_deleted: float = 0.05
 
+    @property
+    def full(self) -> int:
+        """A file of this size is large enough to be left alone."""
+        return int(self.target * _FULL_SHARE)
+
     @classmethod
     def of(cls, table_bytes: int, *, target: int | None = None, small: int | None = None, max_deleted: float = 0.05) -> SizeRules:
         """The sizes for a table.
@@ -62,8 +66,8 @@ class SizeRules:
             small: below which size a file is rewritten, where the session says it.
             max_deleted: see the class.
         """
-        chosen = target_size(table_bytes) if target is None else target
-        return cls(chosen, int(chosen * _FULL_SHARE) if small is None else small, max_deleted)
+        rules = cls(target_size(table_bytes) if target is None else target, 0, max_deleted)
+        return replace(rules, small=rules.full if small is None else small)
 
 
 def target_size(table_bytes: int) -> int:
@@ -92,7 +96,8 @@ class CompactionPlan:
     @property
     def num_bins(self) -> int:
         """How many new files there will be."""
-        return sum(1 for _ in self.files["bin"].drop_null().unique())
+        count: int = pc.count_distinct(self.files["bin"]).as_py()  # nulls do not count
+        return count
 
     @property
     def num_files(self) -> int:
@@ -103,7 +108,8 @@ class CompactionPlan:
     @property
     def num_bytes(self) -> int:
         """The size of the files that are rewritten."""
-        return sum(self.files["size"].filter(pc.is_valid(self.files["bin"])).to_pylist())
+        total: int | None = pc.sum(self.files["size"].filter(pc.is_valid(self.files["bin"]))).as_py()
+        return total or 0
 
     @property
     def untouched(self) -> Mapping[str, int]:
@@ -154,8 +160,8 @@ class FileFacts:
         sizes: bytes.
         partitions: a number for each partition; files of one partition have the same.
         rows: the rows that are not deleted; null where the log does not say.
-        deleted: the rows that a deletion vector deletes; null where there is none.
-        targets: the tag `OPTIMIZE_TARGET_SIZE`; null where there is none.
+        deleted: the number of rows that the deletion vector deletes; null without a deletion vector.
+        targets: the value of the tag `OPTIMIZE_TARGET_SIZE`; null without the tag.
         compacted: whether OPTIMIZE wrote the file.
     """
 

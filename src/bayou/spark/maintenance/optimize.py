@@ -8,16 +8,16 @@ delta-spark's `OptimizeExecutor`.
 from __future__ import annotations
 
 import json
+import logging
 import time
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import ConcurrentModificationError, InvalidOptionError, UnsupportedFeatureError
+from bayou.errors import ConcurrentModificationError, InvalidOptionError, UnsupportedFeatureError, redact_uri
 from bayou.log.snapshot.clustering import logical_clustering
 from bayou.plan.maintenance.compaction import (
     COMPACTED_TAG,
@@ -30,23 +30,18 @@ from bayou.plan.maintenance.compaction import (
 )
 from bayou.protocol import properties
 from bayou.spark.data_files.committing import commit_new_files
-from bayou.spark.data_files.new_files import write_new_files
-from bayou.spark.data_files.request import WriteRequest
 from bayou.spark.data_files.uncommitted_files import taking_back
-from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.dml.core.chosen_files import choose_files
 from bayou.spark.dml.core.condition import check_condition, row_condition
-from bayou.spark.dml.core.live_rows import check_moved_rows
 from bayou.spark.dml.core.target import table_columns
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.core import nodes
 from bayou.spark.maintenance.optimize_result import OptimizeResult
 from bayou.spark.maintenance.reorg import files_to_purge
-from bayou.spark.maintenance.rewrite import Rewritten, same_table
+from bayou.spark.maintenance.rewrite import Rewritten, write_again
 from bayou.spark.maintenance.written_bins import WrittenBins, task_of
-from bayou.spark.read.stored_rows import beside_stored_rows, file_tasks, stored_rows
 from bayou.spark.session.progress import operation
-from bayou.spark.session.settings import bytes_of, share_of, string_prefix_of
+from bayou.spark.session.settings import bytes_of, share_of
 from bayou.spark.types.readable_types import check_types
 
 if TYPE_CHECKING:
@@ -56,11 +51,11 @@ if TYPE_CHECKING:
     from bayou.protocol.actions.actions import AddFile
     from bayou.spark.read.session_table import SessionTable
 
+_logger = logging.getLogger("bayou")
 _MAX_SIZE: Final = "spark.databricks.delta.optimize.maxFileSize"
 _MIN_SIZE: Final = "spark.databricks.delta.optimize.minFileSize"
 _MAX_DELETED: Final = "spark.databricks.delta.optimize.maxDeletedRowsRatio"
 _BATCH_SIZE: Final = "spark.databricks.delta.optimize.batchSize"
-_OPERATION: Final = "OPTIMIZE"
 _MOST_COMMITS: Final = 10
 """So often a commit is tried again on top of others, without the bins whose files they removed."""
 
@@ -119,7 +114,7 @@ def plan_optimize(table: SessionTable, request: OptimizeRequest, snapshot: Snaps
         snapshot: its state; the latest if None.
 
     Raises:
-        InvalidOptionError: a condition names other columns than partition columns, or a setting is no number.
+        InvalidOptionError: a condition of `where` names a column that is not a partition column, or a setting is not a number.
         UnsupportedFeatureError: bayou may not write to the table; it is clustered; a condition holds a subquery.
     """
     found = table.snapshot() if snapshot is None else snapshot
@@ -141,13 +136,23 @@ def optimize(table: SessionTable, request: OptimizeRequest) -> OptimizeResult:
     snapshot = table.snapshot()
     plan = plan_optimize(table, request, snapshot)
     done = _Done()
+    most = bytes_of(table.settings, _BATCH_SIZE, snapshot.table_uri)
     if plan.num_bins:
-        most = bytes_of(table.settings, _BATCH_SIZE, snapshot.table_uri)
-        with operation(request.operation, table.spark, table.settings):
-            for first, last in plan.batches(most):
-                _compact(table, snapshot, request, plan, (first, last), done)
-        if done.versions:
-            table.refresh_caches()
+        try:
+            with operation(request.operation, table.spark, table.settings):
+                for first, last in plan.batches(most):
+                    _compact(table, snapshot, request, plan, (first, last), done)
+        finally:  # commits before a failure stay
+            if done.versions:
+                table.refresh_caches()
+    if done.left_out:
+        _logger.warning(
+            "%s of %s left out %d of %d new files: other commits removed or changed files that they were made of",
+            request.operation,
+            redact_uri(snapshot.table_uri),
+            done.left_out,
+            plan.num_bins,
+        )
     columns = len(snapshot.schema.fields)
     indexed = properties.NUM_INDEXED_COLUMNS.read(snapshot.properties)
     return OptimizeResult(
@@ -210,13 +215,13 @@ def _facts(snapshot: Snapshot) -> FileFacts:
 
 def _sizes(settings: Mapping[str, str], snapshot: Snapshot) -> SizeRules:
     table = snapshot.table_uri
-    target = bytes_of(settings, _MAX_SIZE, table)
+    target = bytes_of(settings, _MAX_SIZE, table, least=1)
     if target is None:
-        target = properties.TARGET_FILE_SIZE.read(snapshot.properties)
+        target = properties.TARGET_FILE_SIZE.read(snapshot.properties) or None  # another engine may have stored 0
     small, deleted = bytes_of(settings, _MIN_SIZE, table), share_of(settings, _MAX_DELETED, table)
     return SizeRules.of(
         snapshot.size_bytes,
-        target=target and max(1, target),
+        target=target,
         small=small,
         **({} if deleted is None else {"max_deleted": deleted}),
     )
@@ -229,18 +234,18 @@ def _chosen(table: SessionTable, snapshot: Snapshot, request: OptimizeRequest) -
     chosen = np.ones(snapshot.num_files, bool)
     for texts, is_about_partitions in ((request.where, True), (request.where_files, False)):
         for text in texts:
-            positions = _matching(table, snapshot, text, partitions_only=is_about_partitions)
+            positions = _matching(table, snapshot, request.operation, text, partitions_only=is_about_partitions)
             found = np.zeros(snapshot.num_files, bool)
             found[np.asarray(positions)] = True
             chosen &= found
     return pa.array(chosen)
 
 
-def _matching(table: SessionTable, snapshot: Snapshot, text: str, *, partitions_only: bool) -> pa.Array:
+def _matching(table: SessionTable, snapshot: Snapshot, command: str, text: str, *, partitions_only: bool) -> pa.Array:
     jvm = table.application.jvm
     resolved, statement = row_changes.delete_statement(jvm, table.spark, table_columns(snapshot), (), text)
     named = row_changes.condition_of_statement(resolved)
-    check_condition(_OPERATION, named, snapshot)
+    check_condition(command, named, snapshot)
     used = set() if named is None else nodes.names_of(jvm, named)
     others = sorted(used - {name for name in used if name.lower() in {each.lower() for each in snapshot.partition_columns}})
     if partitions_only and others:
@@ -255,7 +260,7 @@ def _matching(table: SessionTable, snapshot: Snapshot, text: str, *, partitions_
             column=others[0],
             next_step="choose files by other columns with whereFiles.",
         )
-    condition = row_condition(table.application, snapshot, _OPERATION, row_changes.taken_apart(jvm, statement))
+    condition = row_condition(table.application, snapshot, command, row_changes.taken_apart(jvm, statement))
     return choose_files(table.application, table.spark, snapshot, condition).candidates
 
 
@@ -269,19 +274,12 @@ def _compact(
 ) -> None:
     """Writes some bins in one job, and commits them."""
     positions, numbers = plan.positions(*bins)
-    write = WriteRequest(snapshot.table_uri, "append", storage_options=table.options, data_change=False, optimize_write=False)
-    write = replace(write, string_prefix=string_prefix_of(table.settings, snapshot.table_uri))
-    frame = stored_rows(table.application, table.spark, snapshot, positions, options=table.options, tasks=numbers)
-    beside = replace(beside_stored_rows(snapshot), feeds=False)  # no row changes
-    tasks = file_tasks(snapshot, bins[1] - bins[0])
-    added = write_new_files(table.application, frame, write, same_table(table, snapshot), beside=beside, tasks=tasks)
-    old = snapshot.files().take(positions)
-    with taking_back(partial(delete_files, write, added.actions)):
-        check_moved_rows(table.application.jvm, snapshot, old["path"].combine_chunks(), added.num_rows, table.options)
-    bin_sizes = _sums(numbers, old["size"].combine_chunks())
-    full = int(plan.sizes.target * 0.75)
-    files = [_tagged(add, plan.sizes.target, is_full=bin_sizes[task_of(add)] >= full) for add in added.files]
-    _commit(table, snapshot, request, WrittenBins(table, write, replace(added, files=files), old, numbers, snapshot), done)
+    again = write_again(table, snapshot, positions, tasks=numbers)
+    with taking_back(again.take_back):
+        sizes = _sums(numbers, again.old["size"].combine_chunks())
+        files = [_tagged(add, plan.sizes, sizes[task_of(add)]) for add in again.added.files]
+    written = WrittenBins(table, again.request, replace(again.added, files=files), again.old, numbers, snapshot)
+    _commit(table, snapshot, request, written, done)
 
 
 def _sums(numbers: pa.Array, values: pa.Array) -> dict[int, int]:
@@ -290,9 +288,10 @@ def _sums(numbers: pa.Array, values: pa.Array) -> dict[int, int]:
     return dict(zip(sums["number"].to_pylist(), sums["value_sum"].to_pylist(), strict=True))
 
 
-def _tagged(add: AddFile, target: int, *, is_full: bool) -> AddFile:
-    """A new file with the tags that later runs know it by."""
-    return replace(add, tags={**(add.tags or {}), COMPACTED_TAG: "true", **({TARGET_TAG: str(target)} if is_full else {})})
+def _tagged(add: AddFile, sizes: SizeRules, size: int) -> AddFile:
+    """A new file, made of files of so many bytes, with the tags that later runs know it by."""
+    filled = {TARGET_TAG: str(sizes.target)} if size >= sizes.full else {}
+    return replace(add, tags={**(add.tags or {}), COMPACTED_TAG: "true", **filled})
 
 
 def _commit(table: SessionTable, snapshot: Snapshot, request: OptimizeRequest, bins: WrittenBins, done: _Done) -> None:
@@ -301,9 +300,10 @@ def _commit(table: SessionTable, snapshot: Snapshot, request: OptimizeRequest, b
     for attempt in range(_MOST_COMMITS):
         try:
             with table.begin(base, request.operation, request.parameters) as transaction:
-                transaction.reads.note_files(bins.old["path"])
-                transaction.remove_files(bins.old, data_change=False)
-                metrics = Rewritten.of(bins.old, bins.added).as_reorg()
+                with taking_back(bins.take_back):
+                    transaction.reads.note_files(bins.old["path"])
+                    transaction.remove_files(bins.old, data_change=False)
+                    metrics = Rewritten.of(bins.old, bins.added).as_reorg()
                 outcome = commit_new_files(
                     transaction, bins.added, metrics, bins.take_back, spares=_may_be_tried_again, keeps_row_ids=True
                 )
@@ -312,7 +312,6 @@ def _commit(table: SessionTable, snapshot: Snapshot, request: OptimizeRequest, b
                 base = table.snapshot()
                 if attempt + 1 == _MOST_COMMITS or not _is_same_table(snapshot, base):
                     raise
-            with taking_back(bins.take_back):
                 bins, left_out = bins.on_top_of(base)
             done.left_out += left_out
             if not bins.old.num_rows:

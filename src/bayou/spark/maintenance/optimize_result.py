@@ -98,9 +98,10 @@ class OptimizeResult:
 
     def as_table(self) -> pa.Table:
         """The row that delta-spark answers with."""
-        return pa.Table.from_pylist([{"path": self.path, "metrics": self._metrics()}], schema=_ROW)
+        return pa.Table.from_pylist([{"path": self.path.replace("file:///", "file:/"), "metrics": self._metrics()}], schema=_ROW)
 
     def _metrics(self) -> dict[str, Any]:
+        vectors = {"numDeletionVectorsRemoved": self.removed_vectors, "numDeletionVectorRowsRemoved": self.removed_rows}
         return {
             "numFilesAdded": len(self.added_sizes),
             "numFilesRemoved": len(self.removed_sizes),
@@ -117,11 +118,8 @@ class OptimizeResult:
             "startTimeMs": self.started,
             "endTimeMs": self.ended,
             "totalClusterParallelism": 0,
-            "totalScheduledTasks": self.plan.num_bins,
-            "deletionVectorStats": {
-                "numDeletionVectorsRemoved": self.removed_vectors,
-                "numDeletionVectorRowsRemoved": self.removed_rows,
-            },
+            "totalScheduledTasks": 0,
+            "deletionVectorStats": vectors if self.removed_vectors else None,
             "numTableColumns": self.columns,
             "numTableColumnsWithStats": self.columns_with_statistics,
         }

@@ -8,7 +8,6 @@ table keeps them. Source: delta-spark's `OptimizeExecutor` and `RemoveColumnMapp
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -21,7 +20,7 @@ from bayou.spark.data_files.target import WriteTarget
 from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.dml.core.live_rows import check_moved_rows
-from bayou.spark.read.stored_rows import beside_stored_rows, stored_rows
+from bayou.spark.read.stored_rows import beside_stored_rows, file_tasks, stored_rows
 from bayou.spark.session.progress import operation
 from bayou.spark.session.settings import string_prefix_of
 from bayou.spark.types.types import readable_schema
@@ -120,25 +119,71 @@ def rewrite_files(target: SessionTable, snapshot: Snapshot, positions: pa.Array,
             one. What was written is deleted again.
         StorageError: the store failed; the commit may be in the log all the same.
     """
-    after = rewriting.into or same_table(target, snapshot)
     shown = operation(rewriting.operation, target.spark, target.settings)
     with shown, target.begin(snapshot, rewriting.operation, rewriting.parameters) as transaction:
         if rewriting.into is None:
             transaction.reads.note_files(snapshot.files(["path"])["path"].take(positions))
         else:
             transaction.read_whole_table()
-        request = WriteRequest(snapshot.table_uri, "append", storage_options=target.options, data_change=False)
-        request = replace(request, string_prefix=string_prefix_of(target.settings, snapshot.table_uri))
-        frame = stored_rows(target.application, target.spark, snapshot, positions, options=target.options)
-        beside = replace(beside_stored_rows(snapshot), feeds=False)  # no row changes
-        added = write_new_files(target.application, frame, request, after, beside=beside)
-        old, take_back = snapshot.files().take(positions), partial(delete_files, request, added.actions)
-        with taking_back(take_back):
-            check_moved_rows(target.application.jvm, snapshot, old["path"].combine_chunks(), added.num_rows, target.options)
-            transaction.remove_files(old, data_change=False)
-            metrics = rewriting.metrics(Rewritten.of(old, added))
+        again = write_again(target, snapshot, positions, rewriting.into)
+        with taking_back(again.take_back):
+            transaction.remove_files(again.old, data_change=False)
+            metrics = rewriting.metrics(Rewritten.of(again.old, again.added))
         head = () if rewriting.into is None else rewriting.into.head
-        commit_new_files(transaction, added, metrics, take_back, head=head, keeps_row_ids=True)  # beside says in which columns
+        commit_new_files(transaction, again.added, metrics, again.take_back, head=head, keeps_row_ids=True)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenAgain:
+    """Files that are written again and not yet committed. They hold the ids of their rows where the table keeps them.
+
+    Attributes:
+        request: how they were written.
+        added: the new files.
+        old: the files that they replace, as `Snapshot.files` gives them.
+    """
+
+    request: WriteRequest
+    added: NewFiles
+    old: pa.Table
+
+    def take_back(self) -> None:
+        """Deletes the new files."""
+        delete_files(self.request, self.added.actions)
+
+
+def write_again(
+    target: SessionTable,
+    snapshot: Snapshot,
+    positions: pa.Array,
+    into: WriteTarget | None = None,
+    tasks: pa.Array | None = None,
+) -> WrittenAgain:
+    """Writes the rows of some files again, and checks that none is lost. Nothing is committed.
+
+    Args:
+        target: the table.
+        snapshot: its state.
+        positions: which of its files, by their positions in `Snapshot.files`.
+        into: the table afterwards; None for the same table.
+        tasks: for each file the number of the task that reads it, from 0 on; each task writes one file. Spark decides where None.
+
+    Raises:
+        InvalidCommitError: the new files do not hold as many rows as the old ones. They are deleted again.
+    """
+    request = WriteRequest(snapshot.table_uri, "append", storage_options=target.options, data_change=False)
+    request = replace(request, string_prefix=string_prefix_of(target.settings, snapshot.table_uri))
+    grouped = None
+    if tasks is not None:
+        request, grouped = replace(request, optimize_write=False), file_tasks(snapshot, tasks)
+    frame = stored_rows(target.application, target.spark, snapshot, positions, options=target.options, tasks=tasks)
+    beside = replace(beside_stored_rows(snapshot), feeds=False)  # no row changes
+    after = into or same_table(target, snapshot)
+    added = write_new_files(target.application, frame, request, after, beside=beside, tasks=grouped)
+    again = WrittenAgain(request, added, snapshot.files().take(positions))
+    with taking_back(again.take_back):
+        check_moved_rows(target.application.jvm, snapshot, again.old["path"].combine_chunks(), added.num_rows, target.options)
+    return again
 
 
 def same_table(target: SessionTable, snapshot: Snapshot) -> WriteTarget:

@@ -24,6 +24,7 @@ from bayou.protocol.actions.paths import canonical
 from bayou.protocol.deletion_vectors.descriptor import Bitmap
 from bayou.protocol.features.features import writer_features
 from bayou.protocol.stats.wide_stats import num_records, with_wide_bounds
+from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.maintenance.moved_rows import MovedFile, deleted_since
 
@@ -97,7 +98,8 @@ class WrittenBins:
         unneeded += [marked.pop(number) for number in emptied]
         vectors = VectorFiles(self.table.log.store, snapshot.table_uri, snapshot.metadata.configuration) if marked else None
         if vectors is not None:
-            found = vectors.write([deleted[number] for number in marked])
+            with taking_back(vectors.discard):
+                found = vectors.write([deleted[number] for number in marked])
             for number, vector in zip(marked, found, strict=True):
                 file = marked[number]
                 stats = with_wide_bounds(file.stats, num_records(file.stats) or 0, vector.cardinality)

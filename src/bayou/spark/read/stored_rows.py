@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bayou.protocol import properties
 from bayou.protocol.schema.reserved_names import check_no_own_names
@@ -77,14 +78,16 @@ def stored_rows(
     return ids.known(rows, OUR_METADATA).select(*map(quoted_name, names), *ids.columns())
 
 
-def file_tasks(snapshot: Snapshot, count: int) -> FileTasks:
+def file_tasks(snapshot: Snapshot, tasks: pa.Array) -> FileTasks:
     """The tasks of a job that reads `stored_rows` with `tasks`.
 
     Args:
         snapshot: the table's state.
-        count: how many tasks there are.
+        tasks: the number of each file's task, from 0 on.
     """
-    return FileTasks(count, len(snapshot.partition_columns))  # the numbers come right after the partition values
+    return FileTasks(
+        pc.max(tasks).as_py() + 1, len(snapshot.partition_columns)
+    )  # the numbers come right after the partition values
 
 
 def beside_stored_rows(snapshot: Snapshot) -> BesideColumns:

@@ -139,10 +139,6 @@ class Scan:
             names.append(OUR_METADATA)
         return PlannedScan(self._frame().queryExecution().analyzed(), names)
 
-    def place_of_hidden(self, name: str) -> int:
-        """The place of a hidden column among the columns that are constant for a file."""
-        return len(self._partition_fields()) + list(self.hidden).index(name)
-
     def is_plain(self, planned: PlannedScan) -> bool:
         """Whether the plan of this scan is a relation with just the columns that were asked for, in that order."""
         if planned.plan.getClass().getSimpleName() != "LogicalRelation" or self.hidden:

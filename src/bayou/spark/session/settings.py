@@ -135,24 +135,23 @@ def string_prefix_of(settings: Mapping[str, str], table: str) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdigit()):
-        message = f"The session's setting {_STRING_PREFIX} is {text!r}, which is no number of characters."
-        raise InvalidOptionError(
-            message, table=table, option=_STRING_PREFIX, value=text, next_step="set it to a number, or unset it."
-        )
+        raise _wrong_setting(_STRING_PREFIX, text, "a number of characters", table)
     return int(text)
 
 
-def bytes_of(settings: Mapping[str, str], name: str, table: str) -> int | None:
-    """The bytes that a setting says; None where it is not set.
+def bytes_of(settings: Mapping[str, str], name: str, table: str, *, least: int = 0) -> int | None:
+    """The number of bytes in a setting; None if the setting is not set.
 
     Raises:
-        InvalidOptionError: it says no number of bytes.
+        InvalidOptionError: the setting is not a number of bytes, or less than `least`.
     """
     text = settings.get(name)
-    try:
-        return None if text is None else byte_size(text)
-    except ValueError:
-        raise _wrong_setting(name, settings[name], "a number of bytes", table) from None
+    if text is None:
+        return None
+    with contextlib.suppress(ValueError):
+        if (size := byte_size(text)) >= least:
+            return size
+    raise _wrong_setting(name, text, f"a number of bytes from {least} on", table)
 
 
 def share_of(settings: Mapping[str, str], name: str, table: str) -> float | None:

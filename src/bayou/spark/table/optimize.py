@@ -35,7 +35,7 @@ class DeltaOptimizeBuilder:
                 true.
 
         Raises:
-            ValueError: the condition is no text.
+            ValueError: the condition is not a string.
         """
         check_kind(partitionFilter, str, "partitionFilter")
         return DeltaOptimizeBuilder(self._table, replace(self._request, where=(*self._request.where, partitionFilter)))
@@ -48,7 +48,7 @@ class DeltaOptimizeBuilder:
             condition: a condition on any columns, as SQL.
 
         Raises:
-            ValueError: the condition is no text.
+            ValueError: the condition is not a string.
         """
         check_kind(condition, str, "condition")
         return DeltaOptimizeBuilder(self._table, replace(self._request, where_files=(*self._request.where_files, condition)))
@@ -58,7 +58,7 @@ class DeltaOptimizeBuilder:
         """What `executeCompaction` would do: which files it would rewrite together, and why it would leave the others alone.
 
         Raises:
-            InvalidOptionError: a condition of `where` names other columns than partition columns.
+            InvalidOptionError: a condition of `where` names a column that is not a partition column.
             UnsupportedFeatureError: bayou may not write to the table.
         """
         return plan_optimize(self._table, self._request)
@@ -74,7 +74,7 @@ class DeltaOptimizeBuilder:
             One row with `path` and `metrics`, as delta-spark gives it.
 
         Raises:
-            InvalidOptionError: a condition of `where` names other columns than partition columns, or a setting is no number.
+            InvalidOptionError: a condition of `where` names a column that is not a partition column, or a setting is not a number.
             UnsupportedFeatureError: bayou may not write to the table.
             DataFileNotFoundError: a file of the table is gone.
             StorageError: the store failed.
@@ -87,8 +87,8 @@ class DeltaOptimizeBuilder:
         """Would order the rows along a Z-order curve of columns.
 
         Raises:
-            TypeError: a column is no text.
-            UnsupportedFeatureError: always, for text.
+            TypeError: a column is not a string.
+            UnsupportedFeatureError: always, for strings.
         """
         names = cols[0] if len(cols) == 1 and isinstance(cols[0], (list, tuple)) else cols
         for name in names:
@@ -118,7 +118,7 @@ class TableOptimization(TableHandle):
             One row with `path` and `metrics`, as `optimize().executeCompaction()` gives it.
 
         Raises:
-            InvalidOptionError: the condition names other columns than partition columns.
+            InvalidOptionError: the condition names a column that is not a partition column.
             UnsupportedFeatureError: bayou may not write to the table.
             StorageError: the store failed.
         """

@@ -84,7 +84,6 @@ PINS: Final[Mapping[Job, tuple[Pin, ...]]] = {
         Pin("spark.sql.files.openCostInBytes", str(1 << 50), _ONE_FILE),
         Pin("spark.sql.files.maxPartitionNum", str((1 << 31) - 1), _ONE_FILE),
         Pin("spark.sql.files.minPartitionNum", "1", _ONE_FILE),
-        Pin("spark.sql.sources.bucketing.enabled", "false", _ONE_FILE),
     ),
     Job.LOG: (
         Pin("spark.sql.session.timeZone", "UTC", "the zone of the timestamps among the statistics"),
