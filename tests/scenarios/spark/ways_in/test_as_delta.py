@@ -73,8 +73,8 @@ def test_the_table_class_is_there_under_the_names_and_keywords_of_delta_spark(fa
     assert facts["built"] == [True, 0]
 
 
-def test_what_is_not_there_yet_says_so_in_python_and_in_sql(facts):
-    assert facts["optimize"] == [*NOT_YET, ["OPTIMIZE"]]
+def test_a_command_without_its_sql_names_its_statement(facts):
+    assert facts["optimize"] == [["path", "metrics"], [*NOT_YET, ["OPTIMIZE"]]]
     assert facts["sql"] == [*NOT_YET, ["VACUUM"]]
     assert facts["table_changes"] == [*NOT_YET, ["table_changes"]]
     assert facts["other sql"][0] == "ParseException"
