@@ -28,6 +28,7 @@ from bayou.spark.session.application import Application
 from bayou.spark.session.given_arguments import frame_of, session_of
 from bayou.spark.session.unknown_options import report_unknown_of_read
 from bayou.spark.table.alterations import TableAlterations
+from bayou.spark.table.clone import TableClones
 from bayou.spark.table.describe import detail_frame, history_frame
 from bayou.spark.table.dml import TableRows
 from bayou.spark.table.maintenance import TableMaintenance
@@ -126,7 +127,7 @@ def write(
     return write_request(Application.of(session), rows, request)
 
 
-class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimization, CommandsNotYet):
+class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimization, TableClones, CommandsNotYet):
     """A Delta table on a Spark session, as delta-spark's class of that name; `forPath` and `forName` give one."""
 
     @raised_as_pyspark

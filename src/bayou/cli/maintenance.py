@@ -83,6 +83,58 @@ def restore(
 
 @click.command()
 @_table
+@click.argument("target")
+@click.option("--shallow", is_flag=True, help="Refer to the table's files instead of copying them.")
+@click.option("--version", type=click.IntRange(min=0), metavar="N", help="Clone this version.")
+@click.option("--timestamp", metavar="TIME", help="Clone the latest version at this time; UTC unless it names an offset.")
+@click.option("--replace", is_flag=True, help="Replace a table that is there.")
+@click.option("--property", "properties", multiple=True, metavar="KEY=VALUE", help="A property of the clone.")
+@_yes
+@_json
+def clone(
+    table: str,
+    target: str,
+    version: int | None,
+    timestamp: str | None,
+    properties: tuple[str, ...],
+    *,
+    shallow: bool,
+    replace: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Make a table of its own at TARGET from the files of this one."""
+    result = open_log(table).clone(
+        target,
+        shallow=shallow,
+        replace=replace,
+        properties=dict(_pair(each) for each in properties),
+        version=version,
+        timestamp=timestamp,
+        dry_run=not yes,
+    )
+    facts: dict[str, Any] = {
+        "table": result.table_uri,
+        "sourceVersion": result.source_version,
+        "committedVersion": result.version,
+        **result.metrics,
+    }
+    if as_json:
+        print_json(facts)
+        return
+    print_facts(facts)
+    _print_plan_only(yes)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, separator, value = text.partition("=")
+    if not separator:
+        raise click.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--property")
+    return key, value
+
+
+@click.command()
+@_table
 @_json
 def checkpoint(table: str, *, as_json: bool) -> None:
     """Write a checkpoint of the latest version, so that the table opens fast. No file is deleted, and nothing is committed."""
@@ -127,4 +179,4 @@ def _print_plan_only(yes: bool) -> None:  # noqa: FBT001  (the option of that na
         click.echo(_PLAN_ONLY)
 
 
-COMMANDS = (vacuum, restore, manifest, checkpoint, compact)
+COMMANDS = (vacuum, restore, clone, manifest, checkpoint, compact)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bayou.log.commit.outcomes import Committed, Unchanged
     from bayou.log.commit.transaction import Transaction
     from bayou.log.maintenance.log_cleanup import ExpiredFiles
+    from bayou.log.operations.clone import CloneResult
     from bayou.log.operations.manifest import GeneratedManifests
     from bayou.log.operations.restore import RestoreResult
     from bayou.log.operations.vacuum import Kind, VacuumResult
@@ -347,6 +348,61 @@ class DeltaLog(LogReader):
             arguments.flag(dry_run, "dry_run", table=table),
         )
         return restore(self, request)
+
+    def clone(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        shallow: bool = False,
+        replace: bool = False,
+        properties: Mapping[str, str] | None = None,
+        version: int | None = None,
+        timestamp: Timestamp | None = None,
+        time_zone: str = "UTC",
+        storage_options: Mapping[str, str] | None = None,
+        dry_run: bool = False,
+    ) -> CloneResult:
+        """Make a table of its own from this one.
+
+        A deep clone copies the data files and deletion vectors. A shallow clone refers to this table's files: it costs no copy,
+        and breaks when VACUUM deletes them here. A clone has its own id and history, new row ids, and no batches of applications.
+
+        Args:
+            target: the folder of the clone.
+            shallow: whether the clone refers to this table's files.
+            replace: whether a table that is there is replaced. A deep clone that is made again onto an earlier one copies only
+                the files that are new, and removes those that are gone, in one commit.
+            properties: properties that the clone gets, beside this table's.
+            version: the version to clone; the latest by default.
+            timestamp: clone the latest version at this time instead.
+            time_zone: the zone of a timestamp that names none.
+            storage_options: credentials and settings of the clone's store.
+            dry_run: check everything, and copy and commit nothing.
+
+        Returns:
+            What was done. If the clone has these files and metadata already, nothing is committed.
+
+        Raises:
+            TableExistsError: there is a table, or other files, and `replace` is not set.
+            VersionNotFoundError, TimestampOutOfRangeError: the version cannot be read.
+            DataFileNotFoundError: a file to copy is gone.
+            InvalidOptionError: a property cannot be set.
+            UnsupportedFeatureError: a shallow clone would replace a table with files, the column mapping mode would change, or
+                bayou may not write the clone.
+            ConcurrentModificationError: another writer's commit to the clone came first.
+        """
+        from bayou.log.operations.clone import CloneRequest, clone  # noqa: PLC0415  (most users of a log only read)
+
+        table = self._table_uri
+        request = CloneRequest(
+            arguments.flag(shallow, "shallow", table=table),
+            arguments.flag(replace, "replace", table=table),
+            arguments.text_map(properties or {}, "properties", table=table),
+            dry_run=arguments.flag(dry_run, "dry_run", table=table),
+        )
+        version = arguments.optional_integer(version, "version", table=table)
+        source = self.update() if version is None and timestamp is None else self.snapshot(version, timestamp, time_zone=time_zone)
+        return clone(source, self, open_log(target, storage_options), request)
 
     def generate_manifests(self) -> GeneratedManifests:
         """Write the manifests of the latest version, for engines that read no log (GENERATE symlink_format_manifest).

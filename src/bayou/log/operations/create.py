@@ -61,17 +61,61 @@ def create_table(
             version=present.version,
             next_step="Append to it, or choose another path.",
         )
+    refuse_constraints(properties, log.table_uri)
+    first = first_actions(schema, partition_by, properties, table=log.table_uri, description=description)
+    parameters = creation_parameters(first.metadata, managed=False)
+    Transaction(log, None, "CREATE TABLE", parameters).commit(first.actions, metrics={})
+
+
+def refuse_constraints(properties: Mapping[str, str], table: str) -> None:
+    """Refuse properties that define a CHECK constraint, which only Spark can look at.
+
+    Raises:
+        InvalidOptionError: one does.
+    """
     if any(key.lower().startswith(known_properties.CONSTRAINT_PREFIX) for key in properties):
         raise InvalidOptionError(
             "a CHECK constraint is looked at by Spark, and a table is made here without it",
-            table=log.table_uri,
+            table=table,
             error_class="DELTA_ADD_CONSTRAINTS",
             sql_state="0A000",
             next_step="Use DeltaTable.create, or DeltaTable.addConstraint.",
         )
-    first = first_actions(schema, partition_by, properties, table=log.table_uri, description=description)
-    parameters = creation_parameters(first.metadata, managed=False)
-    Transaction(log, None, "CREATE TABLE", parameters).commit(first.actions, metrics={})
+
+
+def refuse_other_files(log: LogReader, *, is_expected: bool = False) -> None:
+    """Refuses to make a table in a folder that has files and no log.
+
+    Args:
+        log: the table's log.
+        is_expected: whether the table is to be there already.
+
+    Raises:
+        TableExistsError: there are some.
+        TableNotFoundError: the same, and a table was to be there.
+    """
+    try:
+        found = next(iter(log.store.list_from("")), None)
+    except FileNotFoundError:
+        found = None
+    if found is None:
+        return
+    if is_expected:
+        raise TableNotFoundError(
+            f"You are trying to create an external table from {log.table_uri} using Delta, but there is no transaction log present "
+            "at the location, and it is not empty.",
+            table=log.table_uri,
+            error_class="DELTA_CREATE_EXTERNAL_TABLE_WITHOUT_TXN_LOG",
+            sql_state="42K03",
+            next_step="check the path; or convert the files that are there.",
+        )
+    raise TableExistsError(
+        f"Cannot create table at {log.table_uri}: the location is not empty and also not a Delta table.",
+        table=log.table_uri,
+        error_class="DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION",
+        sql_state="42601",
+        next_step="choose an empty folder, or convert the files that are there.",
+    )
 
 
 def creation_parameters(metadata: Metadata, cluster_by: ClusteringColumns | None = None, *, managed: bool) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from bayou.protocol.types.schema import StructType, schema_to_json
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
 
-_OF_ONE_TABLE: Final = frozenset(
+OF_ONE_TABLE: Final = frozenset(
     each.key.lower()
     for each in (
         known_properties.MAX_COLUMN_ID,
@@ -41,11 +41,12 @@ _OF_ONE_TABLE: Final = frozenset(
         known_properties.ROW_TRACKING_SUSPENDED,
     )
 )
+"""The properties, in lower case, that are about one table's files and history. No other table takes them over."""
 
 
 def copied_properties(source: Snapshot) -> dict[str, str]:
     """The properties that another table can take over: all but those that are about one table's files and history."""
-    return {key: value for key, value in source.metadata.configuration.items() if key.lower() not in _OF_ONE_TABLE}
+    return {key: value for key, value in source.metadata.configuration.items() if key.lower() not in OF_ONE_TABLE}
 
 
 def like_actions(

@@ -65,17 +65,17 @@ def missing_files(log: LogReader, adds: Iterable[AddFile], storage_options: Mapp
     places: dict[str, set[str]] = {}
     needed: list[list[tuple[str, str]]] = []
     for add in files:
-        paths = [_place(add.path, log.table_uri)]
+        paths = [place_in_store(add.path, log.table_uri)]
         if add.deletion_vector is not None and not add.deletion_vector.is_inline:
-            paths.append(_vector_place(add.deletion_vector, log.table_uri))
+            paths.append(vector_place(add.deletion_vector, log.table_uri))
         needed.append(paths)
         for root, path in paths:
             places.setdefault(root, set()).add(path)
-    there = {root: _those_there(_store(log, root, storage_options), paths) for root, paths in places.items()}
+    there = {root: those_there(store_of(log, root, storage_options), paths) for root, paths in places.items()}
     return [add for add, paths in zip(files, needed, strict=True) if any(path not in there[root] for root, path in paths)]
 
 
-def _place(path: str, table_uri: str) -> tuple[str, str]:
+def place_in_store(path: str, table_uri: str) -> tuple[str, str]:
     """Split a path into the root of a store and a path below it; an empty root means the table's own."""
     relative = canonical(path, table_uri)
     if not is_absolute(path) or not is_absolute(relative):
@@ -85,16 +85,19 @@ def _place(path: str, table_uri: str) -> tuple[str, str]:
     return root, name
 
 
-def _vector_place(vector: DeletionVectorDescriptor, table_uri: str) -> tuple[str, str]:
+def vector_place(vector: DeletionVectorDescriptor, table_uri: str) -> tuple[str, str]:
+    """Where a deletion vector's file is, as `place_in_store` says it."""
     relative = vector.relative_path
-    return _place(vector.path_or_inline_dv, table_uri) if relative is None else ("", relative)
+    return place_in_store(vector.path_or_inline_dv, table_uri) if relative is None else ("", relative)
 
 
-def _store(log: LogReader, root: str, storage_options: Mapping[str, str] | None) -> LogStore:
+def store_of(log: LogReader, root: str, storage_options: Mapping[str, str] | None) -> LogStore:
+    """The store of a root that `place_in_store` found."""
     return open_store(qualify(root), storage_options) if root else log.store
 
 
-def _those_there(store: LogStore, paths: set[str]) -> set[str]:
+def those_there(store: LogStore, paths: set[str]) -> set[str]:
+    """Those of some paths, and of others in their folders, where a file is. Each folder is listed once."""
     if not isinstance(store, TreeStore):
         return {path for path in paths if _is_there(store, path)}
     folders = sorted({path.rpartition("/")[0] for path in paths})

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError, ProtocolChangedException, TableExistsError, TableNotFoundError
-from bayou.log.operations.create import creation_parameters
+from bayou.log.operations.create import creation_parameters, refuse_other_files
 from bayou.log.snapshot.clustering import logical_clustering, replaced_clustering
 from bayou.protocol.columns.clustering import parse_columns
 from bayou.protocol.columns.clustering_rules import ClusteringRules
@@ -17,7 +17,7 @@ from bayou.protocol.columns.generated_columns import check_references, check_typ
 from bayou.protocol.features.protocol_rules import merged
 from bayou.protocol.types.char_varchar import DECLARED_TYPE, to_stored
 from bayou.protocol.types.schema import StructType, parse_schema, schema_to_json
-from bayou.spark.create.place import creation_at, place_of, refuse_other_files, refuse_other_place
+from bayou.spark.create.place import creation_at, place_of, refuse_other_place
 from bayou.spark.expressions.constraint_definitions import check_constraints
 from bayou.spark.expressions.default_checks import check_defaults
 from bayou.spark.expressions.stored_expressions import called_by_name, check_stored

@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
-from bayou.errors import InvalidOptionError, TableExistsError, TableNotFoundError
+from bayou.errors import InvalidOptionError, TableExistsError
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bayou.log.delta_log import DeltaLog
     from bayou.spark.create.definition import TableDefinition
     from bayou.spark.jvm.relations.catalog import Catalog, TableName
 
@@ -127,38 +126,3 @@ def creation_at(uri: str) -> Iterator[None]:
             creation = _creations[uri] = _Creation()
     with creation.lock:
         yield
-
-
-def refuse_other_files(log: DeltaLog, *, is_expected: bool = False) -> None:
-    """Refuses to make a table in a folder that has files and no log.
-
-    Args:
-        log: the table's log.
-        is_expected: whether the table is to be there already.
-
-    Raises:
-        TableExistsError: there are some.
-        TableNotFoundError: the same, and a table was to be there.
-    """
-    try:
-        found = next(iter(log.store.list_from("")), None)
-    except FileNotFoundError:
-        found = None
-    if found is None:
-        return
-    if is_expected:
-        raise TableNotFoundError(
-            f"You are trying to create an external table from {log.table_uri} using Delta, but there is no transaction log present "
-            "at the location, and it is not empty.",
-            table=log.table_uri,
-            error_class="DELTA_CREATE_EXTERNAL_TABLE_WITHOUT_TXN_LOG",
-            sql_state="42K03",
-            next_step="check the path; or convert the files that are there.",
-        )
-    raise TableExistsError(
-        f"Cannot create table at {log.table_uri}: the location is not empty and also not a Delta table.",
-        table=log.table_uri,
-        error_class="DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION",
-        sql_state="42601",
-        next_step="choose an empty folder, or convert the files that are there.",
-    )

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 
 from bayou.errors import InvalidOptionError, SchemaMismatchError, SessionError, TableNotFoundError, UnsupportedFeatureError
+from bayou.log.operations.create import refuse_other_files
 from bayou.protocol.features.type_widening import Widening
 from bayou.protocol.schema.validity import check_has_data
 from bayou.protocol.types.schema import schema_to_json
 from bayou.spark.alter.set_location import set_location
 from bayou.spark.alter.truncate import truncate
 from bayou.spark.create.create import create
-from bayou.spark.create.place import creation_at, place_of, refuse_other_files, refuse_other_place
+from bayou.spark.create.place import creation_at, place_of, refuse_other_place
 from bayou.spark.data_files.request import Statement, WriteRequest, with_settings
 from bayou.spark.data_files.target import is_filled, merge_widening
 from bayou.spark.dml.replace.replace_on import check_using_places

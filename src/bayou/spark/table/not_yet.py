@@ -7,8 +7,7 @@ program that is written for delta-spark thus fails where it asks for such a comm
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
 from pyspark.sql.types import StructType  # noqa: TC002  (typing.get_type_hints)
@@ -40,56 +39,6 @@ def not_yet(command: str, table: str | None = None, *, next_step: str = "", feat
 class CommandsNotYet:
     """The methods of delta-spark's `DeltaTable` that bayou's lacks; `DeltaTable` inherits them."""
 
-    _path: str
-
-    @raised_as_pyspark
-    def clone(
-        self,
-        target: str,
-        isShallow: bool = False,  # noqa: FBT001, FBT002, N803
-        replace: bool = False,  # noqa: FBT001, FBT002
-        properties: Mapping[str, str] | None = None,
-    ) -> Any:
-        """Would make a table of its own from this one's latest version (CLONE).
-
-        Args:
-            target: where the clone goes.
-            isShallow: whether it shares this table's files.
-            replace: whether a table that is there is replaced.
-            properties: its properties, beside this table's.
-
-        Raises:
-            ValueError: an argument is not of its type.
-            UnsupportedFeatureError: always, for arguments that are.
-        """
-        self._no_clone(target, isShallow, replace, properties)
-
-    @raised_as_pyspark
-    def cloneAtVersion(  # noqa: N802
-        self,
-        version: int,
-        target: str,
-        isShallow: bool = False,  # noqa: FBT001, FBT002, N803
-        replace: bool = False,  # noqa: FBT001, FBT002
-        properties: Mapping[str, str] | None = None,
-    ) -> Any:
-        """Would make a table of its own from a version of this one; see `clone`."""
-        check_kind(version, int, "version")
-        self._no_clone(target, isShallow, replace, properties)
-
-    @raised_as_pyspark
-    def cloneAtTimestamp(  # noqa: N802
-        self,
-        timestamp: str,
-        target: str,
-        isShallow: bool = False,  # noqa: FBT001, FBT002, N803
-        replace: bool = False,  # noqa: FBT001, FBT002
-        properties: Mapping[str, str] | None = None,
-    ) -> Any:
-        """Would make a table of its own from this one as it was at a time; see `clone`."""
-        check_kind(timestamp, str, "timestamp")
-        self._no_clone(target, isShallow, replace, properties)
-
     @classmethod
     @raised_as_pyspark
     def convertToDelta(  # noqa: N802
@@ -110,17 +59,6 @@ class CommandsNotYet:
         """
         step = f'read {identifier} as Parquet and write it anew, with df.write.format("delta").'
         raise not_yet("CONVERT TO DELTA", next_step=step)
-
-    def _no_clone(self, target: Any, is_shallow: Any, replace: Any, properties: Any) -> NoReturn:
-        check_kind(target, str, "target")
-        check_kind(is_shallow, bool, "isShallow")
-        check_kind(replace, bool, "replace")
-        if properties is not None:
-            check_kind(properties, dict, "properties")
-            for key, value in properties.items():
-                check_kind(key, str, f"All property keys including {key}")
-                check_kind(value, str, f"All property values including {value}")
-        raise not_yet("CLONE", self._path)
 
 
 _KINDS: Final = {str: "a string", int: "an int", bool: "a boolean", dict: "a dict"}

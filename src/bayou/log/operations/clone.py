@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CLONE: a table that begins with the files of another one.
+
+A shallow clone refers to the source's files; a deep clone has copies of them. Source: delta-spark's `CloneTableBase`. Deep clones
+are bayou's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from bayou.errors import (
+    DataFileNotFoundError,
+    DeltaError,
+    InvalidCommitError,
+    StorageError,
+    TableExistsError,
+    TableNotFoundError,
+    UnsupportedFeatureError,
+)
+from bayou.log.operations.create import FirstActions, refuse_constraints, refuse_other_files
+from bayou.log.operations.create_like import OF_ONE_TABLE
+from bayou.log.operations.maintained import plain_transactions, writable_snapshot
+from bayou.log.operations.placed_copies import CopyPlan, plan_copies
+from bayou.log.rows.deleted_rows import added_again, live_files
+from bayou.log.rows.row_tracking import FEATURE as ROW_TRACKING
+from bayou.log.rows.row_tracking import with_materialised_columns
+from bayou.log.snapshot.clustering import logical_clustering, replaced_clustering
+from bayou.protocol.actions.paths import canonical, encode_uri, to_uri
+from bayou.protocol.columns.identity_columns import high_water_marks, with_high_water_marks
+from bayou.protocol.evolution.property_rules import PropertyChange, allows_arbitrary, validated
+from bayou.protocol.features.features import check_writable, writer_features
+from bayou.protocol.features.protocol_rules import merged, protocol_for_table
+from bayou.protocol.properties import MATERIALIZED_ROW_COMMIT_VERSION, MATERIALIZED_ROW_ID, MAX_COLUMN_ID, mapping_mode
+from bayou.protocol.stats.wide_stats import num_records
+from bayou.protocol.types.schema import schema_to_json
+from bayou.storage.copies import copy_files
+
+if TYPE_CHECKING:
+    from bayou.log.operations.maintained import Begin
+    from bayou.log.snapshot.log_reader import LogReader
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.log.staging.staged import Action
+    from bayou.protocol.actions.actions import AddFile, Metadata
+
+
+@dataclass(frozen=True, slots=True)
+class CloneRequest:
+    """What a CLONE is asked for; see `DeltaLog.clone`.
+
+    Attributes:
+        shallow: whether the clone refers to the source's files, instead of having copies.
+        replace: whether a table that is there is replaced.
+        properties: properties that the clone gets, beside the source's.
+        source_name: the source as the history names it.
+        allow_protocol_downgrade: whether a table that is replaced may lose features of its protocol.
+        settings: a session's settings.
+        dry_run: check everything, copy and commit nothing.
+    """
+
+    shallow: bool = False
+    replace: bool = False
+    properties: Mapping[str, str] = field(default_factory=dict)
+    source_name: str | None = None
+    allow_protocol_downgrade: bool = False
+    settings: Mapping[str, str] = field(default_factory=dict)
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CloneResult:
+    """What a CLONE did.
+
+    Attributes:
+        version: the version of the clone that was committed; None for a dry run, and if there was nothing to do.
+        table_uri: the clone.
+        source_version: the version of the source.
+        source_bytes: the size of the source's files.
+        num_source_files: how many files the source has.
+        num_removed_files: how many files left a table that was replaced.
+        num_copied_files: how many data files were copied.
+        removed_bytes: the size of the files that left.
+        copied_bytes: the size of the data files that were copied.
+    """
+
+    version: int | None
+    table_uri: str
+    source_version: int
+    source_bytes: int
+    num_source_files: int
+    num_removed_files: int = 0
+    num_copied_files: int = 0
+    removed_bytes: int = 0
+    copied_bytes: int = 0
+
+    @property
+    def metrics(self) -> dict[str, int]:
+        """The counts by the names that the history has for them."""
+        return {
+            "sourceTableSize": self.source_bytes,
+            "sourceNumOfFiles": self.num_source_files,
+            "numRemovedFiles": self.num_removed_files,
+            "numCopiedFiles": self.num_copied_files,
+            "removedFilesSize": self.removed_bytes,
+            "copiedFilesSize": self.copied_bytes,
+        }
+
+
+def clone(
+    source: Snapshot,
+    source_log: LogReader,
+    log: LogReader,
+    request: CloneRequest,
+    begin: Begin | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> CloneResult:
+    """Make a table that begins with the files of another one; see `DeltaLog.clone`.
+
+    Args:
+        source: the version to clone.
+        source_log: its table's log.
+        log: the log of the clone, whether there is one yet or not.
+        request: what is asked for.
+        begin: begins the commit's transaction; a plain one if None.
+        storage_options: credentials and settings of the stores of files outside the source's folder.
+    """
+    result = CloneResult(None, log.table_uri, source.version, source.size_bytes, source.num_files)
+    if canonical(log.table_uri, "") == canonical(source.table_uri, ""):
+        _check_latest(source, source_log)
+        return result
+    latest = _present(log, request)
+    target = _target(source, latest, log, request)
+    files = [add for add in live_files(source.files()) if num_records(add.stats) != 0]  # no commit adds a file without rows
+    if ROW_TRACKING in writer_features(target.protocol):
+        _check_counts(files, source)
+    if request.shallow:
+        copies = CopyPlan(adds=[_absolute(each, source.table_uri) for each in files])
+    else:
+        copies = plan_copies(files, source_log, log, latest, storage_options)
+    result = replace(
+        result,
+        num_removed_files=copies.removed.num_rows if copies.removed is not None else 0,
+        removed_bytes=copies.removed_bytes,
+        num_copied_files=copies.num_data_files,
+        copied_bytes=copies.copied_bytes,
+    )
+    header = _header(target, latest)
+    if request.dry_run or (latest is not None and not header and copies.is_empty):
+        return result
+    parameters = {"source": request.source_name or f"delta.`{source.table_uri}`", "sourceVersion": source.version}
+    _copy(log, copies, source)
+    try:
+        dropped = () if latest is None else writer_features(latest.protocol) - writer_features(target.protocol)
+        begun = (begin or plain_transactions(log))(latest, "CLONE", parameters, dropped_features=dropped)
+        with begun as transaction:
+            if latest is not None:
+                transaction.read_whole_table()
+                if copies.removed is not None and copies.removed.num_rows:
+                    transaction.remove_files(copies.removed)
+            transaction.stage(*header)
+            committed = transaction.commit([_committed(each) for each in copies.adds], metrics=result.metrics, may_be_empty=True)
+    except DeltaError as error:
+        # If the commit is certainly not in the log, nothing refers to the copies.
+        if error.facts.get("outcome") not in {"unknown", "committed"}:
+            _discard(log, copies)
+        raise
+    return replace(result, version=committed.version)
+
+
+def _check_latest(source: Snapshot, log: LogReader) -> None:
+    """Refuse to replace a table by an earlier version of its own.
+
+    Raises:
+        UnsupportedFeatureError: the source is an earlier version.
+    """
+    if source.version != log.update().version:
+        raise UnsupportedFeatureError(
+            f"The table cannot be replaced by a clone of its own version {source.version}.",
+            table=source.table_uri,
+            version=source.version,
+            error_class="DELTA_UNSUPPORTED_CLONE_REPLACE_SAME_TABLE",
+            sql_state="0AKDC",
+            next_step="Restore the version, with restoreToVersion().",
+            features=("CLONE",),
+        )
+
+
+def _present(log: LogReader, request: CloneRequest) -> Snapshot | None:
+    """The table that is there already, if it may be replaced.
+
+    Raises:
+        TableExistsError: a table, or other files, are there.
+    """
+    try:
+        latest = writable_snapshot(log, "CLONE")
+    except TableNotFoundError:
+        refuse_other_files(log)
+        return None
+    if not request.replace:
+        raise TableExistsError(
+            f"Cannot create table {log.table_uri} because it already exists.",
+            table=log.table_uri,
+            version=latest.version,
+            error_class="TABLE_OR_VIEW_ALREADY_EXISTS",
+            sql_state="42P07",
+            next_step="Choose another place, or replace the table with replace=True.",
+        )
+    if request.shallow and latest.num_files:
+        raise UnsupportedFeatureError(
+            "A shallow clone cannot replace a table that has files.",
+            table=log.table_uri,
+            version=latest.version,
+            error_class="DELTA_UNSUPPORTED_NON_EMPTY_CLONE",
+            sql_state="0AKDC",
+            next_step="Choose an empty place, delete the table's rows first, or make a deep clone.",
+            features=("CLONE",),
+        )
+    return latest
+
+
+def _target(source: Snapshot, latest: Snapshot | None, log: LogReader, request: CloneRequest) -> FirstActions:
+    """The protocol, metadata and clustering columns of the clone.
+
+    Raises:
+        InvalidOptionError: a property cannot be set.
+        UnsupportedFeatureError: the column mapping mode would change, or bayou may not write the clone.
+    """
+    current = {key: value for key, value in source.metadata.configuration.items() if key.lower() not in _NOT_CLONED}
+    free = allows_arbitrary(request.settings)
+    refuse_constraints(request.properties, log.table_uri)
+    change = validated(request.properties, table=log.table_uri, current=current, creating=True, allow_arbitrary=free)
+    metadata = _metadata(source, latest, current, change)
+    for each in [source, *([] if latest is None else [latest])]:
+        _check_mapping(each, metadata, log.table_uri)
+    clustering = logical_clustering(source)
+    needed = protocol_for_table(
+        source.schema,
+        metadata.configuration,
+        features=change.features,
+        min_reader=change.min_reader_version,
+        min_writer=change.min_writer_version,
+        partition_columns=metadata.partition_columns,
+        clustered=clustering is not None,
+    )
+    protocol = merged(source.protocol, needed)
+    if latest is not None and not request.allow_protocol_downgrade:
+        protocol = merged(latest.protocol, protocol)
+    check_writable(protocol, metadata, log.table_uri)
+    return FirstActions(protocol, metadata, clustering)
+
+
+# Physical names are the source's, so that the highest column id is, too.
+_NOT_CLONED = OF_ONE_TABLE - {MAX_COLUMN_ID.key.lower()}
+
+
+def _metadata(source: Snapshot, latest: Snapshot | None, current: Mapping[str, str], change: PropertyChange) -> Metadata:
+    configuration = {**current, **change.configuration}
+    schema = source.schema
+    before: Mapping[str, str] = {}
+    if latest is not None:
+        before = latest.metadata.configuration
+        schema = with_high_water_marks(schema, high_water_marks(latest.schema))
+        # Files of the table's earlier versions keep their ids under these names.
+        configuration |= {
+            key: before[key] for key in (MATERIALIZED_ROW_ID.key, MATERIALIZED_ROW_COMMIT_VERSION.key) if key in before
+        }
+    if MAX_COLUMN_ID.key in configuration:
+        configuration[MAX_COLUMN_ID.key] = str(max(MAX_COLUMN_ID.read(each) or 0 for each in (configuration, before)))
+    names = [name for each in schema.fields for name in (each.name, each.physical_name)]
+    return replace(
+        source.metadata,
+        id=str(uuid.uuid4()) if latest is None else latest.metadata.id,
+        name=None if latest is None else latest.metadata.name,
+        description=_description(latest, change),
+        schema_string=schema_to_json(schema),
+        configuration=with_materialised_columns(configuration, names),
+        created_time=int(time.time() * 1000) if latest is None else latest.metadata.created_time,
+    )
+
+
+def _description(latest: Snapshot | None, change: PropertyChange) -> str | None:
+    if change.description is not None:
+        return change.description
+    return None if latest is None else latest.metadata.description
+
+
+def _check_mapping(table: Snapshot, metadata: Metadata, uri: str) -> None:
+    now, then = mapping_mode(table.metadata.configuration), mapping_mode(metadata.configuration)
+    if now != then:
+        raise UnsupportedFeatureError(
+            f"A clone cannot change the column mapping mode: it would be {then!r}, and that of {table.table_uri} is {now!r}.",
+            table=uri,
+            error_class="DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE",
+            sql_state="0AKDC",
+            next_step="Leave delta.columnMapping.mode out, or clone to another place.",
+            features=("columnMapping",),
+        )
+
+
+def _check_counts(files: Iterable[AddFile], source: Snapshot) -> None:
+    """Refuse files without a row count, whose rows cannot be given ids.
+
+    Raises:
+        InvalidCommitError: one has none.
+    """
+    for each in files:
+        if num_records(each.stats) is None:
+            raise InvalidCommitError(
+                f"The source's file {each.path} has no row count in its statistics, and the clone tracks rows: "
+                "without a count its rows get no ids.",
+                table=source.table_uri,
+                version=source.version,
+                error_class="DELTA_CLONE_WITH_ROW_TRACKING_WITHOUT_STATS",
+                sql_state="22000",
+                next_step="Compute the source's statistics first, with computeStatistics().",
+                file=each.path,
+            )
+
+
+def _absolute(add: AddFile, table_uri: str) -> AddFile:
+    """A file of the source as another table refers to it."""
+    vector = add.deletion_vector
+    if vector is not None and vector.relative_path is not None:
+        vector = replace(vector, storage_type="p", path_or_inline_dv=encode_uri(vector.absolute_uri(table_uri)))
+    return replace(add, path=encode_uri(to_uri(add.path, table_uri)), deletion_vector=vector)
+
+
+def _committed(add: AddFile) -> AddFile:
+    return replace(added_again(add), data_change=True, base_row_id=None, default_row_commit_version=None)
+
+
+def _header(target: FirstActions, latest: Snapshot | None) -> list[Action]:
+    """The actions that are not about files, as far as they change something."""
+    if latest is None:
+        return list(target.actions)
+    return [
+        *([] if target.protocol == latest.protocol else [target.protocol]),
+        *([] if target.metadata == latest.metadata else [target.metadata]),
+        *replaced_clustering(latest, target.metadata, target.cluster_by),
+    ]
+
+
+def _copy(log: LogReader, copies: CopyPlan, source: Snapshot) -> None:
+    try:
+        copy_files(log.store, copies.copies)
+    except FileNotFoundError as error:
+        raise DataFileNotFoundError(
+            f"A file of version {source.version} of the source is gone, so the clone was not made: {error}.",
+            table=source.table_uri,
+            version=source.version,
+            next_step="VACUUM or somebody else deleted it. Clone a later version.",
+        ) from error
+
+
+def _discard(log: LogReader, copies: CopyPlan) -> None:
+    for each in copies.copies:
+        with contextlib.suppress(OSError, StorageError):
+            log.store.delete(each.target_path)

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CLONE on a session: at a path, or under a name in the session's catalog. Runs no Spark job."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bayou.errors import InvalidOptionError, TableExistsError
+from bayou.log.operations.clone import CloneRequest, CloneResult, clone
+from bayou.protocol.actions.paths import is_absolute
+from bayou.spark.create.definition import TableDefinition
+from bayou.spark.create.place import creation_at, place_of
+from bayou.spark.jvm.core.session import refresh_caches, settings_of
+from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.session.session_transaction import session_transaction
+from bayou.spark.session.settings import is_on
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.create.place import Place
+    from bayou.spark.read.session_table import SessionTable
+
+_DOWNGRADE = "spark.databricks.delta.restore.protocolDowngradeAllowed"
+
+
+def clone_table(
+    table: SessionTable,
+    source: Snapshot,
+    target: str,
+    *,
+    shallow: bool,
+    replace: bool,
+    properties: Mapping[str, str],
+    source_name: str | None = None,
+) -> tuple[Place, CloneResult]:
+    """Makes a table of its own from a version of another one, and registers it if it has a name.
+
+    Args:
+        table: the other table.
+        source: the version.
+        target: an absolute path, or a name in the catalog.
+        shallow: whether the clone refers to the table's files.
+        replace: whether a table that is there is replaced.
+        properties: properties that the clone gets, beside the table's.
+        source_name: the table's name in the catalog.
+
+    Raises:
+        InvalidOptionError: the path is not absolute, or a property cannot be set.
+        TableExistsError: there is a table, and `replace` is not set.
+        DeltaError: as `DeltaLog.clone`.
+    """
+    application, spark = table.application, table.spark
+    catalog = Catalog(application.jvm, spark)
+    place = _place(catalog, target)
+    settings = settings_of(spark)
+    request = CloneRequest(
+        shallow,
+        replace,
+        properties,
+        source_name,
+        allow_protocol_downgrade=is_on(settings, _DOWNGRADE),
+        settings=settings,
+    )
+    if place.is_registered and not replace:
+        raise TableExistsError(
+            f"Cannot create table or view {target} because it already exists.",
+            table=place.uri,
+            error_class="TABLE_OR_VIEW_ALREADY_EXISTS",
+            sql_state="42P07",
+            next_step="Choose another name, or replace the table with replace=True.",
+        )
+    log = application.logs.get(place.uri, {})
+    begin = partial(session_transaction, application, spark, log, settings=settings)
+    with creation_at(place.uri):
+        result = clone(source, table.log, log, request, begin, table.options)
+        if place.name is not None:
+            if not place.is_registered:
+                catalog.create(place.name, place.uri, managed=place.managed, if_absent=False)
+            catalog.refresh(place.name)
+    if result.version:
+        refresh_caches(spark, log, application.jvm, {})
+    return place, result
+
+
+def _place(catalog: Catalog, target: str) -> Place:
+    if is_absolute(target):
+        return place_of(catalog, TableDefinition(location=target))
+    path = catalog.name(target).path
+    if path is not None and not is_absolute(path):
+        raise InvalidOptionError(
+            f"The target location for CLONE needs to be an absolute path or table name, and {path!r} is a relative path.",
+            table=path,
+            error_class="DELTA_INVALID_CLONE_PATH",
+            sql_state="22KD1",
+            option="target",
+            next_step=f"Use an absolute path instead of {path}.",
+        )
+    return place_of(catalog, TableDefinition(name=target))

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The methods of `DeltaTable` that make a table of its own from this one (CLONE)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from bayou.spark.create.clone import clone_table
+from bayou.spark.errors.conversion import raised_as_pyspark
+from bayou.spark.table.handle import TableHandle
+from bayou.spark.table.not_yet import check_kind
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class TableClones(TableHandle):
+    """CLONE as methods."""
+
+    @raised_as_pyspark
+    def clone(
+        self,
+        target: str,
+        isShallow: bool = False,  # noqa: FBT001, FBT002, N803  (delta-spark's name)
+        replace: bool = False,  # noqa: FBT001, FBT002
+        properties: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Makes a table of its own from this one's latest version (CLONE). Runs no job.
+
+        A clone has its own id and history, new row ids, and no batches of applications.
+
+        Args:
+            target: an absolute path, or a name in the catalog.
+            isShallow: whether the clone refers to this table's files. It then costs no copy, and breaks when VACUUM deletes the
+                files here. Otherwise the data files and deletion vectors are copied.
+            replace: whether a table that is there is replaced. A deep clone onto an earlier one copies only the files that are
+                new, and removes those that are gone, in one commit.
+            properties: properties that the clone gets, beside this table's.
+
+        Returns:
+            The clone.
+
+        Raises:
+            ValueError: an argument is not of its type.
+            TableExistsError: there is a table, or other files, and `replace` is not set.
+            InvalidOptionError: the path is not absolute, or a property cannot be set.
+            DataFileNotFoundError: a file to copy is gone.
+            UnsupportedFeatureError: a shallow clone would replace a table with files, the column mapping mode would change, or
+                bayou may not write the clone.
+        """
+        return self._cloned(target, isShallow, replace, properties)
+
+    @raised_as_pyspark
+    def cloneAtVersion(  # noqa: N802  (delta-spark's name)
+        self,
+        version: int,
+        target: str,
+        isShallow: bool = False,  # noqa: FBT001, FBT002, N803
+        replace: bool = False,  # noqa: FBT001, FBT002
+        properties: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Makes a table of its own from a version of this one; see `clone`.
+
+        Raises:
+            VersionNotFoundError: the version cannot be read.
+        """
+        check_kind(version, int, "version")
+        return self._cloned(target, isShallow, replace, properties, version=version)
+
+    @raised_as_pyspark
+    def cloneAtTimestamp(  # noqa: N802  (delta-spark's name)
+        self,
+        timestamp: str,
+        target: str,
+        isShallow: bool = False,  # noqa: FBT001, FBT002, N803
+        replace: bool = False,  # noqa: FBT001, FBT002
+        properties: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Makes a table of its own from this one as it was at a time; see `clone`.
+
+        Args:
+            timestamp: the time, as text, in the session's time zone unless it names one.
+            target: see `clone`.
+            isShallow: see `clone`.
+            replace: see `clone`.
+            properties: see `clone`.
+
+        Raises:
+            TimestampOutOfRangeError: no version of that time can be read.
+        """
+        check_kind(timestamp, str, "timestamp")
+        return self._cloned(target, isShallow, replace, properties, timestamp=timestamp)
+
+    def _cloned(self, target: Any, is_shallow: Any, replace: Any, properties: Any, **wanted: Any) -> Self:
+        check_kind(target, str, "target")
+        check_kind(is_shallow, bool, "isShallow")
+        check_kind(replace, bool, "replace")
+        if properties is not None:
+            check_kind(properties, dict, "properties")
+            for key, value in properties.items():
+                check_kind(key, str, f"All property keys including {key}")
+                check_kind(value, str, f"All property values including {value}")
+        table = self._altered()
+        zone = self._spark.conf.get("spark.sql.session.timeZone") or "UTC"
+        source = table.log.snapshot(**wanted, time_zone=zone) if wanted else table.log.update()
+        place, _ = clone_table(
+            table,
+            source,
+            target,
+            shallow=is_shallow,
+            replace=replace,
+            properties=properties or {},
+            source_name=self._name,
+        )
+        made = self._at(self._spark, place.uri, {})
+        if place.name is not None:
+            made._name = target  # noqa: SLF001  (of this class)
+            made._called = tuple(target.split("."))  # noqa: SLF001
+        return made

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies files from one table's folder into another's, byte for byte."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import uuid
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import StorageError
+from bayou.storage.durable_files import make_folders, publish
+
+if TYPE_CHECKING:
+    from bayou.storage.store import LogStore
+
+_THREADS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class FileCopy:
+    """One file to copy.
+
+    Attributes:
+        source: the store that has the file.
+        source_path: its path in that store.
+        target_path: the path of the copy in the target's store.
+    """
+
+    source: LogStore
+    source_path: str
+    target_path: str
+
+
+def copy_files(target: LogStore, copies: Sequence[FileCopy]) -> None:
+    """Copy files, several at a time, and make the copies durable. No file is replaced.
+
+    If one cannot be copied, the copies that this call made are deleted.
+
+    Args:
+        target: the store that gets the copies.
+        copies: what to copy.
+
+    Raises:
+        FileNotFoundError: a source is not there.
+        StorageError: a store failed, or the target has a file of this name.
+    """
+    made: list[str] = []
+
+    def copy(one: FileCopy) -> None:
+        if not _copied(target, one):
+            raise StorageError("a file of this name is there already", table=str(target), file=one.target_path)
+        made.append(one.target_path)
+
+    try:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            for done in [pool.submit(copy, each) for each in copies]:
+                done.result()
+        target.sync(made)
+    except BaseException:
+        for path in made:
+            with contextlib.suppress(OSError, StorageError):
+                target.delete(path)
+        raise
+
+
+def _copied(target: LogStore, copy: FileCopy) -> bool:
+    source, place = copy.source.local_path(copy.source_path), target.local_path(copy.target_path)
+    if source is None or place is None:
+        return target.put_if_absent(copy.target_path, copy.source.read(copy.source_path))
+    return _copied_on_disk(Path(source), Path(place))
+
+
+def _copied_on_disk(source: Path, target: Path) -> bool:
+    """Copy a file without its bytes passing through Python. The copy gets its name when it is complete."""
+    make_folders(target.parent)
+    temporary = target.parent / f".{target.name}.{uuid.uuid4().hex}.tmp"
+    try:
+        shutil.copyfile(source, temporary)
+        return publish(temporary, target)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
