@@ -81,3 +81,19 @@ def test_manifest_writes_them(bayou_command, litter):
     (found,) = bayou_command("manifest", litter, "--json").json
     assert (found["version"], found["written"], found["deleted"]) == (2, ["_symlink_format_manifest/manifest"], [])
     assert Path(litter, found["written"][0]).read_text() == f"file:{litter}/live\n"
+
+
+def test_a_clone_is_made_with_yes(bayou_command, litter, tmp_path):
+    wanted = ("clone", litter, str(tmp_path / "clone"), "--property", "delta.appendOnly=true")
+    assert bayou_command(*wanted, "--json").json[0]["committedVersion"] is None
+    assert "--yes" in bayou_command(*wanted).lines[-1]
+    assert not (tmp_path / "clone").exists()
+    assert bayou_command(*wanted, "--yes", "--json").json[0]["numCopiedFiles"] == 1
+    assert names(tmp_path / "clone") == ["live"]
+    assert bayou.open(tmp_path / "clone").snapshot().properties["delta.appendOnly"] == "true"
+    assert bayou_command("clone", litter, str(tmp_path / "other"), "--shallow", "--version", "1", "--yes").code == 0
+    assert names(tmp_path / "other") == []
+
+
+def test_a_property_of_a_clone_has_a_key_and_a_value(bayou_command, litter, tmp_path):
+    assert bayou_command("clone", litter, str(tmp_path / "clone"), "--property", "x").code == 1

@@ -153,22 +153,21 @@ def clone(
     if request.dry_run or (latest is not None and not header and copies.is_empty):
         return result
     parameters = {"source": request.source_name or f"delta.`{source.table_uri}`", "sourceVersion": source.version}
-    _copy(log, copies, source)
-    try:
-        dropped = () if latest is None else writer_features(latest.protocol) - writer_features(target.protocol)
-        begun = (begin or plain_transactions(log))(latest, "CLONE", parameters, dropped_features=dropped)
-        with begun as transaction:
-            if latest is not None:
-                transaction.read_whole_table()
-                if copies.removed is not None and copies.removed.num_rows:
-                    transaction.remove_files(copies.removed)
-            transaction.stage(*header)
+    dropped = () if latest is None else writer_features(latest.protocol) - writer_features(target.protocol)
+    with (begin or plain_transactions(log))(latest, "CLONE", parameters, dropped_features=dropped) as transaction:
+        if latest is not None:
+            transaction.read_whole_table()
+            if copies.removed is not None and copies.removed.num_rows:
+                transaction.remove_files(copies.removed)
+        transaction.stage(*header)
+        _copy(log, copies, source)
+        try:
             committed = transaction.commit([_committed(each) for each in copies.adds], metrics=result.metrics, may_be_empty=True)
-    except DeltaError as error:
-        # If the commit is certainly not in the log, nothing refers to the copies.
-        if error.facts.get("outcome") not in {"unknown", "committed"}:
-            _discard(log, copies)
-        raise
+        except DeltaError as error:
+            # After a failure of the store, the commit may be in the log all the same.
+            if transaction.is_abandoned or not isinstance(error, StorageError):
+                _discard(log, copies)
+            raise
     return replace(result, version=committed.version)
 
 

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 from bayou.errors import DataFileNotFoundError, DeltaError, SessionError, UnreadableDataFileError
@@ -20,6 +22,7 @@ from bayou.spark.jvm.core.own_sessions import default_session
 from bayou.spark.jvm.core.pinned_settings import SQL_PREFIX, Job, values
 from bayou.spark.session.hadoop_store import check_log_store_settings
 from bayou.spark.session.log_jobs import SparkLogJobs
+from bayou.storage import qualify
 from bayou.version import __version__
 
 if TYPE_CHECKING:
@@ -37,6 +40,9 @@ LOG_CACHE_BYTES = 512 << 20
 """How much memory the logs that an application keeps open may pin; the least recently used are let go first."""
 _LOG_BYTES = 4096
 """What a log is taken to pin on its own, also one of a path where no table is."""
+_DATA_FILE: Final = re.compile(r"[a-zA-Z][\w+.-]*:/.*?\.parquet")
+_ROOT_SLASHES: Final = 3
+"""How many slashes a URI has above which no table can be: those of its scheme, and one more."""
 
 
 class LogCache:
@@ -190,14 +196,15 @@ class Application:
             return self._workbenches[zone]
 
     def _missing_data_file(self, text: str) -> DeltaError | None:
-        found = self._data_file_in(text)
+        found = self._data_file_in(text) or _file_of_a_source(text)
         if found is None:
             return None
         return DataFileNotFoundError(
             "A data file that the table's log names is not there.",
             table=found[0],
             file=found[1],
-            next_step="the file was deleted by VACUUM or by hand: restore it, or read a version that does not need it.",
+            next_step="the file was deleted by VACUUM or by hand: restore it, or read a version that does not need it. "
+            "A shallow clone needs the files of its source, and this error then names the source.",
         )
 
     def _unreadable_data_file(self, text: str, reason: str) -> DeltaError | None:
@@ -219,3 +226,21 @@ class Application:
             if root + "/" in plain:
                 return uri, plain.split(root + "/", 1)[1].split(" ")[0].split("\n")[0].strip("`'\".,")
         return None
+
+
+def _file_of_a_source(text: str) -> tuple[str, str] | None:
+    """The table, and the path in it, of a file that a message of Spark's names and that no open table has below its root.
+
+    A shallow clone refers to such files.
+    """
+    found = _DATA_FILE.search(text)
+    if found is None:
+        return None
+    folder, inside = qualify(found[0]).uri, ""
+    while folder.count("/") > _ROOT_SLASHES:
+        folder, _, name = folder.rpartition("/")
+        inside = f"{name}/{inside}" if inside else name
+        with contextlib.suppress(DeltaError, OSError):
+            open_log(folder).version()
+            return folder, inside
+    return None
