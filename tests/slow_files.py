@@ -36,6 +36,7 @@ SLOW_FILES: Final[Mapping[str, tuple[float, str]]] = {
     "tests/spark/alter/test_drop_feature_vectors.py": (40, _JOBS),
     "tests/spark/alter/test_features.py": (40, _JOBS),
     "tests/spark/alter/test_truncate_and_like.py": (60, _JOBS),
+    "tests/spark/create/test_clone.py": (60, _JOBS),
     "tests/spark/data_files/test_change_files.py": (80, _JOBS),
     "tests/spark/data_files/test_constraint_evaluation.py": (80, _JOBS),
     "tests/spark/data_files/test_materialized_partitions.py": (40, _JOBS),

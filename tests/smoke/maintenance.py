@@ -44,6 +44,20 @@ def restore_to_a_version(on: Place) -> None:
 
 
 @operation
+def clone_shallow_and_deep(on: Place) -> None:
+    path = on.saved(*ROWS)
+    table = DeltaTable.forPath(on.spark, path)
+    for is_shallow in (True, False):
+        target = f"{path}-clone-{is_shallow}"
+        clone = table.clone(target, is_shallow, properties={"mine": "x"})
+        clone.delete("id = 1")
+        on.expect(target, (2, "b"))
+    on.expect(path, *ROWS)
+    table.clone(f"{path}-clone-False", replace=True)
+    on.expect(f"{path}-clone-False", *ROWS)
+
+
+@operation
 def generate_manifests(on: Place) -> None:
     path = on.saved(*ROWS, by="v")
     DeltaTable.forPath(on.spark, path).generate("symlink_format_manifest")

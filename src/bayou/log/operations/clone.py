@@ -31,7 +31,7 @@ from bayou.log.rows.deleted_rows import added_again, live_files
 from bayou.log.rows.row_tracking import FEATURE as ROW_TRACKING
 from bayou.log.rows.row_tracking import with_materialised_columns
 from bayou.log.snapshot.clustering import logical_clustering, replaced_clustering
-from bayou.protocol.actions.paths import canonical, encode_uri, to_uri
+from bayou.protocol.actions.paths import canonical, hadoop_uri, to_uri
 from bayou.protocol.columns.identity_columns import high_water_marks, with_high_water_marks
 from bayou.protocol.evolution.property_rules import PropertyChange, allows_arbitrary, validated
 from bayou.protocol.features.features import check_writable, writer_features
@@ -152,13 +152,13 @@ def clone(
     header = _header(target, latest)
     if request.dry_run or (latest is not None and not header and copies.is_empty):
         return result
-    parameters = {"source": request.source_name or f"delta.`{source.table_uri}`", "sourceVersion": source.version}
+    name = request.source_name or f"delta.`{source.table_uri.replace('file:///', 'file:/')}`"  # the same text as delta-spark's
+    parameters = {"source": name, "sourceVersion": source.version}
     dropped = () if latest is None else writer_features(latest.protocol) - writer_features(target.protocol)
     with (begin or plain_transactions(log))(latest, "CLONE", parameters, dropped_features=dropped) as transaction:
-        if latest is not None:
-            transaction.read_whole_table()
-            if copies.removed is not None and copies.removed.num_rows:
-                transaction.remove_files(copies.removed)
+        transaction.read_whole_table()
+        if copies.removed is not None and copies.removed.num_rows:
+            transaction.remove_files(copies.removed)
         transaction.stage(*header)
         _copy(log, copies, source)
         try:
@@ -325,8 +325,8 @@ def _absolute(add: AddFile, table_uri: str) -> AddFile:
     """A file of the source as another table refers to it."""
     vector = add.deletion_vector
     if vector is not None and vector.relative_path is not None:
-        vector = replace(vector, storage_type="p", path_or_inline_dv=encode_uri(vector.absolute_uri(table_uri)))
-    return replace(add, path=encode_uri(to_uri(add.path, table_uri)), deletion_vector=vector)
+        vector = replace(vector, storage_type="p", path_or_inline_dv=hadoop_uri(vector.absolute_uri(table_uri)))
+    return replace(add, path=hadoop_uri(to_uri(add.path, table_uri)), deletion_vector=vector)
 
 
 def _committed(add: AddFile) -> AddFile:

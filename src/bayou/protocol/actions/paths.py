@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import unicodedata
 from urllib.parse import quote, unquote_to_bytes
 
 # RFC 3986's unreserved characters and those that a path segment may hold; what delta-spark leaves unescaped as well.
@@ -35,6 +36,27 @@ def encode_uri(path: str) -> str:
     """Percent-encode a decoded path or URI, as an action holds it; a scheme stays as it is."""
     found = _SCHEME.match(path)
     return encode(path) if found is None else found[0] + encode(path[found.end() :])
+
+
+def hadoop_uri(uri: str) -> str:
+    """An absolute URI as Hadoop's `Path` writes it, percent-encoded: `file:/a`, and letters beyond ASCII as they are.
+
+    delta-spark 4.4 finds a file of another table by this text alone where it deletes rows by deletion vectors.
+
+    Args:
+        uri: the URI, not percent-encoded.
+    """
+    found = _SCHEME.match(uri)
+    if found is None:
+        return _quoted(uri)
+    rest = uri[found.end() :]
+    return found[0] + _quoted(rest[2:] if rest.startswith("///") else rest)
+
+
+def _quoted(path: str) -> str:
+    """What Java's `URI` makes of a path: it escapes spaces and control characters, and of ASCII what no path may hold."""
+    kept = (each if not each.isascii() and unicodedata.category(each)[0] not in "ZC" else quote(each, _SAFE + ":") for each in path)
+    return "".join(kept)
 
 
 def is_absolute(path: str) -> bool:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import in_one_test
 
-from bayou.protocol.actions.paths import canonical, decode, encode, is_absolute, to_uri
+from bayou.protocol.actions.paths import canonical, decode, encode, hadoop_uri, is_absolute, to_uri
 
 TABLE = "file:///data/my table"
 NAMES = st.text(st.characters(exclude_characters="/\0", exclude_categories=("Cs",)), min_size=1, max_size=20)
@@ -85,3 +85,17 @@ def test_an_encoded_colon_makes_no_scheme():
     assert not is_absolute("time=10:00/b")
     assert is_absolute("s3://b/c")
     assert is_absolute("/c")
+
+
+@pytest.mark.parametrize(
+    ("uri", "written"),
+    [
+        ("file:///a b/ü%/p=x:y", "file:/a%20b/ü%25/p=x:y"),
+        ("hdfs://host:8020/a[1]", "hdfs://host:8020/a%5B1%5D"),
+        ("s3a://bucket/a\u00a0b\u0085", "s3a://bucket/a%C2%A0b%C2%85"),
+        ("/plain/#?", "/plain/%23%3F"),
+    ],
+)
+def test_absolute_uris_are_written_as_hadoop_writes_them(uri, written):
+    assert hadoop_uri(uri) == written
+    assert decode(written) == uri.replace("file:///", "file:/")
