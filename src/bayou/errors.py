@@ -240,6 +240,8 @@ class ConcurrentModificationError(DeltaError, RuntimeError):
         conflicting_commit: its `commitInfo`.
         files: up to five of the files that both are about.
         num_files: how many there are.
+        rows_only_moved: whether that commit changed no row, as OPTIMIZE does not. The operation can run again as it is. Not there
+            where the conflict is not about files.
     """
 
     error_class = "DELTA_CONCURRENT_WRITE"

@@ -14,6 +14,7 @@ from tests.support.operations.row_changes import KEYS, Compact, Delete, Update, 
 from bayou.log.commit.outcomes import Committed
 from bayou.log.conflict import checker, row_rebase
 from bayou.log.delta_log import DeltaLog
+from bayou.log.rows.moved_rows import MovedRows
 from bayou.log.rows.vector_writer import VectorFiles
 from bayou.protocol.deletion_vectors.descriptor import Bitmap
 
@@ -92,7 +93,8 @@ BROKEN_RULES = {
     "missed rows are no matter": (row_rebase, "_missed_rows", lambda *_: None),
     "a file that got a vector has no new rows, nor has any other": (row_rebase, "_new_rows", lambda *_: {}),
     "files that were removed are the same": (row_rebase, "_other_files", lambda *_: iter(())),
-    "vectors stay as they are": (checker, "rebase", lambda *_: []),
+    "vectors stay as they are": (checker, "rebase", lambda *_: row_rebase.Rebased()),
+    "rows that moved stay where they were": (MovedRows, "places", lambda _, rows, *__: iter(rows.to_list())),
     "vectors that are not used any more stay": (VectorFiles, "discard_unused", lambda *_: None),
 }
 

@@ -16,6 +16,7 @@ from bayou.log.actions.columns import ADD_SCHEMA
 from bayou.log.checksum.writer import checksum_of, write_checksum
 from bayou.log.commit.transaction import Transaction
 from bayou.log.rows.deleted_rows import Holds, delete_rows
+from bayou.log.rows.moved_rows import MovedRows, with_moves
 from bayou.log.rows.vector_writer import VectorFiles
 from bayou.log.snapshot.data_skipping import to_predicate
 from bayou.log.snapshot.snapshot import Snapshot
@@ -214,7 +215,13 @@ class Upsert(Operation):
 
 @dataclass(frozen=True)
 class Compact(Operation):
-    """OPTIMIZE: the live rows of all files that hold a key go into one."""
+    """OPTIMIZE: the live rows of all files that hold a key go into one.
+
+    Attributes:
+        tells: whether its commit says where the rows went.
+    """
+
+    tells: bool = True
 
     def effect(self, rows: Rows) -> Rows:
         return rows
@@ -224,9 +231,13 @@ class Compact(Operation):
         live = table.live(files)
         chosen = [place for place, rows in enumerate(live) if any(row[0] in self.keys for _, row in rows)]
         if chosen:
-            transaction.remove_files(files.take(pa.array(chosen, pa.int64())), data_change=False)
             rows = [row for place in chosen for _, row in live[place]]
-            transaction.stage(table.new_file(rows, data_change=False))
+            new = table.new_file(rows, data_change=False)
+            counts = [len(live[place]) for place in chosen]
+            moves = [MovedRows(new.path, first - count) for first, count in zip(itertools.accumulate(counts), counts, strict=True)]
+            old = files.take(pa.array(chosen, pa.int64()))
+            transaction.remove_files(with_moves(old, moves) if self.tells else old, data_change=False)
+            transaction.stage(new)
 
 
 KEYS = st.frozensets(st.integers(0, 11), min_size=1, max_size=3)

@@ -27,9 +27,9 @@ from bayou.errors import (
     ProtocolChangedException,
 )
 from bayou.log.actions.keys import canonical_paths
-from bayou.log.conflict.row_rebase import RowConflict, rebase
+from bayou.log.conflict.row_rebase import Rebased, RowConflict, rebase
 from bayou.log.conflict.state import CommitIntent, IsolationLevel, TableState
-from bayou.log.conflict.winning_commits import Winner, WinningFiles, winning_files
+from bayou.log.conflict.winning_commits import Winner, WinningFiles, data_changes, winning_files
 from bayou.log.rows.row_tracking import high_water_mark
 from bayou.log.segment.commit_times import ICT_KEYS, ICT_PREVIEW_KEYS, InCommitTimestamps, missing_in_commit_timestamp
 from bayou.log.segment.time_travel import format_timestamp
@@ -41,7 +41,6 @@ from bayou.protocol.columns.identity_rules import IdentityConflict, identity_con
 from bayou.protocol.features.features import check_writable, reader_features, writer_features
 
 if TYPE_CHECKING:
-    from bayou.log.rows.deleted_rows import MarkedFile
     from bayou.log.staging.read_set import ReadSet
 
 _MAY_BE_TURNED_ON: Final[Mapping[str, str]] = {
@@ -85,10 +84,12 @@ def resolve(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -
             excluded = error
             break
         passed.append(winner)
-    overlooked, moved = _check_files(intent, base, passed)
+    overlooked, rebased = _check_files(intent, base, passed)
     if excluded is not None:
         raise excluded
-    rows = base.rows.with_vectors(moved) if base.rows is not None and moved else base.rows
+    rows = base.rows
+    if rows is not None and (rebased.files or rebased.left):
+        rows = rows.with_vectors(rebased.files, rebased.left)
     return replace(state, overlooked=overlooked, rows=rows)
 
 
@@ -186,17 +187,17 @@ def _may_change(key: str, old: Mapping[str, str], new: Mapping[str, str]) -> boo
     return new[key].strip().lower() == _MAY_BE_TURNED_ON.get(key)
 
 
-def _check_files(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -> tuple[int | None, Sequence[MarkedFile]]:
+def _check_files(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -> tuple[int | None, Rebased]:
     """The rules about files and rows; the first winner that breaks one is named, by the first rule that it breaks.
 
     The rules about rows, which have to read something, are looked at where the others are kept.
 
     Returns:
-        The first version of which an append was overlooked, and the files that need new deletion vectors.
+        The first version of which an append was overlooked, and what became of the files whose rows are deleted.
     """
     rows = base.rows
     if not winners or not (intent.reads.has_read_files or len(intent.removed) or len(intent.added) or rows is not None):
-        return base.overlooked, ()
+        return base.overlooked, Rebased()
     files = winning_files(winners)
     matching = _matching_adds(intent, base, files)
     of_rows = matching if rows is None else _read_by(rows.reads, intent, base, files)
@@ -207,13 +208,13 @@ def _check_files(intent: CommitIntent, base: TableState, winners: Sequence[Winne
     found = min(conflicts, key=lambda each: (each.winner, each.rule), default=None)
     partitioned = bool(base.metadata and base.metadata.partition_columns)
     if found is not None:
-        raise found.error(intent, winners[found.winner], partitioned=partitioned)
-    moved = [] if rows is None else rebase(rows, files, pc.and_(of_rows, pc.invert(may_wait)))
-    if isinstance(moved, RowConflict):
-        paths = pa.chunked_array([moved.paths], pa.string())
-        conflict = _FileConflict(moved.rule, moved.winner, moved.kind, moved.why, paths, moved.facts)
-        raise conflict.error(intent, winners[moved.winner], partitioned=partitioned)
-    return overlooked, moved
+        raise found.error(intent, winners[found.winner], files, partitioned=partitioned)
+    rebased = Rebased() if rows is None else rebase(rows, files, pc.and_(of_rows, pc.invert(may_wait)))
+    if isinstance(rebased, RowConflict):
+        paths = pa.chunked_array([rebased.paths], pa.string())
+        conflict = _FileConflict(rebased.rule, rebased.winner, rebased.kind, rebased.why, paths, rebased.facts)
+        raise conflict.error(intent, winners[rebased.winner], files, partitioned=partitioned)
+    return overlooked, rebased
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,10 +226,21 @@ class _FileConflict:
     paths: pa.ChunkedArray
     facts: Mapping[str, Any] = field(default_factory=dict)
 
-    def error(self, intent: CommitIntent, winner: Winner, *, partitioned: bool) -> ConcurrentModificationError:
+    def error(self, intent: CommitIntent, winner: Winner, files: WinningFiles, *, partitioned: bool) -> ConcurrentModificationError:
+        # The files that the operation read are gone, and their rows are there: it can run again, and means the same rows.
+        only_moved = self.winner in files.moved_only().to_pylist() and not (winner.header.metadata or winner.header.protocol)
         named = (self.kind.error_class or "").partition(".")[0]
         hint = "WITH_PARTITION_HINT" if partitioned else "WITHOUT_HINT"
-        return lost(self.kind, intent, winner, self.why, paths=self.paths, error_class=f"{named}.{hint}", **self.facts)
+        return lost(
+            self.kind,
+            intent,
+            winner,
+            self.why,
+            paths=self.paths,
+            error_class=f"{named}.{hint}",
+            rows_only_moved=only_moved,
+            **self.facts,
+        )
 
 
 def _file_conflicts(intent: CommitIntent, files: WinningFiles, missed: pa.Array) -> Iterator[_FileConflict]:
@@ -238,6 +250,8 @@ def _file_conflicts(intent: CommitIntent, files: WinningFiles, missed: pa.Array)
         was_read = pa.chunked_array([pa.repeat(pa.scalar(value=True), files.removes.num_rows)])
     else:
         was_read = intent.reads.has_read(removed)
+    # Rows that were read and are only in another file by now are what was read.
+    was_read = pc.and_(was_read, pc.invert(pc.is_in(files.remove_winner, value_set=files.moved_only())))
     why = "removed files that this operation has read"
     yield from _first(2, ConcurrentDeleteReadException, why, was_read, files.removes, files)
     why = "removed files that this operation removes too"
@@ -281,7 +295,7 @@ def _read_by(reads: ReadSet, intent: CommitIntent, base: TableState, files: Winn
     """For each file that a winner added, whether some reads would have met it."""
     if intent.isolation is IsolationLevel.SNAPSHOT or not reads.has_read_files:
         return pa.repeat(pa.scalar(value=False), files.adds.num_rows)
-    counted = _plain(files.adds["data_change"])
+    counted = data_changes(files.adds["data_change"])
     if reads.whole_table or base.metadata is None or not files.adds.num_rows:
         return counted
     matched = pa.repeat(pa.scalar(value=False), files.adds.num_rows)
@@ -315,19 +329,14 @@ def _readers_of(overlooked: int | None, winners: Sequence[Winner], files: Winnin
     if overlooked is None:
         return
     changed = {
-        *files.add_winner.filter(_plain(files.adds["data_change"])).to_pylist(),
-        *files.remove_winner.filter(_plain(files.removes["data_change"])).to_pylist(),
+        *files.add_winner.filter(data_changes(files.adds["data_change"])).to_pylist(),
+        *files.remove_winner.filter(data_changes(files.removes["data_change"])).to_pylist(),
     }
     for position, winner in enumerate(winners):
         if position in changed and not winner.is_blind_append and winner.may_have_read(overlooked):
             why = f"may have read the append of version {overlooked}, which this operation has not"
             yield _FileConflict(4, position, ConcurrentAppendException, why, pa.chunked_array([], pa.string()))
             return
-
-
-def _plain(column: pa.ChunkedArray) -> pa.Array:
-    # A writer that leaves the field out may have changed rows.
-    return pc.fill_null(pa.concat_arrays([pa.array([], pa.bool_()), *column.chunks]), True)
 
 
 _SAMPLE: Final = 5

@@ -11,6 +11,8 @@ order, the winners' commits first, gives the same table:
    files; of the others the operation reads these rows (`DeletedRows.holds`), and where that fails they count as such. A MERGE
    joins them with its source: two of them that insert the same key touch no common row or file.
 
+4. A file that a winner only moved the rows of is followed where the winner says where they are (`bayou.log.rows.moved_rows`).
+
 Rows that were looked at and neither deleted nor relied on are no matter: whoever deletes them, or moves them to another file,
 changes nothing for this commit.
 """
@@ -33,7 +35,10 @@ from bayou.errors import (
 )
 from bayou.log.actions.keys import canonical_paths
 from bayou.log.rows.deleted_rows import MarkedFile, Untold, live_files, read_gone
+from bayou.log.rows.moved_rows import MovedRows, are_told
+from bayou.protocol.actions.paths import canonical
 from bayou.protocol.deletion_vectors.descriptor import Bitmap, DeletionVectorDescriptor
+from bayou.protocol.stats.wide_stats import num_records
 
 if TYPE_CHECKING:
     from bayou.log.conflict.winning_commits import WinningFiles
@@ -73,7 +78,20 @@ class _Step:
     added: list[AddFile] = field(default_factory=list)
 
 
-def rebase(ours: DeletedRows, winners: WinningFiles, missed: pa.Array) -> list[MarkedFile] | RowConflict:
+@dataclass(frozen=True, slots=True)
+class Rebased:
+    """What winners made of the files whose rows are to be deleted.
+
+    Attributes:
+        files: the files that they changed or moved rows into, still to be given new vectors.
+        left: the canonical paths of files whose rows they moved elsewhere.
+    """
+
+    files: Sequence[MarkedFile] = ()
+    left: frozenset[str] = frozenset()
+
+
+def rebase(ours: DeletedRows, winners: WinningFiles, missed: pa.Array) -> Rebased | RowConflict:
     """The files whose rows are to be deleted otherwise on top of some winners, or why they cannot be.
 
     Args:
@@ -81,12 +99,67 @@ def rebase(ours: DeletedRows, winners: WinningFiles, missed: pa.Array) -> list[M
         winners: the file actions of the winners.
         missed: for each file that they added, whether its statistics leave it possible that it holds a row to delete.
 
-    Returns:
-        The files that winners changed, with what they made of them, still to be given new vectors; or the first conflict.
-
     Raises:
         DeletionVectorError: a winner's deletion vector cannot be read.
     """
+    changed: set[str] = set()
+    left: set[str] = set()
+    now, start = ours, 0
+    for mover in [*_movers(winners), None]:
+        part = winners.between(start, mover)
+        in_part = pc.greater_equal(winners.add_winner, start)
+        in_part = in_part if mover is None else pc.and_(in_part, pc.less(winners.add_winner, mover))
+        found = _rebased(now, part, missed.filter(in_part))
+        if isinstance(found, RowConflict):
+            return found
+        changed |= {each.path for each in found}
+        now = replace(now, files={**now.files, **{each.path: each for each in found}})
+        if mover is None:
+            break
+        now, gone, new = _followed(now, winners.between(mover, mover + 1))
+        left |= gone
+        changed |= new
+        start = mover
+    return Rebased([now.files[path] for path in changed if path in now.files], frozenset(left - now.files.keys()))
+
+
+def _movers(winners: WinningFiles) -> list[int]:
+    """The winners that say where they moved rows."""
+    return sorted(winners.remove_winner.filter(are_told(winners.removes["tags"])).unique().to_pylist())
+
+
+def _followed(ours: DeletedRows, mover: WinningFiles) -> tuple[DeletedRows, set[str], set[str]]:
+    """The rows where a winner moved them, the files that they were in, and those that they are in."""
+    ours = ours.relying(_touched(ours, mover))
+    removes, paths, _ = _of_files(mover.removes, mover.remove_winner, pa.array(list(ours.files), pa.string()), ours)
+    moves = [MovedRows.of(None if each is None else dict(each)) for each in removes["tags"].to_pylist()]
+    new = {canonical(each.path, ours.snapshot.table_uri): each for each in live_files(mover.adds)}
+    files, gone, found = dict(ours.files), set[str](), set[str]()
+    places: defaultdict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for path, move, vector in zip(paths, moves, _vectors(removes), strict=True):
+        old = ours.files[path]
+        at = None if move is None else canonical(move.path, ours.snapshot.table_uri)
+        if move is None or at not in new or new[at].deletion_vector is not None or _id(vector) != _id(old.live.deletion_vector):
+            continue  # it is a file that is gone, for the rules about files
+        if num_records(new[at].stats) is None:
+            continue
+        deleted, needed = places[at]
+        deleted += move.places(old.rows, old.gone)
+        needed += move.places(old.needed, old.gone)
+        gone.add(path)
+        del files[path]
+    for at, (deleted, needed) in places.items():
+        count = num_records(new[at].stats) or 0
+        files[at] = MarkedFile(at, new[at], count, Bitmap(), Bitmap.from_positions(deleted), Bitmap.from_positions(needed))
+        found.add(at)
+    relied = ours.relied
+    if gone and len(relied):
+        relied = relied.filter(pc.invert(pc.is_in(relied, value_set=pa.array(sorted(gone), pa.string()))))
+    return replace(ours, files=files, relied=relied), gone, found
+
+
+def _rebased(ours: DeletedRows, winners: WinningFiles, missed: pa.Array) -> list[MarkedFile] | RowConflict:
+    """The files that winners changed, with what they made of them; or the first conflict."""
     ours = ours.relying(_touched(ours, winners))
     steps = _steps(ours, winners)
     found = _first(_other_files(ours, steps))

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bayou.log.actions.action_files import ActionFile, Header
-from bayou.log.actions.columns import ADD_SCHEMA, BROKEN_ACTION, REMOVE_SCHEMA, actions_table
+from bayou.log.actions.columns import ADD_SCHEMA, BROKEN_ACTION, REMOVE_SCHEMA, TEXT_MAP, actions_table
 from bayou.log.segment.listing import list_log, sort_listing
 from bayou.protocol.actions.actions import CommitInfo
 from bayou.protocol.actions.file_names import version_prefix
@@ -19,6 +20,7 @@ from bayou.protocol.actions.file_names import version_prefix
 if TYPE_CHECKING:
     from bayou.log.snapshot.log_reader import LogReader
 
+_REMOVES: Final = REMOVE_SCHEMA.append(pa.field("tags", TEXT_MAP))
 _READERS: Final = 16
 _FEW: Final = 8
 
@@ -82,7 +84,7 @@ class WinningFiles:
 
     Attributes:
         adds: their `add` actions, ADD_SCHEMA.
-        removes: their `remove` actions, REMOVE_SCHEMA.
+        removes: their `remove` actions, REMOVE_SCHEMA and `tags`.
         add_winner: the position of each add's winner.
         remove_winner: the same for removes.
     """
@@ -91,6 +93,32 @@ class WinningFiles:
     removes: pa.Table
     add_winner: pa.Array
     remove_winner: pa.Array
+
+    def between(self, first: int, end: int | None) -> WinningFiles:
+        """The file actions of the winners from one position to another, which is left out; to the last where it is None."""
+        masks = []
+        for owners in (self.add_winner, self.remove_winner):
+            mask = pc.greater_equal(owners, first)
+            masks.append(mask if end is None else pc.and_(mask, pc.less(owners, end)))
+        adds, removes = masks
+        return WinningFiles(
+            self.adds.filter(adds), self.removes.filter(removes), self.add_winner.filter(adds), self.remove_winner.filter(removes)
+        )
+
+    def moved_only(self) -> pa.Array:
+        """The positions of the winners that have removed files and changed no row by any action."""
+        changes = [
+            owners.filter(data_changes(actions["data_change"]))
+            for actions, owners in ((self.adds, self.add_winner), (self.removes, self.remove_winner))
+        ]
+        changed = pa.concat_arrays(changes)
+        removing = self.remove_winner.unique()
+        return removing.filter(pc.invert(pc.is_in(removing, value_set=changed)))
+
+
+def data_changes(column: pa.ChunkedArray) -> pa.Array:
+    """For each action whether it may have changed rows, as one does whose writer leaves the field out."""
+    return pc.fill_null(pa.concat_arrays([pa.array([], pa.bool_()), *column.chunks]), True)
 
 
 def read_winners(log: LogReader, first: int) -> list[Winner]:
@@ -136,7 +164,7 @@ def winning_files(winners: Sequence[Winner]) -> WinningFiles:
                 remove_winner.append(position)
     return WinningFiles(
         _table(adds, "add", add_winner, winners, ADD_SCHEMA),
-        _table(removes, "remove", remove_winner, winners, REMOVE_SCHEMA),
+        _table(removes, "remove", remove_winner, winners, _REMOVES),
         pa.array(add_winner, pa.int32()),
         pa.array(remove_winner, pa.int32()),
     )

@@ -8,7 +8,7 @@ There is one object for each file whose rows change, and nothing for any other. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -202,8 +202,12 @@ class DeletedRows:
         """These rows, and those that the commit relies on of some of the files that nobody has asked about yet."""
         return replace(self, files={**self.files, **{each.path: each for each in self.needs(paths)}}) if paths else self
 
-    def with_vectors(self, files: Iterable[MarkedFile]) -> DeletedRows:
+    def with_vectors(self, files: Iterable[MarkedFile], left: Collection[str] = ()) -> DeletedRows:
         """These rows after some of the files were changed: new vectors are written for them, and unused ones deleted.
+
+        Args:
+            files: the files as they are now.
+            left: the canonical paths of files whose rows are in others by now.
 
         Raises:
             StorageError: the store failed.
@@ -212,7 +216,8 @@ class DeletedRows:
         wanted = [each for each in changed.values() if each.is_changed and not each.leaves]
         written = self.vectors.write([each.gone.union(each.rows) for each in wanted])
         changed |= {each.path: replace(each, vector=vector) for each, vector in zip(wanted, written, strict=True)}
-        found = replace(self, files={**self.files, **changed})
+        files_left = {path: each for path, each in self.files.items() if path not in left}
+        found = replace(self, files={**files_left, **changed})
         self.vectors.discard_unused(each.vector for each in found.files.values() if each.vector is not None)
         return found
 

@@ -302,7 +302,7 @@ def _commit(table: SessionTable, snapshot: Snapshot, request: OptimizeRequest, b
             with table.begin(base, request.operation, request.parameters) as transaction:
                 with taking_back(bins.take_back):
                     transaction.reads.note_files(bins.old["path"])
-                    transaction.remove_files(bins.old, data_change=False)
+                    transaction.remove_files(bins.old_with_moves(), data_change=False)
                     metrics = Rewritten.of(bins.old, bins.added).as_reorg()
                 outcome = commit_new_files(
                     transaction, bins.added, metrics, bins.take_back, spares=_may_be_tried_again, keeps_row_ids=True

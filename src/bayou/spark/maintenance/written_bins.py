@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 
 from bayou.errors import DeltaError
 from bayou.log.actions.keys import action_keys, canonical_paths
+from bayou.log.rows.moved_rows import MovedRows, with_moves
 from bayou.log.rows.vector_reader import read_vectors
 from bayou.log.rows.vector_writer import VectorFiles
 from bayou.protocol import properties
@@ -70,6 +72,40 @@ class WrittenBins:
     numbers: pa.Array
     written_from: Snapshot
     vectors: VectorFiles | None = None
+
+    def old_with_moves(self) -> pa.Table:
+        """The old files with tags that say where their rows are, so that deletion vectors of other writers can follow them.
+
+        Nothing is said of a bin of which another commit has deleted rows since: its rows are counted by another vector.
+        """
+        uri = self.written_from.table_uri
+        new: dict[int, list[AddFile]] = defaultdict(list)
+        for each in self.added.files:
+            new[task_of(each)].append(each)
+        paths = canonical_paths(self.old["path"], uri).to_pylist()
+        places = {path: place for place, path in enumerate(paths)}
+        moves: list[MovedRows | None] = [None] * self.old.num_rows
+        live = self._live_when_written(paths)
+        for number, files in new.items():
+            order = [places.get(canonical(each, uri)) for each in self.added.read_by_tasks[number]]
+            counts = [None if place is None else live[place] for place in order]
+            known = [each for each in counts if each is not None]
+            if len(files) > 1 or len(known) < len(order) or sum(known) != num_records(files[0].stats):
+                continue
+            for place, first in zip(order, accumulate(known, initial=0), strict=False):
+                moves[place or 0] = MovedRows(files[0].path, first)
+        return with_moves(self.old, moves)
+
+    def _live_when_written(self, paths: Sequence[str]) -> list[int | None]:
+        """How many live rows each old file had when it was read; None if that is not known, or if it has other ones now."""
+        then = self.written_from.files(["path", "deletion_vector"])
+        positions = pc.index_in(
+            pa.array(paths, pa.string()), value_set=canonical_paths(then["path"], self.written_from.table_uri).combine_chunks()
+        )
+        vectors = then["deletion_vector"].take(positions).to_pylist()
+        rows = self.written_from.live_rows(positions).to_pylist()
+        same = zip(rows, vectors, self.old["deletion_vector"].to_pylist(), strict=True)
+        return [count if vector == now else None for count, vector, now in same]
 
     def take_back(self) -> None:
         """Deletes what was written."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from tests.core.log.conflict.raced_tables import (
     APPEND,
+    DELETE,
     META,
     READ,
     WINNERS,
@@ -39,14 +40,13 @@ MATRIX = {
         "insert": (APPEND, None),
         "update": APPEND,
         "delete of a file": READ,
-        "optimize": READ,
         "alter": META,
     },
     delete_monday: {
         "insert": (APPEND, None),
         "update": APPEND,
         "delete of a file": READ,
-        "optimize": READ,
+        "optimize": DELETE,
         "alter": META,
     },
     overwrite: {
@@ -56,10 +56,10 @@ MATRIX = {
         "update": APPEND,
         "update elsewhere": APPEND,
         "delete of a file": READ,
-        "optimize": READ,
+        "optimize": DELETE,
         "alter": META,
     },
-    optimize_monday: {"update": READ, "delete of a file": READ, "optimize": READ, "alter": META},
+    optimize_monday: {"update": READ, "delete of a file": READ, "optimize": DELETE, "alter": META},
     alter: {"alter": META},
 }
 

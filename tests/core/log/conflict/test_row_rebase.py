@@ -34,7 +34,7 @@ from bayou.errors import (
     ConcurrentDeleteReadException,
     InvalidCommitError,
 )
-from bayou.log.commit.outcomes import Committed, Conflicted
+from bayou.log.commit.outcomes import Committed, Conflicted, Unchanged
 from bayou.log.conflict import row_rebase
 from bayou.log.rows.deleted_rows import Untold, delete_rows
 from bayou.log.rows.vector_writer import VectorFiles
@@ -160,7 +160,7 @@ def test_only_the_files_that_others_changed_get_new_vectors():
 
 def test_a_file_that_was_compacted_is_not_the_same_any_more():
     found = table(range(4), range(4, 8))
-    _, second = run_all(found, [Compact(keys(0, 4)), Delete(keys(3))])
+    _, second = run_all(found, [Compact(keys(0, 4), tells=False), Delete(keys(3))])
     assert isinstance(second.error, ConcurrentDeleteReadException)
     assert second.error.files == ("part-0",)
     assert found.unused_vector_files() == set()
@@ -320,3 +320,58 @@ def test_a_blind_append_may_come_after_a_write_serializable_delete():
     outcomes = run_all(found, [Append(keys(7)), Delete(keys(1, 7))])
     assert all(isinstance(each, Committed) for each in outcomes)
     assert sorted(found.rows()) == [0, 2, 3, 7]
+
+
+@SLOW
+@given(
+    st.lists(KEYS, min_size=1, max_size=3),
+    st.lists(st.tuples(st.sampled_from([Delete, Update]), KEYS), min_size=1, max_size=3),
+    KEYS,
+)
+def test_changes_follow_their_rows_into_the_files_of_a_compaction(before, changes, compacted):
+    """Rows that were deleted before the compaction, the changes begun before it, more compactions in between."""
+    found = table(range(4), range(4, 8), range(8, 12))
+    for each in before:
+        run_all(found, [Delete(each)])
+    expected = before_all = found.rows()
+    running = [begin(kind(part), found) for kind, part in changes]
+    taken = set()
+    for (kind, part), change in zip(changes, running, strict=True):
+        run_all(found, [Compact(compacted)])
+        outcome = change.try_commit(new_files=True)
+        lost = part & taken & before_all.keys()
+        assert isinstance(outcome, Conflicted if lost else Committed if part & before_all.keys() else (Committed, Unchanged))
+        if not isinstance(outcome, Conflicted):
+            taken |= part
+            expected = kind(part).effect(expected)
+    assert found.rows() == expected
+    assert found.unused_vector_files() == set()
+
+
+@pytest.mark.parametrize("tells", [True, False], ids=["told", "not told"])
+def test_a_change_cannot_follow_rows_of_which_nobody_says_where_they_went(tells):
+    found = table(range(4), range(4, 8))
+    _, second = run_all(found, [Compact(keys(1), tells), Delete(keys(1, 5))])
+    assert isinstance(second, Committed if tells else Conflicted)
+    if isinstance(second, Conflicted):
+        assert isinstance(second.error, ConcurrentDeleteReadException)
+        assert second.error.rows_only_moved is True
+    assert found.rows() == dict.fromkeys((0, 2, 3, 4, 6, 7) if tells else range(8), 0)
+
+
+def test_a_conflict_with_a_commit_that_changed_rows_says_so():
+    found = table(range(4))
+    _, second = run_all(found, [Delete(keys(0, 1, 2, 3)), Delete(keys(1))])
+    assert second.error.rows_only_moved is False
+
+
+def test_a_vector_of_a_moved_row_is_on_the_new_file():
+    found = table(range(4), range(4, 8))
+    run_all(found, [Delete(keys(0))])
+    outcomes = run_all(found, [Compact(keys(1, 5)), Delete(keys(2, 6))])
+    assert all(isinstance(each, Committed) for each in outcomes)
+    version = outcomes[1].version
+    (removed,), (added,) = actions(found, version, "remove"), actions(found, version, "add")
+    assert removed["path"] == added["path"] == actions(found, version - 1, "add")[0]["path"]
+    assert "deletionVector" not in removed
+    assert found.gone(vars_of(added["deletionVector"])) == [2, 5]  # the file with a vector was added last, and is read last

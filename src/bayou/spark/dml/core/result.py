@@ -45,6 +45,7 @@ class RowChangeResult:
         num_scanned_files: the files in which rows were looked for.
         num_pruned_files: the files that were passed over, by their partition values or by their statistics.
         num_rewritten_files: the files whose other rows were written again, as files of their own.
+        num_retries: how often it was run again because another commit had moved the rows into other files.
     """
 
     operation: str
@@ -59,14 +60,22 @@ class RowChangeResult:
     num_scanned_files: int = 0
     num_pruned_files: int = 0
     num_rewritten_files: int = 0
+    num_retries: int = 0
     _frames: list[DataFrame] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def by(self, plan: RowChangePlan) -> RowChangeResult:
         """The result with the files that were scanned and pruned, as the plan has it that was run."""
         if self.reason == REPLAYED:
             return self
+        return self._with(num_scanned_files=plan.to_read.files, num_pruned_files=plan.num_pruned_files)
+
+    def after_retries(self, count: int) -> RowChangeResult:
+        """The result of an operation that was run again so often."""
+        return self._with(num_retries=count) if count else self
+
+    def _with(self, **changes: int) -> RowChangeResult:
         known = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        return RowChangeResult(**{**known, "num_scanned_files": plan.to_read.files, "num_pruned_files": plan.num_pruned_files})
+        return RowChangeResult(**{**known, **changes})
 
     @property
     def num_affected_rows(self) -> int:
@@ -153,6 +162,9 @@ class PlannedChange:
     @raised_as_pyspark
     def execute(self) -> RowChangeResult:
         """Runs it, on the version that it was planned for: another writer's commit since then is a conflict as any other.
+
+        If that commit only moved rows into other files, as OPTIMIZE does, the operation runs again on the latest version, up to
+        three times.
 
         Raises:
             MultipleMatchesError: a row of the table would be changed by several rows of the source of a MERGE.

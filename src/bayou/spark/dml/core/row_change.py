@@ -155,6 +155,15 @@ class Change:
             files,
         )
 
+    def on_latest(self) -> Change:
+        """The statement against the table's latest state.
+
+        Raises:
+            AppendOnlyError: the table only takes appends by now.
+            SchemaChangedError: it has other columns by now.
+        """
+        return _against(self.target, self.operation, self.expressions, self.target.latest(), self.txn)
+
     def transaction(self) -> Transaction:
         """The transaction of the change, on the state that it was planned for."""
         predicate = [] if self.condition.text is None and self.operation == "UPDATE" else [self.condition.text or "true"]
@@ -269,6 +278,11 @@ def change_of(
     expressions = row_changes.taken_apart(application.jvm, statement)
     if values is not None and expressions.assignments is not None:
         expressions = replace(expressions, assignments=replace(expressions.assignments, values=values))
+    return _against(target, operation, expressions, snapshot, txn)
+
+
+def _against(target: Target, operation: str, expressions: Expressions, snapshot: Snapshot, txn: tuple[str, int] | None) -> Change:
+    application = target.application
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
     check_takes_rows(snapshot.schema, snapshot.metadata, snapshot.table_uri, snapshot.version)
     _check_columns(expressions, snapshot)

@@ -17,6 +17,7 @@ from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.data_files.written_files import NO_FILES
 from bayou.spark.dml.core.commit import Stopwatch
+from bayou.spark.dml.core.reruns import with_reruns
 from bayou.spark.dml.core.result import PlannedChange, RowChangeResult
 from bayou.spark.dml.core.target import naming_gone_columns
 from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of, relying_on_matches
@@ -196,6 +197,15 @@ def _nothing(request: MergeRequest, version: int, reason: str) -> RowChangeResul
 
 
 def _run(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResult:
+    """Runs a MERGE. If another commit only moved the table's rows, it runs again on the latest version."""
+
+    def again(before: Merge) -> Merge:
+        return _merge(request, before.change.target.latest())
+
+    return with_reruns(merge, lambda each: _run_on(request, each, watch), again)
+
+
+def _run_on(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResult:
     """Runs a MERGE; all of it again where a block of a kept source was lost, or where somebody changed one that is not kept.
 
     It is the version that was planned for each time: what others have committed since then is a conflict as any other.

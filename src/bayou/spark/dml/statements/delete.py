@@ -13,6 +13,7 @@ from bayou.spark.data_files.written_files import NO_FILES
 from bayou.spark.dml.core.commit import Outcome, Stopwatch, commit, commit_no_rows, run, write_request
 from bayou.spark.dml.core.gone_files import GoneFiles
 from bayou.spark.dml.core.live_rows import known_live
+from bayou.spark.dml.core.reruns import with_reruns
 from bayou.spark.dml.core.result import PlannedChange
 from bayou.spark.dml.core.rewrite import deleted_rows, kept_rows, tell_rows, write_rows
 from bayou.spark.dml.core.row_counts import check_written
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bayou.log.commit.transaction import Transaction
+    from bayou.plan.row_changes import RowChangePlan
     from bayou.spark.data_files.written_files import NewFiles
     from bayou.spark.dml.core.result import RowChangeResult
     from bayou.spark.dml.core.row_change import Change
@@ -30,6 +32,15 @@ if TYPE_CHECKING:
 
 def plan_delete(change: Change) -> PlannedChange:
     """A DELETE, ready to be executed."""
+    return PlannedChange(_plan(change), lambda: with_reruns(change, _run, lambda each: each.on_latest()))
+
+
+def _run(change: Change) -> RowChangeResult:
+    plan = _plan(change)
+    return run(change, lambda transaction: _execute(change, plan.way, transaction)).by(plan)
+
+
+def _plan(change: Change) -> RowChangePlan:
     reads = change.files.in_part
     if not len(change.files.candidates):
         way = Way.NOTHING
@@ -37,8 +48,7 @@ def plan_delete(change: Change) -> PlannedChange:
         way = Way.METADATA
     else:
         way = Way.VECTORS if change.uses_vectors else Way.REWRITE
-    plan = change.plan(way, reads=reads)
-    return PlannedChange(plan, lambda: run(change, lambda transaction: _execute(change, way, transaction)).by(plan))
+    return change.plan(way, reads=reads)
 
 
 def _execute(change: Change, way: Way, transaction: Transaction) -> RowChangeResult:

@@ -18,6 +18,7 @@ from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.dml.core.commit import Outcome, Stopwatch, commit, commit_no_rows, run, write_request
 from bayou.spark.dml.core.live_rows import count_live
+from bayou.spark.dml.core.reruns import with_reruns
 from bayou.spark.dml.core.result import PlannedChange
 from bayou.spark.dml.core.rewrite import tell_rows, write_rows
 from bayou.spark.dml.core.row_counts import check_written
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from bayou.log.commit.transaction import Transaction
+    from bayou.plan.row_changes import RowChangePlan
     from bayou.protocol.types.schema import StructField
     from bayou.spark.data_files.written_files import NewFiles
     from bayou.spark.dml.core.result import RowChangeResult
@@ -61,9 +63,8 @@ def plan_update(change: Change) -> PlannedChange:
         InvalidSchemaError: an identity column is set.
         UnsupportedFeatureError: the table wants more for rows that are written again than bayou does.
     """
-    update = _Update(change)
-    plan = change.plan(update.way, reads=change.files.candidates)
-    return PlannedChange(plan, lambda: run(change, update.execute).by(plan))
+    first = _Update(change)
+    return PlannedChange(first.plan, lambda: with_reruns(first, _Update.run, _Update.on_latest))
 
 
 class _Update:
@@ -76,6 +77,19 @@ class _Update:
         self.way = Way.NOTHING
         if len(change.files.candidates):
             self.way = Way.VECTORS if change.uses_vectors and not self._is_whole else Way.REWRITE
+
+    @property
+    def plan(self) -> RowChangePlan:
+        """What is going to be done."""
+        return self._change.plan(self.way, reads=self._change.files.candidates)
+
+    def run(self) -> RowChangeResult:
+        """Runs it, in a transaction of its own."""
+        return run(self._change, self.execute).by(self.plan)
+
+    def on_latest(self) -> _Update:
+        """The same statement against the table's latest state."""
+        return _Update(self._change.on_latest())
 
     def execute(self, transaction: Transaction) -> RowChangeResult:
         change, watch = self._change, Stopwatch()
