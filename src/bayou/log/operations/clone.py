@@ -68,7 +68,7 @@ class CloneRequest:
     properties: Mapping[str, str] = field(default_factory=dict)
     source_name: str | None = None
     allow_protocol_downgrade: bool = False
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     dry_run: bool = False
 
 

@@ -84,7 +84,7 @@ def plan_copies(
     new = [each for each in wanted if _key(each.add, target.table_uri) not in live]
     kept = {_key(each.add, target.table_uri) for each in wanted} & live.keys()
     stores: dict[str, LogStore] = {}
-    copied = _Copies(source, {_data_key(each, target.table_uri) for each in live.values()}, stores, storage_options, target)
+    copied = _Copies(source, {_data_key(each, target.table_uri) for each in live.values()}, stores, target, storage_options)
     copied.place(new)
     removed = None
     if latest is not None:
@@ -142,8 +142,8 @@ class _Copies:
     source: LogReader
     live: set[tuple[object, ...]]
     stores: dict[str, LogStore]
-    storage_options: Mapping[str, str] | None
     target: LogReader
+    storage_options: Mapping[str, str] | None = field(default=None, repr=False)
     adds: list[AddFile] = field(default_factory=list)
     copies: list[FileCopy] = field(default_factory=list)
     num_data_files: int = 0

@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayou.spark.create.clone import clone_table
 from bayou.spark.errors.conversion import raised_as_pyspark
-from bayou.spark.table.handle import TableHandle
+from bayou.spark.table.handle import Handle, TableHandle
 from bayou.spark.table.not_yet import check_kind
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 class TableClones(TableHandle):
@@ -20,12 +17,12 @@ class TableClones(TableHandle):
 
     @raised_as_pyspark
     def clone(
-        self,
+        self: Handle,
         target: str,
         isShallow: bool = False,  # noqa: FBT001, FBT002, N803  (delta-spark's name)
         replace: bool = False,  # noqa: FBT001, FBT002
         properties: Mapping[str, str] | None = None,
-    ) -> Self:
+    ) -> Handle:
         """Makes a table of its own from this one's latest version (CLONE). Runs no job.
 
         A clone has its own id and history, new row ids, and no batches of applications.
@@ -49,34 +46,34 @@ class TableClones(TableHandle):
             UnsupportedFeatureError: a shallow clone would replace a table with files, the column mapping mode would change, or
                 bayou may not write the clone.
         """
-        return self._cloned(target, isShallow, replace, properties)
+        return _cloned(self, target, isShallow, replace, properties)
 
     @raised_as_pyspark
     def cloneAtVersion(  # noqa: N802  (delta-spark's name)
-        self,
+        self: Handle,
         version: int,
         target: str,
         isShallow: bool = False,  # noqa: FBT001, FBT002, N803
         replace: bool = False,  # noqa: FBT001, FBT002
         properties: Mapping[str, str] | None = None,
-    ) -> Self:
+    ) -> Handle:
         """Makes a table of its own from a version of this one; see `clone`.
 
         Raises:
             VersionNotFoundError: the version cannot be read.
         """
         check_kind(version, int, "version")
-        return self._cloned(target, isShallow, replace, properties, version=version)
+        return _cloned(self, target, isShallow, replace, properties, version=version)
 
     @raised_as_pyspark
     def cloneAtTimestamp(  # noqa: N802  (delta-spark's name)
-        self,
+        self: Handle,
         timestamp: str,
         target: str,
         isShallow: bool = False,  # noqa: FBT001, FBT002, N803
         replace: bool = False,  # noqa: FBT001, FBT002
         properties: Mapping[str, str] | None = None,
-    ) -> Self:
+    ) -> Handle:
         """Makes a table of its own from this one as it was at a time; see `clone`.
 
         Args:
@@ -90,31 +87,33 @@ class TableClones(TableHandle):
             TimestampOutOfRangeError: no version of that time can be read.
         """
         check_kind(timestamp, str, "timestamp")
-        return self._cloned(target, isShallow, replace, properties, timestamp=timestamp)
+        return _cloned(self, target, isShallow, replace, properties, timestamp=timestamp)
 
-    def _cloned(self, target: Any, is_shallow: Any, replace: Any, properties: Any, **wanted: Any) -> Self:
-        check_kind(target, str, "target")
-        check_kind(is_shallow, bool, "isShallow")
-        check_kind(replace, bool, "replace")
-        if properties is not None:
-            check_kind(properties, dict, "properties")
-            for key, value in properties.items():
-                check_kind(key, str, f"All property keys including {key}")
-                check_kind(value, str, f"All property values including {value}")
-        table = self._altered()
-        zone = self._spark.conf.get("spark.sql.session.timeZone") or "UTC"
-        source = table.log.snapshot(**wanted, time_zone=zone) if wanted else table.log.update()
-        place, _ = clone_table(
-            table,
-            source,
-            target,
-            shallow=is_shallow,
-            replace=replace,
-            properties=properties or {},
-            source_name=self._name,
-        )
-        made = self._at(self._spark, place.uri, {})
-        if place.name is not None:
-            made._name = target  # noqa: SLF001  (of this class)
-            made._called = tuple(target.split("."))  # noqa: SLF001
-        return made
+
+def _cloned(handle: Handle, target: Any, is_shallow: Any, replace: Any, properties: Any, **wanted: Any) -> Handle:
+    check_kind(target, str, "target")
+    check_kind(is_shallow, bool, "isShallow")
+    check_kind(replace, bool, "replace")
+    if properties is not None:
+        check_kind(properties, dict, "properties")
+        for key, value in properties.items():
+            check_kind(key, str, f"All property keys including {key}")
+            check_kind(value, str, f"All property values including {value}")
+    table = handle._altered()  # noqa: SLF001  (of this class)
+    spark, name = handle._spark, handle._name  # noqa: SLF001
+    zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
+    source = table.log.snapshot(**wanted, time_zone=zone) if wanted else table.log.update()
+    place, _ = clone_table(
+        table,
+        source,
+        target,
+        shallow=is_shallow,
+        replace=replace,
+        properties=properties or {},
+        source_name=name,
+    )
+    made = handle._at(spark, place.uri, {})  # noqa: SLF001
+    if place.name is not None:
+        made._name = target  # noqa: SLF001  (of this class)
+        made._called = tuple(target.split("."))  # noqa: SLF001
+    return made
