@@ -103,6 +103,7 @@ SLOW_FILES: Final[Mapping[str, tuple[float, str]]] = {
     "tests/spark/maintenance/test_optimize.py": (120, _JOBS),
     "tests/spark/maintenance/test_optimize_beside_writers.py": (80, _JOBS),
     "tests/spark/maintenance/test_reorg.py": (60, _JOBS),
+    "tests/spark/maintenance/test_statistics.py": (60, _JOBS),
     "tests/spark/read/test_change_rows.py": (140, _JOBS),
     "tests/spark/read/test_change_scan.py": (40, _JOBS),
     "tests/spark/read/test_net_changes.py": (80, _JOBS),
