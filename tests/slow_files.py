@@ -149,6 +149,7 @@ SLOW_FILES: Final[Mapping[str, tuple[float, str]]] = {
     "tests/spark/types/test_char_columns.py": (200, _JOBS),
     "tests/spark/types/test_store_assignment.py": (180, _JOBS),
     "tests/spark/types/test_user_types.py": (100, _JOBS),
+    "tests/spark/write/test_gathered_rows.py": (60, _JOBS),
     "tests/spark/write/test_insert_casts.py": (40, _JOBS),
     "tests/spark/write/test_insert_evolution.py": (40, _JOBS),
     "tests/spark/write/test_insert_forms.py": (100, _JOBS),
