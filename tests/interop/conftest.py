@@ -68,6 +68,11 @@ class DeltaSpark:
         """Runs a streaming query, as `oracle.run_stream` does; what stopped it, or None."""
         return self._ask(given).get("error")
 
+    def recompute(self, path: str) -> None:
+        """Has the statistics of all files of a table made anew, which no SQL does."""
+        answer = self._ask({"recompute": path})
+        assert "error" not in answer, answer["error"]
+
     def begin(self, path: str, where: str | None) -> None:
         """Begins a transaction that has read the files of a filter; None reads nothing."""
         answer = self._ask({"begin": path, "where": where})

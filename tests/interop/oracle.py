@@ -5,6 +5,7 @@ A list holds SQL statements: the answer is the rows of the last one as lists of 
 filter}` begins a transaction of delta-spark's that has read the files of that filter, and `{"commit": actions}` commits it.
 `{"write": query, "path": path, "mode": mode, "options": options, "partition_by": columns}` saves a query's rows.
 `{"stream": path, "into": path, "checkpoint": path, "options": options}` runs a streaming query, as `run_stream` does.
+`{"recompute": path}` has the statistics of a table's files made anew.
 `{"each": lists, "of": path}` runs lists of statements, each with an answer of its own and the version that the table has then.
 """
 
@@ -85,8 +86,8 @@ class Transactions:
             if "write" in given:
                 write(self._spark, given)
                 return {"rows": []}
-            if "begin" in given:
-                self._begin(given["begin"], given["where"])
+            if "begin" in given or "recompute" in given:
+                self._begin(given["begin"], given["where"]) if "begin" in given else self._recompute(given["recompute"])
                 return {"rows": []}
             return {"rows": [[self._commit(given["commit"])]]}
         except Exception as error:  # noqa: BLE001  (told to the test)
@@ -99,6 +100,13 @@ class Transactions:
         self._current = log.startTransaction(none, none)
         if where is not None:
             self._current.filterFiles(self._seq([session.sessionState().sqlParser().parseExpression(where)]), False)
+
+    def _recompute(self, path: str) -> None:
+        """Has the statistics of all files of a table made anew."""
+        session, none = self._spark._jsparkSession, self._spark._jvm.scala.Option.empty()
+        statistics = getattr(getattr(self._delta.stats, "StatisticsCollection$"), "MODULE$")
+        predicates, every = (getattr(statistics, f"recompute$default${place}")() for place in (4, 5))
+        statistics.recompute(session, self._delta.DeltaLog.forTable(session, path), none, predicates, every)
 
     def _commit(self, actions: list[str]) -> str:
         made = [self._delta.actions.Action.fromJson(action) for action in actions]

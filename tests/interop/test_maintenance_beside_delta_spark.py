@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -19,6 +20,8 @@ DELTA = "spark.databricks.delta"
 UNCHECKED = f"SET {DELTA}.retentionDurationCheck.enabled = false"
 FEW_TASKS = "SET spark.sql.sources.parallelPartitionDiscovery.parallelism = 2"
 """delta-spark's VACUUM starts as many tasks as this to list the folders of a small table, thousands by default."""
+FOLDER = "_symlink_format_manifest"
+OWN_PATH = re.compile(r"^file:/.*/(t|other)/")
 OLD = 30
 # What lies about in a table's folder: its path, and how many days ago it was written.
 LITTER = {
@@ -156,9 +159,42 @@ def test_manifests_are_the_same(delta_spark, tmp_path):
         f"INSERT INTO {name} VALUES {rows}",
         f"GENERATE symlink_format_manifest FOR TABLE {name}",
     )
-    folder = path / "_symlink_format_manifest"
-    theirs = {str(file.relative_to(folder)): sorted(file.read_text().splitlines()) for file in folder.rglob("manifest")}
-    shutil.rmtree(folder)
+    theirs = manifests(path)
+    shutil.rmtree(path / FOLDER)
     bayou.open(path).generate_manifests()
-    ours = {str(file.relative_to(folder)): sorted(file.read_text().splitlines()) for file in folder.rglob("manifest")}
-    assert ours == theirs
+    assert manifests(path) == theirs
+
+
+def test_manifests_follow_the_same_commits_of_both(delta_spark, tmp_path):
+    """On one table in turns: each finds the manifests that the other has left, and goes on with them."""
+    path = tmp_path / "t"
+    name = f"delta.`{path}`"
+    delta_spark.sql(
+        f"CREATE TABLE {name} (id BIGINT, p STRING) USING delta PARTITIONED BY (p) "
+        "TBLPROPERTIES ('delta.compatibility.symlinkFormatManifest.enabled' = 'true')",
+        f"INSERT INTO {name} VALUES (1, 'a'), (2, 'b c%/='), (3, NULL), (4, 'x')",
+        f"DELETE FROM {name} WHERE p = 'x'",
+    )
+    other = tmp_path / "other"
+    shutil.copytree(path, other)
+    with bayou.open(path).transaction("DELETE") as transaction:
+        transaction.remove_files(transaction.files(where=[("p", "==", "a")]))
+        transaction.commit()
+    delta_spark.sql(f"DELETE FROM delta.`{other}` WHERE p = 'a'")
+    assert manifests(path) == manifests(other)
+    for each in (path, other):
+        delta_spark.sql(f"INSERT INTO delta.`{each}` VALUES (5, 'y')")
+    assert set(manifests(path)) == set(manifests(other)) == {"p=b c%25%2F%3D", "p=__HIVE_DEFAULT_PARTITION__", "p=y"}
+    theirs = manifests(path)
+    shutil.rmtree(path / FOLDER)
+    bayou.open(path).generate_manifests()
+    assert manifests(path) == theirs
+
+
+def manifests(path):
+    """The lines of each manifest without the path of the table or of the one that it is a copy of, by partition."""
+    folder = path / FOLDER
+    return {
+        str(file.parent.relative_to(folder)): sorted(OWN_PATH.sub("", line) for line in file.read_text().splitlines())
+        for file in folder.rglob("manifest")
+    }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from decimal import Decimal
 from pathlib import Path
 
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 from tests.interop import written_tables
 from tests.interop.sampled import sampled
+from tests.support.observing import without_statistics
 
 import bayou
+from bayou.log.operations import compute_statistics
 from bayou.protocol.actions.file_names import commit_path
 
 pytestmark = pytest.mark.oracle
@@ -153,8 +156,8 @@ def query(columns):
     return " union all ".join(rows)
 
 
-def stats_of(path):
-    lines = Path(path, commit_path(0)).read_text(encoding="utf-8").split("\n")  # a text may hold other ends of lines
+def stats_of(path, version=0):
+    lines = Path(path, commit_path(version)).read_text(encoding="utf-8").split("\n")  # a text may hold other ends of lines
     (stats,) = [json.loads(line)["add"]["stats"] for line in lines if line.startswith('{"add"')]
     return json.loads(stats, parse_float=Decimal)
 
@@ -204,6 +207,38 @@ def test_statistics_are_delta_sparks_for_the_same_rows(spark, delta_spark, tmp_p
     assert {name: values for name, values in found.items() if not is_listed(name, *values, prefix)} == {}
 
 
+@pytest.mark.parametrize("way", ["by footers", "by a scan"])
+@pytest.mark.parametrize("table", sampled(list(TABLES), 2))
+def test_statistics_that_are_made_anew_are_delta_sparks(spark, delta_spark, tmp_path, table, way, monkeypatch):
+    """Those of its own files, before and after it has made them anew itself; the commits say the same."""
+    columns, partition_by, properties = TABLES[table]
+    theirs, ours = (str(tmp_path / name) for name in ("theirs", "ours"))
+    settings = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+    delta_spark.sql(
+        f"create table delta.`{theirs}` using delta"
+        + (f" partitioned by ({', '.join(partition_by)})" if partition_by else "")
+        + (f" tblproperties ({settings})" if settings else "")
+        + f" as select /*+ coalesce(1) */ * from ({query(columns)})"
+    )
+    shutil.copytree(theirs, ours)
+    without_statistics(ours)
+    delta_spark.recompute(theirs)
+    if way == "by a scan":
+        told_by = compute_statistics.told_by
+        untold = lambda footer, leaves: (told_by(footer, leaves)[0], {leaf.path for leaf in leaves})  # noqa: E731
+        monkeypatch.setattr(compute_statistics, "told_by", untold)
+    bayou.DeltaTable.forPath(spark, ours).computeStatistics()
+    mine, other = dict(leaves(stats_of(ours, 1))), dict(leaves(stats_of(theirs, 1)))
+    pairs = {".".join(path): (mine.get(path), other.get(path)) for path in {**mine, **other}}
+    prefix = int(properties.get(PREFIX, 32))
+    others = {name: pair for name, pair in pairs.items() if not same(*pair) and name not in NO_VALUES}
+    assert {name: pair for name, pair in others.items() if not name.startswith("max") or not is_listed(name, *pair, prefix)} == {}
+    entries = [bayou.open(each).history(1)[0] for each in (ours, theirs)]
+    assert len({(each.operation, str(each.operation_parameters), str(each.operation_metrics)) for each in entries}) == 1
+
+
+# A column without a type has no values, and none of our statistics.
+NO_VALUES = {"nullCount.void"}
 NO_NULL_COUNT = {"l", "m", "ls", "sl.l", "void"}  # NULL, empty, or something in them is
 HOLD_NAN = {"double_nan", "double_nan_alone", "s.in.d", "c_float", "c_double"}
 NOT_IN_FOOTERS = {"of_2048", "of_4096_together"}

@@ -64,11 +64,13 @@ def metrics(path: str) -> dict[str, str]:
 def without_statistics(path: str) -> None:
     """Takes the statistics out of a table's only commit."""
     log = Path(path, "_delta_log", f"{0:020}.json")
-    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    lines = [
+        json.loads(line) for line in log.read_text(encoding="utf-8").split("\n") if line
+    ]  # a text may hold other ends of lines
     for each in lines:
         each.get("add", {}).pop("stats", None)
     log.write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
-    for each in [*log.parent.glob("*.crc"), *log.parent.glob(".*.crc")]:
+    for each in {*log.parent.glob("*.crc"), *log.parent.glob(".*.crc")}:
         each.unlink()
 
 

@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from bayou.log.commit.transaction import Transaction
     from bayou.log.maintenance.log_cleanup import ExpiredFiles
     from bayou.log.operations.clone import CloneResult
+    from bayou.log.operations.compute_statistics import ComputedStatistics
     from bayou.log.operations.manifest import GeneratedManifests
     from bayou.log.operations.restore import RestoreResult
     from bayou.log.operations.vacuum import Kind, VacuumResult
     from bayou.log.segment.time_travel import Timestamp
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.plan.predicates.predicate import Filters
     from bayou.protocol.types.schema import StructType
 
 
@@ -416,6 +418,29 @@ class DeltaLog(LogReader):
         from bayou.log.operations.manifest import generate_manifests  # noqa: PLC0415  (most users of a log only read)
 
         return generate_manifests(self)
+
+    def compute_statistics(self, where: Filters | None = None, *, missing_only: bool = False) -> ComputedStatistics:
+        """Make the statistics of files anew from their Parquet footers (COMPUTE STATS); queries skip files by them.
+
+        A footer does not tell everything of every file: it knows nothing of deleted rows, and some writers leave bounds out.
+        `DeltaTable.computeStatistics` reads the rows of such files.
+
+        Args:
+            where: the partitions to look at, as in `Snapshot.files`; all of them where None.
+            missing_only: look at files alone whose statistics are incomplete, or not those of their live rows.
+
+        Returns:
+            What was done. Where all statistics are right, nothing is committed.
+
+        Raises:
+            InvalidOptionError: the filter names a column that is not a partition column.
+            DataFileNotFoundError, UnreadableDataFileError: a file is gone, or is not Parquet.
+            UnsupportedFeatureError: bayou may not write to the table.
+            ConcurrentModificationError: other writers were always faster.
+        """
+        from bayou.log.operations.compute_statistics import compute_statistics  # noqa: PLC0415  (most users only read)
+
+        return compute_statistics(self, where, missing_only=arguments.flag(missing_only, "missing_only", table=self._table_uri))
 
     def _commits(self, end: object = None) -> tuple[Snapshot, LogListing, CommitTimes]:
         """The latest version, the whole log, and its commit times; of the readable part of the log where the end lies in it."""

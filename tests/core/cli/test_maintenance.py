@@ -64,6 +64,12 @@ def test_restore_says_what_it_would_do_and_does_it_with_yes(bayou_command, litte
     assert bayou.open(litter).snapshot().num_files == 2
 
 
+def test_vacuum_of_a_partition_is_refused(bayou_command, litter):
+    failed = bayou_command("vacuum", f"{litter}/p=1", "--yes")
+    assert failed.code == 1
+    assert "DELTA_UNSUPPORTED_VACUUM_SPECIFIC_PARTITION" in failed.err
+
+
 def test_restore_needs_a_version_or_a_time(bayou_command, litter):
     failed = bayou_command("restore", litter)
     assert failed.code == 1

@@ -84,10 +84,6 @@ REFUSED = {
     "a newer writer version": ("9", {"protocol": Protocol(1, 9)}),
     "an unknown writer feature": ("fromTheFuture", feature("fromTheFuture")),
     "an unknown reader feature": ("alsoNew", {"protocol": Protocol(3, 7, ("alsoNew",), ("alsoNew",))}),
-    "symlink manifests": (
-        "symlinkFormatManifest",
-        {"configuration": {"delta.compatibility.symlinkFormatManifest.enabled": "true"}},
-    ),
     "UniForm": ("universalFormat", {"configuration": {"delta.universalFormat.enabledFormats": "iceberg"}}),
     "IcebergCompatV2": ("cebergCompatV2", {"configuration": {"delta.enableIcebergCompatV2": "true"}}),
 }

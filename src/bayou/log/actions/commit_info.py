@@ -14,6 +14,9 @@ COUNTABLE_TAG: Final = "bayou.countable"
 """The tag in `commitInfo.tags` that says: all added files are new ones, and all removed ones were live. Then what the commit
 makes of the table's numbers is known without the file list."""
 
+COMPUTE_STATS: Final = "COMPUTE STATS"
+"""The operation that adds files again with the statistics of their live rows."""
+
 MAY_DO_ANYTHING: Final = frozenset({"Manual Update"})
 """Operations after which nothing is known of the table's numbers. Source: delta-spark, RecordChecksum."""
 

@@ -40,6 +40,7 @@ def check_staged(
     *,
     dropped_features: Collection[str] = (),
     replaces_table: bool = False,
+    counts_live_rows: bool = False,
 ) -> None:
     """Refuse what no commit may do to this table.
 
@@ -49,6 +50,7 @@ def check_staged(
         table: the table's URI.
         dropped_features: the features that the commit may take away, for DROP FEATURE.
         replaces_table: whether another table takes the place of this one, with an id of its own.
+        counts_live_rows: whether statistics were made of the rows that deletion vectors leave, and may be tight.
 
     Raises:
         InvalidCommitError: actions contradict each other, or do not fit the table.
@@ -83,7 +85,7 @@ def check_staged(
     _check_partitions([*staged.adds, *staged.changes], metadata, table)
     _check_changes(staged.changes, table)
     for add in staged.adds:
-        check_vector_statistics(add, table)
+        check_vector_statistics(add, table, may_be_tight=counts_live_rows)
 
 
 def _check_numbers(staged: StagedActions, table: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import InvalidOptionError, StorageError, reason
 from bayou.log import events
 from bayou.log.actions.action_files import ActionFile
 from bayou.log.actions.commit_info import COUNTABLE_TAG, MAY_DO_ANYTHING
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.log_reader import LogReader
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.log.staging.staged import StagedActions
+    from bayou.protocol.actions.actions import Metadata
 
 _MOST_STEPS: Final = 30
 """How many versions back the last checksum may lie."""
@@ -36,6 +37,7 @@ class CommittedVersion:
         staged: its actions.
         commit_info: its provenance.
         configuration: the table's properties.
+        before: the table's metadata before it; None where it made the table.
     """
 
     log: LogReader
@@ -43,6 +45,7 @@ class CommittedVersion:
     staged: StagedActions
     commit_info: Mapping[str, Any]
     configuration: Mapping[str, str]
+    before: Metadata | None = None
 
     @property
     def is_checkpoint_due(self) -> bool:
@@ -135,6 +138,14 @@ def _own_commit(log: LogReader, version: int) -> list[dict[str, Any]] | None:
     return [{"commitInfo": dict(info.raw)}, *(each for each in actions if "commitInfo" not in each)]
 
 
+def write_manifests(committed: CommittedVersion) -> None:
+    """The manifests of the partitions that the commit touched, where `delta.compatibility.symlinkFormatManifest.enabled` is set."""
+    from bayou.log.maintenance.manifests import follow_commit  # noqa: PLC0415  (most tables have none)
+
+    if properties.SYMLINK_MANIFEST.read(committed.configuration):
+        follow_commit(committed.log, committed.staged, committed.before)
+
+
 def write_due_checkpoint(committed: CommittedVersion) -> None:
     """A checkpoint after every `delta.checkpointInterval` commits, and the version's checksum from its whole state."""
     from bayou.log.checksum.writer import checksum_of, write_checksum  # noqa: PLC0415  (most commits need none)
@@ -176,6 +187,7 @@ def clean_up_log(committed: CommittedVersion) -> None:
 
 _HOOKS: Final[dict[str, Hook]] = {
     "checksum": write_version_checksum,
+    "manifests": write_manifests,
     "checkpoint": write_due_checkpoint,
     "cleanup": clean_up_log,
 }
@@ -201,12 +213,18 @@ def register_hook(name: str, hook: Hook) -> Callable[[], None]:
 
 
 def run_hooks(committed: CommittedVersion) -> None:
-    """Run the hooks in their order. One that fails is reported as an event; the others run all the same."""
+    """Run the hooks in their order. One that fails is reported as an event; the others run all the same.
+
+    Raises:
+        StorageError: the manifests could not be written. Who reads them would never know that they are of an older version.
+    """
+    stale: Exception | None = None
     for name, hook in list(_HOOKS.items()):
         started = time.monotonic()
         try:
             hook(committed)
         except Exception as error:  # noqa: BLE001  (the commit stands, and its writer must hear so)
+            stale = error if hook is write_manifests else stale
             events.emit(
                 events.HookFailedEvent(
                     table=committed.log.table_uri,
@@ -216,6 +234,23 @@ def run_hooks(committed: CommittedVersion) -> None:
                     duration_seconds=time.monotonic() - started,
                 )
             )
+    if stale is not None:
+        raise _manifests_failed(committed, stale) from stale
+
+
+def _manifests_failed(committed: CommittedVersion, error: Exception) -> StorageError:
+    return StorageError(
+        f"version {committed.version} was committed and its rows are in the table, but the manifests could not be written: "
+        f"{reason(error)}",
+        table=committed.log.table_uri,
+        version=committed.version,
+        error_class="DELTA_POST_COMMIT_HOOK_FAILED",
+        sql_state="2DKD0",
+        next_step="The commit stands: do not write the rows again. Remove the cause, and write the manifests with "
+        "`bayou manifest TABLE`.",
+        outcome="committed",
+        txn_id=committed.commit_info.get("txnId"),
+    )
 
 
 def checkpoint(snapshot: Snapshot, *, part_size: int | None = None) -> WrittenCheckpoint:

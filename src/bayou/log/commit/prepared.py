@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from numbers import Number
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.log.actions.commit_info import COUNTABLE_TAG
+from bayou.log.actions.commit_info import COMPUTE_STATS, COUNTABLE_TAG
 from bayou.log.commit.checks import check_staged
 from bayou.log.conflict.state import CommitIntent, IsolationLevel, TableState
 from bayou.log.rows.row_tracking import NO_ROW_ID, PRESERVED_TAG, high_water_mark, tracks_rows, with_row_ids
@@ -114,7 +114,14 @@ class PreparedCommit:
         self._keeps_row_ids = keeps_row_ids or not staged.moves_rows_without_ids
         self._clock = clock
         self.base = TableState(-1, None, None) if snapshot is None else replace(_state_of(snapshot, staged), rows=rows)
-        check_staged(staged, self.base, table, dropped_features=dropped_features, replaces_table=replaces_table)
+        check_staged(
+            staged,
+            self.base,
+            table,
+            dropped_features=dropped_features,
+            replaces_table=replaces_table,
+            counts_live_rows=provenance.operation == COMPUTE_STATS,
+        )
         self.intent = self._made_intent()
         # Files that remove_files takes are live ones, and no winner has removed them; so are those that rows are deleted of.
         self._countable = (new_files or not self._beside_rows.adds) and not self._beside_rows.removes

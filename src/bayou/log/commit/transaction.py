@@ -21,6 +21,7 @@ from bayou.log.commit.hooks import CommittedVersion, run_hooks
 from bayou.log.commit.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
 from bayou.log.commit.prepared import PreparedCommit, Provenance, checked_metrics, checked_parameters
 from bayou.log.commit.vector_checks import check_vectors
+from bayou.log.maintenance.manifests import check_commit
 from bayou.log.rows.deleted_rows import DeletedRows
 from bayou.log.snapshot.data_skipping import to_predicate
 from bayou.log.snapshot.snapshot import Snapshot
@@ -302,7 +303,8 @@ class Transaction:
 
         Raises:
             ConcurrentModificationError: another writer's commit excludes this one; `conflicting_version` names it.
-            StorageError: the store failed; `outcome` is "unknown" where the commit may be in the log all the same.
+            StorageError: the store failed; `outcome` is "unknown" where the commit may be in the log all the same, and "committed"
+                where it is and the table's manifests could not be written.
             InvalidCommitError: the actions contradict each other, or do not fit the table.
             UnsupportedFeatureError: the actions' own metadata ask for what bayou does not do.
             TransactionStateError: the transaction is over.
@@ -350,10 +352,17 @@ class Transaction:
         if isinstance(outcome, (Conflicted, Unchanged)):
             self._discard_vectors()
         if isinstance(outcome, Committed):
-            run_hooks(CommittedVersion(self.log, outcome.version, commit.staged, commit.commit_info, commit.configuration))
-            if self._on_commit is not None:
-                self._on_commit(outcome.version)
+            self._follow_up(outcome.version, commit)
         return outcome
+
+    def _follow_up(self, version: int, commit: PreparedCommit) -> None:
+        """What comes after a commit; an error of it changes nothing about the commit."""
+        before = commit.base.metadata
+        try:
+            run_hooks(CommittedVersion(self.log, version, commit.staged, commit.commit_info, commit.configuration, before))
+        finally:
+            if self._on_commit is not None:
+                self._on_commit(version)
 
     def _prepared(
         self, actions: Iterable[Action], *, new_files: bool, may_be_empty: bool, keeps_row_ids: bool
@@ -377,6 +386,7 @@ class Transaction:
             keeps_row_ids=keeps_row_ids,
         )
         check_vectors(staged, self.snapshot, self._described)
+        check_commit(commit.staged, self.snapshot, self.log.table_uri)
         return commit
 
     def _discard_vectors(self) -> None:

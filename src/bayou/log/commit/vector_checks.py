@@ -74,12 +74,13 @@ def check_vectors(staged: StagedActions, snapshot: Snapshot | None, described: C
             )
 
 
-def check_vector_statistics(add: AddFile, table: str) -> None:
+def check_vector_statistics(add: AddFile, table: str, *, may_be_tight: bool = False) -> None:
     """Refuse a file with a deletion vector whose statistics do not count its rows, or claim to be tight.
 
     Args:
         add: the file; one without a deletion vector passes.
         table: the table's URI.
+        may_be_tight: whether they are those of the rows that the vector leaves.
 
     Raises:
         InvalidCommitError: it is so.
@@ -98,7 +99,7 @@ def check_vector_statistics(add: AddFile, table: str) -> None:
             table=table,
             error_class="DELTA_DELETION_VECTOR_MISSING_NUM_RECORDS",
         )
-    if stats.get("tightBounds") is not False:
+    if stats.get("tightBounds") is not False and not may_be_tight:
         raise InvalidCommitError(
             f"the file {add.path} has a deletion vector, and its statistics claim to be tight",
             table=table,

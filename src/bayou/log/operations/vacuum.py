@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import InvalidOptionError, StorageError
+from bayou.errors import InvalidOptionError, StorageError, TableNotFoundError
 from bayou.log import events
 from bayou.log.operations.maintained import Begin, plain_transactions, writable_snapshot
 from bayou.log.operations.vacuum_files import Names, added_since, live_paths, needed_paths, removed_by_commits
 from bayou.log.snapshot.partition_columns import physical_names
+from bayou.log.snapshot.partition_folder import PartitionFolder
 from bayou.plan.maintenance.vacuum import Retention, old_entries, retention_of, shown_names
 from bayou.protocol import arguments, properties
 from bayou.protocol.actions.file_names import LOG_FOLDER
@@ -114,7 +115,10 @@ def vacuum(log: LogReader, request: VacuumRequest, begin: Begin | None = None) -
     """
     began = time.monotonic()
     _check(request, log.table_uri)
-    snapshot = writable_snapshot(log, "VACUUM")
+    try:
+        snapshot = writable_snapshot(log, "VACUUM")
+    except TableNotFoundError as error:
+        raise _not_the_table_itself(error, log.table_uri) from error
     now = int(time.time() * 1000)
     retention = retention_of(
         request.retention_hours,
@@ -253,6 +257,21 @@ def _delete(log: LogReader, snapshot: Snapshot, names: Names, paths: pa.ChunkedA
         deleted += found.deleted
         failed |= found.failed
     return Deletions(deleted, failed)
+
+
+def _not_the_table_itself(error: TableNotFoundError, uri: str) -> TableNotFoundError:
+    """The error of a path without a table; it names the table that the path is a folder of, where it is one."""
+    folder = PartitionFolder.below_table(uri, {})
+    if folder is None:
+        return error
+    return TableNotFoundError(
+        f"Please provide the base path ({folder.table}) when Vacuuming Delta tables. Vacuuming specific partitions is currently "
+        "not supported.",
+        table=uri,
+        error_class="DELTA_UNSUPPORTED_VACUUM_SPECIFIC_PARTITION",
+        sql_state="0AKDC",
+        next_step=f"run VACUUM on {folder.table}: it is about the whole table.",
+    )
 
 
 def _check(request: VacuumRequest, table: str) -> None:

@@ -8,12 +8,13 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bayou.log.staging.footer_types import states_bounds
 from bayou.protocol.stats.file_stats import IndexedLeaf, LeafStatistics, to_json
 from bayou.protocol.types.partition_values import is_string_type
 
@@ -22,10 +23,15 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from bayou.log.snapshot.statistics_cache import ColumnPath
+
 _FLOATS: Final = ("float", "double")
 # What the files of parquet-mr, Spark's writer, say of it. It compares as Java does, and a maximum of NaN drops both bounds; and
 # its null counts have what is NULL or empty further out, which others leave out.
 _SPARKS_WRITER: Final = "parquet-mr version "
+# Writers that keep the bounds of texts whole. Others cut them, many at so many bytes.
+_WHOLE_TEXTS: Final = (_SPARKS_WRITER, "parquet-cpp-arrow version ")
+_CUT_AT: Final = 64
 _UNIT: Final = re.compile(r'"timeUnit": ?"(milliseconds|microseconds|nanoseconds)"')
 _LISTS: Final = (pa.ListType, pa.LargeListType, pa.FixedSizeListType)
 _INT64: Final = 1 << 63
@@ -61,6 +67,33 @@ def facts_of(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf], *, tight_bo
     places = _Places.of(footer)
     found = [_leaf(footer, leaf, places) for leaf in leaves]
     return FileFacts(footer.num_rows, to_json(footer.num_rows, found, tight_bounds=tight_bounds))
+
+
+def told_by(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> tuple[list[LeafStatistics], set[ColumnPath]]:
+    """What a footer tells for sure of the rows that its file holds.
+
+    Args:
+        footer: the footer.
+        leaves: the columns that get statistics, by their physical names.
+
+    Returns:
+        The statistics, and the columns of which the footer does not tell all: a bound or the null count is missing, or would be
+        that of another type.
+    """
+    places = _Places.of(footer)
+    found: list[LeafStatistics] = []
+    unsure: set[ColumnPath] = set()
+    for leaf in leaves:
+        told, position = _leaf(footer, leaf, places), places.columns.get(".".join(leaf.path))
+        if position is not None and leaf.has_bounds and not states_bounds(footer.schema.column(position), str(leaf.field.type)):
+            told = replace(told, min=None, max=None)
+        if _may_be_cut(footer, told):
+            unsure.add(leaf.path)
+        has_values = told.null_count is None or told.null_count < footer.num_rows
+        if told.null_count is None or (leaf.has_bounds and has_values and told.min is None):
+            unsure.add(leaf.path)
+        found.append(told)
+    return found, unsure
 
 
 def columns_of(footer: pq.FileMetaData) -> pa.Schema:
@@ -224,6 +257,14 @@ def _microseconds(chunk: pq.Statistics, raw: Any, *, is_maximum: bool) -> int | 
     times, over = _PER_MICROSECOND[found[1]]
     moment = -(-raw * times // over) if is_maximum else raw * times // over
     return moment if -_INT64 <= moment < _INT64 else None
+
+
+def _may_be_cut(footer: pq.FileMetaData, told: LeafStatistics) -> bool:
+    """Whether a bound of a text may be longer in truth, and would be cut at another place for the log then."""
+    if not is_string_type(told.type) or (footer.created_by or "").startswith(_WHOLE_TEXTS):
+        return False
+    bounds = (each for each in (told.min, told.max) if each is not None)
+    return any(len(each.encode("utf-8")) >= _CUT_AT and len(each) <= told.string_prefix for each in bounds)
 
 
 def _is_sparks(footer: pq.FileMetaData) -> bool:

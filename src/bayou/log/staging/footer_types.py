@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.protocol.types.partition_values import is_string_type
+from bayou.protocol.types.partition_values import INTEGER_BITS, is_string_type
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, UserDefinedType
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _FIELD_ID: Final = b"PARQUET:field_id"
 _DECIMAL: Final = re.compile(r"decimal\((\d+),\s*(-?\d+)\)")
 _INT32_DIGITS: Final = 9
 _INT64_DIGITS: Final = 18
+_INTEGERS: Final = ("INT32", "INT64")
 _PLAIN: Final[Mapping[str, tuple[str, str]]] = {
     "byte": ("INT32", "Int(bitWidth=8, isSigned=true)"),
     "short": ("INT32", "Int(bitWidth=16, isSigned=true)"),
@@ -61,6 +62,22 @@ def differences(footer: pq.FileMetaData, fields: Sequence[StructField], *, with_
             yield f"column {name} is {_shown(found)}, and {kind} is stored as {_shown(wanted)}"
     if with_ids:
         yield from _wrong_ids(footer.schema.to_arrow_schema(), fields, ())
+
+
+def states_bounds(column: Any, kind: str) -> bool:
+    """Whether the bounds that a footer states for a column are values of a type, ordered as the type orders them.
+
+    Not so where the type was widened since in a way that changes the values (a decimal's digits), or numbers have no sign.
+
+    Args:
+        column: the column, as the footer's schema describes it.
+        kind: the type in the table.
+    """
+    wanted, (physical, logical) = _stored(kind), _found(column)
+    found = physical, logical.replace("milliseconds", "microseconds")
+    if wanted is None or found == wanted:
+        return True
+    return kind in INTEGER_BITS and found[0] in _INTEGERS and (found[1] == "None" or found[1].endswith("isSigned=true)"))
 
 
 def _leaves(fields: Iterable[StructField], name: tuple[str, ...], path: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:

@@ -391,7 +391,6 @@ def write_obstacles(protocol: Protocol, metadata: Metadata) -> Iterator[str]:
 _COLLATIONS: Final = ("collations", "collations-preview")
 
 _OBSTACLE_PROPERTIES: Final = (
-    properties.SYMLINK_MANIFEST,
     properties.UNIFORM_FORMATS,
     properties.ENABLE_ICEBERG_COMPAT_V1,
     properties.ENABLE_ICEBERG_COMPAT_V2,

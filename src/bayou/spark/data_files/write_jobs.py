@@ -26,13 +26,14 @@ from bayou.spark.jvm.catalyst.file_writer import WriteJob, write_files
 from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.pinned_settings import SHREDS_VARIANTS
-from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.core.session import java_session, settings_of
 from bayou.spark.jvm.core.write_traces import is_failed_write
 from bayou.spark.jvm.relations.encryption import FACTORY, writes_encrypted
 from bayou.spark.jvm.relations.file_tasks import in_file_tasks
 from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
 from bayou.spark.jvm.relations.relation import rebalanced
 from bayou.spark.scan.footers import read_footers
+from bayou.spark.session.settings import bins_of
 from bayou.storage import qualify, without_host
 
 if TYPE_CHECKING:
@@ -195,7 +196,8 @@ def _gathered(jvm: Jvm, frame: DataFrame, request: WriteRequest, target: WriteTa
     """The rows in partitions of a good size for files, where that is asked for."""
     if not is_gathered(request, target):
         return frame
-    return rebalanced(jvm, frame, [quoted_name(name) for name in target.folder_columns])
+    size, partitions = bins_of(settings_of(frame.sparkSession), request.path)
+    return rebalanced(jvm, frame, [quoted_name(name) for name in target.folder_columns], size, partitions)
 
 
 def _writer_options(request: WriteRequest, target: WriteTarget) -> Mapping[str, str]:

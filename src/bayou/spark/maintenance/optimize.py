@@ -234,14 +234,26 @@ def _chosen(table: SessionTable, snapshot: Snapshot, request: OptimizeRequest) -
     chosen = np.ones(snapshot.num_files, bool)
     for texts, is_about_partitions in ((request.where, True), (request.where_files, False)):
         for text in texts:
-            positions = _matching(table, snapshot, request.operation, text, partitions_only=is_about_partitions)
+            positions = files_matching(table, snapshot, request.operation, text, partitions_only=is_about_partitions)
             found = np.zeros(snapshot.num_files, bool)
             found[np.asarray(positions)] = True
             chosen &= found
     return pa.array(chosen)
 
 
-def _matching(table: SessionTable, snapshot: Snapshot, command: str, text: str, *, partitions_only: bool) -> pa.Array:
+def files_matching(table: SessionTable, snapshot: Snapshot, command: str, text: str, *, partitions_only: bool) -> pa.Array:
+    """The positions of the files that may hold a row for which a condition is true.
+
+    Args:
+        table: the table.
+        snapshot: its state.
+        command: what the files are for, for errors.
+        text: the condition, as SQL.
+        partitions_only: whether it may name no other columns than partition columns.
+
+    Raises:
+        InvalidOptionError: it names others.
+    """
     jvm = table.application.jvm
     resolved, statement = row_changes.delete_statement(jvm, table.spark, table_columns(snapshot), (), text)
     named = row_changes.condition_of_statement(resolved)

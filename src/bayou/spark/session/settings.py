@@ -20,6 +20,10 @@ _TXN_AUTO_RESET: Final = "spark.databricks.delta.write.txnVersion.autoReset.enab
 _AUTO_MERGE: Final = "spark.databricks.delta.schema.autoMerge.enabled"
 _USER_METADATA: Final = "spark.databricks.delta.commitInfo.userMetadata"
 _OPTIMIZE_WRITE: Final = "spark.databricks.delta.optimizeWrite.enabled"
+_BIN_SIZE: Final = "spark.databricks.delta.optimizeWrite.binSize"
+_MOST_PARTITIONS: Final = "spark.databricks.delta.optimizeWrite.maxShufflePartitions"
+_USUAL_PARTITIONS: Final = ("spark.sql.adaptive.coalescePartitions.initialPartitionNum", "spark.sql.shuffle.partitions")
+_DEFAULT_PARTITIONS: Final = "200"
 _STRING_PREFIX: Final = "spark.databricks.io.skipping.stringPrefixLength"
 
 REPLAYED: Final = "replayed"
@@ -123,6 +127,32 @@ def merges_schemas(settings: Mapping[str, str]) -> bool:
 def optimizes_writes(settings: Mapping[str, str]) -> bool | None:
     """Whether rows are gathered into files of a good size; None where the session does not say."""
     return is_on(settings, _OPTIMIZE_WRITE) if _OPTIMIZE_WRITE in settings else None
+
+
+def bins_of(settings: Mapping[str, str], table: str) -> tuple[int | None, int | None]:
+    """How rows are gathered: the size in bytes of a file's shuffled rows, or into how many partitions they are shuffled first.
+
+    Spark puts small partitions together and splits large ones, to a size. It takes a size or a number, so the number comes into
+    it only where it is less than the one that Spark would take.
+
+    Args:
+        settings: the session's settings.
+        table: the table's URI, for errors.
+
+    Returns:
+        Both; None for one that Spark decides.
+
+    Raises:
+        InvalidOptionError: a setting is not a number of bytes, or of partitions.
+    """
+    size = bytes_of(settings, _BIN_SIZE, table, least=1)
+    text = settings.get(_MOST_PARTITIONS)
+    if text is None:
+        return size, None
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 1 << 31):
+        raise _wrong_setting(_MOST_PARTITIONS, text, "a number of partitions from 1 on", table)
+    usual = next((settings[name] for name in _USUAL_PARTITIONS if name in settings), _DEFAULT_PARTITIONS)
+    return (None, int(text)) if int(text) < int(usual) else (size, None)
 
 
 def string_prefix_of(settings: Mapping[str, str], table: str) -> int | None:

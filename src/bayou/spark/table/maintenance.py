@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The methods of `DeltaTable` that maintain a table: VACUUM, RESTORE, GENERATE."""
+"""The methods of `DeltaTable` that maintain a table: VACUUM, RESTORE, GENERATE, COMPUTE STATS."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from bayou.log.operations.restore import RestoreRequest, restore
 from bayou.log.operations.vacuum import VacuumRequest, VacuumResult, vacuum
 from bayou.protocol import arguments
 from bayou.spark.errors.conversion import raised_as_pyspark
+from bayou.spark.maintenance.statistics import compute_statistics
 from bayou.spark.session.given_arguments import frame_of
 from bayou.spark.session.log_jobs import collected
 from bayou.spark.session.settings import is_on
@@ -30,13 +31,14 @@ _LITE: Final = "spark.databricks.delta.vacuum.lite.enabled"
 _LOGGING: Final = "spark.databricks.delta.vacuum.logging.enabled"
 _DOWNGRADE: Final = "spark.databricks.delta.restore.protocolDowngradeAllowed"
 _IGNORE_MISSING: Final = "spark.sql.files.ignoreMissingFiles"
+_COUNTS: Final = ("num_files", "num_updated_files", "num_scanned_files")
 _INVENTORY: Final = pa.schema(
     [("path", pa.string()), ("length", pa.int64()), ("isDir", pa.bool_()), ("modificationTime", pa.int64())]
 )
 
 
 class TableMaintenance(TableHandle):
-    """VACUUM, RESTORE and GENERATE as methods."""
+    """VACUUM, RESTORE, GENERATE and COMPUTE STATS as methods."""
 
     @raised_as_pyspark
     def vacuum(
@@ -137,6 +139,37 @@ class TableMaintenance(TableHandle):
             message = f"Specified mode '{mode}' is not supported. Supported modes are: {_MANIFEST_MODE}"
             raise InvalidOptionError(message, table=self._path, error_class="DELTA_MODE_NOT_SUPPORTED", sql_state="0AKDC")
         generate_manifests(self._log())
+
+    @raised_as_pyspark
+    def computeStatistics(self, where: str | None = None, missing_only: bool = False) -> DataFrame:  # noqa: FBT001, FBT002, N802
+        """Makes the statistics of files anew (COMPUTE STATS); queries skip files by them.
+
+        They come from Parquet footers. The rows of files whose footers do not tell everything, or that have deletion vectors, are
+        read in one job; the statistics of such a file are then those of its live rows. Where all statistics are right, nothing is
+        committed.
+
+        Args:
+            where: a condition on partition columns, as SQL; None for all partitions.
+            missing_only: look at files alone whose statistics are incomplete, or not those of their live rows.
+
+        Returns:
+            One row with `path`, `num_files` that were looked at, `num_updated_files` and `num_scanned_files`.
+
+        Raises:
+            ValueError: an argument is not of its type.
+            InvalidOptionError: the condition names a column that is not a partition column.
+            UnsupportedFeatureError: bayou may not write to the table.
+            StorageError: a file cannot be read.
+        """
+        if where is not None:
+            check_kind(where, str, "where")
+        check_kind(missing_only, bool, "missing_only")
+        table = self._altered()
+        done = compute_statistics(table, where, missing_only=missing_only)
+        if done.version is not None:
+            table.refresh_caches()
+        counts = {name: pa.array([getattr(done, name)], pa.int64()) for name in _COUNTS}
+        return rows_frame(table.application, table.spark, pa.table({"path": [table.uri], **counts}))
 
     def _restored(self, **wanted: Any) -> DataFrame:
         table = self._altered()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from urllib.parse import quote
@@ -26,7 +27,7 @@ from tests.core.log.operations.vacuumed_tables import (
 )
 
 import bayou
-from bayou.errors import InvalidOptionError, TimeTravelError, UnsupportedFeatureError
+from bayou.errors import InvalidOptionError, TableNotFoundError, TimeTravelError, UnsupportedFeatureError
 from bayou.log import events
 from bayou.log.delta_log import DeltaLog
 from bayou.log.operations.maintained import writable_snapshot
@@ -52,6 +53,21 @@ def test_old_files_that_the_table_does_not_need_are_deleted(table):
     assert left(table) == {"p=1/live", "p=1/removed-lately", "p=1/young-of-no-commit", "a/b/c/"}
     assert (result.deleted, result.size_bytes, dict(result.failed)) == (3, 15, {})
     assert sorted(result.files["path"].to_pylist()) == ["a/b/c/of-no-commit", "p=1/of-no-commit", "p=1/removed-long-ago"]
+
+
+@pytest.mark.parametrize("folder", ["p=1", "p=7/q=2", "some/folder"])
+def test_a_folder_of_a_table_is_refused_by_the_tables_name(table, folder):
+    put(table, "p=1/live")
+    with pytest.raises(TableNotFoundError, match=f"base path [(]{re.escape(table.uri)}[)]") as refused:
+        bayou.open(f"{table.uri}/{folder}").vacuum()
+    assert refused.value.error_class == "DELTA_UNSUPPORTED_VACUUM_SPECIFIC_PARTITION"
+    assert left(table) == {"p=1/live"}
+
+
+def test_a_path_without_a_table_is_not_found(tmp_path):
+    with pytest.raises(TableNotFoundError) as refused:
+        bayou.open(tmp_path / "nothing").vacuum()
+    assert refused.value.error_class == "PATH_NOT_FOUND"
 
 
 def test_a_dry_run_says_the_same_and_does_nothing(table):

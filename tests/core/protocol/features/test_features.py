@@ -193,11 +193,6 @@ def test_other_tables_take_files_too(protocol, metadata):
         (features("somethingNew", reader=False), table(), "somethingNew"),
         (
             Protocol(1, 2),
-            table(delta__compatibility__symlinkFormatManifest__enabled="true"),
-            "delta.compatibility.symlinkFormatManifest.enabled",
-        ),
-        (
-            Protocol(1, 2),
             table(delta__universalFormat__enabledFormats="iceberg"),
             "delta.universalFormat.enabledFormats",
         ),

@@ -10,7 +10,7 @@ import pytest
 from bayou.errors import InvalidOptionError
 from bayou.spark.data_files.request import WriteRequest, with_settings
 from bayou.spark.errors.parameters import parameters_of
-from bayou.spark.session.settings import batch_of, merges_schemas, optimizes_writes, spend_batch, user_metadata_of
+from bayou.spark.session.settings import batch_of, bins_of, merges_schemas, optimizes_writes, spend_batch, user_metadata_of
 
 PREFIX = "spark.databricks.delta"
 APP_ID, VERSION = f"{PREFIX}.write.txnAppId", f"{PREFIX}.write.txnVersion"
@@ -35,6 +35,28 @@ def test_settings_do_not_change_what_the_request_says():
     said = {"txn": ("mine", 1), "merge_schema": False, "user_metadata": "mine", "dynamic_partitions": False}
     assert settled(SETTINGS, optimize_write=False, **said) == (("mine", 1), False, "mine", False, False)
     assert settled({OPTIMIZE: "false"}, merge_schema=True, optimize_write=True)[1:] == (True, None, False, True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, (None, None)),
+        ({"binSize": "1m"}, (1 << 20, None)),
+        ({"maxShufflePartitions": "199"}, (None, 199)),
+        ({"maxShufflePartitions": "2000", "binSize": "5"}, (5, None)),
+        ({"maxShufflePartitions": "20", "binSize": "5"}, (None, 20)),
+        ({"maxShufflePartitions": "20", "binSize": "5", "spark.sql.shuffle.partitions": "8"}, (5, None)),
+    ],
+)
+def test_rows_are_gathered_by_size_or_into_fewer_partitions(settings, expected):
+    given = {key if "." in key else f"{PREFIX}.optimizeWrite.{key}": value for key, value in settings.items()}
+    assert bins_of(given, "t") == expected
+
+
+@pytest.mark.parametrize(("name", "value"), [("binSize", "0"), ("binSize", "x"), ("maxShufflePartitions", "0")])
+def test_bins_of_no_size_are_refused(name, value):
+    with pytest.raises(InvalidOptionError, match=f"optimizeWrite.{name}"):
+        bins_of({f"{PREFIX}.optimizeWrite.{name}": value}, "t")
 
 
 def test_only_overwrites_that_name_no_rows_replace_partitions():

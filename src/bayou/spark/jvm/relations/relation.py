@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidSchemaError
 from bayou.spark.jvm.core.adapters import described
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, BiFunction, reason_of
 from bayou.spark.jvm.core.own_sessions import pairs_of, pinned_session
-from bayou.spark.jvm.core.session import dataset
+from bayou.spark.jvm.core.session import dataset, java_session
 from bayou.spark.jvm.core.signatures import unknown_signature
 from bayou.spark.jvm.relations.own_sql import own_column
 from bayou.spark.jvm.relations.user_defined_types import for_spark
@@ -321,15 +320,34 @@ def conditions_in_json(jvm: Jvm, spark: SparkSession, schema_json: str, texts: S
     return [described(jvm, each.child()) for each in jvm.list_of(plan.projectList())]
 
 
-def rebalanced(jvm: Jvm, frame: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """The rows in partitions of the size that Spark thinks good, those with the same values of some columns together.
+def rebalanced(
+    jvm: Jvm, frame: DataFrame, columns: Sequence[str], size: int | None = None, partitions: int | None = None
+) -> DataFrame:
+    """The rows in partitions of a good size, those with the same values of some columns together.
 
-    PySpark takes columns for a hint from 4.0 on only. Spark 3.5 takes them for literals, and wants the expressions behind them.
+    Args:
+        jvm: the bridge.
+        frame: the rows.
+        columns: the columns, quoted.
+        size: the size in bytes of the shuffled rows of a partition; None for the one that Spark thinks good.
+        partitions: how many partitions rows are shuffled into before these are put together or split; None as Spark's settings say.
+            Spark takes one of both.
     """
-    references: list[JavaObject] = [F.col(name)._jc for name in columns]  # noqa: SLF001  (the bridge)
-    if jvm.has_method("org.apache.spark.sql.Column", "expr"):
-        references = [each.expr() for each in references]
-    return DataFrame(frame._jdf.hint("rebalance", jvm.seq(references)), frame.sparkSession)  # noqa: SLF001
+    attribute = jvm.module("org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute")
+    plan = jvm.construct(
+        jvm.java_class("org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions"),
+        jvm.seq(attribute.quotedString(name) for name in columns),
+        frame._jdf.queryExecution().analyzed(),  # noqa: SLF001  (the bridge)
+        jvm.none if partitions is None else jvm.some(partitions),
+        jvm.none if size is None else _long(jvm, size),
+    )
+    return DataFrame(dataset(jvm, java_session(frame.sparkSession), plan), frame.sparkSession)
+
+
+def _long(jvm: Jvm, number: int) -> JavaObject:
+    """A Scala `Some` of a long: what Python passes becomes an integer where it fits."""
+    entry = jvm.module("org.apache.spark.sql.internal.SQLConf").ADVISORY_PARTITION_SIZE_IN_BYTES()
+    return jvm.some(f"{number}b").map(entry.valueConverter())
 
 
 def expression_type(jvm: Jvm, spark: SparkSession, schema_json: str, text: str) -> str:

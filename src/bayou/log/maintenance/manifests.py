@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Manifests that name a table's files, for engines that read no log, such as Presto, Athena and Redshift.
+
+Each partition has one, `_symlink_format_manifest/day=2026-01-01/manifest`, with the URI of a file in each line. A reader that lists
+several of them while they are written may see some partitions of one version and some of another. Source: delta-spark's
+`GenerateSymlinkManifest`.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import StorageError, UnsupportedFeatureError
+from bayou.log.actions.keys import canonical_paths
+from bayou.log.snapshot.partition_columns import partition_texts
+from bayou.protocol.actions.paths import to_uri
+from bayou.protocol.features.features import reader_features, writer_features
+from bayou.protocol.properties import COLUMN_MAPPING_MODE, SYMLINK_MANIFEST
+from bayou.protocol.types.partition_values import partition_folder
+from bayou.storage.trees import EVERY_NAME, delete_many, list_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from bayou.log.snapshot.log_reader import LogReader
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.log.staging.staged import StagedActions
+    from bayou.protocol.actions.actions import Metadata
+
+MANIFEST_FOLDER: Final = "_symlink_format_manifest"
+_NAME: Final = "manifest"
+_THREADS: Final = 8
+_MOST_ROUNDS: Final = 20
+"""How often manifests are written again because others commit meanwhile. Those write them too."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedManifests:
+    """What was written and deleted.
+
+    Attributes:
+        version: the version that the manifests describe.
+        written: the manifests, relative to the table.
+        deleted: manifests of partitions that the table does not have any more.
+    """
+
+    version: int
+    written: Sequence[str]
+    deleted: Sequence[str]
+
+
+def write_manifests(log: LogReader, snapshot: Snapshot, only: Collection[str] | None = None) -> GeneratedManifests:
+    """Write the manifests of a table's latest version, and then delete those of partitions that are gone.
+
+    Another commit may come meanwhile, and its writer may be done with the same manifest sooner. So whoever has written looks at
+    the log once more, and writes again what is of an older version.
+
+    Args:
+        log: the table's log.
+        snapshot: the latest version as far as it is known.
+        only: the manifests to write or to delete, relative to the table; None for all.
+
+    Raises:
+        UnsupportedFeatureError: the table can have no manifests.
+        StorageError: the store failed.
+    """
+    written: Mapping[str, list[str]] = {}
+    deleted: set[str] = set()
+    for _ in range(_MOST_ROUNDS):
+        check_manifests(snapshot)
+        wanted = _manifests(snapshot, only)
+        changed = {path: uris for path, uris in wanted.items() if written.get(path) != uris}
+        stale = (_there(log) if only is None else set(only)) - wanted.keys() - deleted
+        _put(log, changed)
+        _delete(log, sorted(stale))
+        written = wanted
+        deleted = (deleted | stale) - wanted.keys()
+        latest = log.update()
+        if latest.version == snapshot.version or not (changed or stale):
+            break
+        snapshot = latest
+    return GeneratedManifests(snapshot.version, sorted(written), sorted(deleted))
+
+
+def follow_commit(log: LogReader, staged: StagedActions, before: Metadata | None) -> GeneratedManifests | None:
+    """Write the manifests of the partitions that a commit touched: all of them where the table has none yet.
+
+    Args:
+        log: the table's log, which has the commit.
+        staged: the commit.
+        before: the table's metadata before it; None where it made the table.
+
+    Returns:
+        What was written; None where the commit leaves all manifests as they are.
+    """
+    after = staged.metadata or before
+    was_on = before is not None and SYMLINK_MANIFEST.read(before.configuration)
+    if was_on and before is not None and after is not None and before.partition_columns == after.partition_columns:
+        if not staged.touches_files:
+            return None
+        only = _touched(staged, after.partition_columns)
+        if only is not None and _has_some(log):
+            return write_manifests(log, log.update(), only)
+    return write_manifests(log, log.update())
+
+
+def check_manifests(snapshot: Snapshot) -> None:
+    """Refuse a table whose files mean nothing without its log.
+
+    Raises:
+        UnsupportedFeatureError: rows are deleted by deletion vectors, or columns are mapped.
+    """
+    _check_mapping(snapshot.metadata, snapshot.table_uri, snapshot.version)
+    if len(_with_vectors(snapshot)):
+        raise _has_vectors(snapshot.table_uri, snapshot.version)
+
+
+def check_commit(staged: StagedActions, snapshot: Snapshot | None, table: str) -> None:
+    """Refuse a commit that manifests cannot follow, though the table asks for them.
+
+    Args:
+        staged: the commit.
+        snapshot: what it was prepared for; None where it creates the table.
+        table: the table's URI, for errors.
+
+    Raises:
+        UnsupportedFeatureError: columns are mapped, or files with deletion vectors are there afterwards.
+    """
+    before = None if snapshot is None else snapshot.metadata
+    after = staged.metadata or before
+    if after is None or not SYMLINK_MANIFEST.read(after.configuration):
+        return
+    version = None if snapshot is None else snapshot.version
+    _check_mapping(after, table, version)
+    is_new = before is None or not SYMLINK_MANIFEST.read(before.configuration)
+    if any(add.deletion_vector is not None for add in staged.adds):
+        raise _has_vectors(table, version)
+    if snapshot is None or not (is_new or staged.touches_files):
+        return
+    paths = canonical_paths(_with_vectors(snapshot), table)
+    if pc.all(pc.is_in(paths, value_set=staged.removed_paths(table).combine_chunks())).as_py() is False:
+        raise _refused_property(table, version) if is_new else _has_vectors(table, version)
+
+
+def _check_mapping(metadata: Metadata, table: str, version: int | None) -> None:
+    if COLUMN_MAPPING_MODE.read(metadata.configuration).lower() != "none":
+        raise UnsupportedFeatureError(
+            "A table with column mapping has no manifests: whoever reads them does not know which column is which.",
+            table=table,
+            version=version,
+            error_class="DELTA_UNSUPPORTED_MANIFEST_GENERATION_WITH_COLUMN_MAPPING",
+            sql_state="0AKDC",
+            features=("columnMapping",),
+        )
+
+
+def _with_vectors(snapshot: Snapshot) -> pa.ChunkedArray:
+    """The paths of the live files with deletion vectors. The list of files is read only where there can be some."""
+    if "deletionVectors" not in reader_features(snapshot.protocol) | writer_features(snapshot.protocol):
+        return pa.chunked_array([], pa.string())
+    files = snapshot.files(["path", "deletion_vector"])
+    return files["path"].filter(pc.is_valid(files["deletion_vector"]))
+
+
+def _has_vectors(table: str, version: int | None) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(
+        "A table with deletion vectors has no manifests: whoever reads them would see rows that are deleted.",
+        table=table,
+        version=version,
+        error_class="DELTA_UNSUPPORTED_GENERATE_WITH_DELETION_VECTORS",
+        sql_state="0A000",
+        next_step="Set delta.enableDeletionVectors to false, and have the files with deleted rows written anew (REORG).",
+        features=("deletionVectors",),
+    )
+
+
+def _refused_property(table: str, version: int | None) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(
+        f"{SYMLINK_MANIFEST.key} cannot be enabled while the table has deletion vectors: whoever reads manifests would see rows "
+        "that are deleted.",
+        table=table,
+        version=version,
+        error_class="DELTA_VIOLATE_TABLE_PROPERTY_VALIDATION_FAILED.EXISTING_DELETION_VECTORS_WITH_INCREMENTAL_MANIFEST_GENERATION",
+        sql_state="0A000",
+        next_step="Have the files with deleted rows written anew (REORG) first.",
+        features=("deletionVectors",),
+    )
+
+
+def _manifests(snapshot: Snapshot, only: Collection[str] | None) -> Mapping[str, list[str]]:
+    """The manifests of a version: the URIs in each, by its path."""
+    texts = snapshot.partition_texts()
+    paths = snapshot.files(["path"])["path"]
+    columns = dict(zip(snapshot.partition_columns, (texts[physical] for physical in texts), strict=True))
+    found: dict[str, list[str]] = {} if columns else {_path(""): []}
+    for path, positions in _by_manifest(columns, len(paths)):
+        if only is None or path in only:
+            uris = (_shown(to_uri(each, snapshot.table_uri)) for each in paths.take(positions).to_pylist())
+            found.setdefault(path, []).extend(uris)
+    return found
+
+
+def _touched(staged: StagedActions, columns: Sequence[str]) -> set[str] | None:
+    """The manifests of the partitions of a commit's files; None where it does not say of which partition a file is that goes."""
+    if not columns:
+        return {_path("")}
+    if any(each.partition_values is None for each in staged.removes):
+        return None
+    values = [*(each.partition_values or {} for each in staged.removes), *(each.partition_values for each in staged.adds)]
+    found = {_path(partition_folder((name, each.get(name) or None) for name in columns)) for each in values}
+    if staged.removed_files is not None:
+        texts = partition_texts(staged.removed_files.files["partition_values"], {name: name for name in columns})
+        found.update(path for path, _ in _by_manifest(texts, len(staged.removed_files)))
+    return found
+
+
+def _by_manifest(columns: Mapping[str, pa.ChunkedArray], size: int) -> list[tuple[str, pa.Array]]:
+    """The positions of files by the manifests that name them; a manifest comes twice where two values share a folder."""
+    if not columns:
+        return [(_path(""), pa.array(range(size), pa.int64()))]
+    keys = [str(number) for number in range(len(columns))]
+    table = pa.table([pc.fill_null(each, "") for each in columns.values()] + [pa.array(range(size), pa.int64())], [*keys, "file"])
+    groups = table.group_by(keys, use_threads=False).aggregate([("file", "list")])
+    rows = zip(*(groups[key].to_pylist() for key in keys), strict=True)
+    folders = (partition_folder((name, text or None) for name, text in zip(columns, values, strict=True)) for values in rows)
+    positions = groups["file_list"].combine_chunks()
+    return [(_path(folder), positions[number].values) for number, folder in enumerate(folders)]
+
+
+def _path(folder: str) -> str:
+    return f"{MANIFEST_FOLDER}/{folder}/{_NAME}" if folder else f"{MANIFEST_FOLDER}/{_NAME}"
+
+
+def _has_some(log: LogReader) -> bool:
+    """Whether there is something in the folder of manifests; looks at its first entries alone."""
+    return next(iter(list_tree(log.store, EVERY_NAME, MANIFEST_FOLDER)), None) is not None
+
+
+def _there(log: LogReader) -> set[str]:
+    """The manifests that there are, relative to the table."""
+    batches = list_tree(log.store, EVERY_NAME, MANIFEST_FOLDER)
+    files = (path for batch in batches for path in batch.filter(pc.invert(batch["is_folder"]))["path"].to_pylist())
+    return {path for path in files if path.endswith(f"/{_NAME}")}
+
+
+def _put(log: LogReader, manifests: Mapping[str, Sequence[str]]) -> None:
+    if not manifests:
+        return
+    contents = {path: "".join(f"{uri}\n" for uri in uris).encode("utf-8") for path, uris in manifests.items()}
+    with ThreadPoolExecutor(min(_THREADS, len(contents)), thread_name_prefix="bayou-manifest") as pool:
+        list(pool.map(log.store.put, contents, contents.values()))
+
+
+def _delete(log: LogReader, stale: Sequence[str]) -> None:
+    failed = delete_many(log.store, stale).failed if stale else {}
+    if failed:
+        path, error = next(iter(failed.items()))
+        raise StorageError(
+            f"{len(failed)} manifests of partitions that are gone could not be deleted: {error.message}",
+            table=log.table_uri,
+            file=path,
+            next_step="Engines that read manifests still see these partitions. Delete the files, or run GENERATE again.",
+        )
+
+
+def _shown(uri: str) -> str:
+    """A URI as Hadoop spells it, which engines that read manifests expect: `file:/a`, `s3://bucket/a`."""
+    return uri.replace("file:///", "file:/", 1) if uri.startswith("file:///") else uri

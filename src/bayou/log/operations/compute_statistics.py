@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""COMPUTE STATS: the files of a table are committed again with statistics that were made anew, first of all from their footers.
+
+No row changes. Source: delta-spark's `StatisticsCollection.recompute`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from bayou.errors import ConcurrentModificationError, DataFileNotFoundError, InvalidOptionError, UnreadableDataFileError
+from bayou.log.actions.commit_info import COMPUTE_STATS
+from bayou.log.operations.maintained import Begin, place_in_store, plain_transactions, store_of, writable_snapshot
+from bayou.log.rows.deleted_rows import live_files
+from bayou.log.snapshot.data_skipping import to_predicate
+from bayou.log.staging.footer_statistics import told_by
+from bayou.plan.predicates.predicate import columns
+from bayou.protocol.features.features import writer_features
+from bayou.protocol.stats.file_stats import IndexedLeaf, LeafStatistics, indexed_leaves, to_json
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot.log_reader import LogReader
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.log.snapshot.statistics_cache import ColumnPath
+    from bayou.plan.predicates.predicate import Filters
+    from bayou.protocol.actions.actions import AddFile
+
+_THREADS: Final = 8
+_ATTEMPTS: Final = 20
+_EVERY_FILE: Final = ("true",)
+"""What delta-spark notes as the condition where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedStatistics:
+    """What a COMPUTE STATS did.
+
+    Attributes:
+        version: the version that it made; None where all statistics were right.
+        num_files: the files that it looked at.
+        num_updated_files: those that have other statistics now.
+        num_scanned_files: those whose rows were read.
+        incomplete: the paths, as in the log, of those whose footers do not tell all, and whose rows were not read. They keep the
+            statistics that they had; those that had none have what the footer tells.
+    """
+
+    version: int | None
+    num_files: int
+    num_updated_files: int
+    num_scanned_files: int = 0
+    incomplete: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatistics:
+    """The statistics of a file in the making.
+
+    Attributes:
+        add: the file as the log has it.
+        num_records: its rows, deleted ones included.
+        leaves: what is known of its columns, in the order of the schema.
+        unsure: the columns of which not all is known. Those of a file with a deletion vector are all of them: a footer tells of
+            deleted rows, too.
+    """
+
+    add: AddFile
+    num_records: int
+    leaves: Sequence[LeafStatistics]
+    unsure: frozenset[ColumnPath]
+
+    @classmethod
+    def of(cls, add: AddFile, footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> FileStatistics:
+        """What a file's footer tells."""
+        told, unsure = told_by(footer, leaves)
+        if add.deletion_vector is not None:
+            unsure = {leaf.path for leaf in leaves}
+        return cls(add, footer.num_rows, told, frozenset(unsure))
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether they are those of the live rows, as far as statistics go."""
+        return self.add.deletion_vector is None and not self.unsure
+
+    @property
+    def num_live(self) -> int:
+        """Its rows without deleted ones."""
+        return self.num_records - (0 if self.add.deletion_vector is None else self.add.deletion_vector.cardinality)
+
+    def with_leaves(self, found: Mapping[ColumnPath, LeafStatistics]) -> FileStatistics:
+        """The same file with what its rows tell of some columns."""
+        leaves = [found.get(leaf.path, leaf) for leaf in self.leaves]
+        return FileStatistics(self.add, self.num_records, leaves, self.unsure - found.keys())
+
+    def text(self, snapshot: Snapshot) -> str:
+        """The statistics as the log holds them."""
+        names_bounds = "deletionVectors" in writer_features(snapshot.protocol)
+        is_tight = self.add.deletion_vector is None or not self.unsure
+        return to_json(self.num_records, self.leaves, tight_bounds=is_tight if names_bounds else None)
+
+
+def compute_statistics(log: LogReader, where: Filters | None = None, *, missing_only: bool = False) -> ComputedStatistics:
+    """Make statistics from footers alone; see `DeltaLog.compute_statistics`."""
+    snapshot = writable_snapshot(log, COMPUTE_STATS)
+    chosen = None if where is None else _in_partitions(snapshot, where)
+    adds = files_to_describe(snapshot, chosen, missing_only=missing_only)
+    leaves = indexed_leaves(snapshot.schema, snapshot.properties, snapshot.partition_columns)
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="bayou-footers") as pool:
+        found = list(pool.map(lambda add: FileStatistics.of(add, _footer(log, add), leaves), adds))
+    better = [each for each in found if each.is_sure or not _says_anything(each.add)]
+    predicates = _EVERY_FILE if where is None else (str(where),)
+    version, updated = commit_statistics(log, plain_transactions(log), snapshot, better, predicates)
+    return ComputedStatistics(version, len(adds), updated, incomplete=[each.add.path for each in found if not each.is_sure])
+
+
+def files_to_describe(snapshot: Snapshot, chosen: pa.Array | None, *, missing_only: bool) -> list[AddFile]:
+    """The files whose statistics are to be made.
+
+    Args:
+        snapshot: the table's state.
+        chosen: for each of its files whether it may be one; None for all of them.
+        missing_only: whether files are left out whose statistics are complete and tight.
+    """
+    files = snapshot.files()
+    mask = pa.array([True] * files.num_rows, pa.bool_()) if chosen is None else chosen
+    if missing_only:
+        leaves = indexed_leaves(snapshot.schema, snapshot.properties, snapshot.partition_columns)
+        known = snapshot.statistics({leaf.path: leaf.field.type for leaf in leaves if isinstance(leaf.field.type, str)})
+        missing = pc.or_(pc.is_null(known.num_records), pc.invert(known.tight_bounds))
+        for column in known.columns.values():
+            missing = pc.or_(missing, pc.is_null(column.null_count))
+        mask = pc.and_(mask, missing)
+    return live_files(files.filter(mask))
+
+
+def commit_statistics(
+    log: LogReader,
+    begin: Begin,
+    snapshot: Snapshot,
+    found: Sequence[FileStatistics],
+    predicates: Sequence[str],
+) -> tuple[int | None, int]:
+    """Commit the files whose statistics differ from those in the log.
+
+    A file that another commit removes meanwhile, or gives another deletion vector, is left out.
+
+    Args:
+        log: the table's log.
+        begin: begins a transaction.
+        snapshot: the state that the statistics were made for.
+        found: the statistics.
+        predicates: the conditions by which files were chosen, for the history.
+
+    Returns:
+        The version, and how many files it has; None and 0 where nothing differs.
+
+    Raises:
+        ConcurrentModificationError: other writers were always faster, or the table is another one by now.
+    """
+    texts = {each.add.path: (each.text(snapshot), each.add.deletion_vector) for each in found}
+    parameters = {"predicate": json.dumps(list(predicates))}
+    table = snapshot.metadata.id
+    attempt = 0
+    while True:
+        attempt += 1
+        files = snapshot.files()
+        live = live_files(files.filter(pc.is_in(files["path"], value_set=pa.array(list(texts), pa.string()))))
+        adds = [_added_again(add, *texts[add.path]) for add in live]
+        changed = [add for add in adds if add is not None]
+        if not changed:
+            return None, 0
+        with begin(snapshot, COMPUTE_STATS, parameters) as transaction:
+            transaction.reads.note_files(pa.chunked_array([[add.path for add in changed]], pa.string()))
+            try:
+                return transaction.commit(changed, metrics={}).version, len(changed)
+            except ConcurrentModificationError:
+                snapshot = log.update()
+                if attempt == _ATTEMPTS or snapshot.metadata.id != table:
+                    raise
+
+
+def _added_again(add: AddFile, text: str, vector: Any) -> AddFile | None:
+    if add.deletion_vector != vector or _read(add.stats) == _read(text):
+        return None
+    return replace(add, stats=text, data_change=False)
+
+
+def _read(stats: str | None) -> Any:
+    """Statistics in a form in which equal ones are equal."""
+    try:
+        found = json.loads(stats or "null", parse_float=Decimal, parse_int=Decimal)
+    except (ValueError, RecursionError):
+        return None
+    return {"tightBounds": True, **found} if isinstance(found, dict) else None
+
+
+def _says_anything(add: AddFile) -> bool:
+    found = _read(add.stats)
+    return found is not None and found.get("numRecords") is not None
+
+
+def _in_partitions(snapshot: Snapshot, where: Filters) -> pa.Array:
+    """For each file whether it is of the partitions that a filter leaves."""
+    physical = set(snapshot.partition_texts())
+    others = sorted(".".join(path) for path in columns(to_predicate(where, snapshot.schema)) if path[0] not in physical)
+    if others:
+        raise InvalidOptionError(
+            f"the filter names the column {others[0]!r}, which is no partition column: statistics that are to be made anew choose "
+            "no files",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_NON_PARTITION_COLUMN_REFERENCE",
+            sql_state="42P10",
+            next_step=f"The partition columns are {', '.join(snapshot.partition_columns) or 'none'}.",
+            option="where",
+            column=others[0],
+        )
+    return snapshot.may_match(where)
+
+
+def _footer(log: LogReader, add: AddFile) -> pq.FileMetaData:
+    root, path = place_in_store(add.path, log.table_uri)
+    try:
+        with store_of(log, root, None).open(path) as source:
+            return pq.read_metadata(source)
+    except FileNotFoundError as error:
+        raise DataFileNotFoundError("a file of the table is not there", table=log.table_uri, file=add.path) from error
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        message = f"the footer of a file of the table cannot be read: {error}"
+        raise UnreadableDataFileError(message, table=log.table_uri, file=add.path) from error

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""COMPUTE STATS on a session: statistics come from footers, and from one scan of the files of which these do not tell all.
+
+Source: delta-spark's `StatisticsCollection.recompute`, which scans every file and refuses tables with deletion vectors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.errors import InvalidCommitError
+from bayou.log.actions.commit_info import COMPUTE_STATS
+from bayou.log.operations.compute_statistics import ComputedStatistics, FileStatistics, commit_statistics, files_to_describe
+from bayou.protocol import properties
+from bayou.protocol.stats.file_stats import LeafStatistics, indexed_leaves
+from bayou.protocol.types.partition_values import is_string_type
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.maintenance.optimize import files_matching
+from bayou.spark.read.reader import scan_frame
+from bayou.spark.scan.file_index import uris
+from bayou.spark.scan.footers import read_footers
+from bayou.spark.scan.scan import Scan
+from bayou.spark.session.log_jobs import collected
+from bayou.spark.session.progress import operation, phase
+from bayou.spark.session.settings import string_prefix_of
+from bayou.spark.types.readable_types import check_types
+from bayou.spark.types.types import readable_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.log.snapshot.statistics_cache import ColumnPath
+    from bayou.protocol.actions.actions import AddFile
+    from bayou.protocol.stats.file_stats import IndexedLeaf
+    from bayou.spark.read.session_table import SessionTable
+
+_AT_ONCE: Final = 1000
+"""So many footers are held at a time: each takes a kilobyte for each column."""
+_FILE: Final = "__bayou_file"
+
+
+def compute_statistics(table: SessionTable, where: str | None, *, missing_only: bool) -> ComputedStatistics:
+    """Makes statistics of files anew, and commits those that differ.
+
+    Args:
+        table: the table.
+        where: a condition on partition columns, as SQL; None for all partitions.
+        missing_only: whether files are left out whose statistics are complete and tight.
+
+    Raises:
+        InvalidOptionError: the condition names a column that is not a partition column.
+        InvalidCommitError: a file does not have the rows that its footer states.
+        OSError: a file is gone, or is not Parquet.
+        ConcurrentModificationError: other writers were always faster.
+    """
+    snapshot = table.snapshot()
+    check_types(table.application, snapshot)
+    with operation(COMPUTE_STATS, table.spark, table.settings):
+        chosen = None if where is None else _chosen(table, snapshot, where)
+        adds = files_to_describe(snapshot, chosen, missing_only=missing_only)
+        leaves = _leaves(table, snapshot)
+        found = _from_footers(table, snapshot, adds, leaves)
+        unsure = [each for each in found if not each.is_sure]
+        if unsure:
+            scanned = iter(_scanned(table, snapshot, unsure, leaves))
+            found = [each if each.is_sure else next(scanned) for each in found]
+        phase("committing")
+        predicates = ("true",) if where is None else (where,)
+        version, updated = commit_statistics(table.log, table.begin, snapshot, found, predicates)
+    return ComputedStatistics(version, len(found), updated, len(unsure))
+
+
+def _chosen(table: SessionTable, snapshot: Snapshot, where: str) -> pa.Array:
+    positions = files_matching(table, snapshot, COMPUTE_STATS, where, partitions_only=True)
+    return pc.is_in(pa.array(range(snapshot.num_files), pa.int64()), value_set=positions.cast(pa.int64()))
+
+
+def _leaves(table: SessionTable, snapshot: Snapshot) -> tuple[IndexedLeaf, ...]:
+    """The columns that get statistics, by the table's properties and, where they say nothing of it, by the session's setting."""
+    prefix = string_prefix_of(table.settings, snapshot.table_uri)
+    said = {} if prefix is None else {properties.STRING_PREFIX_LENGTH.key: str(prefix)}
+    return indexed_leaves(snapshot.schema, {**said, **snapshot.properties}, snapshot.partition_columns)
+
+
+def _from_footers(
+    table: SessionTable, snapshot: Snapshot, adds: Sequence[AddFile], leaves: Sequence[IndexedLeaf]
+) -> list[FileStatistics]:
+    found = []
+    for first in range(0, len(adds), _AT_ONCE):
+        some = adds[first : first + _AT_ONCE]
+        paths = uris(pa.array([add.path for add in some], pa.string()), snapshot.table_uri).to_pylist()
+        places = list(zip(paths, (add.size for add in some), strict=True))
+        for add, footer in zip(some, read_footers(table.application.jvm, places, table.options), strict=True):
+            if isinstance(footer, OSError):
+                raise footer
+            found.append(FileStatistics.of(add, footer, leaves))
+    return found
+
+
+def _scanned(
+    table: SessionTable, snapshot: Snapshot, files: Sequence[FileStatistics], leaves: Sequence[IndexedLeaf]
+) -> list[FileStatistics]:
+    """Files with what their live rows tell of the columns of which a footer of them does not tell all, in the same order."""
+    phase("reading")
+    unsure = frozenset[Any]().union(*(each.unsure for each in files))
+    wanted = [leaf for leaf in leaves if leaf.path in unsure]
+    needed = {leaf.logical_path[0] for leaf in wanted}
+    fields = [field for field in readable_schema(snapshot.schema).fields if field.name in needed]
+    paths = pa.array([each.add.path for each in files], pa.string())
+    positions = pc.index_in(paths, value_set=snapshot.files(["path"])["path"].combine_chunks()).cast(pa.int64())
+    numbers = pa.array(range(len(files)), pa.int32())
+    session = java_session(table.spark)
+    scan = Scan(
+        table.application,
+        session,
+        snapshot,
+        fields,
+        positions=positions,
+        hidden={_FILE: numbers},
+        options=table.options,
+        rewrites=True,
+    )
+    rows = scan_frame(scan, table.spark)
+    facts = [fact for number, leaf in enumerate(wanted) for fact in _facts(number, leaf)]
+    counted = rows.groupBy(_FILE).agg(F.count(F.lit(1)).alias("rows"), *facts)
+    empty = pa.schema([(_FILE, pa.int32()), ("rows", pa.int64())])
+    answers = {row[_FILE]: row for row in _plain(collected(counted, empty)).to_pylist()}
+    return [_with_rows(snapshot, each, answers.get(number, {}), wanted) for number, each in enumerate(files)]
+
+
+def _facts(number: int, leaf: IndexedLeaf) -> list[Column]:
+    """The NULLs of a column, and its bounds where it gets some: of texts as many characters as bounds can need, in bytes."""
+    column = F.col(".".join(map(quoted_name, leaf.logical_path)))
+    facts = [F.count(F.when(column.isNull(), 1)).alias(f"nulls_{number}")]
+    if leaf.has_bounds:
+        low, high = F.min(column), F.max(column)
+        if is_string_type(str(leaf.field.type)):
+            # A maximum is cut at up to twice its length, and by the character after that.
+            low, high = (F.substring(each, 1, 2 * leaf.string_prefix + 2).cast("binary") for each in (low, high))
+        facts += [low.alias(f"low_{number}"), high.alias(f"high_{number}")]
+    return facts
+
+
+def _plain(answers: pa.Table) -> pa.Table:
+    """Dates and moments as numbers: Python has none beyond the year 9999."""
+    columns = []
+    for column in answers.columns:
+        if pa.types.is_timestamp(column.type):
+            columns.append(column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64()))
+        else:
+            columns.append(column.cast(pa.int32()) if pa.types.is_date32(column.type) else column)
+    return pa.Table.from_arrays(columns, answers.column_names)
+
+
+def _with_rows(
+    snapshot: Snapshot, file: FileStatistics, answer: Mapping[str, Any], wanted: Sequence[IndexedLeaf]
+) -> FileStatistics:
+    rows = answer.get("rows", 0)
+    if rows != file.num_live:
+        raise InvalidCommitError(
+            f"the file has {file.num_live} rows by its footer and its deletion vector, and a scan finds {rows}",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            file=file.add.path,
+            error_class="DELTA_NUM_RECORDS_MISMATCH",
+            sql_state="XXKDS",
+            next_step="look for a program that replaced the file.",
+        )
+    found: dict[ColumnPath, LeafStatistics] = {}
+    for number, leaf in enumerate(wanted):
+        kind = leaf.field.type if isinstance(leaf.field.type, str) else "nested"
+        low, high = (_value(answer.get(f"{side}_{number}")) for side in ("low", "high"))
+        found[leaf.path] = LeafStatistics(leaf.path, kind, low, high, answer.get(f"nulls_{number}", 0), leaf.string_prefix)
+    return file.with_leaves(found)
+
+
+def _value(value: Any) -> Any:
+    """A bound as statistics take it; a text that is no Unicode has none."""
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
