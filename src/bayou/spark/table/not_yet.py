@@ -10,9 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
-from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
-from pyspark.sql.types import StructType  # noqa: TC002  (typing.get_type_hints)
-
 from bayou.errors import UnsupportedFeatureError
 from bayou.spark.errors.conversion import raised_as_pyspark
 
@@ -89,27 +86,6 @@ class CommandsNotYet:
         """Would make a table of its own from this one as it was at a time; see `clone`."""
         check_kind(timestamp, str, "timestamp")
         self._no_clone(target, isShallow, replace, properties)
-
-    @classmethod
-    @raised_as_pyspark
-    def convertToDelta(  # noqa: N802
-        cls,
-        sparkSession: SparkSession,  # noqa: ARG003, N803
-        identifier: str,
-        partitionSchema: str | StructType | None = None,  # noqa: ARG003, N803
-    ) -> Any:
-        """Would write a log for the Parquet files of a folder or a table (CONVERT TO DELTA).
-
-        Args:
-            sparkSession: the session.
-            identifier: ``parquet.`/a/path` ``, or a name.
-            partitionSchema: the columns of the folders' names, with their types.
-
-        Raises:
-            UnsupportedFeatureError: always.
-        """
-        step = f'read {identifier} as Parquet and write it anew, with df.write.format("delta").'
-        raise not_yet("CONVERT TO DELTA", next_step=step)
 
     def _no_clone(self, target: Any, is_shallow: Any, replace: Any, properties: Any) -> NoReturn:
         check_kind(target, str, "target")
