@@ -96,7 +96,7 @@ class FolderRules:
         if self.is_declared:
             step = "declare the columns that the folders name, in their order; or move the file to where the others are."
         else:
-            columns = ", ".join(f"{quoted_name(name)} string" for name in names)
+            columns = ", ".join(f"{_in_sql(name)} string" for name in names)
             step = f"declare the columns with their types, as in partitionSchema={columns!r}."
         return InvalidSchemaError(
             f"The folders of the file {file} name {len(names)} partition columns: {_listed(names)}. "
@@ -264,6 +264,10 @@ def _plain_field(each: StructField) -> StructField:
 def _unescaped(text: str) -> str:
     """A name or a text without Spark's escapes, each of which stands for one character."""
     return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def _in_sql(name: str) -> str:
+    return name if name.isascii() and name.isidentifier() else quoted_name(name)
 
 
 def _listed(names: Iterable[str]) -> str:
