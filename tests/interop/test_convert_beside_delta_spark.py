@@ -10,6 +10,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.ml.linalg import Vectors
 
 from bayou import DeltaTable
 from bayou.errors import DeltaError
@@ -264,16 +265,25 @@ def test_both_refuse_names_that_are_no_parquet_tables(spark, delta_spark, tmp_pa
         assert error_class in said
 
 
+def test_delta_spark_forgets_types_of_programs_own(spark, delta_spark, tmp_path):
+    """It stands in docs/differences.md."""
+    for root in (tmp_path / "our vectors", tmp_path / "their vectors"):
+        spark.createDataFrame([(Vectors.dense([1.0]),)], ["vector"]).write.parquet(str(root))
+    found, wanted = convert(spark, delta_spark, tmp_path / "our vectors", tmp_path / "their vectors", None)
+    kinds = [json.loads(side["metaData"][0]["schemaString"])["fields"][0]["type"]["type"] for side in (found, wanted)]
+    assert kinds == ["udt", "struct"]
+
+
 def test_both_convert_a_table_of_the_catalog(spark, delta_spark, tmp_path):
     made = (
-        "CREATE TABLE converted (id INT, p STRING, q INT) USING parquet PARTITIONED BY (p, q) LOCATION '{}'",
+        "CREATE TABLE converted (id INT NOT NULL COMMENT 'c', code CHAR(3), p STRING, q INT) USING parquet PARTITIONED BY (p, q) {}",
         "ALTER TABLE converted SET TBLPROPERTIES ('a' = 'b')",
-        "INSERT INTO converted VALUES (1, 'x y/z', 1), (2, NULL, 2), (3, 'ü', NULL)",
+        "INSERT INTO converted VALUES (1, 'a', 'x y/z', 1), (2, 'b', NULL, 2), (3, NULL, 'ü', NULL)",
     )
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     for statement in made:
-        spark.sql(statement.format(ours))
-    delta_spark.sql(*[each.format(theirs) for each in made], "CONVERT TO DELTA converted")
+        spark.sql(statement.format(f"LOCATION '{ours}'"))
+    delta_spark.sql(*[each.format(f"LOCATION '{theirs}'") for each in made], "CONVERT TO DELTA converted")
     try:
         DeltaTable.convertToDelta(spark, "converted")
         found, wanted = actions(ours), actions(theirs)

@@ -202,6 +202,23 @@ def test_partitions_are_where_the_catalog_has_them(spark, name, tmp_path):
     assert table.toDF().collect() == [(1, 7)]
 
 
+def test_the_catalog_knows_the_columns_unless_the_session_says_otherwise(session, tmp_path, name):
+    path = tmp_path / "t"
+    session.sql(f"create table {name} (id long not null comment 'c', code char(3), raw string) using parquet location '{path}'")
+    put(path / "a.parquet", {"raw": pa.array([b"x"]), "id": pa.array([1], pa.int32()), "more": [1]}, store_schema=False)
+    found = DeltaTable.convertToDelta(session, name).toDF()
+    assert found.collect() == [(1, None, "x")]
+    assert [(each.name, each.nullable) for each in found.schema] == [("id", True), ("code", True), ("raw", True)]
+    assert found.schema["id"].metadata == {"comment": "c"}
+    with pytest.raises(DeltaError):
+        session.sql(f"insert into {name} values (2, 'too long', 'y')")
+    session.sql(f"drop table {name}")
+    shutil.rmtree(path / "_delta_log")
+    session.sql(f"create table {name} (id long) using parquet location '{path}'")
+    session.conf.set("spark.databricks.delta.convert.useCatalogSchema", "false")
+    assert DeltaTable.convertToDelta(session, name).toDF().columns == ["raw", "id", "more"]
+
+
 def test_a_partition_outside_is_refused(spark, name, tmp_path):
     spark.sql(f"create table {name} (id bigint, p int) using parquet partitioned by (p) location '{tmp_path / 't'}'")
     put(tmp_path / "x" / "a.parquet")

@@ -104,6 +104,7 @@ class ConvertRequest:
         properties: the table's properties.
         settings: the session's settings, for the defaults of properties.
         catalog_table: the name of the table in a catalog that is converted.
+        schema: the columns that a catalog has, partition columns among them; None takes those of the files.
         partitions: the partitions that a catalog has: partition values by folder, relative to the table. Each folder's own files
             are taken, and no others. None takes all files at any depth.
         time_zone: the zone of timestamps in folder names.
@@ -116,8 +117,9 @@ class ConvertRequest:
     partitioned_by: tuple[str, ...] | None = None
     collects_statistics: bool = True
     properties: Mapping[str, str] = field(default_factory=dict)
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     catalog_table: str | None = None
+    schema: StructType | None = None
     partitions: Mapping[str, Mapping[str, str | None]] | None = None
     time_zone: str = "UTC"
     uses_sink_log: bool = True
@@ -149,13 +151,11 @@ def convert(log: LogReader, request: ConvertRequest, reader: FooterReader, begin
     files = sorted(_files(log, request), key=lambda each: each.path)
     if not files:
         raise _empty(log)
-    fields = to_stored(StructType(request.partition_fields)).fields
-    described = _Described(log.table_uri, request, reader, fields)
+    described = _Described(log.table_uri, request, reader)
     for start in range(0, len(files), _AT_ONCE):
         described.read(files[start : start + _AT_ONCE])
-    schema = described.merged.with_partitions(request.partition_fields)
     names = [each.name for each in request.partition_fields]
-    first = first_actions(schema, names, request.properties, table=log.table_uri, settings=request.settings)
+    first = first_actions(described.schema, names, request.properties, table=log.table_uri, settings=request.settings)
     _check_mapping(first.metadata.configuration, log.table_uri)
     stored = parse_schema(first.metadata.schema_string)
     adds = described.adds(indexed_leaves(stored, first.metadata.configuration, first.metadata.partition_columns))
@@ -196,16 +196,22 @@ class _Described:
     the files so far. Should further files change these columns, the earlier footers are read again in the end.
     """
 
-    def __init__(self, table: str, request: ConvertRequest, reader: FooterReader, fields: tuple[StructField, ...]) -> None:
+    def __init__(self, table: str, request: ConvertRequest, reader: FooterReader) -> None:
         self.merged = MergedSchema(table)
         self._request = request
         self._reader = reader
-        self._fields = fields
         self._configuration = {**session_defaults(request.settings, request.properties), **request.properties}
         self._batches: list[tuple[Sequence[SourceFile], tuple[IndexedLeaf, ...], list[str]]] = []
         self._known: set[tuple[str, bytes, bool]] = set()
         self._sure: dict[tuple[str, bytes, bool], tuple[IndexedLeaf, ...]] = {}
         self._sure_of: tuple[IndexedLeaf, ...] = ()
+
+    @property
+    def schema(self) -> StructType:
+        """The table's columns: the catalog's, which Spark reads the files as; or those of all files."""
+        if self._request.schema is not None:
+            return self._request.schema
+        return self.merged.with_partitions(self._request.partition_fields)
 
     def read(self, files: Sequence[SourceFile]) -> None:
         """Look at some files, which are further ones."""
@@ -214,10 +220,10 @@ class _Described:
             for file, footer in zip(files, self._reader.footers(files), strict=True)
             if self._is_readable(file, footer)
         ]
-        self._merge(found)
-        leaves = indexed_leaves(
-            self.merged.with_partitions(self._fields), self._configuration, [each.name for each in self._fields]
-        )
+        if self._request.schema is None:
+            self._merge(found)
+        names = [each.name for each in self._request.partition_fields]
+        leaves = indexed_leaves(to_stored(self.schema), self._configuration, names)
         self._batches.append(([file for file, _ in found], leaves, self._statistics(found, leaves)))
 
     def adds(self, leaves: tuple[IndexedLeaf, ...]) -> list[AddFile]:

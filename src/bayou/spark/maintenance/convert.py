@@ -19,7 +19,7 @@ from bayou.protocol.evolution.property_rules import allows_arbitrary, validated
 from bayou.protocol.features.protocol_rules import upgraded
 from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.partition_values import partition_folder
-from bayou.protocol.types.schema import StructType, parse_schema
+from bayou.protocol.types.schema import StructType, as_nullable, parse_schema
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parquet_tables import ParquetEntry, derived_schemas
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 _PARQUET: Final = "parquet"
 _ZONE: Final = "spark.sql.session.timeZone"
-_COLLECTS: Final = "spark.databricks.delta.stats.collect"
 _SINK_LOG: Final = "spark.databricks.delta.convert.useMetadataLog"
 _CATALOG_PARTITIONS: Final = "spark.databricks.delta.convert.useCatalogPartitions"
+_CATALOG_SCHEMA: Final = "spark.databricks.delta.convert.useCatalogSchema"
 _METADATA_CHECK: Final = "spark.databricks.delta.convert.metadataCheck.enabled"
 _ANY_TEXT: Final = "spark.databricks.delta.convert.partitionValues.ignoreCastFailure"
 _IGNORE_CORRUPT: Final = "spark.sql.files.ignoreCorruptFiles"
@@ -190,7 +190,7 @@ def _request(table: SessionTable, source: _Source, declared: StructType | None, 
     request = ConvertRequest(
         () if declared is None else declared.fields,
         None if declared is None else declared.names,
-        collects_statistics=collects_statistics and settings.get(_COLLECTS, "true").lower() != "false",
+        collects_statistics=collects_statistics,
         settings=settings,
         time_zone=str(table.spark.conf.get(_ZONE)),
         uses_sink_log=settings.get(_SINK_LOG, "true").lower() != "false",
@@ -214,8 +214,15 @@ def _request(table: SessionTable, source: _Source, declared: StructType | None, 
         partition_fields=known.fields,
         properties=source.entry.properties,
         catalog_table=source.entry.full_name,
+        schema=_columns(source.entry) if has_partitions and settings.get(_CATALOG_SCHEMA, "true").lower() != "false" else None,
         partitions=_partitions(table, source.entry, known) if has_partitions else None,
     )
+
+
+def _columns(entry: ParquetEntry) -> StructType:
+    """The columns as Spark reads them: it takes none of them for NOT NULL, whatever the catalog says."""
+    columns = as_nullable(parse_schema(entry.schema))
+    return columns if isinstance(columns, StructType) else StructType()
 
 
 def _is_same(known: StructType, declared: StructType) -> bool:

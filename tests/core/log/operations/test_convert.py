@@ -300,6 +300,21 @@ def test_only_the_files_of_the_catalogs_partitions_are_taken(tmp_path):
     assert (parameters["partitionedBy"], parameters["catalogTable"]) == ("[]", "`c`.`d`.`t`")
 
 
+def test_a_catalog_may_know_the_columns(tmp_path):
+    put(tmp_path, "p=1/a.parquet", id=pa.array([1], pa.int32()), raw=[b"x"], more=[1])
+    reader = Footers(tmp_path)
+    known = StructType(fields("id:long", "raw:string", "gone:date", "p:integer"))
+    run(tmp_path, "p:integer", reader=reader, schema=known)
+    assert bayou.open(tmp_path).snapshot().schema == known
+    assert reader.derived == []
+    assert json.loads(adds(tmp_path)["p=1/a.parquet"]["stats"]) == {
+        "numRecords": 1,
+        "minValues": {"id": 1, "raw": "x"},
+        "maxValues": {"id": 1, "raw": "x"},
+        "nullCount": {"id": 0, "raw": 0, "gone": 1},
+    }
+
+
 def note(root, name, *files):
     (root / "_spark_metadata").mkdir(exist_ok=True)
     lines = [json.dumps({"path": uri, "size": size, "isDir": False, "modificationTime": 7, "action": "add"}) for uri, size in files]

@@ -80,6 +80,11 @@ class ParquetEntry:
         return bool(found.provider().contains("hive") and serde.isDefined() and str(serde.get()) == _HIVES_PARQUET)
 
     @property
+    def schema(self) -> str:
+        """JSON of all columns."""
+        return str(self._found().schema().json())
+
+    @property
     def partition_schema(self) -> str:
         """JSON of the partition columns."""
         return str(self._found().partitionSchema().json())
