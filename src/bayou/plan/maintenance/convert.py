@@ -222,7 +222,7 @@ class MergedSchema:
             self.schema = merge_schemas(self.schema, _as_columns(schema), table_uri=self.table)
         except (SchemaMismatchError, InvalidSchemaError) as error:
             raise SchemaMismatchError(
-                f"Failed to merge the schema of the file {file} with those of the files before it, which make up the table: "
+                f"Failed to merge the schema of the file {file} with those of the files before it, here called the table: "
                 f"{reason(error)} Schema of the file:\n{_shown(schema)}",
                 table=self.table,
                 file=file,
