@@ -100,6 +100,7 @@ SLOW_FILES: Final[Mapping[str, tuple[float, str]]] = {
     "tests/spark/jvm/core/test_adapter_cache.py": (40, _JOBS),
     "tests/spark/jvm/core/test_pinned_settings.py": (100, _JOBS),
     "tests/spark/maintenance/test_manifests.py": (60, _JOBS),
+    "tests/spark/maintenance/test_convert.py": (120, _JOBS),
     "tests/spark/maintenance/test_optimize.py": (120, _JOBS),
     "tests/spark/maintenance/test_optimize_before_row_changes.py": (160, _JOBS),
     "tests/spark/maintenance/test_optimize_beside_writers.py": (80, _JOBS),

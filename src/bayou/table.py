@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NoReturn
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType  # noqa: TC002  (typing.get_type_hints)
 
 from bayou.errors import ArgumentTypeError, DeltaError, InvalidOptionError, SessionError, StorageError, TableNotFoundError
 from bayou.log.commit.transaction import checked_txn
@@ -20,6 +21,7 @@ from bayou.spark.enable import enable
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.maintenance.convert import convert_table
 from bayou.spark.read.change_request import change_options
 from bayou.spark.read.net_changes import net_changes
 from bayou.spark.read.reader import read as read_request
@@ -32,8 +34,8 @@ from bayou.spark.table.clone import TableClones
 from bayou.spark.table.describe import detail_frame, history_frame
 from bayou.spark.table.dml import TableRows
 from bayou.spark.table.maintenance import TableMaintenance
-from bayou.spark.table.not_yet import CommandsNotYet
 from bayou.spark.table.optimize import TableOptimization
+from bayou.spark.types.user_types import given_schema
 from bayou.spark.write.writer import WriteResult
 from bayou.spark.write.writer import write as write_request
 from bayou.storage import host_of, path_text, qualify
@@ -127,7 +129,7 @@ def write(
     return write_request(Application.of(session), rows, request)
 
 
-class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimization, TableClones, CommandsNotYet):
+class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimization, TableClones):
     """A Delta table on a Spark session, as delta-spark's class of that name; `forPath` and `forName` give one."""
 
     @raised_as_pyspark
@@ -190,6 +192,44 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
         table._name = entry.name or None  # noqa: SLF001  (of this class)
         table._called = tuple(filter(None, entry.name.split(".")))  # noqa: SLF001  (conditions may call it so)
         return table
+
+    @classmethod
+    @raised_as_pyspark
+    def convertToDelta(  # noqa: N802  (delta-spark's name)
+        cls,
+        sparkSession: SparkSession,  # noqa: N803
+        identifier: str,
+        partitionSchema: str | StructType | None = None,  # noqa: N803
+        *,
+        collectStatistics: bool = True,  # noqa: N803
+    ) -> DeltaTable:
+        """Makes a folder of Parquet files a Delta table (CONVERT TO DELTA). No file is moved or rewritten, and no row is read.
+
+        Nothing happens to a Delta table.
+
+        Args:
+            sparkSession: a classic session.
+            identifier: ``parquet.`/a/path` ``, or the name of a table in the session's catalog.
+            partitionSchema: the columns in the folders' names with their types, in their order, as SQL or as a `StructType`. For a
+                table of the catalog, the catalog says it.
+            collectStatistics: whether the log gets minima, maxima and null counts of columns, from the files' footers; else it gets
+                the number of rows in each file.
+
+        Raises:
+            InvalidOptionError: the identifier is no name and no Parquet path, or is that of a view or of files of another format.
+            InvalidSchemaError: the folders' names are not those of the partition columns, or a value in one is not of its type.
+            SchemaMismatchError: the files' schemas do not fit each other; the error names a file.
+            UnreadableDataFileError: a file is no Parquet file.
+            TableNotFoundError: there is no such table in the catalog, or no file in the folder.
+            UnsupportedFeatureError: the session's defaults for new tables ask for what such a table cannot have.
+        """
+        arguments.text(identifier, "identifier")
+        arguments.flag(collectStatistics, "collectStatistics", table=identifier)
+        session = enable(sparkSession)
+        columns = None if partitionSchema is None else given_schema(session, partitionSchema, table=identifier)
+        application = Application.of(session)
+        done = convert_table(application, session, identifier, columns, collects_statistics=collectStatistics)
+        return cls.forName(session, identifier) if done.is_named else cls.forPath(session, done.uri)
 
     @staticmethod
     def create(sparkSession: SparkSession | None = None) -> DeltaTableBuilder:  # noqa: N803  (delta-spark's name)

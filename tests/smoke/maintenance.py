@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations that maintain a table: OPTIMIZE, VACUUM, RESTORE and manifests."""
+"""Operations that maintain a table: OPTIMIZE, VACUUM, RESTORE, CONVERT and manifests."""
 
 from __future__ import annotations
 
@@ -76,3 +76,16 @@ def optimize_small_files(on: Place) -> None:
         equal(found, [(1, 1)])  # the file of row 4 is gone, and row 2 is in the only file of its partition
         on.expect(path, *ROWS, (3, "a"))
         equal(table.optimize().executeCompaction().select("metrics.numFilesAdded"), [(0,)])
+
+
+@operation
+def convert_parquet_files(on: Place) -> None:
+    path, name = on.path(), on.name()
+    on.rows(*ROWS, (3, None)).write.partitionBy("v").parquet(path)
+    DeltaTable.convertToDelta(on.spark, f"parquet.`{path}`", "v string")
+    on.expect(path, *ROWS, (3, None))
+    on.sql(f"create table {name} (id int, v string) using parquet partitioned by (v)")
+    on.rows(*ROWS).write.mode("append").insertInto(name)
+    DeltaTable.convertToDelta(on.spark, name)
+    on.rows((3, None)).write.format("delta").mode("append").saveAsTable(name)
+    on.expect(name, *ROWS, (3, None))

@@ -35,6 +35,7 @@ _SWITCHES: Final = {
         catalog.update.enabled changeDataFeed.timestampOutOfRange.enabled
         changeDataFeed.unsafeBatchReadOnIncompatibleSchemaChanges.enabled checkpoint.exceptionThrowing.enabled
         commit.idempotencyCheck.enabled constraints.allowUnenforcedNotNull.enabled constraints.assumesDropIfExists.enabled
+        convert.partitionValues.ignoreCastFailure
         identityColumn.allowSyncIdentityToLowerHighWaterMark.enabled optimize.repartition.enabled
         restore.protocolDowngradeAllowed schema.autoMerge.enabled streaming.allowSchemaLocationOutsideCheckpointLocation
         streaming.distributedInitialSnapshot streaming.unsafeReadOnIncompatibleColumnMappingSchemaChanges.enabled

@@ -24,7 +24,6 @@ def table():
 @pytest.mark.parametrize(
     ("call", "command"),
     [
-        (lambda table: table.convertToDelta(None, "parquet.`/b`", "p int"), "CONVERT TO DELTA"),
         (lambda _: BUILDER.executeZOrderBy(["a", "b"]), "OPTIMIZE ... ZORDER BY"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

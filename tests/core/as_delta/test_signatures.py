@@ -9,7 +9,7 @@ from tests.core.as_delta import expected_signatures as expected
 from bayou.as_delta import delta
 from bayou.as_delta.delta import exceptions, pip_utils, tables
 
-OWN = {"txn", "keep", "by", "kind", "dry_run", "inventory", "keep_versions"}
+OWN = {"txn", "keep", "by", "kind", "dry_run", "inventory", "keep_versions", "collectStatistics"}
 
 
 def parameters(function):

@@ -68,7 +68,7 @@ _METHODS: Final = {
     "CREATE TABLE ... CLUSTER BY": "use DeltaTable.create(spark).tableName(name).addColumn(...).clusterBy(column, ...).execute().",
 }
 _INSTEAD: Final = {
-    "CONVERT TO DELTA": 'read the files as Parquet, and write them with df.write.format("delta").',
+    "CONVERT TO DELTA": "use DeltaTable.convertToDelta(spark, name), or (spark, 'parquet.`/a/path`', partitionSchema=columns).",
 }
 _EXPLAIN: Final = re.compile(r"explain\s+(?:(?:logical|formatted|extended|codegen|cost)\s+)?", re.IGNORECASE)
 _SCRIPT: Final = re.compile(rf"(?:{NAME}\s*:\s*)?begin\b", re.IGNORECASE)

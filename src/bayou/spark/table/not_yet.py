@@ -1,19 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""delta-spark's commands that this version of bayou does not have, with their signatures.
-
-Each checks its arguments as delta-spark does, and raises `UnsupportedFeatureError`, whose `features` name the command. A
-program that is written for delta-spark thus fails where it asks for such a command, with the reason, and nowhere else.
-"""
+"""The error of a command that this version of bayou does not have, and delta-spark's checks of arguments."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
-from pyspark.sql.types import StructType  # noqa: TC002  (typing.get_type_hints)
-
 from bayou.errors import UnsupportedFeatureError
-from bayou.spark.errors.conversion import raised_as_pyspark
 
 
 def not_yet(command: str, table: str | None = None, *, next_step: str = "", feature: str = "") -> UnsupportedFeatureError:
@@ -34,31 +26,6 @@ def not_yet(command: str, table: str | None = None, *, next_step: str = "", feat
         or "run it with another engine, such as delta-spark or delta-rs: the table stays an ordinary Delta table.",
         features=[feature or command],
     )
-
-
-class CommandsNotYet:
-    """The methods of delta-spark's `DeltaTable` that bayou's lacks; `DeltaTable` inherits them."""
-
-    @classmethod
-    @raised_as_pyspark
-    def convertToDelta(  # noqa: N802
-        cls,
-        sparkSession: SparkSession,  # noqa: ARG003, N803
-        identifier: str,
-        partitionSchema: str | StructType | None = None,  # noqa: ARG003, N803
-    ) -> Any:
-        """Would write a log for the Parquet files of a folder or a table (CONVERT TO DELTA).
-
-        Args:
-            sparkSession: the session.
-            identifier: ``parquet.`/a/path` ``, or a name.
-            partitionSchema: the columns of the folders' names, with their types.
-
-        Raises:
-            UnsupportedFeatureError: always.
-        """
-        step = f'read {identifier} as Parquet and write it anew, with df.write.format("delta").'
-        raise not_yet("CONVERT TO DELTA", next_step=step)
 
 
 _KINDS: Final = {str: "a string", int: "an int", bool: "a boolean", dict: "a dict"}

@@ -67,6 +67,7 @@ _LOST_WITH = {
     "StreamSink": "streams that write a table",
     "HadoopFiles": "tables on file systems other than the local one",
     "FileTasks": "OPTIMIZE",
+    "ParquetTables": "CONVERT of files that Spark did not write, and of partitioned tables of the catalog",
     "ExecutedPlans": "DataFrame.mergeInto with structs, defaults and schema evolution",
 }
 """What does not work on a session without an adapter. For the others bayou has another way."""

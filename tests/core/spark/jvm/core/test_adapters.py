@@ -18,6 +18,7 @@ OPTIONAL = [
     "HadoopFiles",
     "RowChange",
     "Changes",
+    "ParquetTables",
 ]
 
 

@@ -1,0 +1,416 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CONVERT: a first commit for a folder of Parquet files, made from its listing and the files' footers.
+
+No row is read. Source: delta-spark's `ConvertToDeltaCommand`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from bayou.errors import (
+    DataFileNotFoundError,
+    InvalidCommitError,
+    PathNotFoundError,
+    StorageError,
+    TableExistsError,
+    TableNotFoundError,
+    UnreadableDataFileError,
+    UnsupportedFeatureError,
+    reason,
+)
+from bayou.log.operations.create import first_actions
+from bayou.log.operations.maintained import Begin, plain_transactions
+from bayou.log.staging.footer_statistics import facts_of
+from bayou.log.staging.foreign_footers import has_old_calendar, recent_leaves, shape_of, spark_schema, sure_leaves
+from bayou.plan.maintenance.convert import (
+    SINK_LOG,
+    FolderRules,
+    MergedSchema,
+    is_hidden_file,
+    is_hidden_folder,
+    sink_files,
+    sink_log_files,
+)
+from bayou.protocol.actions import paths
+from bayou.protocol.actions.actions import AddFile
+from bayou.protocol.actions.file_names import LOG_FOLDER
+from bayou.protocol.evolution.property_rules import session_defaults
+from bayou.protocol.properties import mapping_mode
+from bayou.protocol.stats.file_stats import indexed_leaves
+from bayou.protocol.types.char_varchar import to_stored
+from bayou.protocol.types.schema import StructField, StructType, parse_schema
+from bayou.storage.trees import EVERY_NAME, TreeStore, delete_many, list_tree
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from bayou.log.snapshot.log_reader import LogReader
+    from bayou.protocol.stats.file_stats import IndexedLeaf
+    from bayou.storage.store import LogStore
+
+OPERATION: Final = "CONVERT"
+"""The operation's name in the history."""
+_AT_ONCE: Final = 1000
+"""So many footers are held at a time: each takes a kilobyte for each column."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A Parquet file that becomes the table's.
+
+    Attributes:
+        path: its path, relative to the table, not percent-encoded.
+        size: in bytes.
+        modification_time: in ms since the epoch.
+        values: its partition values, as the log holds them.
+    """
+
+    path: str
+    size: int
+    modification_time: int
+    values: Mapping[str, str | None] = field(default_factory=dict)
+
+
+class FooterReader(Protocol):
+    """Reads footers, many at a time."""
+
+    def footers(self, files: Sequence[SourceFile]) -> list[pq.FileMetaData | OSError]:
+        """The footer of each file, or why there is none: FileNotFoundError, or another OSError."""
+        ...
+
+    def schemas(self, files: Sequence[SourceFile]) -> list[StructType]:
+        """The schema that Spark derives from the Parquet types of each file.
+
+        Raises:
+            InvalidSchemaError: a file has a type that Spark does not read; the error names the file.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertRequest:
+    """What a CONVERT is asked for.
+
+    Attributes:
+        partition_fields: the partition columns, in the order of the folders.
+        partitioned_by: those among them that the user declared; None where nobody declared any.
+        collects_statistics: whether files get the statistics of their columns; else they get their number of rows.
+        properties: the table's properties.
+        settings: the session's settings, for the defaults of properties.
+        catalog_table: the name of the table in a catalog that is converted.
+        schema: the columns that a catalog has, partition columns among them; None takes those of the files.
+        partitions: the partitions that a catalog has: partition values by folder, relative to the table. Each folder's own files
+            are taken, and no others. None takes all files at any depth.
+        time_zone: the zone of timestamps in folder names.
+        uses_sink_log: whether a streaming sink's log says which files there are, if the folder has one.
+        ignores_corrupt_files: whether files without a readable footer are left out.
+        takes_any_text: whether a partition value that is not one of its column's type is no error; it reads as NULL.
+    """
+
+    partition_fields: tuple[StructField, ...] = ()
+    partitioned_by: tuple[str, ...] | None = None
+    collects_statistics: bool = True
+    properties: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    catalog_table: str | None = None
+    schema: StructType | None = None
+    partitions: Mapping[str, Mapping[str, str | None]] | None = None
+    time_zone: str = "UTC"
+    uses_sink_log: bool = True
+    ignores_corrupt_files: bool = False
+    takes_any_text: bool = False
+
+
+def convert(log: LogReader, request: ConvertRequest, reader: FooterReader, begin: Begin | None = None) -> int:
+    """Make a folder of Parquet files a table.
+
+    Args:
+        log: the table's log, which does not exist yet.
+        request: what is asked for.
+        reader: reads the footers.
+        begin: begins the commit's transaction; a plain one if None.
+
+    Returns:
+        How many files the table has.
+
+    Raises:
+        TableExistsError: there is a table already, in the folder or in one below it.
+        PathNotFoundError: there is no such folder.
+        TableNotFoundError: the folder has no files.
+        InvalidSchemaError: the folders' names are not those of the partition columns, or no table can have the files' columns.
+        SchemaMismatchError: the files' schemas do not fit each other.
+        UnreadableDataFileError: a file is no Parquet file.
+        UnsupportedFeatureError: the session's defaults ask for column mapping, or for what bayou does not do.
+    """
+    files = sorted(_files(log, request), key=lambda each: each.path)
+    if not files:
+        raise _empty(log)
+    described = _Described(log.table_uri, request, reader)
+    for start in range(0, len(files), _AT_ONCE):
+        described.read(files[start : start + _AT_ONCE])
+    names = [each.name for each in request.partition_fields]
+    first = first_actions(described.schema, names, request.properties, table=log.table_uri, settings=request.settings)
+    _check_mapping(first.metadata.configuration, log.table_uri)
+    stored = parse_schema(first.metadata.schema_string)
+    adds = described.adds(indexed_leaves(stored, first.metadata.configuration, first.metadata.partition_columns))
+    if not adds:
+        raise _empty(log)
+    parameters: dict[str, Any] = {
+        "numFiles": len(adds),
+        "partitionedBy": list(request.partitioned_by or ()),
+        "collectStats": request.collects_statistics,
+        "sourceFormat": "parquet",
+    }
+    if request.catalog_table is not None:
+        parameters["catalogTable"] = request.catalog_table
+    log.store.sync([paths.decode(each.path) for each in adds])
+    with _without_traces(log.store), (begin or plain_transactions(log))(None, OPERATION, parameters) as transaction:
+        transaction.stage(*first.actions)
+        transaction.commit(adds, metrics={"numConvertedFiles": len(adds)})
+    return len(adds)
+
+
+def _check_mapping(configuration: Mapping[str, str], table: str) -> None:
+    mode = mapping_mode(configuration)
+    if mode != "none":
+        raise UnsupportedFeatureError(
+            f"Files that were written without column mapping cannot make up a table with the column mapping mode {mode!r}.",
+            table=table,
+            error_class="DELTA_CONVERSION_UNSUPPORTED_COLUMN_MAPPING",
+            sql_state="0AKDC",
+            next_step="unset the default of delta.columnMapping.mode in the session; set the property once the table is converted.",
+            features=["columnMapping"],
+        )
+
+
+class _Described:
+    """The files that were looked at so far: their schema, and what the log will say of each.
+
+    Which columns get statistics depends on the schema of all files, and footers are many: each is read once, for the columns of
+    the files so far. Should further files change these columns, the earlier footers are read again in the end.
+    """
+
+    def __init__(self, table: str, request: ConvertRequest, reader: FooterReader) -> None:
+        self.merged = MergedSchema(table)
+        self._request = request
+        self._reader = reader
+        self._configuration = {**session_defaults(request.settings, request.properties), **request.properties}
+        self._batches: list[tuple[Sequence[SourceFile], tuple[IndexedLeaf, ...], list[str]]] = []
+        self._known: set[tuple[str, bytes, bool]] = set()
+        self._sure: dict[tuple[str, bytes, bool], tuple[IndexedLeaf, ...]] = {}
+        self._sure_of: tuple[IndexedLeaf, ...] = ()
+
+    @property
+    def schema(self) -> StructType:
+        """The table's columns: the catalog's, which Spark reads the files as; or those of all files."""
+        if self._request.schema is not None:
+            return self._request.schema
+        return self.merged.with_partitions(self._request.partition_fields)
+
+    def read(self, files: Sequence[SourceFile]) -> None:
+        """Look at some files, which are further ones."""
+        found = [
+            (file, footer)
+            for file, footer in zip(files, self._reader.footers(files), strict=True)
+            if self._is_readable(file, footer)
+        ]
+        if self._request.schema is None:
+            self._merge(found)
+        names = [each.name for each in self._request.partition_fields]
+        leaves = indexed_leaves(to_stored(self.schema), self._configuration, names)
+        self._batches.append(([file for file, _ in found], leaves, self._statistics(found, leaves)))
+
+    def adds(self, leaves: tuple[IndexedLeaf, ...]) -> list[AddFile]:
+        """The actions that add all files.
+
+        Args:
+            leaves: the columns that get statistics.
+        """
+        actions: list[AddFile] = []
+        for files, used, texts in self._batches:
+            if self._request.collects_statistics and used != leaves:
+                footers = zip(files, self._reader.footers(files), strict=True)
+                texts = self._statistics([(file, self._readable(file, footer)) for file, footer in footers], leaves)  # noqa: PLW2901
+            actions.extend(_action(file, text) for file, text in zip(files, texts, strict=True))
+        return actions
+
+    def _merge(self, found: Sequence[tuple[SourceFile, pq.FileMetaData]]) -> None:
+        """Take the schemas of files; those whose footers look the same have the same one."""
+        new: dict[tuple[str, bytes, bool], tuple[SourceFile, StructType | None]] = {}
+        for file, footer in found:
+            shape = shape_of(footer)
+            if shape not in self._known and shape not in new:
+                new[shape] = file, spark_schema(footer)
+        foreign = [file for file, schema in new.values() if schema is None]
+        derived = iter(self._reader.schemas(foreign) if foreign else ())
+        for file, schema in new.values():
+            self.merged.add(next(derived) if schema is None else schema, file.path)
+        self._known.update(new)
+
+    def _statistics(self, found: Sequence[tuple[SourceFile, pq.FileMetaData]], leaves: tuple[IndexedLeaf, ...]) -> list[str]:
+        if not self._request.collects_statistics:
+            return [json.dumps({"numRecords": footer.num_rows}, separators=(",", ":")) for _, footer in found]
+        if leaves != self._sure_of:
+            self._sure, self._sure_of = {}, leaves
+        return [facts_of(footer, self._sure_leaves(footer, leaves)).stats for _, footer in found]
+
+    def _sure_leaves(self, footer: pq.FileMetaData, leaves: tuple[IndexedLeaf, ...]) -> tuple[IndexedLeaf, ...]:
+        shape = shape_of(footer)
+        if shape not in self._sure:
+            self._sure[shape] = sure_leaves(footer, leaves)
+        return recent_leaves(footer, self._sure[shape]) if has_old_calendar(footer) else self._sure[shape]
+
+    def _is_readable(self, file: SourceFile, footer: pq.FileMetaData | OSError) -> bool:
+        if isinstance(footer, OSError) and not isinstance(footer, FileNotFoundError) and self._request.ignores_corrupt_files:
+            return False
+        self._readable(file, footer)
+        return True
+
+    def _readable(self, file: SourceFile, footer: pq.FileMetaData | OSError) -> pq.FileMetaData:
+        if isinstance(footer, FileNotFoundError):
+            message = "A file that was listed is not there."
+            raise DataFileNotFoundError(message, table=self.merged.table, file=file.path) from footer
+        if isinstance(footer, OSError):
+            raise UnreadableDataFileError(
+                f"The file is no Parquet file: {reason(footer)}",
+                table=self.merged.table,
+                file=file.path,
+                error_class="DELTA_FAILED_READ_FILE_FOOTER",
+                sql_state="KD001",
+                next_step="move it out of the folder; or set spark.sql.files.ignoreCorruptFiles to leave out such files.",
+            ) from footer
+        return footer
+
+
+def _action(file: SourceFile, statistics: str) -> AddFile:
+    return AddFile(
+        path=paths.encode(file.path),
+        partition_values=dict(file.values),
+        size=file.size,
+        modification_time=file.modification_time,
+        stats=statistics,
+    )
+
+
+def _files(log: LogReader, request: ConvertRequest) -> Iterator[SourceFile]:
+    """The files that become the table's, in no order, with their partition values."""
+    rules = FolderRules(
+        log.table_uri,
+        to_stored(StructType(request.partition_fields)).fields,
+        is_declared=request.partitioned_by is not None or request.catalog_table is not None,
+        time_zone=request.time_zone,
+        takes_any_text=request.takes_any_text,
+    )
+    noted = _noted_files(log) if request.uses_sink_log else None
+    if noted is None and request.partitions is not None:
+        yield from _files_of_partitions(log.store, request.partitions, rules)
+        return
+    for path, size, modified in _listed_files(log) if noted is None else noted:
+        yield SourceFile(path, size, modified, rules.values(path))
+
+
+def _listed_files(log: LogReader) -> Iterator[tuple[str, int, int]]:
+    """All files of the folder, at any depth, but hidden ones."""
+    hidden: dict[str, bool] = {}
+    for batch in list_tree(log.store, EVERY_NAME):
+        for path, size, modified, is_folder in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            folder, _, name = path.rpartition("/")
+            if folder not in hidden:
+                hidden[folder] = is_hidden_folder(folder)
+            if hidden[folder]:
+                continue
+            if is_folder:
+                if name == LOG_FOLDER and folder:
+                    raise _other_table(log, folder)
+            elif not is_hidden_file(name):
+                yield path, size, modified
+
+
+def _files_of_partitions(
+    store: LogStore, partitions: Mapping[str, Mapping[str, str | None]], rules: FolderRules
+) -> Iterator[SourceFile]:
+    folders = list(partitions)
+    if isinstance(store, TreeStore):
+        listed: Iterable[Sequence[pa.RecordBatch]] = [each.files for each in store.list_folders(folders, ())]
+    else:
+        listed = [list(list_tree(store, (), folder)) for folder in folders]
+    for folder, batches in zip(folders, listed, strict=True):
+        values = rules.typed(partitions[folder], folder)
+        for batch in batches:
+            for path, size, modified, is_folder in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                if not is_folder and path.rpartition("/")[0] == folder:
+                    yield SourceFile(path, size, modified, values)
+
+
+def _noted_files(log: LogReader) -> list[tuple[str, int, int]] | None:
+    """The files that a streaming sink's log names; None where there is no such log."""
+    try:
+        names = [each.name for each in log.store.list_from(f"{SINK_LOG}/")]
+    except FileNotFoundError:
+        return None
+    chosen = [f"{SINK_LOG}/{name}" for name in sink_log_files(names)]
+    if not chosen:
+        return None
+    try:
+        noted = sink_files(log.store.read(path).decode("utf-8") for path in chosen)
+    except (ValueError, KeyError, TypeError) as error:
+        raise StorageError(
+            f"The log of the streaming sink cannot be read: {error}",
+            table=log.table_uri,
+            file=SINK_LOG,
+            next_step=f"delete the folder {SINK_LOG} to take all files of the table's folder.",
+        ) from error
+    found = []
+    for uri, (size, modified) in noted.items():
+        path = paths.canonical(uri, log.table_uri)
+        if paths.is_absolute(path):
+            raise InvalidCommitError(
+                f"The log of the streaming sink names the file {path}, which is not in the table's folder.",
+                table=log.table_uri,
+                file=path,
+                next_step=f"delete the folder {SINK_LOG} to take all files of the table's folder.",
+            )
+        found.append((path, size, modified))
+    return found
+
+
+@contextlib.contextmanager
+def _without_traces(store: LogStore) -> Iterator[None]:
+    """Within it, a failure leaves no empty folder of a log behind, by which other programs would take the folder for a table."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(StorageError):
+            delete_many(store, [LOG_FOLDER])
+        raise
+
+
+def _empty(log: LogReader) -> TableNotFoundError:
+    try:
+        is_there = next(iter(log.store.list_from("")), None) is not None
+    except FileNotFoundError:
+        message = f"The folder {log.table_uri} does not exist."
+        return PathNotFoundError(message, table=log.table_uri, error_class="DELTA_PATH_DOES_NOT_EXIST", sql_state="42K03")
+    what = "no file whose name begins with neither _ nor ." if is_there else "no file"
+    return TableNotFoundError(
+        f"There is {what} in the folder {log.table_uri}, and a table is not made of nothing.",
+        table=log.table_uri,
+        error_class="DELTA_EMPTY_DIRECTORY",
+        sql_state="42K03",
+        next_step="check the path, or create an empty table with DeltaTable.create.",
+    )
+
+
+def _other_table(log: LogReader, folder: str) -> TableExistsError:
+    return TableExistsError(
+        f"The folder {folder} is a Delta table of its own: some of its files may hold rows that were deleted.",
+        table=log.table_uri,
+        file=folder,
+        next_step="move it elsewhere, or convert the other folders by themselves.",
+    )

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Footers of Parquet files that were written for no Delta table: their schema, and which of their statistics hold for a table.
+
+A file's column may have another type than the table's, or another spelling of its name; then a footer's bounds are not those of the
+values that a reader of the table gets, and a column that seems to be missing is not.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import InvalidSchemaError
+from bayou.log.staging.footer_statistics import bounds_of
+from bayou.protocol.types.partition_values import INTEGER_BITS, decimal_type, is_string_type
+from bayou.protocol.types.schema import parse_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from bayou.protocol.stats.file_stats import IndexedLeaf
+    from bayou.protocol.types.schema import StructType
+
+_SPARK_SCHEMA: Final = b"org.apache.spark.sql.parquet.row.metadata"
+_SPARK_VERSION: Final = b"org.apache.spark.version"
+_LEGACY_DATES: Final = b"org.apache.spark.legacyDateTime"
+_FIRST_PROLEPTIC: Final = 3
+"""Spark 2 counted days by the Julian calendar before 1582, and moments by the zones' rules before 1900. Readers count anew."""
+_LEAST_SURE: Final = {"date": -141_427, "timestamp": -2_208_988_800_000_000, "timestamp_ntz": -2_208_988_800_000_000}
+_TEXTS: Final = frozenset({"String", "None", "Enum", "JSON"})
+_PHYSICAL: Final = {"float": "FLOAT", "double": "DOUBLE"}
+_MOMENTS: Final = {"timestamp": "Timestamp(isAdjustedToUTC=true", "timestamp_ntz": "Timestamp(isAdjustedToUTC=false"}
+
+
+def spark_schema(footer: pq.FileMetaData) -> StructType | None:
+    """The schema that Spark wrote into a footer; None for a file of another writer, or of a Spark before 1.3."""
+    text = (footer.metadata or {}).get(_SPARK_SCHEMA)
+    if text is None:
+        return None
+    try:
+        return parse_schema(text.decode("utf-8"))
+    except (InvalidSchemaError, UnicodeDecodeError):
+        return None
+
+
+def shape_of(footer: pq.FileMetaData) -> tuple[str, bytes, bool]:
+    """What files have in common whose schemas, and the statistics that hold for a table, are the same."""
+    columns = str(footer.schema).partition("\n")[2]  # what comes before is where the object is
+    return columns, (footer.metadata or {}).get(_SPARK_SCHEMA, b""), has_old_calendar(footer)
+
+
+def has_old_calendar(footer: pq.FileMetaData) -> bool:
+    """Whether readers count a file's dates and moments anew, because Spark wrote them by another calendar.
+
+    Source: Spark's `DataSourceUtils.datetimeRebaseSpec`.
+    """
+    facts = footer.metadata or {}
+    version = facts.get(_SPARK_VERSION)
+    if version is None:
+        return False
+    major = version.partition(b".")[0]
+    return _LEGACY_DATES in facts or (major.isdigit() and int(major) < _FIRST_PROLEPTIC)
+
+
+def sure_leaves(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> tuple[IndexedLeaf, ...]:
+    """Those of a table's columns for which a footer's statistics hold; without bounds where only its null counts do.
+
+    Args:
+        footer: the footer.
+        leaves: the columns that get statistics.
+    """
+    columns = {(each := footer.schema.column(position)).path: each for position in range(footer.num_columns)}
+    spellings: defaultdict[str, set[str]] = defaultdict(set)
+    for path in columns:
+        parts = path.split(".")
+        for depth in range(1, len(parts) + 1):
+            spelled = ".".join(parts[:depth])
+            spellings[spelled.lower()].add(spelled)
+    has_dots = any("." in name for name in _names(footer.schema.to_arrow_schema()))
+    return tuple(_sure(leaf, columns) for leaf in leaves if _is_found(leaf, spellings, has_dots=has_dots))
+
+
+def recent_leaves(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> tuple[IndexedLeaf, ...]:
+    """The same columns, without bounds where a value is so old that calendars differ (see `has_old_calendar`)."""
+    return tuple(replace(leaf, has_bounds=leaf.has_bounds and _is_recent(footer, leaf)) for leaf in leaves)
+
+
+def _is_recent(footer: pq.FileMetaData, leaf: IndexedLeaf) -> bool:
+    kind = leaf.field.type
+    least = _LEAST_SURE.get(kind) if isinstance(kind, str) else None
+    if least is None or not isinstance(kind, str):
+        return True
+    bounds = bounds_of(footer, ".".join(leaf.path), kind)
+    return bounds is None or bounds[0] >= least
+
+
+def _is_found(leaf: IndexedLeaf, spellings: dict[str, set[str]], *, has_dots: bool) -> bool:
+    """Whether a column's path leads to the column of the file that readers take for it, or to none."""
+    if has_dots and (len(leaf.path) > 1 or "." in leaf.path[0]):
+        return False
+    dotted = ".".join(leaf.path)
+    return spellings.get(dotted.lower(), {dotted}) == {dotted}
+
+
+def _sure(leaf: IndexedLeaf, columns: dict[str, pq.ColumnSchema]) -> IndexedLeaf:
+    column = columns.get(".".join(leaf.path))
+    if column is None or not leaf.has_bounds or not isinstance(leaf.field.type, str):
+        return leaf
+    return leaf if _holds(column, leaf.field.type) else replace(leaf, has_bounds=False)
+
+
+def _holds(column: pq.ColumnSchema, kind: str) -> bool:
+    """Whether a file's column holds values of a type in the way in which bounds are read."""
+    logical, physical = str(column.logical_type), str(column.physical_type)
+    decimal = decimal_type(kind)
+    if decimal is not None:
+        return logical == f"Decimal(precision={decimal[0]}, scale={decimal[1]})"
+    if kind in INTEGER_BITS:
+        return logical == "None" or (logical.startswith("Int(") and "isSigned=true" in logical)
+    if is_string_type(kind):
+        return physical == "BYTE_ARRAY" and logical in _TEXTS
+    if kind == "date":
+        return logical == "Date"
+    return logical.startswith(_MOMENTS[kind]) if kind in _MOMENTS else physical == _PHYSICAL.get(kind, physical)
+
+
+def _names(fields: pa.Schema | pa.DataType) -> Iterator[str]:
+    for each in fields:
+        yield each.name
+        if each.type.num_fields:
+            yield from _names([each.type.field(number) for number in range(each.type.num_fields)])

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CONVERT's decisions: which files of a folder it takes, the partition values in their paths, and the schema of all of them.
+
+Sources: Spark's `PartitioningUtils` and `FileStreamSinkLog`, and delta-spark's `ConvertUtils`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from bayou.errors import InvalidSchemaError, SchemaMismatchError, reason
+from bayou.protocol.evolution.schema_changes import COMMENT
+from bayou.protocol.evolution.schema_merge import merge_schemas
+from bayou.protocol.stats.file_stats import COLLATIONS
+from bayou.protocol.types.char_varchar import type_text
+from bayou.protocol.types.partition_values import NULL_FOLDER, is_string_type, parse, serialise
+from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.types.sql_text import quoted_name
+
+SINK_LOG: Final = "_spark_metadata"
+"""The folder in which Spark's streaming file sink notes the files that it wrote."""
+
+_KEPT_METADATA: Final = (COMMENT, COLLATIONS)
+_ESCAPE: Final = re.compile(r"%([0-9a-fA-F]{2})")
+_COMPACT: Final = ".compact"
+_LONGEST_SCHEMA: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class FolderRules:
+    """What the folder names of a table must say.
+
+    Attributes:
+        table: the table's URI, for errors.
+        fields: the partition columns, in the order of the folders; char and varchar are strings.
+        is_declared: whether somebody declared which columns these are, or that there are none.
+        time_zone: the zone of timestamps whose text has none.
+        takes_any_text: whether a text that is not a value of its column's type is no error; it reads as NULL.
+    """
+
+    table: str
+    fields: tuple[StructField, ...] = ()
+    is_declared: bool = True
+    time_zone: str = "UTC"
+    takes_any_text: bool = False
+
+    def values(self, file: str) -> dict[str, str | None]:
+        """The partition values in a file's path, as the log holds them.
+
+        Args:
+            file: the path, relative to the table, not percent-encoded.
+
+        Raises:
+            InvalidSchemaError: the folders are not those of the partition columns, or a text is not a value of its column.
+        """
+        found = partition_texts(file.rpartition("/")[0])
+        if len(found) != len(self.fields):
+            raise self._wrong_number(found, file)
+        for wanted, (name, _) in zip(self.fields, found, strict=True):
+            if wanted.name.lower() != name.lower():
+                raise self._wrong_name(wanted.name, name, file)
+        return {wanted.name: self._value(wanted, text, file) for wanted, (_, text) in zip(self.fields, found, strict=True)}
+
+    def typed(self, texts: Mapping[str, str | None], file: str) -> dict[str, str | None]:
+        """The partition values that a catalog has for a file, as the log holds them.
+
+        Args:
+            texts: the catalog's texts, by the columns' names in any case.
+            file: the path, for errors.
+
+        Raises:
+            InvalidSchemaError: a text is not a value of its column.
+        """
+        known = {name.lower(): text for name, text in texts.items()}
+        given = ((wanted, known.get(wanted.name.lower())) for wanted in self.fields)
+        return {wanted.name: self._value(wanted, None if text in {"", NULL_FOLDER} else text, file) for wanted, text in given}
+
+    def _value(self, wanted: StructField, text: str | None, file: str) -> str | None:
+        kind = wanted.type if isinstance(wanted.type, str) else type_text(wanted.type)
+        if text is None or (text and is_string_type(kind)):
+            return text
+        value = parse(text, kind, time_zone=self.time_zone)
+        if value is None:
+            if self.takes_any_text and text:
+                return text
+            raise self._no_value(wanted, kind, text, file)
+        # Another reader may have another zone.
+        return serialise(value, kind) if kind == "timestamp" else text
+
+    def _wrong_number(self, found: Sequence[tuple[str, str | None]], file: str) -> InvalidSchemaError:
+        names = [name for name, _ in found]
+        if self.is_declared:
+            step = "declare the columns that the folders name, in their order; or move the file to where the others are."
+        else:
+            columns = ", ".join(f"{_in_sql(name)} string" for name in names)
+            step = f"declare the columns with their types, as in partitionSchema={columns!r}."
+        return InvalidSchemaError(
+            f"The folders of the file {file} name {len(names)} partition columns: {_listed(names)}. "
+            f"The table is to have {len(self.fields)}: {_listed(each.name for each in self.fields)}.",
+            table=self.table,
+            file=file,
+            error_class="DELTA_UNEXPECTED_NUM_PARTITION_COLUMNS_FROM_FILE_NAME",
+            sql_state="KD009",
+            next_step=step,
+        )
+
+    def _wrong_name(self, wanted: str, name: str, file: str) -> InvalidSchemaError:
+        return InvalidSchemaError(
+            f"The partition column {wanted!r} was expected, and the folders of the file {file} name {name!r} in its place.",
+            table=self.table,
+            file=file,
+            error_class="DELTA_UNEXPECTED_PARTITION_COLUMN_FROM_FILE_NAME",
+            sql_state="KD009",
+            next_step="declare the columns as the folders name them, in their order.",
+            column=wanted,
+        )
+
+    def _no_value(self, wanted: StructField, kind: str, text: str, file: str) -> InvalidSchemaError:
+        return InvalidSchemaError(
+            f"The partition value {text!r} of the file {file} cannot be cast to {kind}, the type of the column {wanted.name!r}.",
+            table=self.table,
+            file=file,
+            error_class="DELTA_FAILED_CAST_PARTITION_VALUE",
+            sql_state="22018",
+            next_step="declare the column with another type, such as string; or move the file.",
+            column=wanted.name,
+            value=text,
+        )
+
+
+def partition_texts(folder: str) -> list[tuple[str, str | None]]:
+    """The partition columns that a folder's path names, with their texts; None for NULL.
+
+    Folders without `=` below the last column are passed over; columns above any other such folder do not count.
+
+    Args:
+        folder: the path, relative to the table, not percent-encoded.
+    """
+    found: list[tuple[str, str | None]] = []
+    for part in reversed(folder.split("/")):
+        name, equals, text = part.partition("=")
+        if equals:
+            found.append((_unescaped(name), None if text == NULL_FOLDER else _unescaped(text)))
+        elif found:
+            break
+    return found[::-1]
+
+
+def is_hidden_folder(folder: str) -> bool:
+    """Whether a folder, or one above it, is passed over: names that begin with `_` or `.`, unless they are partitions'."""
+    return any(part.startswith(("_", ".")) and "=" not in part for part in folder.split("/"))
+
+
+def is_hidden_file(name: str) -> bool:
+    """Whether a file is passed over, by the last part of its path."""
+    return name.startswith(("_", "."))
+
+
+def sink_log_files(names: Iterable[str]) -> list[str]:
+    """The files of a sink's log that together hold all of it, in the order in which to read them.
+
+    Args:
+        names: the names of all files of the log.
+    """
+    batches = {name: number for name in names if (number := _batch_number(name)) is not None}
+    compacted = max((number for name, number in batches.items() if name.endswith(_COMPACT)), default=-1)
+    later = [name for name, number in batches.items() if number > compacted]
+    first = [f"{compacted}{_COMPACT}"] if compacted >= 0 else []
+    return first + sorted(later, key=batches.__getitem__)
+
+
+def sink_files(texts: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """The files that a sink's log names: size and modification time in ms, by their URIs as the log has them.
+
+    Args:
+        texts: the log's files, in their order.
+
+    Raises:
+        ValueError: a text is not a file of such a log.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    for text in texts:
+        version, _, lines = text.partition("\n")
+        if version.strip() != "v1":
+            raise ValueError(f"it begins with {version[:20]!r} and not with 'v1'")
+        for line in filter(None, lines.splitlines()):
+            entry = _entry(line)
+            if entry.get("action", "add") == "delete":
+                found.pop(entry["path"], None)
+            elif not entry.get("isDir", False):
+                found[entry["path"]] = (int(entry["size"]), int(entry["modificationTime"]))
+    return found
+
+
+@dataclass(slots=True)
+class MergedSchema:
+    """The schema of the files that were looked at so far.
+
+    Attributes:
+        table: the table's URI, for errors.
+        schema: what they have in common and each for itself.
+    """
+
+    table: str
+    schema: StructType = field(default_factory=StructType)
+
+    def add(self, schema: StructType, file: str) -> None:
+        """Take the schema of one more file.
+
+        Args:
+            schema: the file's schema, as Spark derives it from the footer.
+            file: the path, for errors.
+
+        Raises:
+            SchemaMismatchError: a column has a type that fits none of the files before; or a file has two columns of one name.
+        """
+        try:
+            self.schema = merge_schemas(self.schema, _as_columns(schema), table_uri=self.table)
+        except (SchemaMismatchError, InvalidSchemaError) as error:
+            raise SchemaMismatchError(
+                f"Failed to merge the schema of the file {file} with those of the files before it, here called the table: "
+                f"{reason(error)} Schema of the file:\n{_shown(schema)}",
+                table=self.table,
+                file=file,
+                error_class="DELTA_FAILED_MERGE_SCHEMA_FILE",
+                sql_state="42KDA",
+                next_step="write the file again with the types of the other files, or move it out of the folder.",
+            ) from error
+
+    def with_partitions(self, fields: Sequence[StructField]) -> StructType:
+        """The table's schema: partition columns take the place of columns of their names in the files, or come last."""
+        by_name = {each.name.lower(): each for each in fields}
+        columns = [by_name.pop(each.name.lower(), each) for each in self.schema.fields]
+        return StructType((*columns, *by_name.values()))
+
+
+def _as_columns(schema: StructType) -> StructType:
+    """A file's columns as the table gets them: all nullable, and without what their metadata said to the file's writer."""
+    kept = _plain(schema)
+    return kept if isinstance(kept, StructType) else schema
+
+
+def _plain(kind: DataType) -> DataType:
+    match kind:
+        case StructType(fields):
+            return StructType(tuple(_plain_field(each) for each in fields))
+        case ArrayType(element, _):
+            return ArrayType(_plain(element))
+        case MapType(key, value, _):
+            return MapType(_plain(key), _plain(value))
+        case _:
+            return kind
+
+
+def _plain_field(each: StructField) -> StructField:
+    metadata = {key: each.metadata[key] for key in _KEPT_METADATA if key in each.metadata}
+    return replace(each, type=_plain(each.type), nullable=True, metadata=metadata)
+
+
+def _unescaped(text: str) -> str:
+    """A name or a text without Spark's escapes, each of which stands for one character."""
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def _in_sql(name: str) -> str:
+    return name if name.isascii() and name.isidentifier() else quoted_name(name)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return f"[{', '.join(names)}]"
+
+
+def _shown(schema: StructType) -> str:
+    lines = [f"{each.name}: {type_text(each.type)}" for each in schema.fields[:_LONGEST_SCHEMA]]
+    more = len(schema.fields) - len(lines)
+    return "\n".join([*lines, f"and {more} more columns"] if more else lines)
+
+
+def _batch_number(name: str) -> int | None:
+    number = name.removesuffix(_COMPACT)
+    return int(number) if number.isascii() and number.isdigit() else None
+
+
+def _entry(line: str) -> dict[str, Any]:
+    entry = json.loads(line)
+    if not isinstance(entry, dict) or not isinstance(entry.get("path"), str):
+        raise ValueError(f"{line[:80]!r} does not describe a file")  # noqa: TRY004  (of what the log holds)
+    return entry

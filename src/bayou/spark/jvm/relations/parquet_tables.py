@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables that are Parquet files, as Spark knows them: the schemas of their files, and their entries in the session's catalog."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bayou.spark.jvm.core.adapters import Adapters
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.relation import struct_type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import SparkSession
+
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
+    from bayou.spark.jvm.relations.catalog import TableName
+
+_ADAPTER: Final = "bayou.ParquetTables"
+_THREADS: Final = 16
+_HIVES_PARQUET: Final = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
+_HIVES_OWN: Final = "transient_lastDdlTime"
+"""A property that Hive sets by itself."""
+_NO_COLUMNS: Final = '{"type":"struct","fields":[]}'
+# The places of what changes among the parameters of Spark's `CatalogTable.copy` and `CatalogStorageFormat.copy`, from 1 on.
+_STORAGE, _SCHEMA, _PROVIDER, _PARTITIONS, _BUCKETS, _PROPERTIES, _STATISTICS = 3, 4, 5, 6, 7, 12, 13
+_FORMATS: Final = (2, 3, 4)
+
+
+def derived_schemas(jvm: Jvm, spark: SparkSession, uris: Sequence[str], options: Mapping[str, str]) -> list[str | ValueError]:
+    """The schemas that Spark derives from the Parquet types of some files, in one call, under the session's settings.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        uris: the files, not percent-encoded.
+        options: settings for the file system.
+
+    Returns:
+        For each file JSON of its schema, or why Spark does not read it.
+
+    Raises:
+        SessionError: the adapter does not compile on this Spark.
+    """
+    state = java_session(spark).sessionState()
+    configuration = state.newHadoopConf()
+    for name, value in options.items():
+        configuration.set(name, value)
+    adapter = Adapters.of(jvm).static(_ADAPTER)
+    answers = str(adapter.schemas("\0".join(uris), state.conf(), configuration, _THREADS)).split("\0")[:-1]
+    return [ValueError(each[1:]) if each.startswith("?") else each for each in answers]
+
+
+@dataclass(frozen=True)
+class ParquetEntry:
+    """The entry of a table in the session's catalog.
+
+    Attributes:
+        jvm: the bridge.
+        spark: the session.
+        name: the table's name.
+    """
+
+    jvm: Jvm
+    spark: SparkSession
+    name: TableName
+
+    @property
+    def full_name(self) -> str:
+        """The name with those of its database and its catalog, each in backticks."""
+        return str(self._found().identifier().quotedString())
+
+    @property
+    def is_hives(self) -> bool:
+        """Whether Hive made the table, of Parquet files."""
+        found = self._found()
+        serde = found.storage().serde()
+        return bool(found.provider().contains("hive") and serde.isDefined() and str(serde.get()) == _HIVES_PARQUET)
+
+    @property
+    def schema(self) -> str:
+        """JSON of all columns."""
+        return str(self._found().schema().json())
+
+    @property
+    def partition_schema(self) -> str:
+        """JSON of the partition columns."""
+        return str(self._found().partitionSchema().json())
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The table's properties, without what Hive notes there."""
+        pairs = self.jvm.list_of(self._found().properties().toSeq())
+        found = {str(pair._1()): str(pair._2()) for pair in pairs}  # noqa: SLF001  (Scala's)
+        found.pop(_HIVES_OWN, None)
+        return found
+
+    def partitions(self) -> list[tuple[str, dict[str, str]]]:
+        """The partitions: the location of each, not percent-encoded and empty where the catalog has none, and its texts.
+
+        Raises:
+            SessionError: the adapter does not compile on this Spark.
+        """
+        columns = int(self._found().partitionColumnNames().size())
+        found = self._catalog().listPartitions(self.name.identifier, self.jvm.none)
+        parts = str(Adapters.of(self.jvm).static(_ADAPTER).partitions(found, columns)).split("\0")[:-1]
+        width = 1 + 2 * columns
+        rows = (parts[at : at + width] for at in range(0, len(parts), width))
+        return [(row[0], dict(zip(row[1::2], row[2::2], strict=True))) for row in rows]
+
+    def become_delta(self) -> None:
+        """Makes the entry that of a Delta table: provider `delta`, no columns, no properties. The truth is the log."""
+        found = self._found()
+        none = self.jvm.none
+        storage = self._copy(found.storage(), dict.fromkeys(_FORMATS, none))
+        changed = {
+            _STORAGE: storage,
+            _SCHEMA: struct_type(self.jvm, _NO_COLUMNS),
+            _PROVIDER: self.jvm.some("delta"),
+            _PARTITIONS: self.jvm.seq([]),
+            _BUCKETS: none,
+            _PROPERTIES: self.jvm.scala_map({}),
+            _STATISTICS: none,
+        }
+        self._catalog().alterTable(self._copy(found, changed))
+
+    def _copy(self, found: JavaObject, changed: Mapping[int, JavaObject]) -> JavaObject:
+        """A copy of a Scala object with some members changed, by their places."""
+        length = len(self.jvm.overloads(found, "copy")[0])
+        places = range(1, length + 1)
+        return found.copy(*(changed[n] if n in changed else getattr(found, f"copy$default${n}")() for n in places))
+
+    def _catalog(self) -> JavaObject:
+        return java_session(self.spark).sessionState().catalog()
+
+    def _found(self) -> JavaObject:
+        return self._catalog().getTableMetadata(self.name.identifier)

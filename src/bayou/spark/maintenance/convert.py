@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CONVERT on a session: what a name or a path stands for, what the catalog knows of it, and what only Spark knows of the files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import (
+    InvalidCommitError,
+    InvalidOptionError,
+    InvalidSchemaError,
+    SchemaMismatchError,
+    TableNotFoundError,
+)
+from bayou.log.operations.convert import OPERATION, ConvertRequest, convert
+from bayou.protocol.actions import paths
+from bayou.protocol.evolution.property_rules import allows_arbitrary, validated
+from bayou.protocol.features.protocol_rules import upgraded
+from bayou.protocol.types.char_varchar import type_text
+from bayou.protocol.types.partition_values import partition_folder
+from bayou.protocol.types.schema import StructType, as_nullable, parse_schema
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.jvm.relations.parquet_tables import ParquetEntry, derived_schemas
+from bayou.spark.read.session_table import SessionTable
+from bayou.spark.scan.footers import read_footers
+from bayou.spark.session.session_transaction import session_transaction
+from bayou.spark.session.settings import is_on
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow.parquet as pq
+    from pyspark.sql import SparkSession
+
+    from bayou.log.commit.transaction import Transaction
+    from bayou.log.operations.convert import SourceFile
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.session.application import Application
+
+_PARQUET: Final = "parquet"
+_ZONE: Final = "spark.sql.session.timeZone"
+_SINK_LOG: Final = "spark.databricks.delta.convert.useMetadataLog"
+_CATALOG_PARTITIONS: Final = "spark.databricks.delta.convert.useCatalogPartitions"
+_CATALOG_SCHEMA: Final = "spark.databricks.delta.convert.useCatalogSchema"
+_METADATA_CHECK: Final = "spark.databricks.delta.convert.metadataCheck.enabled"
+_ANY_TEXT: Final = "spark.databricks.delta.convert.partitionValues.ignoreCastFailure"
+_IGNORE_CORRUPT: Final = "spark.sql.files.ignoreCorruptFiles"
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """What was converted.
+
+    Attributes:
+        uri: the table's folder.
+        is_named: whether it was asked for by its name in the catalog.
+    """
+
+    uri: str
+    is_named: bool
+
+
+def convert_table(
+    application: Application,
+    spark: SparkSession,
+    identifier: str,
+    partition_schema: StructType | None = None,
+    *,
+    collects_statistics: bool = True,
+) -> Converted:
+    """Makes a folder of Parquet files, or a table of them in the session's catalog, a Delta table; nothing where it is one.
+
+    Args:
+        application: the application.
+        spark: the session.
+        identifier: ``parquet.`/a/path` ``, or the name of a table in the session's catalog.
+        partition_schema: the partition columns with their types; None where the files have none, or the catalog knows them.
+        collects_statistics: whether files get the statistics of their columns; else they get their number of rows.
+
+    Raises:
+        DeltaError: see `bayou.log.operations.convert.convert`, and what a name can be wrong with.
+    """
+    source = _source(application, spark, identifier)
+    table = SessionTable.of(application, spark, source.uri, {})
+    present = _present(table)
+    if present is None and not source.is_delta:
+        request = _request(table, source, partition_schema, collects_statistics=collects_statistics)
+
+        def begin(snapshot: Snapshot | None, operation: str, parameters: Mapping[str, object]) -> Transaction:
+            return session_transaction(application, spark, table.log, snapshot, operation, parameters, settings=table.settings)
+
+        convert(table.log, request, _SessionFooters(table), begin)
+    elif present is not None and source.entry is not None:
+        _take_properties(table, present, source.entry)
+    if source.entry is not None:
+        source.entry.become_delta()
+        Catalog(application.jvm, spark).refresh(source.entry.name)
+    return Converted(source.uri, source.is_named)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What an identifier stands for.
+
+    Attributes:
+        uri: the folder.
+        entry: the entry of a table of Parquet files in the catalog; None for a path, and for a Delta table.
+        is_delta: whether it is the name of a Delta table.
+        is_named: whether it is a name in the catalog.
+    """
+
+    uri: str
+    entry: ParquetEntry | None = None
+    is_delta: bool = False
+    is_named: bool = False
+
+
+def _source(application: Application, spark: SparkSession, identifier: str) -> _Source:
+    catalog = Catalog(application.jvm, spark)
+    name = catalog.name(identifier)
+    found = catalog.entry(name)
+    if found is None:
+        database = name.identifier.database()
+        return _at_path(identifier, str(database.get()) if database.isDefined() else "", str(name.identifier.table()))
+    if found.is_view:
+        raise InvalidOptionError(
+            f"Converting a view to a Delta table is not supported: {identifier} is a view.",
+            table=identifier,
+            error_class="DELTA_OPERATION_NOT_ALLOWED",
+            sql_state="0AKDC",
+            option="identifier",
+            next_step="convert the table that the view reads.",
+        )
+    uri = qualify(found.location).uri
+    if found.provider == "delta":
+        return _Source(uri, is_delta=True, is_named=True)
+    entry = ParquetEntry(application.jvm, spark, name)
+    if found.provider != _PARQUET and not entry.is_hives:
+        raise _no_parquet(identifier, found.provider)
+    return _Source(uri, entry, is_named=True)
+
+
+def _at_path(identifier: str, provider: str, table: str) -> _Source:
+    """A name that the catalog does not have: a path, with its format before it."""
+    if not paths.is_absolute(table):
+        raise TableNotFoundError(
+            f"The table or view {identifier} cannot be found.",
+            table=identifier,
+            error_class="TABLE_OR_VIEW_NOT_FOUND",
+            sql_state="42P01",
+            next_step=f"check the name; a path is given as {_PARQUET}.`/a/path`.",
+        )
+    if not provider:
+        raise InvalidOptionError(
+            f"CONVERT only takes Parquet files, and {table} is a path without a format.",
+            table=table,
+            error_class="DELTA_MISSING_PROVIDER_FOR_CONVERT",
+            sql_state="0AKDC",
+            option="identifier",
+            next_step=f"give {_PARQUET}.{quoted_name(table)} if the files are Parquet.",
+        )
+    if provider.lower() not in {_PARQUET, "delta"}:
+        raise _no_parquet(identifier, provider)
+    return _Source(qualify(table).uri, is_delta=provider.lower() == "delta")
+
+
+def _no_parquet(identifier: str, provider: str) -> InvalidOptionError:
+    return InvalidOptionError(
+        f"CONVERT only takes Parquet files. The format of {identifier} is {provider or 'unknown'}.",
+        table=identifier,
+        error_class="DELTA_CONVERT_NON_PARQUET_TABLE",
+        sql_state="0AKDC",
+        option="identifier",
+        next_step='read the table, and write it with df.write.format("delta").',
+    )
+
+
+def _present(table: SessionTable) -> Snapshot | None:
+    try:
+        return table.log.update()
+    except TableNotFoundError:
+        return None
+
+
+def _request(table: SessionTable, source: _Source, declared: StructType | None, *, collects_statistics: bool) -> ConvertRequest:
+    settings = table.settings
+    request = ConvertRequest(
+        () if declared is None else declared.fields,
+        None if declared is None else declared.names,
+        collects_statistics=collects_statistics,
+        settings=settings,
+        time_zone=str(table.spark.conf.get(_ZONE)),
+        uses_sink_log=settings.get(_SINK_LOG, "true").lower() != "false",
+        ignores_corrupt_files=is_on(settings, _IGNORE_CORRUPT),
+        takes_any_text=is_on(settings, _ANY_TEXT),
+    )
+    if source.entry is None:
+        return request
+    known = parse_schema(source.entry.partition_schema)
+    if declared is not None and not _is_same(known, declared):
+        raise InvalidSchemaError(
+            f"The catalog has the partition columns {type_text(known)}, and {type_text(declared)} were given.",
+            table=table.uri,
+            error_class="DELTA_UNEXPECTED_PARTITION_SCHEMA_FROM_USER",
+            sql_state="KD009",
+            next_step="leave partitionSchema out: the catalog knows the columns.",
+        )
+    has_partitions = settings.get(_CATALOG_PARTITIONS, "true").lower() != "false"
+    return replace(
+        request,
+        partition_fields=known.fields,
+        properties=source.entry.properties,
+        catalog_table=source.entry.full_name,
+        schema=_columns(source.entry) if has_partitions and settings.get(_CATALOG_SCHEMA, "true").lower() != "false" else None,
+        partitions=_partitions(table, source.entry, known) if has_partitions else None,
+    )
+
+
+def _columns(entry: ParquetEntry) -> StructType:
+    """The columns as Spark reads them: it takes none of them for NOT NULL, whatever the catalog says."""
+    columns = as_nullable(parse_schema(entry.schema))
+    return columns if isinstance(columns, StructType) else StructType()
+
+
+def _is_same(known: StructType, declared: StructType) -> bool:
+    sides = ([(each.name.lower(), each.type) for each in schema.fields] for schema in (known, declared))
+    return next(sides) == next(sides)
+
+
+def _partitions(table: SessionTable, entry: ParquetEntry, columns: StructType) -> dict[str, Mapping[str, str | None]]:
+    """The partitions that the catalog has, by their folders relative to the table; the folder itself for a table without any."""
+    if not columns.fields:
+        return {"": {}}
+    found: dict[str, Mapping[str, str | None]] = {}
+    for location, texts in entry.partitions():
+        known = {name.lower(): text for name, text in texts.items()}
+        folder = partition_folder([(each.name, known.get(each.name.lower())) for each in columns.fields])
+        path = paths.canonical(paths.encode_uri(location), table.uri) if location else folder
+        if paths.is_absolute(path):
+            raise InvalidCommitError(
+                f"The partition {folder} of {entry.full_name} is at {location}, which is not in the table's folder.",
+                table=table.uri,
+                file=location,
+                next_step="move its files into the table's folder; or drop the partition, and add its rows to the table later.",
+            )
+        found[path] = dict(texts)
+    if not found:
+        raise InvalidOptionError(
+            f"The catalog has no partition of the partitioned table {entry.full_name}.",
+            table=table.uri,
+            error_class="DELTA_CONVERSION_NO_PARTITION_FOUND",
+            sql_state="42KD6",
+            option="identifier",
+            next_step=f"run MSCK REPAIR TABLE {entry.full_name}, which finds them; or convert the path.",
+        )
+    return found
+
+
+def _take_properties(table: SessionTable, present: Snapshot, entry: ParquetEntry) -> None:
+    """Adds the properties of an entry to the table that an earlier CONVERT of its path made; commits nothing without new ones."""
+    before = present.metadata.configuration
+    given = entry.properties
+    if all(before.get(key) == value for key, value in given.items()):
+        return
+    is_checked = table.settings.get(_METADATA_CHECK, "true").lower() != "false"
+    if before and is_checked:
+        raise _other_properties(table, given, before)
+    change = validated(given, table=table.uri, current=before, allow_arbitrary=allows_arbitrary(table.settings))
+    after = {**before, **change.configuration}
+    protocol = upgraded(present.protocol, present.schema, after, table=table.uri, features=change.features)
+    if protocol != present.protocol:
+        raise _other_properties(table, given, before)
+    parameters = {
+        "numFiles": 0,
+        "partitionedBy": [],
+        "collectStats": False,
+        "catalogTable": entry.full_name,
+        "sourceFormat": _PARQUET,
+    }
+    table.commit(present, OPERATION, parameters, [replace(present.metadata, configuration=after)])
+
+
+def _other_properties(table: SessionTable, given: Mapping[str, str], before: Mapping[str, str]) -> InvalidOptionError:
+    return InvalidOptionError(
+        f"The catalog has the properties {dict(given)} for the table, and its log has {dict(before)}.",
+        table=table.uri,
+        error_class="DELTA_CONVERT_METASTORE_METADATA_MISMATCH",
+        sql_state="42K03",
+        option="properties",
+        next_step=f"set the same properties on both; or set {_METADATA_CHECK}=false to add the catalog's to the log.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _SessionFooters:
+    """The footers of a table's files, as a session reaches them."""
+
+    table: SessionTable
+
+    def footers(self, files: Sequence[SourceFile]) -> list[pq.FileMetaData | OSError]:
+        """See `FooterReader`."""
+        places = [(self._uri(each), each.size) for each in files]
+        return read_footers(self.table.application.jvm, places, self.table.options)
+
+    def schemas(self, files: Sequence[SourceFile]) -> list[StructType]:
+        """See `FooterReader`."""
+        uris = [self._uri(each) for each in files]
+        found = derived_schemas(self.table.application.jvm, self.table.spark, uris, self.table.options)
+        return [self._schema(each, answer) for each, answer in zip(files, found, strict=True)]
+
+    def _schema(self, file: SourceFile, answer: str | ValueError) -> StructType:
+        if isinstance(answer, str):
+            return parse_schema(answer)
+        raise SchemaMismatchError(
+            f"Spark cannot read the columns of the file: {answer}",
+            table=self.table.uri,
+            file=file.path,
+            error_class="DELTA_FAILED_MERGE_SCHEMA_FILE",
+            sql_state="42KDA",
+            next_step="write the file again with types that Spark reads, or move it out of the folder.",
+        )
+
+    def _uri(self, file: SourceFile) -> str:
+        return f"{self.table.uri.rstrip('/')}/{file.path}"
