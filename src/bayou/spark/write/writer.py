@@ -36,6 +36,7 @@ from bayou.spark.expressions.constraint_definitions import check_constraints
 from bayou.spark.jvm.catalyst.frames import columns_of
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.session import refresh_caches, settings_of
+from bayou.spark.session.after_writes import NewVersion, tell_written
 from bayou.spark.session.progress import operation
 from bayou.spark.session.settings import REPLAYED, spend_batch
 from bayou.spark.types.readable_types import check_types
@@ -141,6 +142,7 @@ def write(
             result = _beside_new_table(begin, request, target, added, settings, error)
     if result.committed:
         refresh_caches(frame.sparkSession, log, application.jvm, request.storage_options)
+        tell_written(NewVersion(application, frame.sparkSession, log, result.version, request.storage_options, settings))
     spend_batch(frame.sparkSession, settings, given, result)
     return result
 

@@ -21,6 +21,7 @@ from bayou.spark.data_files.written_files import NO_FILES
 from bayou.spark.dml.core.result import UNKNOWN_ROWS, RowChangeResult
 from bayou.spark.dml.core.vectors import mark_rows
 from bayou.spark.jvm.core.session import refresh_caches
+from bayou.spark.session.after_writes import NewVersion, tell_written
 from bayou.spark.session.progress import operation
 from bayou.spark.session.settings import REPLAYED, optimizes_writes, spend_batch, string_prefix_of
 
@@ -150,6 +151,9 @@ def run(change: Change, execute: Callable[[Transaction], RowChangeResult]) -> Ro
     if result.committed:
         target = change.target
         refresh_caches(target.spark, target.log, target.application.jvm, target.storage_options)
+        tell_written(
+            NewVersion(target.application, target.spark, target.log, result.version, target.storage_options, change.settings)
+        )
     spend_batch(change.target.spark, change.settings, change.txn, result)
     return result
 

@@ -33,6 +33,7 @@ from bayou.spark.dml.merge.values import check_values
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.core.callbacks import FAILED_CALL
 from bayou.spark.jvm.core.session import refresh_caches, settings_of
+from bayou.spark.session.after_writes import NewVersion, tell_written
 from bayou.spark.session.progress import operation, phase
 from bayou.spark.session.session_transaction import session_transaction
 from bayou.spark.session.settings import REPLAYED, batch_of, merges_schemas, spend_batch
@@ -235,6 +236,9 @@ def _once(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeRes
         result = replayed if transaction.is_replay else _execute(merge, transaction, watch)
     if result.committed:
         refresh_caches(target.spark, target.log, target.application.jvm, target.storage_options)
+        tell_written(
+            NewVersion(target.application, target.spark, target.log, result.version, target.storage_options, request.settings)
+        )
     return _ended(request, result)
 
 
