@@ -103,9 +103,7 @@ def assign_files(keys: pa.Array, counts: pa.Array, grid: Grid, files: Sequence[i
     """
     cubes = pc.shift_right(keys, grid.bits_of_cell)
     mask = (1 << grid.bits) - 1
-    ranks = [
-        pc.bit_wise_and(pc.shift_right(keys, grid.bits * (grid.columns - 1 - number)), mask) for number in range(grid.columns)
-    ]
+    ranks = [pc.bit_wise_and(pc.shift_right(keys, grid.bits * (grid.columns - 1 - number)), mask) for number in range(grid.columns)]
     order = pc.sort_indices(
         pa.table({"cube": cubes, "place": hilbert_places(ranks, grid.bits)}), [("cube", "ascending"), ("place", "ascending")]
     )

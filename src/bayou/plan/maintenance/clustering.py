@@ -279,10 +279,10 @@ def _bins(files: pa.Table, merges: Sequence[Sequence[int]], target: int, capacit
     merged = pa.array([of_group.get(group) for group in range(files.num_rows)], pa.int64()).take(files["group"].combine_chunks())
     every = pa.array(range(files.num_rows), pa.int64())
     table = pa.table({"row": every, "merge": merged, "cube": pc.fill_null(files["cube"], -1), "live": files["live"]})
-    table = table.filter(pc.is_valid(table["merge"])).sort_by(
-        [("merge", "ascending"), ("cube", "ascending"), ("row", "ascending")]
-    )
-    rows, numbers, outputs = [], [], []
+    table = table.filter(pc.is_valid(table["merge"])).sort_by([("merge", "ascending"), ("cube", "ascending"), ("row", "ascending")])
+    rows: list[int] = []
+    numbers: list[int] = []
+    outputs: list[int] = []
     last, first, done = -1, 0, 0
     totals = table.group_by("merge").aggregate([("live", "sum")])
     total_of = dict(zip(totals["merge"].to_pylist(), totals["live_sum"].to_pylist(), strict=True))

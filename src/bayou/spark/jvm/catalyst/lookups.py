@@ -67,7 +67,9 @@ def bounds_of(jvm: Jvm, frame: DataFrame, kinds: Sequence[str]) -> list[Bounds]:
     """
     query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
     block = Block(jvm, lambda: plan_of(frame).executeCollect())
-    jvm.call(jvm.module("org.apache.spark.sql.execution.SQLExecution"), "withNewExecutionId", query, jvm.some("bayou bounds"), block)
+    jvm.call(
+        jvm.module("org.apache.spark.sql.execution.SQLExecution"), "withNewExecutionId", query, jvm.some("bayou bounds"), block
+    )
     (row,) = block.result
     found = []
     for number, kind in enumerate(kinds):
