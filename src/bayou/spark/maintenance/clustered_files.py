@@ -22,7 +22,8 @@ from bayou.protocol.columns.clustering import CLUSTERING, fields_on, names_of
 from bayou.protocol.features.features import writer_features
 from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.maintenance.curve_columns import CurveColumn, curve_columns, name_of, z_order_columns
-from bayou.spark.maintenance.written_bins import task_of
+from bayou.spark.maintenance.rewrite import write_again
+from bayou.spark.maintenance.written_bins import WrittenBins, task_of
 from bayou.spark.maintenance.written_cubes import WrittenCubes
 from bayou.spark.maintenance.zorder import write_in_order
 from bayou.spark.session.settings import bytes_of
@@ -193,8 +194,12 @@ def plan_order(
     return plan_clustering(facts, order.cubes(snapshot), sizes, rules, chosen)
 
 
-def write_cubes(table: SessionTable, snapshot: Snapshot, order: Order, plan: ClusteringPlan, bins: tuple[int, int]) -> WrittenCubes:
+def write_cubes(
+    table: SessionTable, snapshot: Snapshot, order: Order, plan: ClusteringPlan, bins: tuple[int, int]
+) -> tuple[WrittenBins, list[int]]:
     """Writes some cubes of a plan, with their tags. Nothing is committed.
+
+    If each of them becomes one file, no row is shuffled, and the new files have the rows in the order of the old ones.
 
     Args:
         table: the table.
@@ -202,10 +207,17 @@ def write_cubes(table: SessionTable, snapshot: Snapshot, order: Order, plan: Clu
         order: what their rows are put in order by.
         plan: the plan.
         bins: the first cube, and the one after the last.
+
+    Returns:
+        The cubes, and for each task the number of the cube that it wrote a file of.
     """
     positions, numbers = plan.positions(*bins)
     outputs = plan.outputs[bins[0] : bins[1]]
-    again = write_in_order(table, snapshot, positions, numbers, outputs, order.curve)
+    is_moved = max(outputs) == 1
+    if is_moved:
+        again = write_again(table, snapshot, positions, tasks=numbers)
+    else:
+        again = write_in_order(table, snapshot, positions, numbers, outputs, order.curve)
     cube_of_task = [number for number, count in enumerate(outputs) for _ in range(count)]
     with taking_back(again.take_back):
         tags = [order.tags() for _ in outputs]
@@ -214,5 +226,5 @@ def write_cubes(table: SessionTable, snapshot: Snapshot, order: Order, plan: Clu
             provider = PROVIDER if order.is_clustering else add.clustering_provider
             cube = cube_of_task[task_of(add)]
             files.append(replace(add, tags={**(add.tags or {}), **tags[cube]}, clustering_provider=provider))
-    added = replace(again.added, files=files)
-    return WrittenCubes(table, again.request, added, again.old, numbers, snapshot, cube_of_task=cube_of_task)
+    facts = (table, again.request, replace(again.added, files=files), again.old, numbers, snapshot)
+    return (WrittenBins(*facts) if is_moved else WrittenCubes(*facts, cube_of_task=cube_of_task)), cube_of_task

@@ -269,12 +269,12 @@ def _written(
 ) -> WrittenBins:
     """Some bins, written in one job."""
     if order is not None and isinstance(plan, ClusteringPlan):
-        cubes = write_cubes(table, snapshot, order, plan, bins)
-        counts = Counter(cubes.cube_of_task)
-        sizes = {
-            number: size // counts[number] for number, size in _sums(cubes.numbers, cubes.old["size"].combine_chunks()).items()
-        }
-        files = [_tagged(add, plan.sizes, sizes[cubes.cube_of_task[task_of(add)]]) for add in cubes.added.files]
+        cubes, cube_of_task = write_cubes(table, snapshot, order, plan, bins)
+        counts, sizes = Counter(cube_of_task), _sums(cubes.numbers, cubes.old["size"].combine_chunks())
+        with taking_back(cubes.take_back):
+            of_files = (cube_of_task[task_of(add)] for add in cubes.added.files)
+            found = zip(cubes.added.files, of_files, strict=True)
+            files = [_tagged(add, plan.sizes, sizes[cube] // counts[cube]) for add, cube in found]
         return replace(cubes, added=replace(cubes.added, files=files))
     positions, numbers = plan.positions(*bins)
     again = write_again(table, snapshot, positions, tasks=numbers)

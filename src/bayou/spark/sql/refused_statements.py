@@ -49,6 +49,7 @@ _STATEMENTS: Final = {
         "DESCRIBE DETAIL": rf"desc(?:ribe)?\s+detail\s+{_DESCRIBED}\s*(?:;|$)",
         "ALTER TABLE ... DROP FEATURE": rf"alter\s+table\s+{_TABLE}\s+drop\s+feature\b",
         "ALTER TABLE ... SYNC IDENTITY": rf"{_COLUMN}\s+sync\s+identity\b",
+        "CLUSTER BY AUTO": rf"(?:alter\s+table\s+{_TABLE}\s+|{_MADE}\s*{_REST}\busing\s+delta\b{_REST}\b)cluster\s+by\s+auto\b",
         "ALTER TABLE ... CLUSTER BY": rf"alter\s+table\s+{_TABLE}\s+cluster\s+by\b",
         "CREATE TABLE ... CLUSTER BY": rf"{_MADE}\s*{_REST}\busing\s+delta\b{_REST}\bcluster\s+by\s*\(",
     }.items()
@@ -68,6 +69,7 @@ _METHODS: Final = {
     "CREATE TABLE ... CLUSTER BY": "use DeltaTable.create(spark).tableName(name).addColumn(...).clusterBy(column, ...).execute().",
 }
 _INSTEAD: Final = {
+    "CLUSTER BY AUTO": "name the columns: ALTER TABLE ... CLUSTER BY (column, ...), or DeltaTable.clusterBy(column, ...).",
     "CONVERT TO DELTA": 'read the files as Parquet, and write them with df.write.format("delta").',
 }
 _EXPLAIN: Final = re.compile(r"explain\s+(?:(?:logical|formatted|extended|codegen|cost)\s+)?", re.IGNORECASE)
