@@ -28,7 +28,6 @@ def table():
         (lambda table: table.cloneAtVersion(1, "/b", True), "CLONE"),
         (lambda table: table.cloneAtTimestamp("2024-01-01", "/b", True, True), "CLONE"),
         (lambda table: table.convertToDelta(None, "parquet.`/b`", "p int"), "CONVERT TO DELTA"),
-        (lambda _: BUILDER.executeZOrderBy(["a", "b"]), "OPTIMIZE ... ZORDER BY"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -47,11 +47,14 @@ class CubeFacts:
 
     Attributes:
         ids: the id of the cube, of those that are clustered by the columns in question; null for a file that is in none.
-        are_others: whether the file is clustered by other columns, or by another program, and is to stay so.
+        are_others: whether the file is clustered by other columns, or by another program. It stays, unless all files are
+            clustered again.
+        known: the id of the cube, whatever it is clustered by; null for a file that is in none.
     """
 
     ids: pa.Array
     are_others: pa.Array
+    known: pa.Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ class CubeCounts:
     """Files in cubes and others, counted as delta-spark counts them.
 
     Attributes:
-        cube_files: how many files are in cubes that are clustered by the columns in question.
+        cube_files: how many files are in cubes that are clustered by the columns in question; if all are clustered again, by any.
         cube_bytes: their size.
         other_files: how many files are not.
         other_bytes: their size.
@@ -165,7 +168,8 @@ def plan_clustering(
     reasons = pc.if_else(pc.is_null(loose), NEW, pc.if_else(is_rewritten, MERGED, CLUSTERED))
     reasons = pc.if_else(may_be, pc.if_else(stays, BY_OTHERS, reasons), NOT_CHOSEN)
     table = pa.table({"path": facts.paths, "size": facts.sizes, "bin": bins, "reason": reasons})
-    in_cubes = pc.and_(pc.is_valid(numbers), may_be)
+    counted = cubes.known if rules.is_full else cubes.ids  # delta-spark counts so
+    in_cubes = pc.and_(pc.is_valid(counted), may_be)
     return ClusteringPlan(
         table,
         sizes,
@@ -175,8 +179,8 @@ def plan_clustering(
         CubeCounts(
             *_counted(facts.sizes, in_cubes),
             *_counted(facts.sizes, pc.and_(may_be, pc.invert(in_cubes))),
-            pc.count_distinct(numbers.filter(in_cubes)).as_py(),
-            pc.count_distinct(numbers.filter(pc.and_(in_cubes, is_rewritten))).as_py(),
+            pc.count_distinct(counted.filter(in_cubes)).as_py(),
+            pc.count_distinct(counted.filter(pc.and_(in_cubes, is_rewritten))).as_py(),
         ),
     )
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.errors import UnsupportedFeatureError
 from bayou.log.snapshot.clustering import logical_clustering
 from bayou.plan.maintenance.clustering import ClusteringPlan, CubeFacts, CubeRules, plan_clustering
 from bayou.protocol.columns.clustering import CLUSTERING, fields_on, names_of
@@ -69,8 +69,8 @@ class Order:
     def parameters(self) -> dict[str, object]:
         """What the history says of it."""
         if self.is_clustering:
-            return {"zOrderBy": "[]", "clusterBy": json.dumps(names_of(self.columns)), "auto": False, "isFull": self.is_full}
-        return {"zOrderBy": json.dumps([name_of(path) for path in self.columns]), "clusterBy": "[]", "auto": False}
+            return {"zOrderBy": "[]", "clusterBy": _json(names_of(self.columns)), "auto": False, "isFull": self.is_full}
+        return {"zOrderBy": _json([name_of(path) for path in self.columns]), "clusterBy": "[]", "auto": False}
 
     def cubes(self, snapshot: Snapshot) -> CubeFacts:
         """The cubes that a table's files are in."""
@@ -88,13 +88,18 @@ class Order:
             is_ours = pc.fill_null(pc.equal(provider, PROVIDER), True)
             is_same = pc.and_(is_same, is_ours)
             others = pc.or_(pc.invert(is_ours), pc.and_(is_cube, pc.invert(is_same)))
-        return CubeFacts(pc.if_else(is_same, ids, pa.scalar(None, pa.string())), others)
+        nothing = pa.scalar(None, pa.string())
+        return CubeFacts(pc.if_else(is_same, ids, nothing), others, pc.if_else(is_cube, ids, nothing))
 
     def tags(self) -> dict[str, str]:
         """The tags of a new cube's files."""
         if self.is_clustering:
             return {_CUBE_ID: str(uuid.uuid4()), _CUBE_COLUMNS: self.named, _CUBE_CURVE: _CURVE}
         return {_Z_ORDER_ID: str(uuid.uuid4()), _Z_ORDER_COLUMNS: self.named}
+
+
+def _json(names: Sequence[object]) -> str:
+    return json.dumps(names, separators=(",", ":"), ensure_ascii=False)
 
 
 def _parsed(text: str) -> object:
@@ -117,33 +122,32 @@ def order_of(
         where: conditions on partition columns.
 
     Raises:
-        UnsupportedFeatureError: the table has the feature for clustering, and there are conditions or columns of ZORDER BY; a
-            column's type has no order.
-        InvalidOptionError: all files are to be clustered again, and the table has no clustering columns; a column of ZORDER BY is
-            a partition column, or there is none of its name.
+        UnsupportedFeatureError: the table has the feature for clustering, and there are conditions or columns of ZORDER BY; all
+            files are to be clustered again, and the table has no clustering columns; a column's type has no order.
+        InvalidOptionError: a column of ZORDER BY is a partition column, or there is none of its name.
         InvalidSchemaError: files have no statistics of a column.
     """
     columns = logical_clustering(snapshot)
     if CLUSTERING in writer_features(snapshot.protocol):
         _check_clustered(snapshot, where, z_order)
     if is_full and not columns:
-        raise InvalidOptionError(
+        raise UnsupportedFeatureError(
             "OPTIMIZE FULL is only supported for clustered tables with non-empty clustering columns.",
             table=snapshot.table_uri,
             version=snapshot.version,
             error_class="DELTA_OPTIMIZE_FULL_NOT_SUPPORTED",
             sql_state="42601",
-            option="full",
+            features=("OPTIMIZE FULL without clustering columns",),
             next_step="name the columns with DeltaTable.clusterBy first, or use executeCompaction.",
         )
     if columns:
-        named = json.dumps(names_of(columns), separators=(",", ":"), ensure_ascii=False)
+        named = _json(names_of(columns))
         return Order(columns, is_clustering=True, is_full=is_full, named=named, curve=tuple(curve_columns(snapshot, columns)))
     if not z_order:
         return None
     columns = z_order_columns(snapshot, z_order, table.settings)
     physical = [[field.physical_name for field in fields_on(path, snapshot.schema) or ()] for path in columns]
-    named = json.dumps(physical, separators=(",", ":"), ensure_ascii=False)
+    named = _json(physical)
     return Order(columns, is_clustering=False, is_full=False, named=named, curve=tuple(curve_columns(snapshot, columns)))
 
 

@@ -118,8 +118,7 @@ class DeltaOptimizeBuilder:
             One row with `path` and `metrics`, as delta-spark gives it.
 
         Raises:
-            InvalidOptionError: the table has no clustering columns.
-            UnsupportedFeatureError: bayou may not write to the table.
+            UnsupportedFeatureError: the table has no clustering columns, or bayou may not write to it.
             DataFileNotFoundError: a file of the table is gone.
             StorageError: the store failed.
         """

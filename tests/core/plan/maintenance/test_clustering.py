@@ -31,7 +31,8 @@ def planned(sizes, cubes, *, partitions=None, rows=None, deleted=None, others=No
         pa.array(nothing, pa.int64()),
         pa.array([False] * count, pa.bool_()),
     )
-    of = CubeFacts(pa.array(cubes, pa.string()), pa.array(others or [False] * count, pa.bool_()))
+    ids = pa.array(cubes, pa.string())
+    of = CubeFacts(ids, pa.array(others or [False] * count, pa.bool_()), ids)
     choice = None if chosen is None else pa.array(chosen, pa.bool_())
     return plan_clustering(facts, of, SizeRules(target=target, small=75), rules, choice)
 
