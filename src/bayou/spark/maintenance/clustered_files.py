@@ -44,7 +44,8 @@ _CUBE_CURVE: Final = "ZCUBE_ZORDER_CURVE"
 _CURVE: Final = "hilbert"
 _Z_ORDER_ID: Final = "BAYOU_ZORDER_ID"
 _Z_ORDER_COLUMNS: Final = "BAYOU_ZORDER_BY"
-_SETTINGS: Final = "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize"
+_THRESHOLD: Final = "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.threshold"
+_TARGET: Final = "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.targetCubeSize"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +193,8 @@ def plan_order(
     """
     threshold = target = None
     if order.is_clustering:
-        threshold = bytes_of(settings, f"{_SETTINGS}.threshold", snapshot.table_uri)
-        target = bytes_of(settings, f"{_SETTINGS}.targetCubeSize", snapshot.table_uri)
+        threshold = bytes_of(settings, _THRESHOLD, snapshot.table_uri)
+        target = bytes_of(settings, _TARGET, snapshot.table_uri)
     rules = CubeRules(threshold, target, order.is_full)
     return plan_clustering(facts, order.cubes(snapshot), sizes, rules, chosen)
 

@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.plan.maintenance.cells import CellFiles, Grid, assign_files, keys_of_tasks
@@ -45,6 +46,8 @@ _OF_A_BOUND: Final = 64
 _LEAST_SAMPLE: Final = 8192
 _MOST_SAMPLE: Final = 4_000_000
 """So many rows the sample has at most, of all cubes together."""
+_BYTES_OF_A_ROW: Final = 8
+"""So many bytes a row is thought to take where the log does not say how many there are."""
 _SHARES: Final = 1 << 20
 """Into so many parts a cell can be split."""
 _SEED: Final = 42
@@ -118,10 +121,11 @@ class _Cells:
             columns=[each.top for each in self._used],
             options=table.options,
         )
-        rows = snapshot.live_rows(positions)
+        guessed = pc.divide(snapshot.files(["size"])["size"].combine_chunks().take(positions), _BYTES_OF_A_ROW)
+        rows = pc.coalesce(snapshot.live_rows(positions), guessed)
         counts = pa.table({"cube": cubes, "rows": rows}).group_by("cube").aggregate([("rows", "sum")])
         known = dict(zip(counts["cube"].to_pylist(), counts["rows_sum"].to_pylist(), strict=True))
-        self._num_rows = [known.get(number) or 0 for number in range(len(outputs))]
+        self._num_rows = [known[number] for number in range(len(outputs))]
         self._bounds = self._found_bounds()
         self.files = self._assigned()
 
@@ -140,7 +144,7 @@ class _Cells:
         spark = self._table.spark
         of_cube = max(_LEAST_SAMPLE, _OF_A_BOUND * self._grid.most_bounds)
         of_cube = min(of_cube, max(self._grid.most_bounds, _MOST_SAMPLE // len(self._outputs)))
-        shares = pa.array([min(1.0, of_cube / max(1, rows)) if rows else 1.0 for rows in self._num_rows], pa.float64())
+        shares = pa.array([min(1.0, of_cube / max(1, rows)) for rows in self._num_rows], pa.float64())
         sample = self._rows.where(F.rand(_SEED) < looked_up(self._table.application.jvm, shares, F.col(GROUP)))
         names = [f"v{number}" for number in range(len(self._used))]
         values = [own_column(spark, each.cut).alias(name) for each, name in zip(self._used, names, strict=True)]

@@ -57,7 +57,7 @@ _STATEMENTS: Final = {
 """The statements by how they begin, up to the word that Spark's own do not have there."""
 _METHODS: Final = {
     "VACUUM": "use {table}.vacuum(hours), or with dry_run=True what it would delete.",
-    "OPTIMIZE": "use {table}.optimize().executeCompaction().",
+    "OPTIMIZE": "use {table}.optimize().executeCompaction(), or executeZOrderBy(column, ...).",
     "REORG TABLE": "use {table}.reorg().",
     "RESTORE": "use {table}.restoreToVersion(version) or restoreToTimestamp(time).",
     "GENERATE": 'use {table}.generate("symlink_format_manifest").',
