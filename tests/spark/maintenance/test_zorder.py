@@ -9,7 +9,7 @@ import json
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
-from tests.support.observing import feed, jobs, last, metrics, parquet_files, physical_plans, tracked
+from tests.support.observing import feed, jobs, last, metrics, parquet_files, physical_plans, tracked, without_statistics
 
 import bayou
 from bayou import DeltaTable
@@ -362,3 +362,53 @@ def test_a_cube_is_left_out_if_another_commit_changes_its_rows(spark, table_path
     snapshot = bayou.open(table_path).snapshot()
     named = {*snapshot.files(["path"])["path"].to_pylist(), *snapshot.tombstones()["path"].to_pylist()}
     assert parquet_files(table_path) == named
+
+
+def test_files_whose_types_were_widened_are_put_in_order(spark, table_path, table, into_files):
+    made = table(rows="id, cast(pmod(hash(id), 1000) as int) as a", **{"delta.enableTypeWidening": "true"})
+    spark.sql(f"alter table delta.`{table_path}` alter column a type bigint")
+    table(first=COUNT, rows="id, pmod(hash(id), 1000) + 5000000000 as a")
+    before = rows(spark, table_path)
+    into_files(6)
+    made.optimize().executeZOrderBy("a")
+    assert rows(spark, table_path) == before
+    files = per_file(spark, table_path, "a")
+    assert len(files) == 6
+    assert max(files_with(files, 0, value) for value in (0, 500, 5_000_000_500)) <= 2
+
+
+def test_a_log_without_statistics_is_no_obstacle(spark, table_path, table, into_files):
+    made = table()
+    without_statistics(table_path)
+    before = rows(spark, table_path)
+    into_files(4)
+    DeltaTable.forPath(spark, table_path).optimize().executeZOrderBy("a", "b")
+    assert rows(spark, table_path) == before
+    assert len(per_file(spark, table_path, "a")) == 4
+    assert made.toDF().count() == COUNT
+
+
+def test_settings_of_the_session_change_neither_rows_nor_order(spark, table_path, table, into_files):
+    made = table()
+    before = rows(spark, table_path)
+    into_files(4)
+    odd = {
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.ansi.enabled": "true",
+        "spark.sql.files.maxRecordsPerFile": "7",
+        "spark.sql.caseSensitive": "true",
+        "spark.sql.files.maxPartitionBytes": "20000",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.databricks.delta.optimizeWrite.enabled": "true",
+    }
+    kept = {name: spark.conf.get(name, None) for name in odd}
+    for name, value in odd.items():
+        spark.conf.set(name, value)
+    try:
+        made.optimize().executeZOrderBy("A", "b")
+    finally:
+        for name, value in kept.items():
+            spark.conf.unset(name) if value is None else spark.conf.set(name, value)
+    assert rows(spark, table_path) == before
+    assert len(per_file(spark, table_path, "a")) == 4

@@ -33,7 +33,10 @@ _OF_A_CLASS: Final = 1 << _CLASS_BITS
 """So many cubes of a class become one of the next."""
 _LARGEST: Final = 512 << 30
 """A cube of so many bytes is left alone."""
-_TARGET_SHARE: Final = 1.5
+_MOST_BYTES: Final = 768 << 30
+"""A new cube has so many bytes at most."""
+_DELTA_SPARKS_TARGET: Final = 150 << 30
+"""The same where a session sets a threshold, as delta-spark has it by default."""
 
 NEW: Final = "not clustered yet"
 MERGED: Final = "its cube is merged with others of its size"
@@ -63,7 +66,7 @@ class CubeRules:
 
     Attributes:
         threshold: all cubes smaller than so many bytes are merged with new files at each run; None for size classes.
-        target: the size of a cube in bytes, where there is a threshold; None for one and a half of it.
+        target: the most bytes of a new cube, if there is a threshold; None for delta-spark's 150 GiB.
         is_full: whether all files are clustered again, those that are clustered by other columns included.
     """
 
@@ -79,8 +82,9 @@ class CubeRules:
     @property
     def capacity(self) -> int:
         """The most bytes of a new cube."""
-        wanted = int(self.largest * _TARGET_SHARE) if self.target is None else self.target
-        return max(1, self.largest, wanted)
+        if self.threshold is None:
+            return _MOST_BYTES
+        return max(1, self.threshold, _DELTA_SPARKS_TARGET if self.target is None else self.target)
 
 
 @dataclass(frozen=True, slots=True)

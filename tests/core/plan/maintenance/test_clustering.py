@@ -122,9 +122,17 @@ def test_a_threshold_merges_every_smaller_cube_with_the_new_files():
     assert bins_of(planned([100, 99, 40, 1], ["a", "b", "c", None], rules=rules)) == [[1, 2, 3]]
     assert planned([99, 100], ["a", "b"], rules=rules).num_bins == 0
     assert planned([99, 98], ["a", "b"], rules=rules).num_files == 2
-    plan = planned([50] * 6, [None] * 6, rules=rules)  # a cube holds 150 bytes
+    plan = planned([50] * 6, [None] * 6, rules=CubeRules(threshold=100, target=150))
     assert bins_of(plan) == [[0, 1, 2], [3, 4, 5]]
-    assert bins_of(planned([50] * 6, [None] * 6, rules=CubeRules(threshold=100, target=300))) == [list(range(6))]
+    assert bins_of(planned([50] * 6, [None] * 6, rules=CubeRules(threshold=0))) == [list(range(6))]
+    assert bins_of(planned([50] * 6, ["a", "b", "c", "d", None, None], rules=CubeRules(threshold=0))) == [[4, 5]]
+
+
+def test_more_bytes_than_a_cube_holds_become_several_of_about_one_size():
+    plan = planned([100 << 30] * 16, [None] * 16, target=1 << 30)
+    assert [len(each) for each in bins_of(plan)] == [6, 5, 5]
+    assert plan.outputs == (600, 500, 500)
+    assert planned([600 << 30, 550 << 30, 500], ["a", "b", None]).num_files == 1  # they are as large as they get
 
 
 def test_what_is_not_chosen_stays_and_is_not_counted():
