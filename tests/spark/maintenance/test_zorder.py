@@ -100,7 +100,7 @@ def test_files_are_of_one_size_and_a_filter_on_any_column_reads_few(spark, table
         read = [files_with(files, column, value) for value in range(0, 1000, 25)]
         assert sum(read) / len(read) <= 6  # a grid of four by four files; without order it would be 16
     entry = last(table_path)
-    assert (entry.operation, entry.operation_parameters["zOrderBy"]) == ("OPTIMIZE", '["a", "b"]')
+    assert (entry.operation, entry.operation_parameters["zOrderBy"]) == ("OPTIMIZE", '["a","b"]')
     assert entry.operation_parameters["clusterBy"] == "[]"
     assert "isFull" not in entry.operation_parameters
     stats = found.zOrderStats
@@ -165,7 +165,7 @@ VALUES = {
     "smallint": "cast(pmod(hash(id), 1000) as smallint)",
     "int": "hash(id)",
     "bigint": "xxhash64(id)",
-    "float": "if(id % 50 = 1, cast('NaN' as float), cast(hash(id) as float) / 7)",
+    "float": "if(id % 50 = 1, cast('NaN' as float), cast(hash(id) / 7 as float))",
     "double": "if(id % 50 = 1, cast('-Infinity' as double), hash(id) / 7)",
     "decimal(38,2)": "cast(hash(id) as decimal(38, 2)) * 1000000000000",
     "date": "date_add(date'1950-01-01', pmod(hash(id), 40000))",
