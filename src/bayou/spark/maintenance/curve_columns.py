@@ -66,17 +66,26 @@ def curve_columns(snapshot: Snapshot, columns: ClusteringColumns) -> list[CurveC
 
     Args:
         snapshot: the table's state.
-        columns: the logical paths of columns that it has.
+        columns: their logical paths.
 
     Raises:
         UnsupportedFeatureError: a column's type has no order.
+        InvalidSchemaError: another program wrote clustering columns that the table does not have.
     """
     schema = readable_schema(snapshot.schema)
     found = []
     for path in columns:
         fields = fields_on(path, schema)
         if not fields:
-            raise AssertionError(path)
+            raise InvalidSchemaError(
+                f"Couldn't find column {name_of(path)} in {list(schema.names)}, by which the rows are to be put in order.",
+                table=snapshot.table_uri,
+                version=snapshot.version,
+                error_class="DELTA_COLUMN_NOT_FOUND_IN_SCHEMA",
+                sql_state="42703",
+                columns=(name_of(path),),
+                next_step="name the clustering columns again with DeltaTable.clusterBy.",
+            )
         names = [field.name for field in fields]
         value = _ordered(".".join(map(quoted_name, names)), fields[-1].type)
         if value is None:

@@ -108,7 +108,6 @@ class _Cells:
     ) -> None:
         self._table = table
         self._outputs = outputs
-        self._columns = columns
         self._grid = Grid.of(len(columns), outputs)
         self._used = columns[: self._grid.columns]
         divided = pa.array([count > 1 for count in outputs]).take(cubes)
