@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.smoke.operations import Place, equal, operation
 
+import bayou
 from bayou import DeltaTable
 
 CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
@@ -89,3 +90,26 @@ def convert_parquet_files(on: Place) -> None:
     DeltaTable.convertToDelta(on.spark, name)
     on.rows((3, None)).write.format("delta").mode("append").saveAsTable(name)
     on.expect(name, *ROWS, (3, None))
+
+
+@operation
+def z_order_and_cluster(on: Place) -> None:
+    path, size = on.path(), "spark.databricks.delta.optimize.maxFileSize"
+    rows = on.spark.range(0, 3000, 1, 2).selectExpr("id", "pmod(hash(id), 100) as a", "concat('v', id % 97) as v", "id % 2 as p")
+    rows.write.format("delta").partitionBy("p").save(path)
+    before = sorted(map(tuple, on.spark.read.format("delta").load(path).collect()))
+    on.spark.conf.set(size, "5000")
+    try:
+        found = DeltaTable.forPath(on.spark, path).optimize().executeZOrderBy("a", "v").select("metrics.*").first()
+        assert found is not None
+        assert found.numFilesAdded > found.partitionsOptimized == 2, found
+        assert sorted(map(tuple, on.spark.read.format("delta").load(path).collect())) == before
+        per_file = on.spark.read.format("delta").load(path).groupBy("_metadata.file_path").count().select("count").collect()
+        counts = sorted(row[0] for row in per_file)
+        assert counts[-1] <= 1.5 * counts[0], counts
+        other = on.path()
+        bayou.write(rows, other, clusterBy=["a", "v"])
+        DeltaTable.forPath(on.spark, other).optimize().executeFull()
+        assert sorted(map(tuple, on.spark.read.format("delta").load(other).collect())) == before
+    finally:
+        on.spark.conf.unset(size)

@@ -65,6 +65,8 @@ _OTHERS: Final = {
     "merge.materializeSource.rddStorageLevel": "DISK_ONLY",
     "merge.materializeSource.rddStorageLevelFirstRetry": "DISK_ONLY_2",
     "merge.materializeSource.rddStorageLevelRetry": "DISK_ONLY_3",
+    "optimize.clustering.mergeStrategy.minCubeSize.targetCubeSize": "161061273600",
+    "optimize.clustering.mergeStrategy.minCubeSize.threshold": "107374182400",
     "optimize.maxDeletedRowsRatio": "0.05",
     "optimize.maxFileSize": "1073741824",
     "optimize.maxThreads": "15",

@@ -22,22 +22,6 @@ def table():
 
 
 @pytest.mark.parametrize(
-    ("call", "command"),
-    [
-        (lambda _: BUILDER.executeZOrderBy(["a", "b"]), "OPTIMIZE ... ZORDER BY"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_a_command_that_is_not_there_yet_is_one_error_that_names_it(table, call, command):
-    with pytest.raises(UnsupportedFeatureError) as caught:
-        call(table)
-    assert caught.value.features == [command]
-    assert caught.value.error_class == "DELTA_OPERATION_NOT_ALLOWED"
-    assert caught.value.next_step
-    assert isinstance(caught.value, AnalysisException)
-
-
-@pytest.mark.parametrize(
     ("call", "error", "text"),
     [
         (lambda table: table.restoreToVersion("1"), ValueError, "version needs to be an int but got '<class 'str'>'."),

@@ -331,18 +331,3 @@ def test_an_empty_table_has_nothing_to_compact(spark, table_path):
     spark.range(0).write.format("delta").save(table_path)
     found = outcome(DeltaTable.forPath(spark, table_path).optimize().executeCompaction())
     assert (found.numFilesAdded, found.numBins, found.totalConsideredFiles) == (0, 0, 0)
-
-
-def test_a_clustered_table_is_not_compacted_without_its_clustering(spark, table_path):
-    made = DeltaTable.create(spark).location(table_path).addColumn("id", "bigint").clusterBy("id").execute()
-    for number in range(2):
-        spark.range(number, number + 1).write.format("delta").mode("append").save(table_path)
-    version = last(table_path).version
-    for builder, error_class in (
-        (made.optimize(), "DELTA_OPERATION_NOT_ALLOWED"),
-        (made.optimize().where("id = 1"), "DELTA_CLUSTERING_WITH_PARTITION_PREDICATE"),
-    ):
-        with pytest.raises(UnsupportedFeatureError) as caught:
-            builder.executeCompaction()
-        assert caught.value.error_class == error_class
-    assert last(table_path).version == version

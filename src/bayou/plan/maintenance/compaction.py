@@ -202,7 +202,7 @@ def plan_compaction(
 
 def _by_size(facts: FileFacts, sizes: SizeRules) -> tuple[pa.Array, pa.Array, pa.Array]:
     """For each file whether it is rewritten, whether it is rewritten even alone, and the reason of either."""
-    with_deleted = _has_many_deleted(facts, sizes.max_deleted)
+    with_deleted = has_many_deleted(facts, sizes.max_deleted)
     done = pc.and_(pc.fill_null(pc.greater_equal(facts.targets, sizes.target), False), pc.invert(with_deleted))
     wanted = pc.and_(pc.or_(pc.less(facts.sizes, sizes.small), with_deleted), pc.invert(done))
     others = pc.if_else(wanted, SMALL, pc.if_else(done, OPTIMIZED, LARGE))
@@ -248,8 +248,13 @@ class _Candidate(NamedTuple):
     goes_alone: bool
 
 
-def _has_many_deleted(facts: FileFacts, most: float) -> pa.Array:
-    """Whether so many rows of a file are deleted that it is rewritten for that, or nobody knows how many."""
+def has_many_deleted(facts: FileFacts, most: float) -> pa.Array:
+    """For each file whether so many of its rows are deleted that it is rewritten for that, or nobody knows how many.
+
+    Args:
+        facts: the table's files.
+        most: the largest share of deleted rows that a file may have.
+    """
     deleted = facts.deleted.cast(pa.float64())
     share = pc.divide(deleted, pc.add(deleted, facts.rows.cast(pa.float64())))
     return pc.and_(pc.is_valid(deleted), pc.fill_null(pc.greater(share, most), True))

@@ -58,6 +58,7 @@ def write_new_files(
     *,
     observations: Sequence[str] = (),
     tasks: FileTasks | None = None,
+    is_arranged: bool = False,
 ) -> NewFiles:
     """Writes rows as new files of a table. Files without rows are deleted again; where a row breaks a rule, all are.
 
@@ -70,6 +71,7 @@ def write_new_files(
         beside: the columns of the rows that are none of the table's; none where rows are replaced.
         observations: the names of the observations of the rows that the caller has made, and wants to see.
         tasks: the job's tasks, where the rows are those of files that are written together.
+        is_arranged: whether each partition of the rows is to be one file.
 
     Raises:
         ConstraintViolationError: rows break a rule of the table.
@@ -79,7 +81,7 @@ def write_new_files(
     rows = Projection(application.jvm, frame, target, carried, beside).rows()
     prefix = data_prefix(target.properties)
     split = SplitFolders(root, request.storage_options, prefix) if rows.has_changes else None
-    to_write, placement = rows.frame, Placement(prefix, tasks=tasks)
+    to_write, placement = rows.frame, Placement(prefix, tasks=tasks, is_arranged=is_arranged)
     if split is not None:
         to_write, placement = to_write.withColumnRenamed(IS_CHANGE, split.column), Placement(split_by=split.column)
     wanted = (*carried.observations, *observations, *([OBSERVATION] if rows.observed else []))

@@ -63,11 +63,18 @@ class Placement:
         folder: the folder under the table's root; empty for the root itself.
         split_by: a column of booleans that leads the partition columns, so that each of its values has a folder; None for none.
         tasks: the job's tasks, where the rows are those of files that are written together; each task writes one file.
+        is_arranged: whether each partition of the rows is to be one file.
     """
 
     folder: str = ""
     split_by: str | None = None
     tasks: FileTasks | None = None
+    is_arranged: bool = False
+
+    @property
+    def is_of_tasks(self) -> bool:
+        """Whether each task writes one file, of one partition, however many rows it has."""
+        return self.is_arranged or self.tasks is not None
 
 
 def write_into(
@@ -100,8 +107,9 @@ def write_into(
     job = WriteJob(root, partitions, options, hadoop, observations)
     read: Sequence[Sequence[str]] = ()
     if placement.tasks is not None:
-        # All rows of a task are of one partition: nothing is to be sorted.
         frame, read = in_file_tasks(jvm, frame, placement.tasks)
+    if placement.is_of_tasks:
+        # All rows of a task are of one partition: nothing is to be sorted.
         job = WriteJob(root, partitions, {**options, "maxRecordsPerFile": "0"}, hadoop, observations, _MORE_THAN_TWO_FILES)
     if by is not None:
         # Rows that are not sorted for the table's partitions are not sorted for this one either.

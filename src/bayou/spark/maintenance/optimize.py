@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import time
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -17,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import ConcurrentModificationError, InvalidOptionError, UnsupportedFeatureError, redact_uri
-from bayou.log.snapshot.clustering import logical_clustering
+from bayou.errors import ConcurrentModificationError, InvalidOptionError, redact_uri
+from bayou.plan.maintenance.clustering import ClusteringPlan
 from bayou.plan.maintenance.compaction import (
     COMPACTED_TAG,
     TARGET_TAG,
@@ -36,6 +37,7 @@ from bayou.spark.dml.core.condition import check_condition, row_condition
 from bayou.spark.dml.core.target import table_columns
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.core import nodes
+from bayou.spark.maintenance.clustered_files import Order, order_of, plan_order, write_cubes
 from bayou.spark.maintenance.optimize_result import OptimizeResult
 from bayou.spark.maintenance.reorg import files_to_purge
 from bayou.spark.maintenance.rewrite import Rewritten, write_again
@@ -68,24 +70,32 @@ class OptimizeRequest:
         where: conditions on partition columns, as SQL; all have to be true.
         where_files: conditions on any columns, as SQL. Files stay that cannot hold a row for which all are true.
         purges: whether files are rewritten for what they hold and the table does not (REORG), and not for their sizes.
+        z_order: the columns of ZORDER BY, as the user names them.
+        is_full: whether all files of a clustered table are clustered again.
     """
 
     where: tuple[str, ...] = ()
     where_files: tuple[str, ...] = ()
     purges: bool = False
+    z_order: tuple[str, ...] = ()
+    is_full: bool = False
 
     @property
     def operation(self) -> str:
         """The operation's name in the history."""
         return "REORG" if self.purges else "OPTIMIZE"
 
-    @property
-    def parameters(self) -> dict[str, object]:
-        """Its parameters in the history."""
+    def parameters(self, order: Order | None) -> dict[str, object]:
+        """Its parameters in the history.
+
+        Args:
+            order: what rows are put in order by; None if files are compacted.
+        """
         predicate = json.dumps(list(self.predicates))
         if self.purges:
             return {"predicate": predicate, "applyPurge": True}
-        return {"predicate": predicate, "zOrderBy": "[]", "clusterBy": "[]", "auto": False}
+        others = {"zOrderBy": "[]", "clusterBy": "[]", "auto": False} if order is None else order.parameters
+        return {"predicate": predicate, **others}
 
     @property
     def predicates(self) -> tuple[str, ...]:
@@ -114,15 +124,27 @@ def plan_optimize(table: SessionTable, request: OptimizeRequest, snapshot: Snaps
         snapshot: its state; the latest if None.
 
     Raises:
-        InvalidOptionError: a condition of `where` names a column that is not a partition column, or a setting is not a number.
-        UnsupportedFeatureError: bayou may not write to the table; it is clustered; a condition holds a subquery.
+        InvalidOptionError: a condition of `where` names a column that is not a partition column, or a setting is not a number; for
+            columns see `order_of`.
+        UnsupportedFeatureError: bayou may not write to the table; a condition holds a subquery.
     """
     found = table.snapshot() if snapshot is None else snapshot
-    check_types(table.application, found)
-    _check_clustering(found, request)
-    chosen = _chosen(table, found, request)
-    purged = files_to_purge(table, found, chosen) if request.purges else None
-    return plan_compaction(_facts(found), _sizes(table.settings, found), chosen, purged)
+    return _planned(table, request, found, _order(table, request, found))
+
+
+def _order(table: SessionTable, request: OptimizeRequest, snapshot: Snapshot) -> Order | None:
+    check_types(table.application, snapshot)
+    if request.purges:
+        return None
+    return order_of(table, snapshot, request.z_order, is_full=request.is_full, where=request.where)
+
+
+def _planned(table: SessionTable, request: OptimizeRequest, snapshot: Snapshot, order: Order | None) -> CompactionPlan:
+    facts, sizes, chosen = _facts(snapshot), _sizes(table.settings, snapshot), _chosen(table, snapshot, request)
+    if order is not None:
+        return plan_order(table.settings, snapshot, order, facts, sizes, chosen)
+    purged = files_to_purge(table, snapshot, chosen) if request.purges else None
+    return plan_compaction(facts, sizes, chosen, purged)
 
 
 def optimize(table: SessionTable, request: OptimizeRequest) -> OptimizeResult:
@@ -134,14 +156,16 @@ def optimize(table: SessionTable, request: OptimizeRequest) -> OptimizeResult:
     """
     started = int(time.time() * 1000)
     snapshot = table.snapshot()
-    plan = plan_optimize(table, request, snapshot)
+    order = _order(table, request, snapshot)
+    plan = _planned(table, request, snapshot, order)
     done = _Done()
     most = bytes_of(table.settings, _BATCH_SIZE, snapshot.table_uri)
     if plan.num_bins:
         try:
             with operation(request.operation, table.spark, table.settings):
                 for first, last in plan.batches(most):
-                    _compact(table, snapshot, request, plan, (first, last), done)
+                    written = _written(table, snapshot, order, plan, (first, last))
+                    _commit(table, snapshot, (request.operation, request.parameters(order)), written, done)
         finally:  # commits before a failure stay
             if done.versions:
                 table.refresh_caches()
@@ -168,31 +192,7 @@ def optimize(table: SessionTable, request: OptimizeRequest) -> OptimizeResult:
         int(time.time() * 1000),
         columns,
         columns if indexed < 0 else min(columns, indexed),
-    )
-
-
-def _check_clustering(snapshot: Snapshot, request: OptimizeRequest) -> None:
-    """Refuses to compact a clustered table: files that are put together by their sizes are clustered no longer."""
-    if request.purges or not logical_clustering(snapshot):
-        return
-    if request.where:
-        raise UnsupportedFeatureError(
-            "OPTIMIZE command for clustered table doesn't support partition predicates.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            error_class="DELTA_CLUSTERING_WITH_PARTITION_PREDICATE",
-            sql_state="0A000",
-            features=("clustering",),
-            next_step="leave the condition out.",
-        )
-    raise UnsupportedFeatureError(
-        "OPTIMIZE of a clustered table is not in this version of bayou yet. Nothing was changed.",
-        table=snapshot.table_uri,
-        version=snapshot.version,
-        error_class="DELTA_OPERATION_NOT_ALLOWED",
-        sql_state="0AKDC",
-        features=("clustering",),
-        next_step="run it with delta-spark, which clusters the files.",
+        order is not None and order.is_clustering,
     )
 
 
@@ -276,22 +276,24 @@ def files_matching(table: SessionTable, snapshot: Snapshot, command: str, text: 
     return choose_files(table.application, table.spark, snapshot, condition).candidates
 
 
-def _compact(
-    table: SessionTable,
-    snapshot: Snapshot,
-    request: OptimizeRequest,
-    plan: CompactionPlan,
-    bins: tuple[int, int],
-    done: _Done,
-) -> None:
-    """Writes some bins in one job, and commits them."""
+def _written(
+    table: SessionTable, snapshot: Snapshot, order: Order | None, plan: CompactionPlan, bins: tuple[int, int]
+) -> WrittenBins:
+    """Some bins, written in one job."""
+    if order is not None and isinstance(plan, ClusteringPlan):
+        cubes, cube_of_task = write_cubes(table, snapshot, order, plan, bins)
+        counts, sizes = Counter(cube_of_task), _sums(cubes.numbers, cubes.old["size"].combine_chunks())
+        with taking_back(cubes.take_back):
+            of_files = (cube_of_task[task_of(add)] for add in cubes.added.files)
+            found = zip(cubes.added.files, of_files, strict=True)
+            files = [_tagged(add, plan.sizes, sizes[cube] // counts[cube]) for add, cube in found]
+        return replace(cubes, added=replace(cubes.added, files=files))
     positions, numbers = plan.positions(*bins)
     again = write_again(table, snapshot, positions, tasks=numbers)
     with taking_back(again.take_back):
         sizes = _sums(numbers, again.old["size"].combine_chunks())
         files = [_tagged(add, plan.sizes, sizes[task_of(add)]) for add in again.added.files]
-    written = WrittenBins(table, again.request, replace(again.added, files=files), again.old, numbers, snapshot)
-    _commit(table, snapshot, request, written, done)
+    return WrittenBins(table, again.request, replace(again.added, files=files), again.old, numbers, snapshot)
 
 
 def _sums(numbers: pa.Array, values: pa.Array) -> dict[int, int]:
@@ -306,12 +308,20 @@ def _tagged(add: AddFile, sizes: SizeRules, size: int) -> AddFile:
     return replace(add, tags={**(add.tags or {}), COMPACTED_TAG: "true", **filled})
 
 
-def _commit(table: SessionTable, snapshot: Snapshot, request: OptimizeRequest, bins: WrittenBins, done: _Done) -> None:
-    """Commits bins; those whose files another commit removed or changed meanwhile are left out."""
+def _commit(table: SessionTable, snapshot: Snapshot, said: tuple[str, dict[str, object]], bins: WrittenBins, done: _Done) -> None:
+    """Commits bins; those whose files another commit removed or changed meanwhile are left out.
+
+    Args:
+        table: the table.
+        snapshot: the state that they were planned for.
+        said: the operation and its parameters, for the history.
+        bins: the bins.
+        done: what the commits did so far.
+    """
     base = snapshot
     for attempt in range(_MOST_COMMITS):
         try:
-            with table.begin(base, request.operation, request.parameters) as transaction:
+            with table.begin(base, *said) as transaction:
                 with taking_back(bins.take_back):
                     transaction.reads.note_files(bins.old["path"])
                     transaction.remove_files(bins.old_with_moves(), data_change=False)

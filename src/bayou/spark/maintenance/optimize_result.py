@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from bayou.plan.maintenance.clustering import ClusteringPlan
+
 if TYPE_CHECKING:
     from bayou.plan.maintenance.compaction import CompactionPlan
 
@@ -81,6 +83,7 @@ class OptimizeResult:
         ended: when it ended.
         columns: how many columns the table has.
         columns_with_statistics: how many of them have statistics.
+        is_clustering: whether the rows were put in order by the table's clustering columns.
     """
 
     path: str
@@ -95,6 +98,7 @@ class OptimizeResult:
     ended: int = 0
     columns: int = 0
     columns_with_statistics: int = 0
+    is_clustering: bool = False
 
     def as_table(self) -> pa.Table:
         """The row that delta-spark answers with."""
@@ -108,6 +112,7 @@ class OptimizeResult:
             "filesAdded": _sizes(self.added_sizes),
             "filesRemoved": _sizes(self.removed_sizes),
             "partitionsOptimized": self.plan.partitions,
+            **self._cubes(),
             "numBins": self.plan.num_bins,
             "numBatches": max(1, len(self.versions)),
             "totalConsideredFiles": self.plan.considered,
@@ -123,6 +128,37 @@ class OptimizeResult:
             "numTableColumns": self.columns,
             "numTableColumnsWithStats": self.columns_with_statistics,
         }
+
+    def _cubes(self) -> dict[str, Any]:
+        """What delta-spark says of the cubes of a clustering, or of a Z-order."""
+        if not isinstance(self.plan, ClusteringPlan):
+            return {}
+        counts, merged = self.plan.counts, (self.plan.num_files, self.plan.num_bytes)
+        if self.is_clustering:
+            return {
+                "clusteringStats": {
+                    "inputZCubeFiles": _files(counts.cube_files, counts.cube_bytes),
+                    "inputOtherFiles": _files(counts.other_files, counts.other_bytes),
+                    "inputNumZCubes": counts.cubes,
+                    "mergedFiles": _files(*merged),
+                    "numOutputZCubes": self.plan.num_bins,
+                }
+            }
+        return {
+            "zOrderStats": {
+                "strategyName": "all" if self.plan.is_whole else "sizeClasses",
+                "inputCubeFiles": {"num": counts.cube_files, "size": counts.cube_bytes},
+                "inputOtherFiles": {"num": counts.other_files, "size": counts.other_bytes},
+                "inputNumCubes": counts.cubes,
+                "mergedFiles": {"num": merged[0], "size": merged[1]},
+                "numOutputCubes": self.plan.num_bins,
+                "mergedNumCubes": counts.merged_cubes or None,
+            }
+        }
+
+
+def _files(count: int, size: int) -> dict[str, int]:
+    return {"numFiles": count, "size": size}
 
 
 def _sizes(sizes: Sequence[int]) -> dict[str, float | None]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol import properties
 from bayou.protocol.schema.reserved_names import check_no_own_names
@@ -20,7 +21,7 @@ from bayou.spark.scan.scan import OUR_METADATA, Scan
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
 
 _TASK: Final = "__bayou_task"
 """The hidden column with the number of a file's task."""
+GROUP: Final = "__bayou_group"
+"""The column with the number of the group that a row's file is in."""
+FILE: Final = "__bayou_file"
+"""The column with the number of a row's file among those that are read."""
+ROW: Final = "__bayou_row"
+"""The column with a row's place in its file."""
 
 
 def stored_rows(
@@ -76,6 +83,54 @@ def stored_rows(
     if ids is None:
         return rows if tasks is None else rows.select(*map(quoted_name, names))
     return ids.known(rows, OUR_METADATA).select(*map(quoted_name, names), *ids.columns())
+
+
+def rows_by_group(
+    application: Application,
+    spark: SparkSession,
+    snapshot: Snapshot,
+    positions: pa.Array,
+    groups: pa.Array,
+    *,
+    columns: Sequence[str] | None = None,
+    options: Mapping[str, str] | None = None,
+) -> DataFrame:
+    """The rows of some files with the number of their file's group, and their place in the files: `GROUP`, `FILE`, `ROW`.
+
+    Args:
+        application: the application.
+        spark: the session.
+        snapshot: the table's state.
+        positions: the files.
+        groups: the number of each file's group, int32.
+        columns: the columns of the table that are read; None for all, with the columns that keep the rows' ids.
+        options: options for the file system.
+
+    Raises:
+        UnsupportedFeatureError: the table has columns that are called like those in which these are read.
+    """
+    check_no_own_names(snapshot.schema, "put in order", snapshot.table_uri, snapshot.version)
+    ids = RowIdColumns.of(snapshot) if columns is None else None
+    fields = [each for each in readable_schema(snapshot.schema).fields if columns is None or each.name in columns]
+    scan = Scan(
+        application,
+        java_session(spark),
+        snapshot,
+        [*fields, *(() if ids is None else ids.fields)],
+        metadata=["row_index"],
+        positions=positions.cast(pa.int64()),
+        hidden={
+            GROUP: groups.cast(pa.int32()),
+            FILE: pa.array(range(len(groups)), pa.int32()),
+            **({} if ids is None else ids.constants(snapshot, positions)),
+        },
+        options=options or {},
+        rewrites=True,
+    )
+    rows = scan_frame(scan, spark)
+    kept = [quoted_name(field.name) for field in fields]
+    added = [F.col(GROUP), F.col(FILE), F.col(f"{OUR_METADATA}.row_index").alias(ROW)]
+    return rows.select(*kept, *added) if ids is None else ids.known(rows, OUR_METADATA).select(*kept, *ids.columns(), *added)
 
 
 def file_tasks(snapshot: Snapshot, tasks: pa.Array) -> FileTasks:

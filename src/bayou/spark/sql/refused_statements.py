@@ -49,6 +49,7 @@ _STATEMENTS: Final = {
         "DESCRIBE DETAIL": rf"desc(?:ribe)?\s+detail\s+{_DESCRIBED}\s*(?:;|$)",
         "ALTER TABLE ... DROP FEATURE": rf"alter\s+table\s+{_TABLE}\s+drop\s+feature\b",
         "ALTER TABLE ... SYNC IDENTITY": rf"{_COLUMN}\s+sync\s+identity\b",
+        "CLUSTER BY AUTO": rf"(?:alter\s+table\s+{_TABLE}\s+|{_MADE}\s*{_REST}\busing\s+delta\b{_REST}\b)cluster\s+by\s+auto\b",
         "ALTER TABLE ... CLUSTER BY": rf"alter\s+table\s+{_TABLE}\s+cluster\s+by\b",
         "CREATE TABLE ... CLUSTER BY": rf"{_MADE}\s*{_REST}\busing\s+delta\b{_REST}\bcluster\s+by\s*\(",
     }.items()
@@ -56,7 +57,7 @@ _STATEMENTS: Final = {
 """The statements by how they begin, up to the word that Spark's own do not have there."""
 _METHODS: Final = {
     "VACUUM": "use {table}.vacuum(hours), or with dry_run=True what it would delete.",
-    "OPTIMIZE": "use {table}.optimize().executeCompaction().",
+    "OPTIMIZE": "use {table}.optimize().executeCompaction(), or executeZOrderBy(column, ...).",
     "REORG TABLE": "use {table}.reorg().",
     "RESTORE": "use {table}.restoreToVersion(version) or restoreToTimestamp(time).",
     "GENERATE": 'use {table}.generate("symlink_format_manifest").',
@@ -69,6 +70,7 @@ _METHODS: Final = {
 }
 _INSTEAD: Final = {
     "CONVERT TO DELTA": "use DeltaTable.convertToDelta(spark, name), or (spark, 'parquet.`/a/path`', partitionSchema=columns).",
+    "CLUSTER BY AUTO": "name the columns: ALTER TABLE ... CLUSTER BY (column, ...), or DeltaTable.clusterBy(column, ...).",
 }
 _EXPLAIN: Final = re.compile(r"explain\s+(?:(?:logical|formatted|extended|codegen|cost)\s+)?", re.IGNORECASE)
 _SCRIPT: Final = re.compile(rf"(?:{NAME}\s*:\s*)?begin\b", re.IGNORECASE)

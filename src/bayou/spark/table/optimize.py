@@ -13,7 +13,7 @@ from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.maintenance.optimize import OptimizeRequest, optimize, plan_optimize
 from bayou.spark.table.describe import rows_frame
 from bayou.spark.table.handle import TableHandle
-from bayou.spark.table.not_yet import check_kind, not_yet
+from bayou.spark.table.not_yet import check_kind
 
 if TYPE_CHECKING:
     from bayou.spark.read.session_table import SessionTable
@@ -65,7 +65,7 @@ class DeltaOptimizeBuilder:
 
     @raised_as_pyspark
     def executeCompaction(self) -> DataFrame:  # noqa: N802  (delta-spark's name)
-        """Makes few large files of many small ones, and of files with many deleted rows.
+        """Makes few large files of many small ones, and of files with many deleted rows. A clustered table is clustered instead.
 
         Where there is nothing to do, nothing is committed. Bins whose files another commit removes or changes meanwhile are left
         as they are.
@@ -79,22 +79,54 @@ class DeltaOptimizeBuilder:
             DataFileNotFoundError: a file of the table is gone.
             StorageError: the store failed.
         """
-        found = optimize(self._table, self._request)
-        return rows_frame(self._table.application, self._table.spark, found.as_table())
+        return self._executed(self._request)
 
     @raised_as_pyspark
     def executeZOrderBy(self, *cols: Any) -> DataFrame:  # noqa: N802  (delta-spark's name)
-        """Would order the rows along a Z-order curve of columns.
+        """Puts the rows in order along a curve through columns, so that filters on any of them read few files.
+
+        Files that a run on the same columns wrote are rewritten only together with enough new ones: a run touches the partitions
+        that have new files, and in them the new files and the cubes of their size. Without new files nothing is committed.
+
+        Args:
+            *cols: the columns, or one list of them. Names with dots between them lead into structs; a name that has a dot itself
+                is in backticks.
+
+        Returns:
+            One row with `path` and `metrics`, as delta-spark gives it.
 
         Raises:
             TypeError: a column is not a string.
-            UnsupportedFeatureError: always, for strings.
+            InvalidOptionError: a column is a partition column, or there is none of its name; `where` names a column that is not a
+                partition column; a setting is not a number.
+            InvalidSchemaError: files have no statistics of a column.
+            UnsupportedFeatureError: the table is clustered, a column's type has no order, or bayou may not write to the table.
+            DataFileNotFoundError: a file of the table is gone.
+            StorageError: the store failed.
         """
         names = cols[0] if len(cols) == 1 and isinstance(cols[0], (list, tuple)) else cols
         for name in names:
             if not isinstance(name, str):
                 raise TypeError(f"Z-order column must be str. Found {name} with type {type(name)}")
-        raise not_yet("OPTIMIZE ... ZORDER BY", self._table.uri)
+        return self._executed(replace(self._request, z_order=tuple(names)))
+
+    @raised_as_pyspark
+    def executeFull(self) -> DataFrame:  # noqa: N802  (as delta-spark would name it)
+        """Clusters all files of a clustered table again, also those that were clustered by other columns (OPTIMIZE FULL).
+
+        Returns:
+            One row with `path` and `metrics`, as delta-spark gives it.
+
+        Raises:
+            UnsupportedFeatureError: the table has no clustering columns, or bayou may not write to it.
+            DataFileNotFoundError: a file of the table is gone.
+            StorageError: the store failed.
+        """
+        return self._executed(replace(self._request, is_full=True))
+
+    def _executed(self, request: OptimizeRequest) -> DataFrame:
+        found = optimize(self._table, request)
+        return rows_frame(self._table.application, self._table.spark, found.as_table())
 
 
 class TableOptimization(TableHandle):

@@ -36,6 +36,8 @@ from bayou.spark.sql.refused_statements import LackingStatement
         ("DESC HISTORY a.b LIMIT 5 ;; ", "DESCRIBE HISTORY"),
         ("explain formatted vacuum t", "VACUUM"),
         ("CREATE TABLE t (id INT) USING delta CLUSTER BY (id)", "CREATE TABLE ... CLUSTER BY"),
+        ("CREATE OR REPLACE TABLE t (id INT) USING delta CLUSTER BY AUTO", "CLUSTER BY AUTO"),
+        ("ALTER TABLE db.t CLUSTER BY auto", "CLUSTER BY AUTO"),
         ("CREATE TABLE t (a STRING COMMENT 'using delta cluster by (') USING parquet", None),
         ("BEGIN SELECT ';VACUUM t' FROM; END", None),
         ("a: BEGIN IF true THEN OPTIMIZE t; END IF; END", "OPTIMIZE"),

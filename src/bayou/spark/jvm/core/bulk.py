@@ -101,6 +101,10 @@ class Bulk:
         """An `int[]`. The values hold no NULL."""
         return self._primitives(values.cast(pa.int32()), self._jvm.static("int"), "asIntBuffer")
 
+    def doubles(self, values: pa.Array) -> JavaObject:
+        """A `double[]`. The values hold no NULL."""
+        return self._primitives(values.cast(pa.float64()), self._jvm.static("double"), "asDoubleBuffer")
+
     def _primitives(self, values: pa.Array, kind: Any, view: str) -> JavaObject:
         width = values.type.bit_width // 8
         buffer = values.buffers()[1].slice(values.offset * width, len(values) * width) if len(values) else b""

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cells of a grid over the clustering columns, and the new file that each cell's rows go to.
+
+A column's values have ranks, and a cell has a rank in each column. A cell is known by one number: the number of its cube, then
+its ranks. Cells are assigned to files along a curve, so that each file of a cube gets as many rows as the others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.plan.maintenance.hilbert import hilbert_places
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_MOST_BITS: Final = 18
+"""So many bits the ranks of a cell have together at most, those of one column alone fewer."""
+_MOST_BITS_OF_ONE: Final = 14
+_LEAST_BITS: Final = 2
+_MOST_COLUMNS: Final = _MOST_BITS // _LEAST_BITS
+"""More columns would leave no ranks for any of them: the others do not count."""
+_CELLS_OF_A_FILE: Final = 6
+"""A file is made of 2**6 cells, if the rows are spread evenly."""
+_RANKS_OF_A_FILE: Final = 3
+"""As many times more ranks than files a column has at least, in bits: then columns that say the same have enough cells, too."""
+_MOST_CELLS: Final = 1 << 20
+"""So many cells all cubes of a job have at most, whatever their number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """How values become cells.
+
+    Attributes:
+        columns: how many columns count, the first ones.
+        bits: how many bits a rank has.
+    """
+
+    columns: int
+    bits: int
+
+    @classmethod
+    def of(cls, columns: int, files: Sequence[int]) -> Grid:
+        """The grid for some columns.
+
+        Args:
+            columns: how many they are.
+            files: for each cube how many files it becomes.
+        """
+        used = min(columns, _MOST_COLUMNS)
+        of_files = math.ceil(math.log2(max(files)))
+        wanted = max(math.ceil((of_files + _CELLS_OF_A_FILE) / used), of_files + _RANKS_OF_A_FILE)
+        together = min(_MOST_BITS, (_MOST_CELLS // max(1, len(files))).bit_length() - 1)
+        most = min(together // used, _MOST_BITS_OF_ONE)
+        return cls(used, max(min(wanted, most), _LEAST_BITS))
+
+    @property
+    def most_bounds(self) -> int:
+        """How many bounds may divide the values of a column: rank 0 is that of NULL, rank 1 that of values below all bounds."""
+        return (1 << self.bits) - 2
+
+    @property
+    def bits_of_cell(self) -> int:
+        """How many bits the ranks of a cell have together."""
+        return self.bits * self.columns
+
+
+@dataclass(frozen=True, slots=True)
+class CellFiles:
+    """The file of each cell. Row r of the rows of a cell, as a share from 0 to 1, goes to file `floor(first + r * width)`.
+
+    Attributes:
+        keys: the cells, ascending, int64.
+        first: where the cell's rows begin, in files.
+        width: how many files they take; 0 for a cell that is in one file.
+    """
+
+    keys: pa.Array
+    first: pa.Array
+    width: pa.Array
+
+    @property
+    def are_split(self) -> bool:
+        """Whether the rows of some cell go to several files."""
+        return bool(pc.any(pc.greater(self.width, 0)).as_py())
+
+
+def assign_files(keys: pa.Array, counts: pa.Array, grid: Grid, files: Sequence[int], first: Sequence[int]) -> CellFiles:
+    """Which file each cell goes to, such that the files of a cube get equally many rows. A cell larger than a file is split.
+
+    Args:
+        keys: the cells that have rows, in any order, int64.
+        counts: how many rows each has.
+        grid: the grid that they are of.
+        files: for each cube how many files it becomes.
+        first: for each cube the number of its first file.
+    """
+    cubes = pc.shift_right(keys, grid.bits_of_cell)
+    mask = (1 << grid.bits) - 1
+    ranks = [pc.bit_wise_and(pc.shift_right(keys, grid.bits * (grid.columns - 1 - number)), mask) for number in range(grid.columns)]
+    order = pc.sort_indices(
+        pa.table({"cube": cubes, "place": hilbert_places(ranks, grid.bits)}), [("cube", "ascending"), ("place", "ascending")]
+    )
+    keys, counts, cubes = (each.take(order) for each in (keys, counts.cast(pa.int64()), cubes))
+    totals = pa.table({"cube": cubes, "rows": counts}).group_by("cube").aggregate([("rows", "sum")]).sort_by("cube")
+    at = pc.index_in(cubes, value_set=totals["cube"].combine_chunks())
+    total = totals["rows_sum"].combine_chunks()
+    before = pc.subtract(pc.subtract(pc.cumulative_sum(counts), counts), pc.subtract(pc.cumulative_sum(total), total).take(at))
+    share = pc.divide(pa.array(files, pa.float64()).take(cubes), total.take(at).cast(pa.float64()))
+    width = pc.multiply(counts.cast(pa.float64()), share)
+    begin = pc.multiply(before.cast(pa.float64()), share)
+    is_small = pc.less_equal(width, 1.0)
+    begin = pc.if_else(is_small, pc.add(begin, pc.multiply(width, 0.5)), begin)
+    width = pc.if_else(is_small, 0.0, width)
+    begin, width = _within(begin, width, pa.array(files, pa.float64()).take(cubes))
+    begin = pc.add(begin, pa.array(first, pa.float64()).take(cubes))
+    ascending = pc.sort_indices(keys)
+    return CellFiles(keys.take(ascending), begin.take(ascending), width.take(ascending))
+
+
+def _within(begin: pa.Array, width: pa.Array, files: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """The same without what rounding puts behind a cube's last file."""
+    last = pc.subtract(files, 1e-6)
+    begin = pc.min_element_wise(begin, last)
+    return begin, pc.min_element_wise(width, pc.subtract(last, begin))
+
+
+def keys_of_tasks(count: int) -> list[int]:
+    """For each of so many tasks an int that Spark's shuffle sends to it: the hash of the int is the task's number."""
+    found: dict[int, int] = {}
+    number = 0
+    while len(found) < count:
+        found.setdefault(_hash(number) % count, number)
+        number += 1
+    return [found[task] for task in range(count)]
+
+
+def _hash(value: int) -> int:
+    """Murmur3 of an int with the seed that Spark uses, as a signed int. Source: Spark's `Murmur3_x86_32.hashInt`."""
+    mask = 0xFFFFFFFF
+    mixed = value * 0xCC9E2D51 & mask
+    mixed = (mixed << 15 | mixed >> 17) & mask
+    mixed = mixed * 0x1B873593 & mask
+    found = 42 ^ mixed
+    found = (found << 13 | found >> 19) & mask
+    found = (found * 5 + 0xE6546B64) & mask
+    found ^= 4
+    found ^= found >> 16
+    found = found * 0x85EBCA6B & mask
+    found ^= found >> 13
+    found = found * 0xC2B2AE35 & mask
+    found ^= found >> 16
+    return found - (1 << 32) if found >= 1 << 31 else found

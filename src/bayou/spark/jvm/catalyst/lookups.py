@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns that look values up in sorted arrays: a binary search of Java's in generated code, without a function of Python's.
+
+The arrays stay in the JVM: they come from a query's only row, and go into another query as literals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.spark.jvm.core import nodes
+from bayou.spark.jvm.core.bulk import Bulk
+from bayou.spark.jvm.core.callbacks import Block
+from bayou.spark.jvm.relations.relation import plan_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
+
+_TYPES: Final = "org.apache.spark.sql.types"
+_EXPRESSIONS: Final = "org.apache.spark.sql.catalyst.expressions"
+_CLASSES: Final = {"int": "[I", "long": "[J", "double": "[D", "object": "[Ljava.lang.Object;"}
+"""The classes of arrays in Java."""
+_ARRAYS: Final = {
+    pa.int32(): (Bulk.ints, "IntegerType"),
+    pa.int64(): (Bulk.longs, "LongType"),
+    pa.float64(): (Bulk.doubles, "DoubleType"),
+}
+"""How arrays get into the JVM, and Spark's types of their elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Values in ascending order, for some groups one after the other.
+
+    Attributes:
+        kind: how Java has them: `int`, `long`, `double` or `object`.
+        values: the array, in the JVM.
+        ends: for each group the place behind its last value.
+    """
+
+    kind: str
+    values: JavaObject
+    ends: pa.Array
+
+    @property
+    def starts(self) -> pa.Array:
+        """For each group the place of its first value."""
+        return pa.concat_arrays([pa.array([0], pa.int32()), self.ends])[: len(self.ends)]
+
+
+def bounds_of(jvm: Jvm, frame: DataFrame, kinds: Sequence[str]) -> list[Bounds]:
+    """The bounds in a query's only row, which has two columns for each: the values, and as text how many each group has.
+
+    Args:
+        jvm: the bridge.
+        frame: the query.
+        kinds: how Java has the values.
+    """
+    query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
+    block = Block(jvm, lambda: plan_of(frame).executeCollect())
+    jvm.call(
+        jvm.module("org.apache.spark.sql.execution.SQLExecution"), "withNewExecutionId", query, jvm.some("bayou bounds"), block
+    )
+    (row,) = block.result
+    found = []
+    for number, kind in enumerate(kinds):
+        sizes = [int(each) for each in str(row.getUTF8String(2 * number + 1).toString()).split(",")]
+        ends = pc.cumulative_sum(pa.array(sizes, pa.int32()))
+        found.append(Bounds(kind, _java_array(jvm, row.getArray(2 * number), kind), ends))
+    return found
+
+
+def _java_array(jvm: Jvm, values: JavaObject, kind: str) -> JavaObject:
+    if kind == "object":
+        return values.toObjectArray(jvm.module(f"{_TYPES}.StringType"))
+    return getattr(values, f"to{kind.capitalize()}Array")()
+
+
+def looked_up(jvm: Jvm, values: pa.Array, place: Column) -> Column:
+    """The number at a place of an array.
+
+    Args:
+        jvm: the bridge.
+        values: the numbers, int32, int64 or float64, without NULL.
+        place: the place, from 0 on; NULL, or one that the array does not have, gives NULL.
+    """
+    make, kind = _ARRAYS[values.type]
+    data = jvm.static(f"{_EXPRESSIONS}.UnsafeArrayData").fromPrimitiveArray(make(Bulk.of(jvm), values))
+    of = jvm.static(f"{_TYPES}.ArrayType")(jvm.module(f"{_TYPES}.{kind}"), False)
+    return F.get(nodes.column(jvm, jvm.static(f"{_EXPRESSIONS}.Literal")(data, of)), place)
+
+
+def rank(jvm: Jvm, spark: SparkSession, bounds: Bounds, group: Column, value: Column) -> Column:
+    """How many of a group's bounds are at most a value; NULL for NULL.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        bounds: the bounds.
+        group: the group's number, an int.
+        value: the value, of the bounds' type.
+    """
+    first = looked_up(jvm, bounds.starts, group)
+    found = _searched(jvm, spark, bounds.values, _CLASSES[bounds.kind], [first, looked_up(jvm, bounds.ends, group), value])
+    return F.abs(F.bitwise_not(found)) - first  # -n - 1 stands for the place n of a value that is not there
+
+
+def place_in(jvm: Jvm, spark: SparkSession, sorted_values: pa.Array, value: Column) -> Column:
+    """The place of a value among some, negative where it is not one of them.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        sorted_values: the values in ascending order, int64.
+        value: the value, a long.
+    """
+    return _searched(jvm, spark, Bulk.of(jvm).longs(sorted_values), _CLASSES["long"], [value])
+
+
+def _searched(jvm: Jvm, spark: SparkSession, array: JavaObject, of: str, arguments: list[Column]) -> Column:
+    """`java.util.Arrays.binarySearch(array, *arguments)`."""
+    kind = jvm.static("java.lang.Class").forName(of, False, jvm.loader)
+    literal = jvm.static(f"{_EXPRESSIONS}.Literal")(array, jvm.static(f"{_TYPES}.ObjectType")(kind))
+    given = jvm.seq([literal, *(nodes.expression(jvm, spark, each) for each in arguments)])
+    call = jvm.java_class(f"{_EXPRESSIONS}.objects.StaticInvoke")
+    arrays = jvm.static("java.lang.Class").forName("java.util.Arrays", False, jvm.loader)
+    return nodes.column(jvm, jvm.construct(call, arrays, jvm.module(f"{_TYPES}.IntegerType"), "binarySearch", given))

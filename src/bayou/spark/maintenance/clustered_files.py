@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clustering and Z-order as OPTIMIZE runs them: the columns, the cubes that are there, and the tags of new ones.
+
+A clustered table's cubes have delta-spark's tags, so that each engine goes on with the other's. delta-spark has no tags for
+Z-order: those are bayou's own.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.errors import UnsupportedFeatureError
+from bayou.log.snapshot.clustering import logical_clustering
+from bayou.plan.maintenance.clustering import ClusteringPlan, CubeFacts, CubeRules, plan_clustering
+from bayou.protocol.columns.clustering import CLUSTERING, fields_on, names_of
+from bayou.protocol.features.features import writer_features
+from bayou.spark.data_files.uncommitted_files import taking_back
+from bayou.spark.maintenance.curve_columns import CurveColumn, curve_columns, name_of, z_order_columns
+from bayou.spark.maintenance.rewrite import write_again
+from bayou.spark.maintenance.written_bins import WrittenBins, task_of
+from bayou.spark.maintenance.written_cubes import WrittenCubes
+from bayou.spark.maintenance.zorder import write_in_order
+from bayou.spark.session.settings import bytes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.plan.maintenance.compaction import FileFacts, SizeRules
+    from bayou.protocol.columns.clustering import ClusteringColumns
+    from bayou.spark.read.session_table import SessionTable
+
+PROVIDER: Final = "liquid"
+"""What the log says of a file that was clustered by the table's clustering columns."""
+_CUBE_ID: Final = "ZCUBE_ID"
+_CUBE_COLUMNS: Final = "ZCUBE_ZORDER_BY"
+_CUBE_CURVE: Final = "ZCUBE_ZORDER_CURVE"
+_CURVE: Final = "hilbert"
+_Z_ORDER_ID: Final = "BAYOU_ZORDER_ID"
+_Z_ORDER_COLUMNS: Final = "BAYOU_ZORDER_BY"
+_THRESHOLD: Final = "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.threshold"
+_TARGET: Final = "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.targetCubeSize"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What the rows are put in order by.
+
+    Attributes:
+        columns: the logical paths of the columns.
+        is_clustering: whether they are the table's clustering columns; else those of a Z-order.
+        is_full: whether all files are clustered again.
+        named: the columns as the tags of files have them.
+        curve: the columns as the curve goes through them.
+    """
+
+    columns: ClusteringColumns
+    is_clustering: bool
+    is_full: bool
+    named: str
+    curve: tuple[CurveColumn, ...]
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """What the history says of it."""
+        if self.is_clustering:
+            return {"zOrderBy": "[]", "clusterBy": _json(names_of(self.columns)), "auto": False, "isFull": self.is_full}
+        return {"zOrderBy": _json([name_of(path) for path in self.columns]), "clusterBy": "[]", "auto": False}
+
+    def cubes(self, snapshot: Snapshot) -> CubeFacts:
+        """The cubes that a table's files are in."""
+        files = snapshot.files(["tags", "clustering_provider"])
+        tags = files["tags"].combine_chunks()
+        id_tag, columns_tag = (_CUBE_ID, _CUBE_COLUMNS) if self.is_clustering else (_Z_ORDER_ID, _Z_ORDER_COLUMNS)
+        ids, columns = (pc.map_lookup(tags, pa.scalar(tag), "first") for tag in (id_tag, columns_tag))
+        is_cube = pc.and_(pc.is_valid(ids), pc.is_valid(columns))
+        texts = pc.unique(columns.filter(is_cube)).to_pylist()
+        same = pa.array([text for text in texts if _parsed(text) == json.loads(self.named)], pa.string())
+        is_same = pc.and_(is_cube, pc.is_in(columns, value_set=same))
+        others = pa.array([False] * files.num_rows, pa.bool_())
+        if self.is_clustering:
+            provider = files["clustering_provider"].combine_chunks()
+            is_ours = pc.fill_null(pc.equal(provider, PROVIDER), True)
+            is_same = pc.and_(is_same, is_ours)
+            others = pc.or_(pc.invert(is_ours), pc.and_(is_cube, pc.invert(is_same)))
+        nothing = pa.scalar(None, pa.string())
+        return CubeFacts(pc.if_else(is_same, ids, nothing), others, pc.if_else(is_cube, ids, nothing))
+
+    def tags(self) -> dict[str, str]:
+        """The tags of a new cube's files."""
+        if self.is_clustering:
+            return {_CUBE_ID: str(uuid.uuid4()), _CUBE_COLUMNS: self.named, _CUBE_CURVE: _CURVE}
+        return {_Z_ORDER_ID: str(uuid.uuid4()), _Z_ORDER_COLUMNS: self.named}
+
+
+def _json(names: Sequence[object]) -> str:
+    return json.dumps(names, separators=(",", ":"), ensure_ascii=False)
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def order_of(
+    table: SessionTable, snapshot: Snapshot, z_order: Sequence[str], *, is_full: bool, where: Sequence[str]
+) -> Order | None:
+    """What an OPTIMIZE puts rows in order by; None if it is to compact files.
+
+    Args:
+        table: the table.
+        snapshot: its state.
+        z_order: the columns of ZORDER BY, as the user names them.
+        is_full: whether all files of a clustered table are clustered again.
+        where: conditions on partition columns.
+
+    Raises:
+        UnsupportedFeatureError: the table has the feature for clustering, and there are conditions or columns of ZORDER BY; all
+            files are to be clustered again, and the table has no clustering columns; a column's type has no order.
+        InvalidOptionError: a column of ZORDER BY is a partition column, or there is none of its name.
+        InvalidSchemaError: files have no statistics of a column.
+    """
+    columns = logical_clustering(snapshot)
+    if CLUSTERING in writer_features(snapshot.protocol):
+        _check_clustered(snapshot, where, z_order)
+    if is_full and not columns:
+        raise UnsupportedFeatureError(
+            "OPTIMIZE FULL is only supported for clustered tables with non-empty clustering columns.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_OPTIMIZE_FULL_NOT_SUPPORTED",
+            sql_state="42601",
+            features=("OPTIMIZE FULL without clustering columns",),
+            next_step="name the columns with DeltaTable.clusterBy first, or use executeCompaction.",
+        )
+    if columns:
+        named = _json(names_of(columns))
+        return Order(columns, is_clustering=True, is_full=is_full, named=named, curve=tuple(curve_columns(snapshot, columns)))
+    if not z_order:
+        return None
+    columns = z_order_columns(snapshot, z_order, table.settings)
+    physical = [[field.physical_name for field in fields_on(path, snapshot.schema) or ()] for path in columns]
+    named = _json(physical)
+    return Order(columns, is_clustering=False, is_full=False, named=named, curve=tuple(curve_columns(snapshot, columns)))
+
+
+def _check_clustered(snapshot: Snapshot, where: Sequence[str], z_order: Sequence[str]) -> None:
+    if where:
+        raise UnsupportedFeatureError(
+            f"OPTIMIZE of a table with clustering takes no partition predicates. Please remove the predicates: {', '.join(where)}.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_CLUSTERING_WITH_PARTITION_PREDICATE",
+            sql_state="0A000",
+            features=("clustering",),
+            next_step="leave the condition out, or choose files with whereFiles.",
+        )
+    if z_order:
+        raise UnsupportedFeatureError(
+            f"OPTIMIZE of a table with clustering takes no ZORDER BY. Please remove ZORDER BY ({', '.join(z_order)}).",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_CLUSTERING_WITH_ZORDER_BY",
+            sql_state="42613",
+            features=("clustering",),
+            next_step="use executeCompaction, which clusters by the table's clustering columns.",
+        )
+
+
+def plan_order(
+    settings: Mapping[str, str], snapshot: Snapshot, order: Order, facts: FileFacts, sizes: SizeRules, chosen: pa.Array | None
+) -> ClusteringPlan:
+    """Which files are put in order together.
+
+    Args:
+        settings: the session's settings.
+        snapshot: the table's state.
+        order: what by.
+        facts: the table's files.
+        sizes: the sizes of new files.
+        chosen: for each file whether it may be rewritten at all; None for all of them.
+
+    Raises:
+        InvalidOptionError: a setting is not a number.
+    """
+    threshold = target = None
+    if order.is_clustering:
+        threshold = bytes_of(settings, _THRESHOLD, snapshot.table_uri)
+        target = bytes_of(settings, _TARGET, snapshot.table_uri)
+    rules = CubeRules(threshold, target, order.is_full)
+    return plan_clustering(facts, order.cubes(snapshot), sizes, rules, chosen)
+
+
+def write_cubes(
+    table: SessionTable, snapshot: Snapshot, order: Order, plan: ClusteringPlan, bins: tuple[int, int]
+) -> tuple[WrittenBins, list[int]]:
+    """Writes some cubes of a plan, with their tags. Nothing is committed.
+
+    If each of them becomes one file, no row is shuffled, and the new files have the rows in the order of the old ones.
+
+    Args:
+        table: the table.
+        snapshot: its state.
+        order: what their rows are put in order by.
+        plan: the plan.
+        bins: the first cube, and the one after the last.
+
+    Returns:
+        The cubes, and for each task the number of the cube that it wrote a file of.
+    """
+    positions, numbers = plan.positions(*bins)
+    outputs = plan.outputs[bins[0] : bins[1]]
+    is_moved = max(outputs) == 1
+    if is_moved:
+        again = write_again(table, snapshot, positions, tasks=numbers)
+    else:
+        again = write_in_order(table, snapshot, positions, numbers, outputs, order.curve)
+    cube_of_task = [number for number, count in enumerate(outputs) for _ in range(count)]
+    with taking_back(again.take_back):
+        tags = [order.tags() for _ in outputs]
+        files = []
+        for add in again.added.files:
+            provider = PROVIDER if order.is_clustering else add.clustering_provider
+            cube = cube_of_task[task_of(add)]
+            files.append(replace(add, tags={**(add.tags or {}), **tags[cube]}, clustering_provider=provider))
+    facts = (table, again.request, replace(again.added, files=files), again.old, numbers, snapshot)
+    return (WrittenBins(*facts) if is_moved else WrittenCubes(*facts, cube_of_task=cube_of_task)), cube_of_task

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The columns of a Z-order or of a clustering: which may be, what they are called, and the values that their order goes by."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from bayou.protocol.columns.clustering import fields_on
+from bayou.protocol.stats.file_stats import indexed_leaves, parse_column_list
+from bayou.protocol.types import partition_values
+from bayou.protocol.types.char_varchar import type_text
+from bayou.protocol.types.schema import ArrayType, StructType
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.types.types import readable_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.columns.clustering import ClusteringColumns
+    from bayou.protocol.types.schema import DataType
+
+_CHECK: Final = "spark.databricks.delta.optimize.zorder.checkStatsCollection.enabled"
+_KINDS: Final = {
+    "date": ("{}", "int"),
+    "integer": ("{}", "int"),
+    "short": ("cast({} as int)", "int"),
+    "byte": ("cast({} as int)", "int"),
+    "boolean": ("cast({} as int)", "int"),
+    "long": ("{}", "long"),
+    "timestamp": ("{}", "long"),
+    "timestamp_ntz": ("{}", "long"),
+    "double": ("{}", "double"),
+    "float": ("cast({} as double)", "double"),
+    "binary": ("hex({})", "object"),
+}
+"""For each type the value that stands for one in the order, and how Java has it."""
+_DECIMAL: Final = re.compile(r"decimal\b.*")
+
+
+@dataclass(frozen=True, slots=True)
+class CurveColumn:
+    """A column that a curve goes through.
+
+    Attributes:
+        top: the column of the table that it is, or is in.
+        value: SQL of the value that its order goes by.
+        kind: how Java has that value.
+    """
+
+    top: str
+    value: str
+    kind: str
+
+    @property
+    def cut(self) -> str:
+        """The SQL of what a bound keeps of the value: the start of a text."""
+        return f"left({self.value}, 64)" if self.kind == "object" else self.value
+
+
+def curve_columns(snapshot: Snapshot, columns: ClusteringColumns) -> list[CurveColumn]:
+    """The values that the order of some columns goes by.
+
+    Args:
+        snapshot: the table's state.
+        columns: their logical paths.
+
+    Raises:
+        UnsupportedFeatureError: a column's type has no order.
+        InvalidSchemaError: another program wrote clustering columns that the table does not have.
+    """
+    schema = readable_schema(snapshot.schema)
+    found = []
+    for path in columns:
+        fields = fields_on(path, schema)
+        if not fields:
+            raise InvalidSchemaError(
+                f"Couldn't find column {name_of(path)} in {list(schema.names)}, by which the rows are to be put in order.",
+                table=snapshot.table_uri,
+                version=snapshot.version,
+                error_class="DELTA_COLUMN_NOT_FOUND_IN_SCHEMA",
+                sql_state="42703",
+                columns=(name_of(path),),
+                next_step="name the clustering columns again with DeltaTable.clusterBy.",
+            )
+        names = [field.name for field in fields]
+        value = _ordered(".".join(map(quoted_name, names)), fields[-1].type)
+        if value is None:
+            shown = f"{name_of(path)} : {type_text(fields[-1].type).upper()}"
+            raise UnsupportedFeatureError(
+                f"Rows cannot be put in order by the column {shown}, whose type has no order.",
+                table=snapshot.table_uri,
+                version=snapshot.version,
+                error_class="DATATYPE_MISMATCH.INVALID_ORDERING_TYPE",
+                sql_state="42K09",
+                features=(f"order of {type_text(fields[-1].type)}",),
+                next_step="leave the column out.",
+            )
+        found.append(CurveColumn(names[0], *value))
+    return found
+
+
+def _ordered(text: str, kind: DataType) -> tuple[str, str] | None:
+    """SQL of the value that an order goes by, and how Java has it; None where there is no order.
+
+    A struct or an array goes by its first value, which decides first in Spark's order, too.
+    """
+    if isinstance(kind, StructType):
+        return _ordered(f"{text}.{quoted_name(kind.fields[0].name)}", kind.fields[0].type) if kind.fields else None
+    if isinstance(kind, ArrayType):
+        return _ordered(f"get({text}, 0)", kind.element_type)
+    if not isinstance(kind, str):
+        return None
+    if partition_values.is_string_type(kind):
+        return text, "object"
+    if _DECIMAL.fullmatch(kind):
+        return f"cast({text} as double)", "double"
+    value, java = _KINDS.get(kind, ("", ""))
+    return (value.format(text), java) if value else None
+
+
+def z_order_columns(snapshot: Snapshot, texts: Sequence[str], settings: Mapping[str, str]) -> ClusteringColumns:
+    """The logical paths of the columns of ZORDER BY, in the schema's spelling. Source: delta-spark's `validateZorderByColumns`.
+
+    Args:
+        snapshot: the table's state.
+        texts: the columns: names with dots between them, in backticks where they need it.
+        settings: the session's settings.
+
+    Raises:
+        InvalidOptionError: a column is a partition column, or there is none of its name.
+        InvalidSchemaError: files have no statistics of a column.
+    """
+    partitions = {name.lower() for name in snapshot.partition_columns}
+    leaves = indexed_leaves(snapshot.schema, snapshot.properties, snapshot.partition_columns)
+    indexed = [tuple(part.lower() for part in leaf.logical_path) for leaf in leaves]
+    found, without = [], []
+    for text in texts:
+        path = _parsed(text, snapshot)
+        name = name_of(path)
+        if name.lower() in partitions:
+            message = f"{name} is a partition column. Z-Ordering can only be performed on data columns."
+            raise _refused(message, "DELTA_ZORDERING_ON_PARTITION_COLUMN", "42P10", snapshot, name)
+        fields = fields_on(path, snapshot.schema)
+        if not fields or path[0].lower() in partitions:
+            message = f"Z-Ordering column {name} does not exist in data schema."
+            raise _refused(message, "DELTA_ZORDERING_COLUMN_DOES_NOT_EXIST", "42703", snapshot, name)
+        found.append(tuple(field.name for field in fields))
+        lower = tuple(part.lower() for part in path)
+        if not any(leaf[: len(lower)] == lower for leaf in indexed):
+            without.append(name)
+    if without and settings.get(_CHECK, "true").lower() != "false":
+        raise InvalidSchemaError(
+            f"Z-Ordering on [{', '.join(without)}] would be ineffective: files have no statistics of these columns.",
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="DELTA_ZORDERING_ON_COLUMN_WITHOUT_STATS",
+            sql_state="KD00D",
+            columns=tuple(without),
+            next_step=f"name the columns in delta.dataSkippingStatsColumns, or set {_CHECK} to false.",
+        )
+    return tuple(found)
+
+
+def name_of(path: Sequence[str]) -> str:
+    """A column as the history and errors of Z-order show it: in backticks only what has a dot."""
+    return ".".join(quoted_name(part) if "." in part else part for part in path)
+
+
+def _parsed(text: str, snapshot: Snapshot) -> tuple[str, ...]:
+    paths = parse_column_list(text)
+    if len(paths) != 1:
+        message = f"{text!r} is not the path of one column."
+        raise InvalidOptionError(
+            message,
+            table=snapshot.table_uri,
+            version=snapshot.version,
+            error_class="PARSE_SYNTAX_ERROR",
+            sql_state="42601",
+            option="zOrderBy",
+            next_step="put backticks around names that are no identifiers.",
+        )
+    return paths[0]
+
+
+def _refused(message: str, error_class: str, sql_state: str, snapshot: Snapshot, column: str) -> InvalidOptionError:
+    return InvalidOptionError(
+        message,
+        table=snapshot.table_uri,
+        version=snapshot.version,
+        error_class=error_class,
+        sql_state=sql_state,
+        option="zOrderBy",
+        column=column,
+        next_step="leave the column out." if "PARTITION" in error_class else "use a column of the table.",
+    )

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows put in order along a curve through some columns, and written as files of a good size.
+
+Three jobs do it, however many columns, cubes and partitions there are. The first takes a sample of the columns, and finds the
+bounds that divide their values into ranks. The second counts the rows of each cell. Python assigns the cells to files. The third
+reads the files, sends each row to the task of its file, and writes. Cubes that become one file need the third one alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.plan.maintenance.cells import CellFiles, Grid, assign_files, keys_of_tasks
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.data_files.new_files import write_new_files
+from bayou.spark.data_files.request import WriteRequest
+from bayou.spark.data_files.uncommitted_files import taking_back
+from bayou.spark.dml.core.live_rows import check_moved_rows
+from bayou.spark.jvm.catalyst.frames import names_of
+from bayou.spark.jvm.catalyst.lookups import Bounds, bounds_of, looked_up, place_in, rank
+from bayou.spark.jvm.relations.own_sql import own_column
+from bayou.spark.maintenance.rewrite import WrittenAgain, same_table
+from bayou.spark.read.stored_rows import FILE, GROUP, ROW, beside_stored_rows, rows_by_group
+from bayou.spark.session.progress import phase
+from bayou.spark.session.settings import string_prefix_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.maintenance.curve_columns import CurveColumn
+    from bayou.spark.read.session_table import SessionTable
+
+_PLACE: Final = "__bayou_place"
+"""The column with the place of a row's cell among the cells."""
+_OF_A_BOUND: Final = 64
+"""So many rows of the sample there are for each bound."""
+_LEAST_SAMPLE: Final = 8192
+_MOST_SAMPLE: Final = 4_000_000
+"""So many rows the sample has at most, of all cubes together."""
+_BYTES_OF_A_ROW: Final = 8
+"""So many bytes a row is thought to take where the log does not say how many there are."""
+_SHARES: Final = 1 << 20
+"""Into so many parts a cell can be split."""
+_SEED: Final = 42
+
+
+def write_in_order(
+    table: SessionTable,
+    snapshot: Snapshot,
+    positions: pa.Array,
+    cubes: pa.Array,
+    outputs: Sequence[int],
+    columns: Sequence[CurveColumn],
+) -> WrittenAgain:
+    """Writes the rows of some files again, those of each cube along a curve. Nothing is committed.
+
+    Task numbers follow the cubes: the first `outputs[0]` tasks write the files of cube 0, and so on.
+
+    Args:
+        table: the table.
+        snapshot: its state.
+        positions: which of its files, by their positions in `Snapshot.files`.
+        cubes: for each file the number of its cube; the files of a cube are of one partition.
+        outputs: for each cube how many files it becomes.
+        columns: the columns that the curve goes through.
+
+    Raises:
+        InvalidCommitError: the new files do not hold as many rows as the old ones. They are deleted again.
+    """
+    cells = None if max(outputs) == 1 else _Cells(table, snapshot, positions, cubes, outputs, columns)
+    rows = rows_by_group(table.application, table.spark, snapshot, positions, cubes, options=table.options)
+    arranged = _arranged(table, rows, outputs, cells)
+    request = WriteRequest(snapshot.table_uri, "append", storage_options=table.options, data_change=False, optimize_write=False)
+    request = replace(request, string_prefix=string_prefix_of(table.settings, snapshot.table_uri))
+    beside = replace(beside_stored_rows(snapshot), feeds=False)  # no row changes
+    added = write_new_files(table.application, arranged, request, same_table(table, snapshot), beside=beside, is_arranged=True)
+    again = WrittenAgain(request, added, snapshot.files().take(positions))
+    with taking_back(again.take_back):
+        check_moved_rows(table.application.jvm, snapshot, again.old["path"].combine_chunks(), added.num_rows, table.options)
+    return again
+
+
+def first_tasks(outputs: Sequence[int]) -> list[int]:
+    """For each cube the number of its first task."""
+    return [0, *accumulate(outputs)][: len(outputs)]
+
+
+class _Cells:
+    """The cells of the rows that are put in order."""
+
+    def __init__(
+        self,
+        table: SessionTable,
+        snapshot: Snapshot,
+        positions: pa.Array,
+        cubes: pa.Array,
+        outputs: Sequence[int],
+        columns: Sequence[CurveColumn],
+    ) -> None:
+        self._table = table
+        self._outputs = outputs
+        self._grid = Grid.of(len(columns), outputs)
+        self._used = columns[: self._grid.columns]
+        divided = pa.array([count > 1 for count in outputs]).take(cubes)
+        self._rows = rows_by_group(
+            table.application,
+            table.spark,
+            snapshot,
+            positions.filter(divided),
+            cubes.filter(divided),
+            columns=[each.top for each in self._used],
+            options=table.options,
+        )
+        guessed = pc.divide(snapshot.files(["size"])["size"].combine_chunks().take(positions), _BYTES_OF_A_ROW)
+        rows = pc.coalesce(snapshot.live_rows(positions), guessed)
+        counts = pa.table({"cube": cubes, "rows": rows}).group_by("cube").aggregate([("rows", "sum")])
+        known = dict(zip(counts["cube"].to_pylist(), counts["rows_sum"].to_pylist(), strict=True))
+        self._num_rows = [known[number] for number in range(len(outputs))]
+        self._bounds = self._found_bounds()
+        self.files = self._assigned()
+
+    def key(self) -> Column:
+        """The cell of a row."""
+        jvm, spark = self._table.application.jvm, self._table.spark
+        found = F.col(GROUP).cast("bigint")
+        for column, bounds in zip(self._used, self._bounds, strict=True):
+            ranked = F.coalesce(rank(jvm, spark, bounds, F.col(GROUP), own_column(spark, column.value)) + 1, F.lit(0))
+            found = F.shiftleft(found, self._grid.bits).bitwiseOR(ranked.cast("bigint"))
+        return found
+
+    def _found_bounds(self) -> list[Bounds]:
+        """The bounds of each column's values in each cube, from a sample."""
+        phase("sampling")
+        spark = self._table.spark
+        of_cube = max(_LEAST_SAMPLE, _OF_A_BOUND * self._grid.most_bounds)
+        of_cube = min(of_cube, max(self._grid.most_bounds, _MOST_SAMPLE // len(self._outputs)))
+        shares = pa.array([min(1.0, of_cube / max(1, rows)) for rows in self._num_rows], pa.float64())
+        sample = self._rows.where(F.rand(_SEED) < looked_up(self._table.application.jvm, shares, F.col(GROUP)))
+        names = [f"v{number}" for number in range(len(self._used))]
+        values = [own_column(spark, each.cut).alias(name) for each, name in zip(self._used, names, strict=True)]
+        sampled = sample.select(GROUP, *values)
+        nothing = [F.lit(None).cast(field.dataType) for field in sampled.schema.fields[1:]]
+        every = spark.range(0, len(self._outputs), 1, 1).select(F.col("id").cast("int"), *nothing)  # a cube may have no row in it
+        ascending = sampled.union(every).groupBy(GROUP).agg(*(F.sort_array(F.collect_list(name)).alias(name) for name in names))
+        of_cubes = ascending.select(GROUP, *(self._quantiles(name).alias(name) for name in names))
+        row = of_cubes.agg(F.sort_array(F.collect_list(F.struct(GROUP, *names))).alias("cubes"))
+        columns = []
+        for name in names:
+            sizes = F.transform(f"cubes.{name}", lambda each: F.size(each).cast("string"))
+            columns += [F.flatten(f"cubes.{name}").alias(name), F.array_join(sizes, ",").alias(f"{name}_sizes")]
+        return bounds_of(self._table.application.jvm, row.select(*columns), [each.kind for each in self._used])
+
+    def _quantiles(self, ascending: str) -> Column:
+        """As many of some values as there may be bounds, that divide them into equal parts; each once."""
+        parts = self._grid.most_bounds + 1
+        size = F.size(ascending)
+        places = F.sequence(F.lit(1), F.lit(parts - 1))
+        found = F.transform(places, lambda part: F.get(ascending, F.floor(size * part / parts).cast("int")))
+        return F.array_compact(F.array_distinct(found))
+
+    def _assigned(self) -> CellFiles:
+        """The file of each cell, by its rows."""
+        phase("counting")
+        counted = self._rows.select(self.key().alias("key")).groupBy("key").count().collect()
+        keys, counts = pa.array([each[0] for each in counted], pa.int64()), pa.array([each[1] for each in counted], pa.int64())
+        return assign_files(keys, counts, self._grid, self._outputs, first_tasks(self._outputs))
+
+
+def _arranged(table: SessionTable, rows: DataFrame, outputs: Sequence[int], cells: _Cells | None) -> DataFrame:
+    """The rows in one partition for each new file."""
+    jvm, spark, count = table.application.jvm, table.spark, sum(outputs)
+    names = [quoted_name(name) for name in names_of(rows) if name not in (GROUP, FILE, ROW)]
+    file = looked_up(jvm, pa.array(first_tasks(outputs), pa.int32()), F.col(GROUP))
+    if cells is not None:
+        found = cells.files
+        rows = rows.withColumn(_PLACE, place_in(jvm, spark, found.keys, cells.key()))
+        of_cell = looked_up(jvm, found.first, F.col(_PLACE))
+        if found.are_split:
+            share = F.pmod(F.hash(F.col(ROW), F.col(FILE)), F.lit(_SHARES)) / _SHARES
+            of_cell = of_cell + looked_up(jvm, found.width, F.col(_PLACE)) * share
+        is_one = looked_up(jvm, pa.array([int(each == 1) for each in outputs], pa.int32()), F.col(GROUP)) == 1
+        file = F.when(is_one, file).otherwise(F.floor(of_cell).cast("int"))
+    key = looked_up(jvm, pa.array(keys_of_tasks(count), pa.int32()), file)
+    return rows.repartition(count, key).select(*names)
