@@ -15,13 +15,16 @@ from bayou.spark.maintenance import auto_compaction
 
 ON = {"delta.autoOptimize.autoCompact": "true"}
 PREFIX = "spark.databricks.delta.autoCompact"
+SETTINGS = ("enabled", "minNumFiles", "maxFileSize", "nonBlindAppend.enabled")
 
 
 @pytest.fixture
 def few(spark):
     """Partitions are compacted from three small files on."""
     spark.conf.set(f"{PREFIX}.minNumFiles", "3")
-    return spark
+    yield spark
+    for name in (*(f"{PREFIX}.{each}" for each in SETTINGS), "spark.bayou.autoCompact"):
+        spark.conf.unset(name)
 
 
 @pytest.fixture
@@ -36,9 +39,9 @@ def append(spark, table_path):
 @pytest.fixture
 def seen():
     found = []
-    bayou.add_listener(found.append)
+    remove = bayou.add_listener(found.append)
     yield found
-    bayou.remove_listener(found.append)
+    remove()
 
 
 def operations(path):
@@ -84,11 +87,13 @@ def test_row_changes_and_merges_are_followed_too(few, table_path, append):
     source = few.createDataFrame([(100, 0)], "id long, p long")
     table.alias("t").merge(source.alias("s"), "t.id = s.id").whenNotMatchedInsertAll().execute()
     assert operations(table_path)[-2:] == ["MERGE", "OPTIMIZE"]
-    for number in range(3, 5):
+    for number in range(3, 6):
+        few.conf.set(f"{PREFIX}.enabled", "false")
         append(10 * number)
+    few.conf.unset(f"{PREFIX}.enabled")
     table.update("id = 40", {"p": "5"})
     assert operations(table_path)[-2:] == ["UPDATE", "OPTIMIZE"]
-    assert ids(few, table_path) == [*range(20), *range(30, 50), 100]
+    assert ids(few, table_path) == [*range(20), *range(30, 60), 100]
 
 
 def test_only_partitions_that_were_added_to_are_compacted(few, table_path):

@@ -48,14 +48,7 @@ def compact_after(written: NewVersion) -> None:
         known = written.log.known or written.log.update()
         if not _is_wanted(written.settings, known):
             return
-        mode = written.settings.get(_MODE, "inline").lower()
-        if mode not in {"inline", "background"}:
-            raise InvalidOptionError(
-                f"The setting {_MODE} is {mode!r}, and can be inline or background.",
-                table=written.log.table_uri,
-                option=_MODE,
-                next_step="Set one of them.",
-            )
+        mode = _mode(written.settings, written.log.table_uri)
     except Exception as error:  # noqa: BLE001  (the write is committed, and must not fail for this)
         _failed(written, error, 0.0)
         return
@@ -73,6 +66,18 @@ def _is_wanted(settings: Mapping[str, str], snapshot: Snapshot) -> bool:
         if wanted is not None:
             return wanted
     return False
+
+
+def _mode(settings: Mapping[str, str], table: str) -> str:
+    mode = settings.get(_MODE, "inline").lower()
+    if mode in {"inline", "background"}:
+        return mode
+    raise InvalidOptionError(
+        f"The setting {_MODE} is {mode!r}, and can be inline or background.",
+        table=table,
+        option=_MODE,
+        next_step="Set one of them.",
+    )
 
 
 def _compact(written: NewVersion) -> None:
