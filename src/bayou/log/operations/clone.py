@@ -10,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
 
 from bayou.errors import (
     DataFileNotFoundError,
@@ -37,7 +39,6 @@ from bayou.protocol.evolution.property_rules import PropertyChange, allows_arbit
 from bayou.protocol.features.features import check_writable, writer_features
 from bayou.protocol.features.protocol_rules import merged, protocol_for_table
 from bayou.protocol.properties import MATERIALIZED_ROW_COMMIT_VERSION, MATERIALIZED_ROW_ID, MAX_COLUMN_ID, mapping_mode
-from bayou.protocol.stats.wide_stats import num_records
 from bayou.protocol.types.schema import schema_to_json
 from bayou.storage.copies import copy_files
 
@@ -135,9 +136,7 @@ def clone(
         return result
     latest = _present(log, request)
     target = _target(source, latest, log, request)
-    files = [add for add in live_files(source.files()) if num_records(add.stats) != 0]  # no commit adds a file without rows
-    if ROW_TRACKING in writer_features(target.protocol):
-        _check_counts(files, source)
+    files = _files(source, counted=ROW_TRACKING in writer_features(target.protocol))
     if request.shallow:
         copies = CopyPlan(adds=[_absolute(each, source.table_uri) for each in files])
     else:
@@ -301,24 +300,30 @@ def _check_mapping(table: Snapshot, metadata: Metadata, uri: str) -> None:
         )
 
 
-def _check_counts(files: Iterable[AddFile], source: Snapshot) -> None:
-    """Refuse files without a row count, whose rows cannot be given ids.
+def _files(source: Snapshot, *, counted: bool) -> list[AddFile]:
+    """The source's files with rows: no commit adds a file without.
+
+    Args:
+        source: the source.
+        counted: whether each file has to say how many rows it has, so that they can be given ids.
 
     Raises:
-        InvalidCommitError: one has none.
+        InvalidCommitError: one does not.
     """
-    for each in files:
-        if num_records(each.stats) is None:
-            raise InvalidCommitError(
-                f"The source's file {each.path} has no row count in its statistics, and the clone tracks rows: "
-                "without a count its rows get no ids.",
-                table=source.table_uri,
-                version=source.version,
-                error_class="DELTA_CLONE_WITH_ROW_TRACKING_WITHOUT_STATS",
-                sql_state="22000",
-                next_step="Compute the source's statistics first, with computeStatistics().",
-                file=each.path,
-            )
+    files, counts = source.files(), source.statistics({}).num_records
+    if counted and counts.null_count:
+        path = files["path"].filter(pc.is_null(counts))[0].as_py()
+        raise InvalidCommitError(
+            f"The source's file {path} has no row count in its statistics, and the clone tracks rows: "
+            "without a count its rows get no ids.",
+            table=source.table_uri,
+            version=source.version,
+            error_class="DELTA_CLONE_WITH_ROW_TRACKING_WITHOUT_STATS",
+            sql_state="22000",
+            next_step="Compute the source's statistics first, with computeStatistics().",
+            file=path,
+        )
+    return live_files(files.filter(pc.fill_null(pc.not_equal(counts, 0), True)))
 
 
 def _absolute(add: AddFile, table_uri: str) -> AddFile:
