@@ -26,7 +26,7 @@ from bayou.errors import (
 from bayou.log.operations.create import first_actions
 from bayou.log.operations.maintained import Begin, plain_transactions
 from bayou.log.staging.footer_statistics import facts_of
-from bayou.log.staging.foreign_footers import has_old_calendar, recent_leaves, shape_of, spark_schema, sure_leaves
+from bayou.log.staging.foreign_footers import shape_of, spark_schema, sure_leaves
 from bayou.plan.maintenance.convert import (
     SINK_LOG,
     FolderRules,
@@ -202,8 +202,8 @@ class _Described:
         self._reader = reader
         self._configuration = {**session_defaults(request.settings, request.properties), **request.properties}
         self._batches: list[tuple[Sequence[SourceFile], tuple[IndexedLeaf, ...], list[str]]] = []
-        self._known: set[tuple[str, bytes, bool]] = set()
-        self._sure: dict[tuple[str, bytes, bool], tuple[IndexedLeaf, ...]] = {}
+        self._known: set[tuple[str, bytes]] = set()
+        self._sure: dict[tuple[str, bytes], tuple[IndexedLeaf, ...]] = {}
         self._sure_of: tuple[IndexedLeaf, ...] = ()
 
     @property
@@ -242,7 +242,7 @@ class _Described:
 
     def _merge(self, found: Sequence[tuple[SourceFile, pq.FileMetaData]]) -> None:
         """Take the schemas of files; those whose footers look the same have the same one."""
-        new: dict[tuple[str, bytes, bool], tuple[SourceFile, StructType | None]] = {}
+        new: dict[tuple[str, bytes], tuple[SourceFile, StructType | None]] = {}
         for file, footer in found:
             shape = shape_of(footer)
             if shape not in self._known and shape not in new:
@@ -264,7 +264,7 @@ class _Described:
         shape = shape_of(footer)
         if shape not in self._sure:
             self._sure[shape] = sure_leaves(footer, leaves)
-        return recent_leaves(footer, self._sure[shape]) if has_old_calendar(footer) else self._sure[shape]
+        return self._sure[shape]
 
     def _is_readable(self, file: SourceFile, footer: pq.FileMetaData | OSError) -> bool:
         if isinstance(footer, OSError) and not isinstance(footer, FileNotFoundError) and self._request.ignores_corrupt_files:
