@@ -44,7 +44,7 @@ from bayou.protocol.properties import mapping_mode
 from bayou.protocol.stats.file_stats import indexed_leaves
 from bayou.protocol.types.char_varchar import to_stored
 from bayou.protocol.types.schema import StructField, StructType, parse_schema
-from bayou.storage.trees import EVERY_NAME, TreeStore, delete_many, list_tree
+from bayou.storage.trees import EVERY_NAME, TreeStore, delete_many, linked_folders, list_tree
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -143,6 +143,7 @@ def convert(log: LogReader, request: ConvertRequest, reader: FooterReader, begin
         TableExistsError: there is a table already, in the folder or in one below it.
         PathNotFoundError: there is no such folder.
         TableNotFoundError: the folder has no files.
+        InvalidCommitError: a folder is a link to another one.
         InvalidSchemaError: the folders' names are not those of the partition columns, or no table can have the files' columns.
         SchemaMismatchError: the files' schemas do not fit each other.
         UnreadableDataFileError: a file is no Parquet file.
@@ -318,6 +319,7 @@ def _files(log: LogReader, request: ConvertRequest) -> Iterator[SourceFile]:
 def _listed_files(log: LogReader) -> Iterator[tuple[str, int, int]]:
     """All files of the folder, at any depth, but hidden ones."""
     hidden: dict[str, bool] = {}
+    folders = [""]
     for batch in list_tree(log.store, EVERY_NAME):
         for path, size, modified, is_folder in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             folder, _, name = path.rpartition("/")
@@ -328,8 +330,12 @@ def _listed_files(log: LogReader) -> Iterator[tuple[str, int, int]]:
             if is_folder:
                 if name == LOG_FOLDER and folder:
                     raise _other_table(log, folder)
+                folders.append(path)
             elif not is_hidden_file(name):
                 yield path, size, modified
+    for path in linked_folders(log.store, folders):
+        if not is_hidden_folder(path):
+            raise _linked(log, path)
 
 
 def _files_of_partitions(
@@ -389,6 +395,15 @@ def _without_traces(store: LogStore) -> Iterator[None]:
         with contextlib.suppress(StorageError):
             delete_many(store, [LOG_FOLDER])
         raise
+
+
+def _linked(log: LogReader, folder: str) -> InvalidCommitError:
+    return InvalidCommitError(
+        f"The folder {folder} is a link, and a table has no files behind a link to a folder.",
+        table=log.table_uri,
+        file=folder,
+        next_step="put the folder itself in the place of the link; or remove the link, if its files are not to be the table's.",
+    )
 
 
 def _empty(log: LogReader) -> TableNotFoundError:
