@@ -132,7 +132,7 @@ def clone(
     """
     result = CloneResult(None, log.table_uri, source.version, source.size_bytes, source.num_files)
     if canonical(log.table_uri, "") == canonical(source.table_uri, ""):
-        _check_latest(source, source_log)
+        _check_latest(source, source_log, request)
         return result
     latest = _present(log, request)
     target = _target(source, latest, log, request)
@@ -170,11 +170,11 @@ def clone(
     return replace(result, version=committed.version)
 
 
-def _check_latest(source: Snapshot, log: LogReader) -> None:
-    """Refuse to replace a table by an earlier version of its own.
+def _check_latest(source: Snapshot, log: LogReader, request: CloneRequest) -> None:
+    """Refuse to replace a table by an earlier version of its own, or by itself with other properties.
 
     Raises:
-        UnsupportedFeatureError: the source is an earlier version.
+        UnsupportedFeatureError: that is asked for.
     """
     if source.version != log.update().version:
         raise UnsupportedFeatureError(
@@ -184,6 +184,16 @@ def _check_latest(source: Snapshot, log: LogReader) -> None:
             error_class="DELTA_UNSUPPORTED_CLONE_REPLACE_SAME_TABLE",
             sql_state="0AKDC",
             next_step="Restore the version, with restoreToVersion().",
+            features=("CLONE",),
+        )
+    if request.properties:
+        raise UnsupportedFeatureError(
+            "The table cannot be replaced by a clone of itself with other properties.",
+            table=source.table_uri,
+            version=source.version,
+            error_class="DELTA_UNSUPPORTED_CLONE_REPLACE_SAME_TABLE",
+            sql_state="0AKDC",
+            next_step="Set the properties, with setProperties().",
             features=("CLONE",),
         )
 
@@ -197,7 +207,8 @@ def _present(log: LogReader, request: CloneRequest) -> Snapshot | None:
     try:
         latest = writable_snapshot(log, "CLONE")
     except TableNotFoundError:
-        refuse_other_files(log)
+        # Files of a clone that was interrupted must not be converted: rows that vectors delete would come back.
+        refuse_other_files(log, next_step="Choose an empty folder. If a clone was interrupted here, delete the folder first.")
         return None
     if not request.replace:
         raise TableExistsError(
