@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from hypothesis import strategies as st
@@ -24,11 +25,14 @@ from bayou.log.staging.read_set import ReadSet
 from bayou.protocol.actions.actions import AddFile, Protocol
 from bayou.protocol.actions.file_names import LogFileKind, commit_path, parse_log_file_name
 from bayou.protocol.deletion_vectors.descriptor import Bitmap, DeletionVectorDescriptor, read_from_file
-from bayou.storage import MemoryStore
+from bayou.storage import LogStore, MemoryStore
 from bayou.testing.table_builder import TableBuilder
 
 Rows = dict[int, int]
 """The rows of a table: a value for each key."""
+
+Row: TypeAlias = tuple[int, int, int | None]
+"""A key, a value, and the row's id: in a new file None for a row that gets one, in a live file None if the table tracks no rows."""
 
 
 class OvertakenStore(MemoryStore):
@@ -47,14 +51,29 @@ class OvertakenStore(MemoryStore):
 
 
 class RowTable:
-    """A table with deletion vectors whose data files are lists of keys and values."""
+    """A table whose data files are lists of keys and values.
 
-    def __init__(self, isolation: str = "Serializable", features: Sequence[str] = ()) -> None:
+    Attributes:
+        has_vectors: whether rows are deleted by deletion vectors. Otherwise the files are rewritten.
+        clock: the time of its commits, in seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        isolation: str = "Serializable",
+        features: Sequence[str] = (),
+        *,
+        has_vectors: bool = True,
+        properties: Mapping[str, str] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self.store = OvertakenStore()
-        self.files: dict[str, list[tuple[int, int]]] = {}
+        self.has_vectors = has_vectors
+        self.clock = clock
         builder = TableBuilder(store=self.store)
         both = ("deletionVectors",)
-        configuration = {"delta.enableDeletionVectors": "true", "delta.isolationLevel": isolation}
+        enabled = {"delta.enableDeletionVectors": str(has_vectors).lower()}
+        configuration = {**enabled, "delta.isolationLevel": isolation, **(properties or {})}
         protocol = Protocol(3, 7, both, (*both, *features))
         builder.create({"key": "long", "value": "long"}, configuration=configuration, protocol=protocol)
         self.log = builder.log()
@@ -62,36 +81,33 @@ class RowTable:
         write_checksum(self.store, self.uri, 0, checksum_of(self.log.snapshot()))
         self._names = itertools.count()
 
-    def new_file(self, rows: Sequence[tuple[int, int]], *, has_bounds: bool = True, data_change: bool = True) -> AddFile:
+    def new_file(self, rows: Sequence[Any], *, has_bounds: bool = True, data_change: bool = True) -> AddFile:
+        """Write a file of rows: keys, values and, for rows that keep one, their ids."""
         path = f"part-{next(self._names)}"
-        self.files[path] = list(rows)
-        keys = [key for key, _ in rows]
+        self.store.put(path, json.dumps(rows).encode())
+        keys = [row[0] for row in rows]
         bounds = {"minValues": {"key": min(keys)}, "maxValues": {"key": max(keys)}, "nullCount": {"key": 0}}
         stats = json.dumps({"numRecords": len(rows), **(bounds if has_bounds else {})})
         return AddFile(path, {}, 100, 1, data_change=data_change, stats=stats)
 
     def append(self, rows: Sequence[tuple[int, int]], **options: Any) -> None:
-        with self.log.transaction("WRITE") as transaction:
+        with self.log.transaction("WRITE", clock=self.clock) as transaction:
             transaction.commit([self.new_file(rows, **options)], new_files=True)
 
     def gone(self, vector: Mapping[str, Any] | None) -> list[int]:
-        if vector is None:
-            return []
-        descriptor = DeletionVectorDescriptor(**vector)
-        return read_from_file(self.store.read(descriptor.relative_path or ""), descriptor).to_list()
+        return deleted_positions(self.store, vector)
 
-    def live(self, files: pa.Table) -> list[list[tuple[int, tuple[int, int]]]]:
+    def live(self, files: pa.Table) -> list[list[tuple[int, Row]]]:
         """For each file its live rows, with their positions."""
-        found = []
-        for path, vector in zip(files["path"].to_pylist(), files["deletion_vector"].to_pylist(), strict=True):
-            gone = self.gone(vector)
-            found.append([(place, row) for place, row in enumerate(self.files[path]) if place not in gone])
-        return found
+        return live_rows(self.store, files)
 
     def rows(self) -> Rows:
-        found = [row for rows in self.live(self.log.update().files()) for _, row in rows]
-        assert len(dict(found)) == len(found), "a key is there twice"
-        return dict(found)
+        return rows_of(self.live(self.log.update().files()))
+
+    def vector_files(self, vectors: Sequence[Mapping[str, Any] | None]) -> set[str]:
+        """The files of some deletion vectors."""
+        found = {DeletionVectorDescriptor(**each).relative_path for each in vectors if each is not None}
+        return {path for path in found if path is not None}
 
     def unused_vector_files(self) -> set[str]:
         """Deletion vector files that no commit names."""
@@ -103,6 +119,42 @@ class RowTable:
                     if isinstance(action, dict) and "deletionVector" in action:
                         named.add(DeletionVectorDescriptor.from_json(action["deletionVector"]).relative_path)
         return written - named
+
+
+def deleted_positions(store: LogStore, vector: Mapping[str, Any] | None) -> list[int]:
+    """The positions that a deletion vector deletes."""
+    if vector is None:
+        return []
+    descriptor = DeletionVectorDescriptor(**vector)
+    path = descriptor.relative_path or descriptor.path_or_inline_dv.rpartition("/")[2]
+    return read_from_file(store.read(path), descriptor).to_list()
+
+
+def rows_with_ids(data: bytes, base_row_id: int | None) -> list[Row]:
+    """The rows of a file. A row without an id of its own has one by its position."""
+    found = []
+    for place, (key, value, *own) in enumerate(json.loads(data)):
+        id_by_place = None if base_row_id is None else base_row_id + place
+        found.append((key, value, own[0] if own and own[0] is not None else id_by_place))
+    return found
+
+
+def live_rows(store: LogStore, files: pa.Table) -> list[list[tuple[int, Row]]]:
+    """For each of some files its live rows, with their positions. The store has files of other folders by their names."""
+    found = []
+    columns = (files[name].to_pylist() for name in ("path", "deletion_vector", "base_row_id"))
+    for path, vector, base in zip(*columns, strict=True):
+        gone = deleted_positions(store, vector)
+        rows = rows_with_ids(store.read(path.rpartition("/")[2]), base)
+        found.append([(place, row) for place, row in enumerate(rows) if place not in gone])
+    return found
+
+
+def rows_of(live: Sequence[Sequence[tuple[int, Row]]]) -> Rows:
+    """The rows of some files together."""
+    found = [row[:2] for rows in live for _, row in rows]
+    assert len(dict(found)) == len(found), "a key is there twice"
+    return dict(found)
 
 
 def looked_through(snapshot: Snapshot, where: Sequence[tuple[str, str, Any]]) -> tuple[pa.Table, ReadSet]:
@@ -135,10 +187,12 @@ class Operation:
 
     def _delete(
         self, transaction: Transaction, table: RowTable, deletes: Callable[[int], bool], needs: Callable[[int], bool]
-    ) -> list[tuple[int, int]]:
+    ) -> list[Row]:
         """Delete the rows of keys; returns those of all its keys that are there."""
+        if not table.has_vectors:
+            return self._rewrite(transaction, table, deletes)
         snapshot = transaction.log.snapshot(transaction.read_version)
-        files, reads = looked_through(snapshot, [("key", ">=", min(self.keys)), ("key", "<=", max(self.keys))])
+        files, reads = looked_through(snapshot, self._where)
         live = table.live(files)
         chosen = [place for place, rows in enumerate(live) if any(row[0] in self.keys for _, row in rows)]
         rows = [[(place, row) for place, row in live[each] if row[0] in self.keys] for each in chosen]
@@ -148,13 +202,28 @@ class Operation:
             files.take(pa.array(chosen, pa.int64())),
             [Bitmap.from_positions(place for place, row in each if deletes(row[0])) for each in rows],
             VectorFiles(table.store, table.uri, snapshot.properties),
-            deletion_timestamp=1,
+            deletion_timestamp=int(table.clock() * 1000),
             reads=reads,
             needed=[Bitmap.from_positions(place for place, row in each if needs(row[0])) for each in rows],
             holds=self._holds(table),
         )
         transaction.delete_rows(deleted)
         return [row for each in rows for _, row in each]
+
+    @property
+    def _where(self) -> list[tuple[str, str, int]]:
+        return [("key", ">=", min(self.keys)), ("key", "<=", max(self.keys))]
+
+    def _rewrite(self, transaction: Transaction, table: RowTable, deletes: Callable[[int], bool]) -> list[Row]:
+        """Like `_delete`, by new files for those that lose rows."""
+        files = transaction.files(where=self._where)
+        live = [[row for _, row in rows] for rows in table.live(files)]
+        left = [[row for row in rows if row[0] not in self.keys or not deletes(row[0])] for rows in live]
+        chosen = [place for place, rows in enumerate(live) if len(left[place]) < len(rows)]
+        if chosen:
+            transaction.remove_files(files.take(pa.array(chosen, pa.int64())))
+            transaction.stage(*(table.new_file(left[place]) for place in chosen if left[place]))
+        return [row for rows in live for row in rows if row[0] in self.keys]
 
 
 @dataclass(frozen=True)
@@ -192,7 +261,8 @@ class Update(Operation):
     def stage(self, transaction: Transaction, table: RowTable) -> None:
         found = self._delete(transaction, table, lambda _: True, lambda _: False)
         if found:
-            transaction.stage(table.new_file([(key, 10 * value + self.digit) for key, value in found], has_bounds=self.digit > 1))
+            new = [(key, 10 * value + self.digit, row_id) for key, value, row_id in found]
+            transaction.stage(table.new_file(new, has_bounds=self.digit > 1))
 
 
 @dataclass(frozen=True)
@@ -206,9 +276,10 @@ class Upsert(Operation):
         return {**rows, **changed, **dict.fromkeys(self.keys - rows.keys(), self.digit)}
 
     def stage(self, transaction: Transaction, table: RowTable) -> None:
-        found = dict(self._delete(transaction, table, lambda key: key % 2 == 0, lambda key: key % 2 == 1))
-        after = self.effect(found)
-        new = [(key, after[key]) for key in sorted(after) if key not in found or key % 2 == 0]
+        rows = self._delete(transaction, table, lambda key: key % 2 == 0, lambda key: key % 2 == 1)
+        ids = {key: row_id for key, _, row_id in rows}
+        after = self.effect({key: value for key, value, _ in rows})
+        new = [(key, after[key], ids.get(key)) for key in sorted(after) if key not in ids or key % 2 == 0]
         if new:
             transaction.stage(table.new_file(new))
 
@@ -255,7 +326,7 @@ def table(*files, **options):
 
 
 def begin(operation, table):
-    transaction = table.log.transaction(type(operation).__name__.upper())
+    transaction = table.log.transaction(type(operation).__name__.upper(), clock=table.clock)
     operation.stage(transaction, table)
     return transaction
 

@@ -166,11 +166,13 @@ class PreparedCommit:
         staged, table = self._staged, self._table
         metadata = staged.metadata or self.base.metadata
         level = IsolationLevel.of(metadata.configuration if metadata is not None else {})
+        # A RESTORE that finds nothing to change says nevertheless which rows the table has.
+        relies_on_rows = self._reads.whole_table and not staged.touches_files
         return CommitIntent(
             table=table,
             operation=self.provenance.operation,
             reads=self._reads,
-            isolation=IsolationLevel.SNAPSHOT if staged.changes_no_data else level,
+            isolation=IsolationLevel.SNAPSHOT if staged.changes_no_data and not relies_on_rows else level,
             changes_protocol=staged.protocol is not None,
             changes_metadata=staged.metadata is not None,
             app_ids=frozenset(self._reads.app_ids).union(each.app_id for each in staged.transactions),

@@ -361,6 +361,17 @@ def test_commits_meanwhile_that_change_what_is_restored_are_conflicts(table, tmp
         DeltaLog(table.uri, store).restore(2)
 
 
+def test_a_file_that_came_meanwhile_is_a_conflict_though_the_version_holds_the_same_files(table, tmp_path):
+    put(table, "e")
+    table.commit()
+    store = FaultyStore(LocalStore(tmp_path / "t"))
+    append = Fault("put_if_absent", r"5\.json$", "hook", hook=lambda: table.commit(add("e", partitionValues={"p": "1"})))
+    store.add(append)
+    with pytest.raises(ConcurrentModificationError):
+        DeltaLog(table.uri, store).restore(3)
+    assert table.log().version() == 5
+
+
 def test_a_vacuum_meanwhile_is_no_conflict(table, tmp_path):
     store = FaultyStore(LocalStore(tmp_path / "t"))
     store.add(Fault("list_folders", kind="hook", hook=lambda: bayou.open(table.uri).vacuum()))
