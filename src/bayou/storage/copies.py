@@ -52,9 +52,16 @@ def copy_files(target: LogStore, copies: Sequence[FileCopy]) -> None:
     made: list[str] = []
 
     def copy(one: FileCopy) -> None:
-        if not _copied(target, one):
+        made.append(one.target_path)  # a store that fails may have made the copy all the same
+        try:
+            is_new = _copied(target, one)
+        except (FileNotFoundError, StorageError):
+            raise
+        except OSError as error:
+            raise StorageError(f"a copy cannot be written: {error}", table=str(target), file=one.target_path) from error
+        if not is_new:
+            made.remove(one.target_path)
             raise StorageError("a file of this name is there already", table=str(target), file=one.target_path)
-        made.append(one.target_path)
 
     try:
         with ThreadPoolExecutor(_THREADS) as pool:
