@@ -52,21 +52,20 @@ def copy_files(target: LogStore, copies: Sequence[FileCopy]) -> None:
     made: list[str] = []
 
     def copy(one: FileCopy) -> None:
+        made.append(one.target_path)  # a store that fails may have made the copy all the same
         try:
             is_new = _copied(target, one)
-        except FileNotFoundError:
+        except (FileNotFoundError, StorageError):
             raise
         except OSError as error:
-            if isinstance(error, StorageError):
-                raise
             raise StorageError(f"the file cannot be copied: {error}", file=one.target_path) from error
         if not is_new:
+            made.remove(one.target_path)
             raise StorageError(
                 "another program made a file of this name in the target's folder meanwhile",
                 file=one.target_path,
                 next_step="Look whether another copy of the table is being made there, and run the operation again after it.",
             )
-        made.append(one.target_path)
 
     try:
         with ThreadPoolExecutor(_THREADS) as pool:

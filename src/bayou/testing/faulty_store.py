@@ -197,6 +197,8 @@ class FaultyStore:
             if fault.kind == "hook_after":
                 _run(fault)
             elif fault.kind == "after":
+                if isinstance(answer, io.IOBase):  # nobody else can close it
+                    answer.close()
                 raise _error(fault, name, paths)
         return answer
 

@@ -17,6 +17,10 @@ makes of the table's numbers is known without the file list."""
 COMPUTE_STATS: Final = "COMPUTE STATS"
 """The operation that adds files again with the statistics of their live rows."""
 
+VACUUM_START: Final = "VACUUM START"
+VACUUM_END: Final = "VACUUM END"
+"""What VACUUM notes before it deletes files, and after that."""
+
 MAY_DO_ANYTHING: Final = frozenset({"Manual Update"})
 """Operations after which nothing is known of the table's numbers. Source: delta-spark, RecordChecksum."""
 

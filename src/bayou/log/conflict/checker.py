@@ -26,6 +26,7 @@ from bayou.errors import (
     MetadataChangedException,
     ProtocolChangedException,
 )
+from bayou.log.actions.commit_info import VACUUM_END, VACUUM_START
 from bayou.log.actions.keys import canonical_paths
 from bayou.log.conflict.row_rebase import Rebased, RowConflict, rebase
 from bayou.log.conflict.state import CommitIntent, IsolationLevel, TableState
@@ -109,6 +110,8 @@ def _check_header(intent: CommitIntent, state: TableState, winner: Winner) -> Ta
     if again:
         why = f"committed a transaction of the application {min(again)!r}, whose last one this operation relied on"
         raise lost(ConcurrentTransactionException, intent, winner, why)
+    if intent.reads.unneeded_files and winner.info.operation in {VACUUM_START, VACUUM_END}:
+        raise lost(ConcurrentDeleteReadException, intent, winner, "may have deleted files that this operation brings back")
     mark = high_water_mark(winner.header.domains, after.row_id_mark)
     return replace(after, version=winner.version, timestamp=_timestamp_after(intent, after, winner), row_id_mark=mark)
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import (
+    ConcurrentModificationError,
     DataFileNotFoundError,
     InvalidOptionError,
     TimestampOutOfRangeError,
@@ -22,6 +23,7 @@ from bayou.errors import (
     sample,
 )
 from bayou.log.actions.columns import ADD_SCHEMA
+from bayou.log.actions.commit_info import VACUUM_END, VACUUM_START
 from bayou.log.actions.keys import action_keys
 from bayou.log.operations.maintained import Begin, missing_files, plain_transactions, writable_snapshot
 from bayou.log.rows.deleted_rows import added_again, live_files
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.log_reader import LogReader
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
+
+_MOST_VACUUMS: Final = 10
+"""How often a RESTORE begins again because of VACUUMs that run meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +111,19 @@ def restore(
         begin: begins the commit's transaction; a plain one if None.
         storage_options: credentials and settings of the stores of files outside the table.
     """
+    for _ in range(_MOST_VACUUMS):
+        try:
+            return _restore_once(log, request, begin, storage_options)
+        except ConcurrentModificationError as error:
+            # VACUUM changes nothing in the table, and may have deleted the files that come back: they are looked for again.
+            if error.facts.get("conflicting_operation") not in {VACUUM_START, VACUUM_END}:
+                raise
+    return _restore_once(log, request, begin, storage_options)
+
+
+def _restore_once(
+    log: LogReader, request: RestoreRequest, begin: Begin | None, storage_options: Mapping[str, str] | None
+) -> RestoreResult:
     latest = writable_snapshot(log, "RESTORE")
     target = _target(log, latest, request)
     if target.version == latest.version:
@@ -146,6 +164,7 @@ def restore(
     dropped = supported_features(latest.protocol) - supported_features(protocol)  # none unless a downgrade is allowed
     with (begin or plain_transactions(log))(latest, "RESTORE", parameters, dropped_features=dropped) as transaction:
         transaction.read_whole_table()
+        transaction.reads.unneeded_files = bool(adds)
         transaction.remove_files(removed)
         transaction.stage(*_header(latest, metadata, protocol))
         transaction.stage(*replaced_clustering(latest, metadata, logical_clustering(target)))

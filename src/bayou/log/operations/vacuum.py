@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from bayou.errors import InvalidOptionError, StorageError, TableNotFoundError
 from bayou.log import events
+from bayou.log.actions.commit_info import VACUUM_END, VACUUM_START
 from bayou.log.operations.maintained import Begin, plain_transactions, writable_snapshot
 from bayou.log.operations.vacuum_files import Names, added_since, live_paths, needed_paths, removed_by_commits
 from bayou.log.snapshot.partition_columns import physical_names
@@ -230,11 +231,11 @@ class _Run:
         if retention.specified is not None:
             parameters["specifiedRetentionMillis"] = retention.specified
         metrics = {"numFilesToDelete": result.files.num_rows, "sizeOfDataToDelete": result.size_bytes}
-        self._commit("VACUUM START", parameters, metrics)
+        self._commit(VACUUM_START, parameters, metrics)
 
     def end(self, result: VacuumResult, *, failed: bool) -> None:
         metrics = {} if failed else {"numDeletedFiles": result.deleted, "numVacuumedDirectories": result.num_folders}
-        self._commit("VACUUM END", {"status": "FAILED" if failed else "COMPLETED"}, metrics)
+        self._commit(VACUUM_END, {"status": "FAILED" if failed else "COMPLETED"}, metrics)
 
     def _commit(self, operation: str, parameters: Mapping[str, Any], metrics: Mapping[str, object]) -> None:
         if self._begin is not None:

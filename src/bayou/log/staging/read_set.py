@@ -22,12 +22,14 @@ class ReadSet:
         predicates: what was asked of the table's files; a file that cannot hold a matching row was not read.
         whole_table: whether everything was read, whatever files there are.
         app_ids: the applications whose last transaction was looked up.
+        unneeded_files: whether the commit relies on files that the table does not need, and that VACUUM may delete meanwhile.
     """
 
     def __init__(self, table_uri: str) -> None:
         self.predicates: list[Predicate] = []
         self.whole_table = False
         self.app_ids: set[str] = set()
+        self.unneeded_files = False
         self._table_uri = table_uri
         self._paths: list[pa.ChunkedArray] = []
         self._lock = threading.Lock()
@@ -72,6 +74,7 @@ class ReadSet:
             self.predicates += [each for each in other.predicates if each not in self.predicates]
             self.whole_table = self.whole_table or other.whole_table
             self.app_ids |= other.app_ids
+            self.unneeded_files = self.unneeded_files or other.unneeded_files
             self._paths += other._paths
 
     def has_read(self, paths: pa.ChunkedArray) -> pa.ChunkedArray:

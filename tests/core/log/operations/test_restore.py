@@ -379,6 +379,25 @@ def test_a_vacuum_meanwhile_is_no_conflict(table, tmp_path):
     assert paths(table) == ["a", "b"]
 
 
+@pytest.mark.parametrize("moment", ["START", "END"])
+def test_files_that_a_vacuum_deletes_after_they_were_looked_for_are_missed(table, tmp_path, moment):
+    def note(when):
+        with bayou.open(table.uri).transaction(f"VACUUM {when}") as transaction:
+            transaction.commit(may_be_empty=True)
+
+    def vacuum():
+        (tmp_path / "t" / "a").unlink()
+        note(moment)
+
+    if moment == "END":
+        note("START")
+    version = table.log().version()
+    store = FaultyStore(LocalStore(tmp_path / "t"), [Fault("put_if_absent", r"\d{20}\.json$", "hook", hook=vacuum)])
+    with pytest.raises(DataFileNotFoundError):
+        DeltaLog(table.uri, store).restore(1)
+    assert table.log().version() == version + 1
+
+
 def test_the_version_is_read_once(table, tmp_path):
     log = DeltaLog(table.uri, FaultyStore(LocalStore(tmp_path / "t")))
     log.update()
