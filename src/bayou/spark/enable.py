@@ -20,6 +20,7 @@ from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.callbacks import BiConsumer, BiFunction
 from bayou.spark.jvm.core.session import install_catalog, install_rule, java_session
 from bayou.spark.jvm.core.transaction_ids import tell_transactions
+from bayou.spark.session.after_writes import NewVersion, follow_writes
 from bayou.spark.session.given_arguments import session_of
 from bayou.spark.session.hadoop_store import register_hadoop_stores
 
@@ -64,6 +65,7 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
     if jvm not in _told:
         register_hadoop_stores()  # bayou.open reaches them from here on, too
         tell_transactions(jvm)
+        follow_writes(_compact_after)
         _told.add(jvm)
     try:
         adapters = Adapters.of(jvm)
@@ -156,3 +158,9 @@ def _rule(jvm: Jvm) -> Callable[[Any, Any], Any]:
     from bayou.spark.sql.optimizer_rule import RuleBody  # noqa: PLC0415  (see _Late)
 
     return RuleBody(_application(jvm))
+
+
+def _compact_after(version: NewVersion) -> None:
+    from bayou.spark.maintenance.auto_compaction import compact_after  # noqa: PLC0415  (a session that only reads needs none)
+
+    compact_after(version)

@@ -52,21 +52,30 @@ def copy_files(target: LogStore, copies: Sequence[FileCopy]) -> None:
     made: list[str] = []
 
     def copy(one: FileCopy) -> None:
-        made.append(one.target_path)  # a store that fails may have made the copy all the same
         try:
             is_new = _copied(target, one)
-        except (FileNotFoundError, StorageError):
+        except FileNotFoundError:
             raise
         except OSError as error:
-            raise StorageError(f"a copy cannot be written: {error}", table=str(target), file=one.target_path) from error
+            if isinstance(error, StorageError):
+                raise
+            raise StorageError(f"the file cannot be copied: {error}", file=one.target_path) from error
         if not is_new:
-            made.remove(one.target_path)
-            raise StorageError("a file of this name is there already", table=str(target), file=one.target_path)
+            raise StorageError(
+                "another program made a file of this name in the target's folder meanwhile",
+                file=one.target_path,
+                next_step="Look whether another copy of the table is being made there, and run the operation again after it.",
+            )
+        made.append(one.target_path)
 
     try:
         with ThreadPoolExecutor(_THREADS) as pool:
-            for done in [pool.submit(copy, each) for each in copies]:
-                done.result()
+            try:
+                for done in [pool.submit(copy, each) for each in copies]:
+                    done.result()
+            except BaseException:
+                pool.shutdown(cancel_futures=True)  # what would be copied now would only be deleted again
+                raise
         target.sync(made)
     except BaseException:
         for path in made:
@@ -85,7 +94,7 @@ def _copied(target: LogStore, copy: FileCopy) -> bool:
 def _copied_on_disk(source: Path, target: Path) -> bool:
     """Copy a file without its bytes passing through Python. The copy gets its name when it is complete."""
     make_folders(target.parent)
-    temporary = target.parent / f".{target.name}.{uuid.uuid4().hex}.tmp"
+    temporary = target.parent / f".{uuid.uuid4().hex}.tmp"  # a name of its own: the file's may be as long as names can be
     try:
         shutil.copyfile(source, temporary)
         return publish(temporary, target)

@@ -37,7 +37,8 @@ def tree_schema() -> pa.Schema:
     """What a listing says of each file and folder.
 
     The path is relative to the table's root, with forward slashes, not percent-encoded. The size is in bytes; for a folder it is
-    the number of its entries, hidden ones included. The modification time is in ms since the epoch.
+    the number of its entries, hidden ones included. The modification time is in ms since the epoch. A link to a file has the
+    file's size, and is as young as the younger one of the two.
     """
     import pyarrow as pa  # noqa: PLC0415  (a program that brings a store, or listens to events, needs no Arrow)
 
@@ -185,6 +186,22 @@ def list_tree(store: LogStore, shown: tuple[str, ...] = (), below: str = "") -> 
             yield _batch(rows)
 
 
+def linked_folders(store: LogStore, folders: Iterable[str]) -> Iterator[str]:
+    """The links to folders in some folders, which no listing shows; none in a store that is not the local disk.
+
+    Args:
+        store: the table's store.
+        folders: relative to the table's root; the empty text is the root.
+    """
+    for folder in folders:
+        place = store.local_path(folder)
+        if place is None:
+            return
+        with contextlib.suppress(OSError), os.scandir(place) as entries:
+            names = sorted(entry.name for entry in entries if entry.is_symlink() and entry.is_dir())
+            yield from (f"{folder}/{name}" if folder else name for name in names)
+
+
 def delete_many(store: LogStore, paths: Sequence[str]) -> Deletions:
     """Delete files and empty folders; see `TreeStore.delete_many`."""
     if isinstance(store, TreeStore):
@@ -238,7 +255,11 @@ class LocalTree:
                     if stat.S_ISLNK(status.st_mode) and os.path.isdir(entry.path):  # noqa: PTH112  (a text is all there is)
                         found.pass_over()
                         continue
-                    found.add(entry.name, status.st_size, status.st_mtime_ns // 1_000_000, is_folder=is_folder)
+                    size, modified = status.st_size, status.st_mtime_ns
+                    if stat.S_ISLNK(status.st_mode):
+                        with contextlib.suppress(OSError):  # a link to nothing
+                            size, modified = entry.stat().st_size, max(modified, entry.stat().st_mtime_ns)
+                    found.add(entry.name, size, modified // 1_000_000, is_folder=is_folder)
         except (FileNotFoundError, NotADirectoryError):
             return FolderBuilder(path, shown).build()
         except OSError as error:

@@ -16,6 +16,7 @@ from bayou.errors import ConcurrentModificationError
 from bayou.log.rows.deleted_rows import live_files
 from bayou.spark.dml.statements import delete as module
 from bayou.spark.maintenance.written_bins import WrittenBins
+from bayou.spark.write import writer
 
 VECTORS = {"delta.enableDeletionVectors": "true"}
 KINDS = {
@@ -174,3 +175,21 @@ def test_an_append_of_rows_that_were_read_goes_on_top_of_a_compaction(spark, tab
         table.optimize().executeCompaction()
         transaction.commit([], may_be_empty=True)
     assert log.update().version == 6
+
+
+@pytest.mark.parametrize("table", ["vectors", "rewriting"], indirect=True)
+@pytest.mark.parametrize("options", [{}, {"replaceWhere": "id < 25"}], ids=["all", "replaceWhere"])
+def test_an_overwrite_of_moved_rows_runs_again(spark, table_path, table, options, monkeypatch, is_rewriting):
+    commit, compactions = writer._commit, [table.optimize()]
+
+    def after_compaction(*given):
+        while compactions:
+            compactions.pop().executeCompaction()
+        return commit(*given)
+
+    monkeypatch.setattr(writer, "_commit", after_compaction)
+    new = spark.createDataFrame([(1, 9), (2, 9)], "id long, p long")
+    result = bayou.write(new, table_path, mode="overwrite", **options)
+    assert result.num_retries == (1 if is_rewriting or not options else 0)  # vectors of `replaceWhere` follow the rows
+    kept = {key: value for key, value in LEFT.items() if options and key >= 25}
+    assert rows(spark, table_path) == {**kept, 1: 9, 2: 9}

@@ -258,6 +258,11 @@ def _listed_files(base: VersionChecksum, commit: _Commit, table: str) -> dict[tu
     known = base.document.get("allFiles") if base.num_files else []
     if not isinstance(known, list):
         return None
+    if not known:  # no file is live: no object is needed for each of the commit's
+        names = {name for name, _ in commit.files}
+        if ("add" in names and not commit.adds_count) or ("remove" in names and commit.removes_count):
+            raise _UnknownError
+        return {}
     live = {file_key(file, table): file for file in map(AddFile.from_json, known)}
     for name, value in commit.files:
         action = AddFile.from_json(value) if name == "add" else RemoveFile.from_json(value)

@@ -10,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import time
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
 
 from bayou.errors import (
     DataFileNotFoundError,
@@ -37,7 +39,6 @@ from bayou.protocol.evolution.property_rules import PropertyChange, allows_arbit
 from bayou.protocol.features.features import check_writable, writer_features
 from bayou.protocol.features.protocol_rules import merged, protocol_for_table
 from bayou.protocol.properties import MATERIALIZED_ROW_COMMIT_VERSION, MATERIALIZED_ROW_ID, MAX_COLUMN_ID, mapping_mode
-from bayou.protocol.stats.wide_stats import num_records
 from bayou.protocol.types.schema import schema_to_json
 from bayou.storage.copies import copy_files
 
@@ -131,13 +132,11 @@ def clone(
     """
     result = CloneResult(None, log.table_uri, source.version, source.size_bytes, source.num_files)
     if canonical(log.table_uri, "") == canonical(source.table_uri, ""):
-        _check_latest(source, source_log)
+        _check_latest(source, source_log, request)
         return result
     latest = _present(log, request)
     target = _target(source, latest, log, request)
-    files = [add for add in live_files(source.files()) if num_records(add.stats) != 0]  # no commit adds a file without rows
-    if ROW_TRACKING in writer_features(target.protocol):
-        _check_counts(files, source)
+    files = _files(source, counted=ROW_TRACKING in writer_features(target.protocol))
     if request.shallow:
         copies = CopyPlan(adds=[_absolute(each, source.table_uri) for each in files])
     else:
@@ -171,11 +170,11 @@ def clone(
     return replace(result, version=committed.version)
 
 
-def _check_latest(source: Snapshot, log: LogReader) -> None:
-    """Refuse to replace a table by an earlier version of its own.
+def _check_latest(source: Snapshot, log: LogReader, request: CloneRequest) -> None:
+    """Refuse to replace a table by an earlier version of its own, or by itself with other properties.
 
     Raises:
-        UnsupportedFeatureError: the source is an earlier version.
+        UnsupportedFeatureError: that is asked for.
     """
     if source.version != log.update().version:
         raise UnsupportedFeatureError(
@@ -185,6 +184,16 @@ def _check_latest(source: Snapshot, log: LogReader) -> None:
             error_class="DELTA_UNSUPPORTED_CLONE_REPLACE_SAME_TABLE",
             sql_state="0AKDC",
             next_step="Restore the version, with restoreToVersion().",
+            features=("CLONE",),
+        )
+    if request.properties:
+        raise UnsupportedFeatureError(
+            "The table cannot be replaced by a clone of itself with other properties.",
+            table=source.table_uri,
+            version=source.version,
+            error_class="DELTA_UNSUPPORTED_CLONE_REPLACE_SAME_TABLE",
+            sql_state="0AKDC",
+            next_step="Set the properties, with setProperties().",
             features=("CLONE",),
         )
 
@@ -198,7 +207,8 @@ def _present(log: LogReader, request: CloneRequest) -> Snapshot | None:
     try:
         latest = writable_snapshot(log, "CLONE")
     except TableNotFoundError:
-        refuse_other_files(log)
+        # Files of a clone that was interrupted must not be converted: rows that vectors delete would come back.
+        refuse_other_files(log, next_step="Choose an empty folder. If a clone was interrupted here, delete the folder first.")
         return None
     if not request.replace:
         raise TableExistsError(
@@ -301,24 +311,30 @@ def _check_mapping(table: Snapshot, metadata: Metadata, uri: str) -> None:
         )
 
 
-def _check_counts(files: Iterable[AddFile], source: Snapshot) -> None:
-    """Refuse files without a row count, whose rows cannot be given ids.
+def _files(source: Snapshot, *, counted: bool) -> list[AddFile]:
+    """The source's files with rows: no commit adds a file without.
+
+    Args:
+        source: the source.
+        counted: whether each file has to say how many rows it has, so that they can be given ids.
 
     Raises:
-        InvalidCommitError: one has none.
+        InvalidCommitError: one does not.
     """
-    for each in files:
-        if num_records(each.stats) is None:
-            raise InvalidCommitError(
-                f"The source's file {each.path} has no row count in its statistics, and the clone tracks rows: "
-                "without a count its rows get no ids.",
-                table=source.table_uri,
-                version=source.version,
-                error_class="DELTA_CLONE_WITH_ROW_TRACKING_WITHOUT_STATS",
-                sql_state="22000",
-                next_step="Compute the source's statistics first, with computeStatistics().",
-                file=each.path,
-            )
+    files, counts = source.files(), source.statistics({}).num_records
+    if counted and counts.null_count:
+        path = files["path"].filter(pc.is_null(counts))[0].as_py()
+        raise InvalidCommitError(
+            f"The source's file {path} has no row count in its statistics, and the clone tracks rows: "
+            "without a count its rows get no ids.",
+            table=source.table_uri,
+            version=source.version,
+            error_class="DELTA_CLONE_WITH_ROW_TRACKING_WITHOUT_STATS",
+            sql_state="22000",
+            next_step="Compute the source's statistics first, with computeStatistics().",
+            file=path,
+        )
+    return live_files(files.filter(pc.fill_null(pc.not_equal(counts, 0), True)))
 
 
 def _absolute(add: AddFile, table_uri: str) -> AddFile:

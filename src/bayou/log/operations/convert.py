@@ -26,7 +26,7 @@ from bayou.errors import (
 from bayou.log.operations.create import first_actions
 from bayou.log.operations.maintained import Begin, plain_transactions
 from bayou.log.staging.footer_statistics import facts_of
-from bayou.log.staging.foreign_footers import has_old_calendar, recent_leaves, shape_of, spark_schema, sure_leaves
+from bayou.log.staging.foreign_footers import shape_of, spark_schema, sure_leaves
 from bayou.plan.maintenance.convert import (
     SINK_LOG,
     FolderRules,
@@ -44,7 +44,7 @@ from bayou.protocol.properties import mapping_mode
 from bayou.protocol.stats.file_stats import indexed_leaves
 from bayou.protocol.types.char_varchar import to_stored
 from bayou.protocol.types.schema import StructField, StructType, parse_schema
-from bayou.storage.trees import EVERY_NAME, TreeStore, delete_many, list_tree
+from bayou.storage.trees import EVERY_NAME, TreeStore, delete_many, linked_folders, list_tree
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -143,6 +143,7 @@ def convert(log: LogReader, request: ConvertRequest, reader: FooterReader, begin
         TableExistsError: there is a table already, in the folder or in one below it.
         PathNotFoundError: there is no such folder.
         TableNotFoundError: the folder has no files.
+        InvalidCommitError: a folder is a link to another one.
         InvalidSchemaError: the folders' names are not those of the partition columns, or no table can have the files' columns.
         SchemaMismatchError: the files' schemas do not fit each other.
         UnreadableDataFileError: a file is no Parquet file.
@@ -202,8 +203,8 @@ class _Described:
         self._reader = reader
         self._configuration = {**session_defaults(request.settings, request.properties), **request.properties}
         self._batches: list[tuple[Sequence[SourceFile], tuple[IndexedLeaf, ...], list[str]]] = []
-        self._known: set[tuple[str, bytes, bool]] = set()
-        self._sure: dict[tuple[str, bytes, bool], tuple[IndexedLeaf, ...]] = {}
+        self._known: set[tuple[str, bytes]] = set()
+        self._sure: dict[tuple[str, bytes], tuple[IndexedLeaf, ...]] = {}
         self._sure_of: tuple[IndexedLeaf, ...] = ()
 
     @property
@@ -242,7 +243,7 @@ class _Described:
 
     def _merge(self, found: Sequence[tuple[SourceFile, pq.FileMetaData]]) -> None:
         """Take the schemas of files; those whose footers look the same have the same one."""
-        new: dict[tuple[str, bytes, bool], tuple[SourceFile, StructType | None]] = {}
+        new: dict[tuple[str, bytes], tuple[SourceFile, StructType | None]] = {}
         for file, footer in found:
             shape = shape_of(footer)
             if shape not in self._known and shape not in new:
@@ -264,7 +265,7 @@ class _Described:
         shape = shape_of(footer)
         if shape not in self._sure:
             self._sure[shape] = sure_leaves(footer, leaves)
-        return recent_leaves(footer, self._sure[shape]) if has_old_calendar(footer) else self._sure[shape]
+        return self._sure[shape]
 
     def _is_readable(self, file: SourceFile, footer: pq.FileMetaData | OSError) -> bool:
         if isinstance(footer, OSError) and not isinstance(footer, FileNotFoundError) and self._request.ignores_corrupt_files:
@@ -318,6 +319,7 @@ def _files(log: LogReader, request: ConvertRequest) -> Iterator[SourceFile]:
 def _listed_files(log: LogReader) -> Iterator[tuple[str, int, int]]:
     """All files of the folder, at any depth, but hidden ones."""
     hidden: dict[str, bool] = {}
+    folders = [""]
     for batch in list_tree(log.store, EVERY_NAME):
         for path, size, modified, is_folder in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             folder, _, name = path.rpartition("/")
@@ -328,8 +330,12 @@ def _listed_files(log: LogReader) -> Iterator[tuple[str, int, int]]:
             if is_folder:
                 if name == LOG_FOLDER and folder:
                     raise _other_table(log, folder)
+                folders.append(path)
             elif not is_hidden_file(name):
                 yield path, size, modified
+    for path in linked_folders(log.store, folders):
+        if not is_hidden_folder(path):
+            raise _linked(log, path)
 
 
 def _files_of_partitions(
@@ -389,6 +395,15 @@ def _without_traces(store: LogStore) -> Iterator[None]:
         with contextlib.suppress(StorageError):
             delete_many(store, [LOG_FOLDER])
         raise
+
+
+def _linked(log: LogReader, folder: str) -> InvalidCommitError:
+    return InvalidCommitError(
+        f"The folder {folder} is a link, and a table has no files behind a link to a folder.",
+        table=log.table_uri,
+        file=folder,
+        next_step="put the folder itself in the place of the link; or remove the link, if its files are not to be the table's.",
+    )
 
 
 def _empty(log: LogReader) -> TableNotFoundError:

@@ -83,12 +83,18 @@ def refuse_constraints(properties: Mapping[str, str], table: str) -> None:
         )
 
 
-def refuse_other_files(log: LogReader, *, is_expected: bool = False) -> None:
+def refuse_other_files(
+    log: LogReader,
+    *,
+    is_expected: bool = False,
+    next_step: str = "choose an empty folder, or convert the files that are there.",
+) -> None:
     """Refuses to make a table in a folder that has files and no log.
 
     Args:
         log: the table's log.
         is_expected: whether the table is to be there already.
+        next_step: what the reader can do if it was not.
 
     Raises:
         TableExistsError: there are some.
@@ -114,7 +120,7 @@ def refuse_other_files(log: LogReader, *, is_expected: bool = False) -> None:
         table=log.table_uri,
         error_class="DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION",
         sql_state="42601",
-        next_step="choose an empty folder, or convert the files that are there.",
+        next_step=next_step,
     )
 
 

@@ -318,10 +318,10 @@ def added_again(add: AddFile) -> AddFile:
 
     An engine may have made the bounds of a file with a deletion vector tight again, and no commit adds such a file.
     """
-    vector, rows = add.deletion_vector, num_records(add.stats)
-    if vector is None or rows is None:
+    if add.deletion_vector is None:
         return add
-    return replace(add, stats=with_wide_bounds(add.stats, rows, vector.cardinality))
+    rows = num_records(add.stats)
+    return add if rows is None else replace(add, stats=with_wide_bounds(add.stats, rows, add.deletion_vector.cardinality))
 
 
 def read_gone(

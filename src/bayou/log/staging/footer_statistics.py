@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bayou.log.staging.footer_types import states_bounds
+from bayou.log.staging.foreign_footers import sure_leaves
 from bayou.protocol.stats.file_stats import IndexedLeaf, LeafStatistics, to_json
 from bayou.protocol.types.partition_values import is_string_type
 
@@ -32,6 +33,13 @@ _SPARKS_WRITER: Final = "parquet-mr version "
 # Writers that keep the bounds of texts whole. Others cut them, many at so many bytes.
 _WHOLE_TEXTS: Final = (_SPARKS_WRITER, "parquet-cpp-arrow version ")
 _CUT_AT: Final = 64
+_FIRST_TO_COUNT_NAN: Final = (1, 10)
+_SPARK_VERSION: Final = b"org.apache.spark.version"
+_LEGACY_DATES: Final = b"org.apache.spark.legacyDateTime"
+_FIRST_PROLEPTIC: Final = 3
+# Spark 2 counted days by the Julian calendar before 1582, and moments by the zones' rules before 1900. Readers count anew.
+_LEAST_SURE: Final = {"date": -141_427, "timestamp": -2_208_988_800_000_000, "timestamp_ntz": -2_208_988_800_000_000}
+_VERSION: Final = re.compile(r"(\d+)\.(\d+)")
 _UNIT: Final = re.compile(r'"timeUnit": ?"(milliseconds|microseconds|nanoseconds)"')
 _LISTS: Final = (pa.ListType, pa.LargeListType, pa.FixedSizeListType)
 _INT64: Final = 1 << 63
@@ -78,12 +86,18 @@ def told_by(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> tuple[lis
 
     Returns:
         The statistics, and the columns of which the footer does not tell all: a bound or the null count is missing, or would be
-        that of another type.
+        that of another type or of another column.
     """
     places = _Places.of(footer)
+    sure = {leaf.path for leaf in sure_leaves(footer, leaves)}
     found: list[LeafStatistics] = []
     unsure: set[ColumnPath] = set()
     for leaf in leaves:
+        if leaf.path not in sure:
+            kind = leaf.field.type if isinstance(leaf.field.type, str) else "nested"
+            found.append(LeafStatistics(leaf.path, kind, string_prefix=leaf.string_prefix))
+            unsure.add(leaf.path)
+            continue
         told, position = _leaf(footer, leaf, places), places.columns.get(".".join(leaf.path))
         if position is not None and leaf.has_bounds and not states_bounds(footer.schema.column(position), str(leaf.field.type)):
             told = replace(told, min=None, max=None)
@@ -120,7 +134,20 @@ def bounds_of(footer: pq.FileMetaData, name: str, kind: str) -> tuple[Any, Any] 
     if position is None:
         return None
     chunks = _chunks(footer, position)
-    return None if any(chunk is None for chunk in chunks) else _bounds(chunks, kind)
+    return None if any(chunk is None for chunk in chunks) else _bounds_in(footer, chunks, kind)
+
+
+def has_old_calendar(footer: pq.FileMetaData) -> bool:
+    """Whether readers count a file's dates and moments anew, because Spark wrote them by another calendar.
+
+    Source: Spark's `DataSourceUtils.datetimeRebaseSpec`.
+    """
+    facts = footer.metadata or {}
+    version = facts.get(_SPARK_VERSION)
+    if version is None:
+        return False
+    major = version.partition(b".")[0]
+    return _LEGACY_DATES in facts or (major.isdigit() and int(major) < _FIRST_PROLEPTIC)
 
 
 def _stored(field: pa.Field, physical: Iterator[str]) -> pa.Field:
@@ -185,8 +212,7 @@ def _leaf(footer: pq.FileMetaData, leaf: IndexedLeaf, places: _Places) -> LeafSt
     chunks = _chunks(footer, position)
     if not chunks or any(chunk is None for chunk in chunks):
         return LeafStatistics(leaf.path, kind, null_count=0 if not chunks else None)
-    bounds = _bounds(chunks, kind) if leaf.has_bounds and (kind not in _FLOATS or _is_sparks(footer)) else None
-    low, high = bounds or (None, None)
+    low, high = (_bounds_in(footer, chunks, kind) if leaf.has_bounds else None) or (None, None)
     return LeafStatistics(leaf.path, kind, low, high, _nulls(chunks), leaf.string_prefix)
 
 
@@ -212,6 +238,15 @@ def _chunks(footer: pq.FileMetaData, position: int) -> list[pq.Statistics | None
 
 def _nulls(chunks: Sequence[pq.Statistics]) -> int | None:
     return sum(chunk.null_count for chunk in chunks) if all(chunk.has_null_count for chunk in chunks) else None
+
+
+def _bounds_in(footer: pq.FileMetaData, chunks: Iterable[pq.Statistics], kind: str) -> tuple[Any, Any] | None:
+    """Least and greatest value of those that readers get; None where the footer does not tell them."""
+    found = _bounds(chunks, kind)
+    if found is None or (kind in _FLOATS and not _counts_nan(footer)):
+        return None
+    least = _LEAST_SURE.get(kind)
+    return None if least is not None and found[0] < least and has_old_calendar(footer) else found
 
 
 def _bounds(chunks: Iterable[pq.Statistics], kind: str) -> tuple[Any, Any] | None:
@@ -268,5 +303,11 @@ def _may_be_cut(footer: pq.FileMetaData, told: LeafStatistics) -> bool:
 
 
 def _is_sparks(footer: pq.FileMetaData) -> bool:
-    """Whether Spark's writer made the file: a NaN shows in its bounds, and a NULL array in its null counts, as with few others."""
+    """Whether Spark's writer made the file: a NULL array shows in its null counts, as with few others."""
     return (footer.created_by or "").startswith(_SPARKS_WRITER)
+
+
+def _counts_nan(footer: pq.FileMetaData) -> bool:
+    """Whether a NaN shows in the bounds of a file: others, and Spark's own writer before its version 1.10, pass over it."""
+    found = _VERSION.match((footer.created_by or "").removeprefix(_SPARKS_WRITER)) if _is_sparks(footer) else None
+    return found is not None and (int(found[1]), int(found[2])) >= _FIRST_TO_COUNT_NAN

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidSchemaError
-from bayou.log.staging.footer_statistics import bounds_of
 from bayou.protocol.types.partition_values import INTEGER_BITS, decimal_type, is_string_type
 from bayou.protocol.types.schema import parse_schema
 
@@ -26,11 +25,6 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import StructType
 
 _SPARK_SCHEMA: Final = b"org.apache.spark.sql.parquet.row.metadata"
-_SPARK_VERSION: Final = b"org.apache.spark.version"
-_LEGACY_DATES: Final = b"org.apache.spark.legacyDateTime"
-_FIRST_PROLEPTIC: Final = 3
-"""Spark 2 counted days by the Julian calendar before 1582, and moments by the zones' rules before 1900. Readers count anew."""
-_LEAST_SURE: Final = {"date": -141_427, "timestamp": -2_208_988_800_000_000, "timestamp_ntz": -2_208_988_800_000_000}
 _TEXTS: Final = frozenset({"String", "None", "Enum", "JSON"})
 _PHYSICAL: Final = {"float": "FLOAT", "double": "DOUBLE"}
 _MOMENTS: Final = {"timestamp": "Timestamp(isAdjustedToUTC=true", "timestamp_ntz": "Timestamp(isAdjustedToUTC=false"}
@@ -47,23 +41,10 @@ def spark_schema(footer: pq.FileMetaData) -> StructType | None:
         return None
 
 
-def shape_of(footer: pq.FileMetaData) -> tuple[str, bytes, bool]:
+def shape_of(footer: pq.FileMetaData) -> tuple[str, bytes]:
     """What files have in common whose schemas, and the statistics that hold for a table, are the same."""
     columns = str(footer.schema).partition("\n")[2]  # what comes before is where the object is
-    return columns, (footer.metadata or {}).get(_SPARK_SCHEMA, b""), has_old_calendar(footer)
-
-
-def has_old_calendar(footer: pq.FileMetaData) -> bool:
-    """Whether readers count a file's dates and moments anew, because Spark wrote them by another calendar.
-
-    Source: Spark's `DataSourceUtils.datetimeRebaseSpec`.
-    """
-    facts = footer.metadata or {}
-    version = facts.get(_SPARK_VERSION)
-    if version is None:
-        return False
-    major = version.partition(b".")[0]
-    return _LEGACY_DATES in facts or (major.isdigit() and int(major) < _FIRST_PROLEPTIC)
+    return columns, (footer.metadata or {}).get(_SPARK_SCHEMA, b"")
 
 
 def sure_leaves(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> tuple[IndexedLeaf, ...]:
@@ -82,20 +63,6 @@ def sure_leaves(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> tuple
             spellings[spelled.lower()].add(spelled)
     has_dots = any("." in name for name in _names(footer.schema.to_arrow_schema()))
     return tuple(_sure(leaf, columns) for leaf in leaves if _is_found(leaf, spellings, has_dots=has_dots))
-
-
-def recent_leaves(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> tuple[IndexedLeaf, ...]:
-    """The same columns, without bounds where a value is so old that calendars differ (see `has_old_calendar`)."""
-    return tuple(replace(leaf, has_bounds=leaf.has_bounds and _is_recent(footer, leaf)) for leaf in leaves)
-
-
-def _is_recent(footer: pq.FileMetaData, leaf: IndexedLeaf) -> bool:
-    kind = leaf.field.type
-    least = _LEAST_SURE.get(kind) if isinstance(kind, str) else None
-    if least is None or not isinstance(kind, str):
-        return True
-    bounds = bounds_of(footer, ".".join(leaf.path), kind)
-    return bounds is None or bounds[0] >= least
 
 
 def _is_found(leaf: IndexedLeaf, spellings: dict[str, set[str]], *, has_dots: bool) -> bool:

@@ -10,6 +10,8 @@ from urllib.parse import quote, unquote_to_bytes
 
 # RFC 3986's unreserved characters and those that a path segment may hold; what delta-spark leaves unescaped as well.
 _SAFE = "/=-._~!$&'()*+,;@"
+# What Java's `URI` looks at before it keeps it.
+_ODD = re.compile(rf"[^A-Za-z0-9:{re.escape(_SAFE)}]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)", re.ASCII)
 # Source: RFC 8089: the host `localhost` and no host are the same.
 _FILE = re.compile(r"file:(?://localhost(?=/|$))?(?=/|$)", re.ASCII | re.IGNORECASE)
@@ -55,8 +57,11 @@ def hadoop_uri(uri: str) -> str:
 
 def _quoted(path: str) -> str:
     """What Java's `URI` makes of a path: it escapes spaces and control characters, and of ASCII what no path may hold."""
-    kept = (each if not each.isascii() and unicodedata.category(each)[0] not in "ZC" else quote(each, _SAFE + ":") for each in path)
-    return "".join(kept)
+    return _ODD.sub(lambda found: found[0] if _is_letter(found[0]) else quote(found[0]), path)
+
+
+def _is_letter(character: str) -> bool:
+    return not character.isascii() and unicodedata.category(character)[0] not in "ZC"
 
 
 def is_absolute(path: str) -> bool:

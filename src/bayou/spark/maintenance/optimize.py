@@ -19,6 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import ConcurrentModificationError, InvalidOptionError, redact_uri
+from bayou.log.actions.keys import canonical_paths
+from bayou.plan.maintenance.auto_compaction import plan_auto_compaction
 from bayou.plan.maintenance.clustering import ClusteringPlan
 from bayou.plan.maintenance.compaction import (
     COMPACTED_TAG,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.plan.maintenance.auto_compaction import AutoCompactionRules
     from bayou.protocol.actions.actions import AddFile
     from bayou.spark.read.session_table import SessionTable
 
@@ -63,6 +66,19 @@ _MOST_COMMITS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
+class AddedFiles:
+    """What auto compaction follows.
+
+    Attributes:
+        paths: the canonical paths of the files that a commit added.
+        rules: when a partition is compacted.
+    """
+
+    paths: pa.Array
+    rules: AutoCompactionRules
+
+
+@dataclass(frozen=True, slots=True)
 class OptimizeRequest:
     """What an OPTIMIZE is asked for.
 
@@ -72,6 +88,7 @@ class OptimizeRequest:
         purges: whether files are rewritten for what they hold and the table does not (REORG), and not for their sizes.
         z_order: the columns of ZORDER BY, as the user names them.
         is_full: whether all files of a clustered table are clustered again.
+        auto: the commit that it follows by itself; None if a user asks for it.
     """
 
     where: tuple[str, ...] = ()
@@ -79,6 +96,7 @@ class OptimizeRequest:
     purges: bool = False
     z_order: tuple[str, ...] = ()
     is_full: bool = False
+    auto: AddedFiles | None = None
 
     @property
     def operation(self) -> str:
@@ -94,7 +112,7 @@ class OptimizeRequest:
         predicate = json.dumps(list(self.predicates))
         if self.purges:
             return {"predicate": predicate, "applyPurge": True}
-        others = {"zOrderBy": "[]", "clusterBy": "[]", "auto": False} if order is None else order.parameters
+        others = {"zOrderBy": "[]", "clusterBy": "[]", "auto": self.auto is not None} if order is None else order.parameters
         return {"predicate": predicate, **others}
 
     @property
@@ -140,7 +158,11 @@ def _order(table: SessionTable, request: OptimizeRequest, snapshot: Snapshot) ->
 
 
 def _planned(table: SessionTable, request: OptimizeRequest, snapshot: Snapshot, order: Order | None) -> CompactionPlan:
-    facts, sizes, chosen = _facts(snapshot), _sizes(table.settings, snapshot), _chosen(table, snapshot, request)
+    facts = _facts(snapshot)
+    if request.auto is not None:
+        paths = canonical_paths(snapshot.files(["path"])["path"], snapshot.table_uri).combine_chunks()
+        return plan_auto_compaction(facts, pc.is_in(paths, value_set=request.auto.paths), request.auto.rules)
+    sizes, chosen = _sizes(table.settings, snapshot), _chosen(table, snapshot, request)
     if order is not None:
         return plan_order(table.settings, snapshot, order, facts, sizes, chosen)
     purged = files_to_purge(table, snapshot, chosen) if request.purges else None

@@ -33,6 +33,10 @@ class WrittenCubes(WrittenBins):
 
     cube_of_task: Sequence[int] = ()
 
+    def old_with_moves(self) -> pa.Table:
+        """The old files. Their rows are in several new files, and no tag says where."""
+        return self.old
+
     def on_top_of(self, snapshot: Snapshot) -> tuple[WrittenBins, int]:
         """The cubes that are left on top of a later state, and how many are not. What belongs to those is deleted.
 

@@ -221,11 +221,12 @@ class Application:
     def _data_file_in(self, text: str) -> tuple[str, str] | None:
         """The table that is open, and the path in it, that a message of Spark's names first."""
         plain = text.replace("file:///", "file:/")
-        for uri in self.logs.tables():
-            root = uri.replace("file:///", "file:/")
-            if root + "/" in plain:
-                return uri, plain.split(root + "/", 1)[1].split(" ")[0].split("\n")[0].strip("`'\".,")
-        return None
+        roots = {uri: uri.replace("file:///", "file:/") + "/" for uri in self.logs.tables()}
+        # A folder above the table may have been looked at, too.
+        found = max((uri for uri, root in roots.items() if root in plain), key=len, default=None)
+        if found is None:
+            return None
+        return found, plain.split(roots[found], 1)[1].split(" ")[0].split("\n")[0].strip("`'\".,")
 
 
 def _file_of_a_source(text: str) -> tuple[str, str] | None:

@@ -184,6 +184,20 @@ def bytes_of(settings: Mapping[str, str], name: str, table: str, *, least: int =
     raise _wrong_setting(name, text, f"a number of bytes from {least} on", table)
 
 
+def count_of(settings: Mapping[str, str], name: str, table: str) -> int | None:
+    """The whole number in a setting; None if the setting is not set.
+
+    Raises:
+        InvalidOptionError: the setting is no whole number from 0 on.
+    """
+    text = settings.get(name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit()):
+        raise _wrong_setting(name, text, "a whole number from 0 on", table)
+    return int(text)
+
+
 def share_of(settings: Mapping[str, str], name: str, table: str) -> float | None:
     """The share from 0 to 1 that a setting says; None where it is not set.
 

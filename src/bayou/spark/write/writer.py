@@ -29,6 +29,7 @@ from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.data_files.written_files import NO_FILES
 from bayou.spark.dml.core.live_rows import check_moved_rows
+from bayou.spark.dml.core.reruns import with_reruns
 from bayou.spark.dml.replace.replace_on import evaluated_once, rows_replaced_on
 from bayou.spark.dml.replace.replace_where import rows_of_condition
 from bayou.spark.expressions.column_references import refuse_other_types, refuse_widened
@@ -72,6 +73,7 @@ class WriteResult:
         num_bytes: their size.
         num_removed_files: the files that an overwrite removed.
         reason: why nothing was committed: `empty`, `exists` (mode `ignore`), or `replayed`; empty where something was.
+        num_retries: how often it was run again because another commit had moved the rows that it replaces into other files.
     """
 
     version: int
@@ -81,6 +83,11 @@ class WriteResult:
     num_bytes: int = 0
     num_removed_files: int = 0
     reason: str = ""
+    num_retries: int = 0
+
+    def after_retries(self, count: int) -> WriteResult:
+        """The result of a write that was run again so often."""
+        return replace(self, num_retries=count)
 
 
 def write(
@@ -105,6 +112,15 @@ def write(
         UnsupportedFeatureError: the table needs a rule that is not enforced yet; it is named.
         ConcurrentModificationError: another writer won in a way that this write cannot go on top of.
     """
+    return with_reruns(request, lambda each: _written(application, frame, each, prepare), lambda each: each)
+
+
+def _written(
+    application: Application,
+    frame: DataFrame,
+    request: WriteRequest,
+    prepare: Callable[[DataFrame, Snapshot | None], DataFrame] | None,
+) -> WriteResult:
     settings = settings_of(frame.sparkSession)
     given, request = request.txn, _in_zone(frame, with_settings(request, settings))
     log = application.logs.get(request.path, request.storage_options)

@@ -210,6 +210,8 @@ def test_a_clone_onto_itself_does_nothing_and_onto_an_earlier_version_of_itself_
     with pytest.raises(UnsupportedFeatureError, match="restoreToVersion") as caught:
         log.clone(source.uri, version=0, replace=True)
     assert caught.value.error_class == "DELTA_UNSUPPORTED_CLONE_REPLACE_SAME_TABLE"
+    with pytest.raises(UnsupportedFeatureError, match="setProperties"):
+        log.clone(source.uri, properties={"mine": "x"}, replace=True)
 
 
 @pytest.mark.parametrize("shallow", [True, False], ids=["shallow", "deep"])
@@ -227,6 +229,7 @@ def test_a_table_that_is_there_is_replaced_only_if_that_is_asked_for(source, tmp
     with pytest.raises(TableExistsError) as occupied:
         log.clone(tmp_path / "other", shallow=shallow)
     assert occupied.value.error_class == "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
+    assert "convert" not in str(occupied.value)
     assert there(tmp_path / "other") == {"x"}
 
 

@@ -347,3 +347,18 @@ def test_a_sinks_log_that_cannot_be_followed_is_refused(tmp_path):
     assert refused(tmp_path, InvalidCommitError, InvalidCommitError.error_class).file == "/elsewhere/a.parquet"
     (tmp_path / "_spark_metadata" / "0").write_text("v1\nnonsense")
     assert refused(tmp_path, StorageError, None).file == "_spark_metadata"
+
+
+def test_a_link_to_a_file_is_that_file_and_one_to_a_folder_is_refused(tmp_path):
+    root, other = tmp_path / "root", tmp_path / "other"
+    put(root, "p=1/x")
+    put(other, "y")
+    (root / "p=1" / "y").symlink_to(other / "y")
+    (root / "_hidden").symlink_to(other)
+    (root / "p=2").symlink_to(other)
+    with pytest.raises(InvalidCommitError, match="The folder p=2 is a link"):
+        run(root, "p:long")
+    assert not (root / "_delta_log").exists()
+    (root / "p=2").unlink()
+    assert run(root, "p:long") == 2
+    assert {each["path"]: each["size"] for each in actions(root, "add")}["p=1/y"] == (other / "y").stat().st_size

@@ -73,6 +73,7 @@ def test_floats_have_bounds_only_of_writers_that_count_nan(kind):
     plain = pa.array([1.0, 5.0], values.type)
     assert stats(plain, kind)["maxValues"] == {}
     assert stats(plain, kind, created_by="parquet-mr version 1.13.1")["maxValues"] == {"c": 5.0}
+    assert stats(plain, kind, created_by="parquet-mr version 1.8.3")["maxValues"] == {}
     assert stats(plain, kind, created_by="parquet-rs version 50.0.0")["maxValues"] == {}
 
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bayou.log.staging.footer_statistics import facts_of
-from bayou.log.staging.foreign_footers import has_old_calendar, recent_leaves, shape_of, spark_schema, sure_leaves
+from bayou.log.staging.footer_statistics import facts_of, has_old_calendar, told_by
+from bayou.log.staging.foreign_footers import shape_of, spark_schema, sure_leaves
 from bayou.protocol.stats.file_stats import indexed_leaves
 from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 
@@ -106,7 +106,11 @@ def test_spark_2_counted_days_otherwise(metadata, is_old):
     assert has_old_calendar(footer_of({"a": [1]}, metadata)) == is_old
 
 
-def test_of_an_old_calendar_only_recent_bounds_hold():
+OLD = {"org.apache.spark.version": "3.5.0", "org.apache.spark.legacyDateTime": ""}
+
+
+@pytest.mark.parametrize(("metadata", "is_old"), [(None, False), (OLD, True)])
+def test_of_an_old_calendar_only_recent_bounds_hold(metadata, is_old):
     schema = struct(old="date", new="date", n="long", at="timestamp")
     columns = {
         "old": [dt.date(1500, 1, 1), dt.date(2026, 1, 1)],
@@ -114,6 +118,25 @@ def test_of_an_old_calendar_only_recent_bounds_hold():
         "n": [1, 2],
         "at": pa.array([0, -(1 << 52)], pa.timestamp("us", "UTC")),
     }
-    footer = footer_of(columns)
-    found = recent_leaves(footer, sure_leaves(footer, indexed_leaves(schema, {})))
-    assert {leaf.path[0]: leaf.has_bounds for leaf in found} == {"old": False, "new": True, "n": True, "at": False}
+    footer, leaves = footer_of(columns, metadata), indexed_leaves(schema, {})
+    known = {"new", "n"} if is_old else set(columns)
+    assert set(json.loads(facts_of(footer, leaves).stats)["minValues"]) == known
+    found, unsure = told_by(footer, leaves)
+    assert {leaf.path[0] for leaf in found if leaf.min is not None} == known
+    assert {path[0] for path in unsure} == set(columns) - known
+
+
+def test_a_column_of_another_spelling_or_with_a_dot_in_its_name_is_not_told_of():
+    footer = footer_of({"A": [1], "b": [2], "s": [{"X": 1, "y": 2}]})
+    schema = StructType((*struct(a="long", b="long", c="long").fields, StructField("s", struct(x="long", y="long"))))
+    found, unsure = told_by(footer, indexed_leaves(schema, {}))
+    assert unsure == {("a",), ("s", "x")}
+    assert {leaf.path: leaf.null_count for leaf in found} == {
+        ("a",): None,
+        ("b",): 0,
+        ("c",): 1,
+        ("s", "x"): None,
+        ("s", "y"): 0,
+    }
+    _, unsure = told_by(footer_of({"a": [{"b": 1}], "a.b": [5]}), indexed_leaves(struct(**{"a.b": "long"}), {}))
+    assert unsure == {("a.b",)}

@@ -3,18 +3,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from bayou.errors import ConcurrentModificationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bayou.spark.dml.core.result import RowChangeResult
+    from typing_extensions import Self
 
 MOST_RERUNS: Final = 3
 """How often an operation is run again before its conflict is raised."""
+
+
+class Repeatable(Protocol):
+    """The result of an operation that may have been run again."""
+
+    def after_retries(self, count: int) -> Self:
+        """The result with the number of reruns."""
+        ...
+
+
 Planned = TypeVar("Planned")
+Result = TypeVar("Result", bound=Repeatable)
 
 
 def may_run_again(error: ConcurrentModificationError) -> bool:
@@ -22,9 +33,7 @@ def may_run_again(error: ConcurrentModificationError) -> bool:
     return error.facts.get("rows_only_moved") is True
 
 
-def with_reruns(
-    planned: Planned, run: Callable[[Planned], RowChangeResult], again: Callable[[Planned], Planned]
-) -> RowChangeResult:
+def with_reruns(planned: Planned, run: Callable[[Planned], Result], again: Callable[[Planned], Planned]) -> Result:
     """Runs an operation until no commit moves its rows away from under it.
 
     Args:

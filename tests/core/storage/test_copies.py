@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies of files: all of them, or none is left."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from bayou.errors import StorageError
+from bayou.storage import LocalStore
+from bayou.storage import copies as module
+from bayou.storage.copies import FileCopy, copy_files
+
+
+@pytest.fixture
+def stores(tmp_path):
+    for name in ("source", "target"):
+        (tmp_path / name).mkdir()
+    return LocalStore(tmp_path / "source"), LocalStore(tmp_path / "target")
+
+
+def test_a_name_may_be_as_long_as_names_can_be(tmp_path, stores):
+    source, target = stores
+    name = "n" * 255
+    (tmp_path / "source" / name).write_bytes(b"x")
+    copy_files(target, [FileCopy(source, name, name)])
+    assert [(each.name, each.read_bytes()) for each in (tmp_path / "target").iterdir()] == [(name, b"x")]
+
+
+def test_after_a_failure_no_further_file_is_copied_and_none_is_left(tmp_path, stores, monkeypatch):
+    source, target = stores
+    names = [f"f{number}" for number in range(200)]
+    for name in names[1:]:
+        (tmp_path / "source" / name).write_bytes(b"x")
+    begun, failed = [], threading.Event()
+    copied = module._copied_on_disk
+
+    def slowly(one, place):
+        begun.append(one.name)
+        if one.name != "f0":
+            failed.wait(5)
+            return copied(one, place)
+        try:
+            return copied(one, place)
+        finally:
+            threading.Timer(0.2, failed.set).start()
+
+    monkeypatch.setattr(module, "_copied_on_disk", slowly)
+    with pytest.raises(FileNotFoundError):
+        copy_files(target, [FileCopy(source, name, name) for name in names])
+    assert len(begun) < 20
+    assert list((tmp_path / "target").iterdir()) == []
+
+
+def test_what_the_disk_says_is_an_error_of_the_store_that_names_the_file(tmp_path, stores, monkeypatch):
+    source, target = stores
+    (tmp_path / "source" / "f").write_bytes(b"x")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("shutil.copyfile", full)
+    with pytest.raises(StorageError, match="No space left") as caught:
+        copy_files(target, [FileCopy(source, "f", "g")])
+    assert caught.value.file == "g"
+    (tmp_path / "target" / "g").write_bytes(b"y")
+    monkeypatch.undo()
+    with pytest.raises(StorageError, match="another program"):
+        copy_files(target, [FileCopy(source, "f", "g")])
+    assert (tmp_path / "target" / "g").read_bytes() == b"y"
