@@ -107,6 +107,7 @@ SLOW_FILES: Final[Mapping[str, tuple[float, str]]] = {
     "tests/spark/maintenance/test_convert.py": (120, _JOBS),
     "tests/spark/maintenance/test_clustering.py": (100, _JOBS),
     "tests/spark/maintenance/test_optimize.py": (120, _JOBS),
+    "tests/spark/jvm/catalyst/test_lookups.py": (40, _JOBS),
     "tests/spark/maintenance/test_auto_compaction.py": (40, _JOBS),
     "tests/spark/maintenance/test_optimize_before_row_changes.py": (160, _JOBS),
     "tests/spark/maintenance/test_optimize_beside_writers.py": (80, _JOBS),
