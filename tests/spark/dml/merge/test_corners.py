@@ -86,9 +86,12 @@ def test_an_insert_that_looked_through_a_file_which_another_writes_again_is_done
     else:
         table.update("id = 3", {"id": "33"})
     before = files(table_path)
-    with pytest.raises(ConcurrentModificationError):
-        plan.execute()
-    assert files(table_path) == before
+    if what == "a compaction":  # no row changed: the MERGE runs again by itself
+        assert plan.execute().num_retries == 1
+    else:
+        with pytest.raises(ConcurrentModificationError):
+            plan.execute()
+        assert files(table_path) == before
     table.merge(given, "t.id = s.id").whenNotMatchedInsertAll().execute()
     found = [key for key, _ in rows(table)]
     assert len(found) == len(set(found))
