@@ -12,7 +12,7 @@ from tests.support.observing import jobs, last, without_statistics
 
 import bayou
 from bayou import DeltaTable
-from bayou.errors import InvalidOptionError
+from bayou.errors import DataFileNotFoundError, InvalidOptionError, UnreadableDataFileError
 from bayou.log.operations import compute_statistics as operation
 from bayou.spark.maintenance import statistics
 
@@ -154,6 +154,21 @@ def test_partitions_are_chosen(table_path, table):
         made.computeStatistics(1)
     with pytest.raises(ValueError, match="missing_only needs to be a boolean"):
         made.computeStatistics(missing_only="yes")
+
+
+@pytest.mark.parametrize(("damage", "error"), [("gone", DataFileNotFoundError), ("damaged", UnreadableDataFileError)])
+def test_a_file_without_a_readable_footer_is_named(table_path, table, damage, error):
+    made = table()
+    without_statistics(table_path)
+    version = bayou.open(table_path).version()
+    path = next(path for path in stats(table_path) if path.startswith("p=1"))
+    file = Path(table_path, path)
+    file.unlink() if damage == "gone" else file.write_bytes(b"no Parquet")
+    for call in (made.computeStatistics, bayou.open(table_path).compute_statistics):
+        with pytest.raises(error) as caught:
+            call()
+        assert caught.value.file == path
+    assert bayou.open(table_path).version() == version
 
 
 def test_it_goes_beside_appends_and_other_vectors(spark, table_path, table, monkeypatch):

@@ -17,7 +17,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bayou.errors import ConcurrentModificationError, DataFileNotFoundError, InvalidOptionError, UnreadableDataFileError
+from bayou.errors import (
+    ConcurrentModificationError,
+    DataFileNotFoundError,
+    DeltaError,
+    InvalidOptionError,
+    StorageError,
+    UnreadableDataFileError,
+    reason,
+)
 from bayou.log.actions.commit_info import COMPUTE_STATS
 from bayou.log.operations.maintained import Begin, place_in_store, plain_transactions, store_of, writable_snapshot
 from bayou.log.rows.deleted_rows import live_files
@@ -37,7 +45,7 @@ if TYPE_CHECKING:
 _THREADS: Final = 8
 _ATTEMPTS: Final = 20
 _EVERY_FILE: Final = ("true",)
-"""What delta-spark notes as the condition where there is none."""
+"""The condition that delta-spark notes for a run without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +239,21 @@ def _footer(log: LogReader, add: AddFile) -> pq.FileMetaData:
     try:
         with store_of(log, root, None).open(path) as source:
             return pq.read_metadata(source)
-    except FileNotFoundError as error:
-        raise DataFileNotFoundError("a file of the table is not there", table=log.table_uri, file=add.path) from error
-    except (pa.ArrowException, UnicodeDecodeError) as error:
-        message = f"the footer of a file of the table cannot be read: {error}"
-        raise UnreadableDataFileError(message, table=log.table_uri, file=add.path) from error
+    except StorageError:  # the store failed, and nobody knows of the file
+        raise
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        raise footer_error(error, add, log.table_uri) from error
+
+
+def footer_error(error: Exception, add: AddFile, table: str) -> DeltaError:
+    """The error of a file whose footer cannot be read.
+
+    Args:
+        error: what reading it raised.
+        add: the file.
+        table: the table's URI.
+    """
+    if isinstance(error, FileNotFoundError):
+        return DataFileNotFoundError("a file of the table is not there", table=table, file=add.path)
+    message = f"the footer of a file of the table cannot be read: {reason(error)}"
+    return UnreadableDataFileError(message, table=table, file=add.path)

@@ -25,7 +25,7 @@ from bayou.errors import (
 )
 from bayou.log.operations.create import first_actions
 from bayou.log.operations.maintained import Begin, plain_transactions
-from bayou.log.staging.footer_statistics import facts_of
+from bayou.log.staging.footer_statistics import FOOTERS_AT_ONCE, facts_of
 from bayou.log.staging.foreign_footers import shape_of, spark_schema, sure_leaves
 from bayou.plan.maintenance.convert import (
     SINK_LOG,
@@ -56,8 +56,6 @@ if TYPE_CHECKING:
 
 OPERATION: Final = "CONVERT"
 """The operation's name in the history."""
-_AT_ONCE: Final = 1000
-"""So many footers are held at a time: each takes a kilobyte for each column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,7 @@ class FooterReader(Protocol):
     """Reads footers, many at a time."""
 
     def footers(self, files: Sequence[SourceFile]) -> list[pq.FileMetaData | OSError]:
-        """The footer of each file, or why there is none: FileNotFoundError, or another OSError."""
+        """The footer of each file, or the error of reading it: FileNotFoundError, or another OSError."""
         ...
 
     def schemas(self, files: Sequence[SourceFile]) -> list[StructType]:
@@ -153,8 +151,8 @@ def convert(log: LogReader, request: ConvertRequest, reader: FooterReader, begin
     if not files:
         raise _empty(log)
     described = _Described(log.table_uri, request, reader)
-    for start in range(0, len(files), _AT_ONCE):
-        described.read(files[start : start + _AT_ONCE])
+    for start in range(0, len(files), FOOTERS_AT_ONCE):
+        described.read(files[start : start + FOOTERS_AT_ONCE])
     names = [each.name for each in request.partition_fields]
     first = first_actions(described.schema, names, request.properties, table=log.table_uri, settings=request.settings)
     _check_mapping(first.metadata.configuration, log.table_uri)
@@ -162,19 +160,33 @@ def convert(log: LogReader, request: ConvertRequest, reader: FooterReader, begin
     adds = described.adds(indexed_leaves(stored, first.metadata.configuration, first.metadata.partition_columns))
     if not adds:
         raise _empty(log)
-    parameters: dict[str, Any] = {
-        "numFiles": len(adds),
-        "partitionedBy": list(request.partitioned_by or ()),
-        "collectStats": request.collects_statistics,
-        "sourceFormat": "parquet",
-    }
-    if request.catalog_table is not None:
-        parameters["catalogTable"] = request.catalog_table
+    declared, catalog_table = request.partitioned_by or (), request.catalog_table
+    parameters = history_parameters(len(adds), declared, catalog_table, collects_statistics=request.collects_statistics)
     log.store.sync([paths.decode(each.path) for each in adds])
     with _without_traces(log.store), (begin or plain_transactions(log))(None, OPERATION, parameters) as transaction:
         transaction.stage(*first.actions)
         transaction.commit(adds, metrics={"numConvertedFiles": len(adds)})
     return len(adds)
+
+
+def history_parameters(
+    num_files: int, partitioned_by: Sequence[str], catalog_table: str | None, *, collects_statistics: bool
+) -> dict[str, Any]:
+    """What the history shows of a CONVERT.
+
+    Args:
+        num_files: how many files it added.
+        partitioned_by: the partition columns that the user declared.
+        catalog_table: the table's name in a catalog, if it was converted by that.
+        collects_statistics: whether files got the statistics of their columns.
+    """
+    return {
+        "numFiles": num_files,
+        "partitionedBy": list(partitioned_by),
+        "collectStats": collects_statistics,
+        "sourceFormat": "parquet",
+        **({} if catalog_table is None else {"catalogTable": catalog_table}),
+    }
 
 
 def _check_mapping(configuration: Mapping[str, str], table: str) -> None:

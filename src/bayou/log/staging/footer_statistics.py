@@ -30,6 +30,8 @@ _FLOATS: Final = ("float", "double")
 # What the files of parquet-mr, Spark's writer, say of it. It compares as Java does, and a maximum of NaN drops both bounds; and
 # its null counts have what is NULL or empty further out, which others leave out.
 _SPARKS_WRITER: Final = "parquet-mr version "
+FOOTERS_AT_ONCE: Final = 1000
+"""So many footers are held at a time: each takes a kilobyte for each column."""
 # Writers that keep the bounds of texts whole. Others cut them, many at so many bytes.
 _WHOLE_TEXTS: Final = (_SPARKS_WRITER, "parquet-cpp-arrow version ")
 _CUT_AT: Final = 64

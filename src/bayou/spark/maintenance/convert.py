@@ -13,7 +13,7 @@ from bayou.errors import (
     SchemaMismatchError,
     TableNotFoundError,
 )
-from bayou.log.operations.convert import OPERATION, ConvertRequest, convert
+from bayou.log.operations.convert import OPERATION, ConvertRequest, convert, history_parameters
 from bayou.protocol.actions import paths
 from bayou.protocol.evolution.property_rules import allows_arbitrary, validated
 from bayou.protocol.features.protocol_rules import upgraded
@@ -273,13 +273,7 @@ def _take_properties(table: SessionTable, present: Snapshot, entry: ParquetEntry
     protocol = upgraded(present.protocol, present.schema, after, table=table.uri, features=change.features)
     if protocol != present.protocol:
         raise _other_properties(table, given, before)
-    parameters = {
-        "numFiles": 0,
-        "partitionedBy": [],
-        "collectStats": False,
-        "catalogTable": entry.full_name,
-        "sourceFormat": _PARQUET,
-    }
+    parameters = history_parameters(0, (), entry.full_name, collects_statistics=False)
     table.commit(present, OPERATION, parameters, [replace(present.metadata, configuration=after)])
 
 

@@ -6,15 +6,14 @@ The log does not say which columns a file holds; its footer does.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.protocol import properties
 from bayou.protocol.types.schema import ArrayType, MapType, StructType
-from bayou.spark.scan.file_index import uris
-from bayou.spark.scan.footers import read_footers
+from bayou.spark.scan.footers import footers_in_turn
 from bayou.spark.types.types import stored_fields
 
 if TYPE_CHECKING:
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import DataType, StructField
     from bayou.spark.read.session_table import SessionTable
-
-_AT_ONCE: Final = 1000
-"""So many footers are held at a time: each takes a kilobyte for each column."""
 
 
 def files_to_purge(table: SessionTable, snapshot: Snapshot, chosen: pa.Array | None) -> pa.Array:
@@ -43,19 +39,16 @@ def files_to_purge(table: SessionTable, snapshot: Snapshot, chosen: pa.Array | N
     purged = pc.is_valid(files["deletion_vector"].combine_chunks())
     unknown = pc.invert(purged) if chosen is None else pc.and_(pc.invert(purged), chosen)
     positions = pc.indices_nonzero(unknown)
-    paths = files["path"].combine_chunks().take(positions)
-    places = list(zip(uris(paths, snapshot.table_uri).to_pylist(), files["size"].take(positions).to_pylist(), strict=True))
     own = {each.read(snapshot.properties) for each in (properties.MATERIALIZED_ROW_ID, properties.MATERIALIZED_ROW_COMMIT_VERSION)}
     fields = stored_fields(snapshot.schema.fields)
     found: list[int] = []
-    for first in range(0, len(places), _AT_ONCE):
-        footers = read_footers(table.application.jvm, places[first : first + _AT_ONCE], table.options)
-        for position, footer in zip(positions[first : first + _AT_ONCE].to_pylist(), footers, strict=True):
-            if isinstance(footer, OSError):
-                raise footer
-            columns = [each for each in footer.schema.to_arrow_schema() if each.name not in own]
-            if holds_others(columns, fields):
-                found.append(position)
+    footers = footers_in_turn(table.application.jvm, files.take(positions), snapshot.table_uri, table.options)
+    for position, footer in zip(positions.to_pylist(), footers, strict=True):
+        if isinstance(footer, OSError):
+            raise footer
+        columns = [each for each in footer.schema.to_arrow_schema() if each.name not in own]
+        if holds_others(columns, fields):
+            found.append(position)
     every = pa.array(range(files.num_rows), pa.int64())
     return pc.or_(purged, pc.is_in(every, value_set=pa.array(found, pa.int64())))
 

@@ -14,7 +14,13 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidCommitError
 from bayou.log.actions.commit_info import COMPUTE_STATS
-from bayou.log.operations.compute_statistics import ComputedStatistics, FileStatistics, commit_statistics, files_to_describe
+from bayou.log.operations.compute_statistics import (
+    ComputedStatistics,
+    FileStatistics,
+    commit_statistics,
+    files_to_describe,
+    footer_error,
+)
 from bayou.protocol import properties
 from bayou.protocol.stats.file_stats import LeafStatistics, indexed_leaves
 from bayou.protocol.types.partition_values import is_string_type
@@ -22,8 +28,7 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.maintenance.optimize import files_matching
 from bayou.spark.read.reader import scan_frame
-from bayou.spark.scan.file_index import uris
-from bayou.spark.scan.footers import read_footers
+from bayou.spark.scan.footers import footers_in_turn
 from bayou.spark.scan.scan import Scan
 from bayou.spark.session.log_jobs import collected
 from bayou.spark.session.progress import operation, phase
@@ -42,8 +47,6 @@ if TYPE_CHECKING:
     from bayou.protocol.stats.file_stats import IndexedLeaf
     from bayou.spark.read.session_table import SessionTable
 
-_AT_ONCE: Final = 1000
-"""So many footers are held at a time: each takes a kilobyte for each column."""
 _FILE: Final = "__bayou_file"
 
 
@@ -58,7 +61,7 @@ def compute_statistics(table: SessionTable, where: str | None, *, missing_only: 
     Raises:
         InvalidOptionError: the condition names a column that is not a partition column.
         InvalidCommitError: a file does not have the rows that its footer states.
-        OSError: a file is gone, or is not Parquet.
+        DataFileNotFoundError, UnreadableDataFileError: a file is gone, or is not Parquet.
         ConcurrentModificationError: other writers were always faster.
     """
     snapshot = table.snapshot()
@@ -93,15 +96,12 @@ def _leaves(table: SessionTable, snapshot: Snapshot) -> tuple[IndexedLeaf, ...]:
 def _from_footers(
     table: SessionTable, snapshot: Snapshot, adds: Sequence[AddFile], leaves: Sequence[IndexedLeaf]
 ) -> list[FileStatistics]:
+    files = pa.table({"path": pa.array([add.path for add in adds], pa.string()), "size": [add.size for add in adds]})
     found = []
-    for first in range(0, len(adds), _AT_ONCE):
-        some = adds[first : first + _AT_ONCE]
-        paths = uris(pa.array([add.path for add in some], pa.string()), snapshot.table_uri).to_pylist()
-        places = list(zip(paths, (add.size for add in some), strict=True))
-        for add, footer in zip(some, read_footers(table.application.jvm, places, table.options), strict=True):
-            if isinstance(footer, OSError):
-                raise footer
-            found.append(FileStatistics.of(add, footer, leaves))
+    for add, footer in zip(adds, footers_in_turn(table.application.jvm, files, snapshot.table_uri, table.options), strict=True):
+        if isinstance(footer, OSError):
+            raise footer_error(footer, add, snapshot.table_uri) from footer
+        found.append(FileStatistics.of(add, footer, leaves))
     return found
 
 

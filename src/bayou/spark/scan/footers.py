@@ -10,11 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bayou.errors import SessionError, StorageError
+from bayou.log.staging.footer_statistics import FOOTERS_AT_ONCE
 from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
+from bayou.spark.scan.file_index import uris
 from bayou.storage import host_of, qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bayou.spark.jvm.core.bridge import Jvm
 
@@ -45,6 +47,23 @@ def read_footers(jvm: Jvm, files: Sequence[tuple[str, int]], storage_options: Ma
         for position, (uri, _), answer in zip(positions, chosen, _ask(jvm, chosen, storage_options), strict=True):
             found[position] = answer if isinstance(answer, OSError) else _parsed(pa.BufferReader(answer), uri)
     return [found[position] for position in range(len(files))]
+
+
+def footers_in_turn(
+    jvm: Jvm, files: pa.Table, table_uri: str, storage_options: Mapping[str, str]
+) -> Iterator[pq.FileMetaData | OSError]:
+    """The footers of a table's files in their order, as `read_footers` gives them. `FOOTERS_AT_ONCE` of them are held at a time.
+
+    Args:
+        jvm: the JVM that reaches what is not on the local disk.
+        files: their `path` and `size`, as `Snapshot.files` gives them.
+        table_uri: the table's URI.
+        storage_options: settings for the file system.
+    """
+    for first in range(0, files.num_rows, FOOTERS_AT_ONCE):
+        some = files.slice(first, FOOTERS_AT_ONCE)
+        paths = uris(some["path"].combine_chunks(), table_uri).to_pylist()
+        yield from read_footers(jvm, list(zip(paths, some["size"].to_pylist(), strict=True)), storage_options)
 
 
 def _ask(jvm: Jvm, files: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[bytes | OSError]:

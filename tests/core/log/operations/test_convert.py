@@ -133,7 +133,7 @@ def test_without_statistics_rows_are_counted(tmp_path):
 
 
 def test_each_footer_is_read_once_and_each_schema_derived_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_AT_ONCE", 3)
+    monkeypatch.setattr(module, "FOOTERS_AT_ONCE", 3)
     for number in range(10):
         put(tmp_path, f"{number}.parquet", id=[number])
     reader = Footers(tmp_path)
@@ -143,7 +143,7 @@ def test_each_footer_is_read_once_and_each_schema_derived_once(tmp_path, monkeyp
 
 
 def test_files_are_looked_at_again_where_later_ones_have_more_columns(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_AT_ONCE", 1)
+    monkeypatch.setattr(module, "FOOTERS_AT_ONCE", 1)
     put(tmp_path, "a.parquet", a=[1])
     put(tmp_path, "b.parquet", b=[2])
     put(tmp_path, "c.parquet", a=[3], b=[4])

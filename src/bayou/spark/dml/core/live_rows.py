@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import InvalidCommitError
-from bayou.spark.scan.file_index import uris
-from bayou.spark.scan.footers import read_footers
+from bayou.spark.scan.footers import footers_in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.dml.core.row_change import Change
     from bayou.spark.jvm.core.bridge import Jvm
-
-_AT_ONCE: Final = 1000
-"""So many footers are held at a time: each takes a kilobyte for each column."""
 
 
 def uncounted_rows(change: Change, positions: pa.Array) -> dict[str, int]:
@@ -50,16 +46,12 @@ def rows_in_footers(change: Change, positions: pa.Array, *, strict: bool = False
 
 def _in_footers(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mapping[str, str], *, strict: bool) -> dict[str, int]:
     files = snapshot.files(["path", "size"]).take(positions)
-    paths = files["path"].combine_chunks()
-    places = list(zip(uris(paths, snapshot.table_uri).to_pylist(), files["size"].to_pylist(), strict=True))
     found = {}
-    for first in range(0, len(places), _AT_ONCE):
-        footers = read_footers(jvm, places[first : first + _AT_ONCE], options)
-        for path, footer in zip(paths[first : first + _AT_ONCE].to_pylist(), footers, strict=True):
-            if not isinstance(footer, OSError):
-                found[path] = footer.num_rows
-            elif strict:
-                raise footer
+    for path, footer in zip(files["path"].to_pylist(), footers_in_turn(jvm, files, snapshot.table_uri, options), strict=True):
+        if not isinstance(footer, OSError):
+            found[path] = footer.num_rows
+        elif strict:
+            raise footer
     return found
 
 
