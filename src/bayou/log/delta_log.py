@@ -374,7 +374,7 @@ class DeltaLog(LogReader):
             shallow: whether the clone refers to this table's files.
             replace: whether a table that is there is replaced. A deep clone that is made again onto an earlier one copies only
                 the files that are new, and removes those that are gone, in one commit.
-            properties: properties that the clone gets, beside this table's.
+            properties: properties that the clone gets in addition to this table's.
             version: the version to clone; the latest by default.
             timestamp: clone the latest version at this time instead.
             time_zone: the zone of a timestamp that names none.

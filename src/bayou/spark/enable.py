@@ -23,6 +23,7 @@ from bayou.spark.jvm.core.transaction_ids import tell_transactions
 from bayou.spark.session.after_writes import NewVersion, follow_writes
 from bayou.spark.session.given_arguments import session_of
 from bayou.spark.session.hadoop_store import register_hadoop_stores
+from bayou.spark.session.settings import compacts_by_itself
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,6 +162,9 @@ def _rule(jvm: Jvm) -> Callable[[Any, Any], Any]:
 
 
 def _compact_after(version: NewVersion) -> None:
-    from bayou.spark.maintenance.auto_compaction import compact_after  # noqa: PLC0415  (a session that only reads needs none)
+    known = version.log.known
+    if known is not None and not compacts_by_itself(version.settings, known.properties):
+        return
+    from bayou.spark.maintenance.auto_compaction import compact_after  # noqa: PLC0415  (most sessions need none)
 
     compact_after(version)

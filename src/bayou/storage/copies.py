@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayou.errors import StorageError
 from bayou.storage.durable_files import make_folders, publish
+from bayou.storage.trees import delete_many
 
 if TYPE_CHECKING:
     from bayou.storage.store import LogStore
@@ -77,9 +78,8 @@ def copy_files(target: LogStore, copies: Sequence[FileCopy]) -> None:
                 raise
         target.sync(made)
     except BaseException:
-        for path in made:
-            with contextlib.suppress(OSError, StorageError):
-                target.delete(path)
+        with contextlib.suppress(OSError, StorageError):
+            delete_many(target, made)
         raise
 
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from bayou.errors import StorageError, UnsupportedFeatureError
 from bayou.log.actions.keys import canonical_paths
 from bayou.log.snapshot.partition_columns import partition_texts
-from bayou.protocol.actions.paths import to_uri
+from bayou.protocol.actions.paths import hadoop_text, to_uri
 from bayou.protocol.features.features import reader_features, writer_features
 from bayou.protocol.properties import COLUMN_MAPPING_MODE, SYMLINK_MANIFEST
 from bayou.protocol.types.partition_values import partition_folder
@@ -200,7 +200,7 @@ def _manifests(snapshot: Snapshot, only: Collection[str] | None) -> Mapping[str,
     found: dict[str, list[str]] = {} if columns else {_path(""): []}
     for path, positions in _by_manifest(columns, len(paths)):
         if only is None or path in only:
-            uris = (_shown(to_uri(each, snapshot.table_uri)) for each in paths.take(positions).to_pylist())
+            uris = (hadoop_text(to_uri(each, snapshot.table_uri)) for each in paths.take(positions).to_pylist())
             found.setdefault(path, []).extend(uris)
     return found
 
@@ -266,8 +266,3 @@ def _delete(log: LogReader, stale: Sequence[str]) -> None:
             file=path,
             next_step="Engines that read manifests still see these partitions. Delete the files, or run GENERATE again.",
         )
-
-
-def _shown(uri: str) -> str:
-    """A URI as Hadoop spells it, which engines that read manifests expect: `file:/a`, `s3://bucket/a`."""
-    return uri.replace("file:///", "file:/", 1) if uri.startswith("file:///") else uri

@@ -25,7 +25,7 @@ from bayou.errors import (
     TableNotFoundError,
     UnsupportedFeatureError,
 )
-from bayou.log.operations.create import FirstActions, refuse_constraints, refuse_other_files
+from bayou.log.operations.create import FirstActions, asked_protocol, refuse_constraints, refuse_other_files
 from bayou.log.operations.create_like import OF_ONE_TABLE
 from bayou.log.operations.maintained import plain_transactions, writable_snapshot
 from bayou.log.operations.placed_copies import CopyPlan, plan_copies
@@ -33,14 +33,15 @@ from bayou.log.rows.deleted_rows import added_again, live_files
 from bayou.log.rows.row_tracking import FEATURE as ROW_TRACKING
 from bayou.log.rows.row_tracking import with_materialised_columns
 from bayou.log.snapshot.clustering import logical_clustering, replaced_clustering
-from bayou.protocol.actions.paths import canonical, hadoop_uri, to_uri
+from bayou.protocol.actions.paths import canonical, hadoop_text, hadoop_uri, to_uri
 from bayou.protocol.columns.identity_columns import high_water_marks, with_high_water_marks
 from bayou.protocol.evolution.property_rules import PropertyChange, allows_arbitrary, validated
 from bayou.protocol.features.features import check_writable, writer_features
-from bayou.protocol.features.protocol_rules import merged, protocol_for_table
+from bayou.protocol.features.protocol_rules import merged
 from bayou.protocol.properties import MATERIALIZED_ROW_COMMIT_VERSION, MATERIALIZED_ROW_ID, MAX_COLUMN_ID, mapping_mode
 from bayou.protocol.types.schema import schema_to_json
 from bayou.storage.copies import copy_files
+from bayou.storage.trees import delete_many
 
 if TYPE_CHECKING:
     from bayou.log.operations.maintained import Begin
@@ -57,7 +58,7 @@ class CloneRequest:
     Attributes:
         shallow: whether the clone refers to the source's files, instead of having copies.
         replace: whether a table that is there is replaced.
-        properties: properties that the clone gets, beside the source's.
+        properties: properties that the clone gets in addition to the source's.
         source_name: the source as the history names it.
         allow_protocol_downgrade: whether a table that is replaced may lose features of its protocol.
         settings: a session's settings.
@@ -151,7 +152,7 @@ def clone(
     header = _header(target, latest)
     if request.dry_run or (latest is not None and not header and copies.is_empty):
         return result
-    name = request.source_name or f"delta.`{source.table_uri.replace('file:///', 'file:/')}`"  # the same text as delta-spark's
+    name = request.source_name or f"delta.`{hadoop_text(source.table_uri)}`"  # the same text as delta-spark's
     parameters = {"source": name, "sourceVersion": source.version}
     dropped = () if latest is None else writer_features(latest.protocol) - writer_features(target.protocol)
     with (begin or plain_transactions(log))(latest, "CLONE", parameters, dropped_features=dropped) as transaction:
@@ -247,15 +248,7 @@ def _target(source: Snapshot, latest: Snapshot | None, log: LogReader, request: 
     for each in [source, *([] if latest is None else [latest])]:
         _check_mapping(each, metadata, log.table_uri)
     clustering = logical_clustering(source)
-    needed = protocol_for_table(
-        source.schema,
-        metadata.configuration,
-        features=change.features,
-        min_reader=change.min_reader_version,
-        min_writer=change.min_writer_version,
-        partition_columns=metadata.partition_columns,
-        clustered=clustering is not None,
-    )
+    needed = asked_protocol(change, source.schema, metadata, clustered=clustering is not None)
     protocol = merged(source.protocol, needed)
     if latest is not None and not request.allow_protocol_downgrade:
         protocol = merged(latest.protocol, protocol)
@@ -373,6 +366,5 @@ def _copy(log: LogReader, copies: CopyPlan, source: Snapshot) -> None:
 
 
 def _discard(log: LogReader, copies: CopyPlan) -> None:
-    for each in copies.copies:
-        with contextlib.suppress(OSError, StorageError):
-            log.store.delete(each.target_path)
+    with contextlib.suppress(OSError, StorageError):
+        delete_many(log.store, [each.target_path for each in copies.copies])

@@ -213,7 +213,7 @@ def first_actions(
     _check_columns(stored, partition_by, change.configuration, table=table, may_be_empty=may_be_empty)
     mapped = _mapped(stored, change.configuration, replaced, table)
     metadata = _metadata(mapped, partition_by, change, description)
-    protocol = _protocol(change, mapped.schema, metadata, clustered=cluster_by is not None)
+    protocol = asked_protocol(change, mapped.schema, metadata, clustered=cluster_by is not None)
     check_writable(protocol, metadata, table)
     return FirstActions(protocol, metadata, None if cluster_by is None else rules.checked(cluster_by, metadata))
 
@@ -270,8 +270,15 @@ def _metadata(mapped: MappedColumns, partition_by: Sequence[str], change: Proper
     )
 
 
-def _protocol(change: PropertyChange, schema: StructType, metadata: Metadata, *, clustered: bool) -> Protocol:
-    """What is asked for, and what the table needs."""
+def asked_protocol(change: PropertyChange, schema: StructType, metadata: Metadata, *, clustered: bool) -> Protocol:
+    """The protocol that properties ask for, and that the table needs.
+
+    Args:
+        change: the properties.
+        schema: the table's schema.
+        metadata: its metadata.
+        clustered: whether it is clustered.
+    """
     return protocol_for_table(
         schema,
         metadata.configuration,

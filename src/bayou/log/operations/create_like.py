@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from bayou.log.operations.create import FirstActions
+from bayou.log.operations.create import FirstActions, asked_protocol
 from bayou.log.rows.row_tracking import with_materialised_columns
 from bayou.log.snapshot.clustering import logical_clustering
 from bayou.protocol import properties as known_properties
@@ -21,7 +21,7 @@ from bayou.protocol.columns.identity_columns import with_high_water_mark
 from bayou.protocol.columns.mapping_rules import fields_by_path
 from bayou.protocol.evolution.property_rules import allows_arbitrary, session_defaults, validated
 from bayou.protocol.features.features import check_readable, check_writable
-from bayou.protocol.features.protocol_rules import merged, protocol_for_table
+from bayou.protocol.features.protocol_rules import merged
 from bayou.protocol.features.type_widening import without_type_changes
 from bayou.protocol.schema.reserved_names import check_internal_names
 from bayou.protocol.types.schema import StructType, schema_to_json
@@ -91,15 +91,7 @@ def like_actions(
         description=source.metadata.description if change.description is None else change.description,
     )
     clustering = logical_clustering(source)
-    needed = protocol_for_table(
-        mapped.schema,
-        metadata.configuration,
-        features=change.features,
-        min_reader=change.min_reader_version,
-        min_writer=change.min_writer_version,
-        partition_columns=metadata.partition_columns,
-        clustered=clustering is not None,
-    )
+    needed = asked_protocol(change, mapped.schema, metadata, clustered=clustering is not None)
     first = FirstActions(merged(source.protocol, needed), metadata, clustering)
     check_writable(first.protocol, metadata, table)
     return first

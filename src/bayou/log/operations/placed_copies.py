@@ -41,7 +41,7 @@ class CopyPlan:
     Attributes:
         adds: the files to add to the clone's log.
         copies: the data files and deletion vectors to copy.
-        removed: the files that leave a table that is replaced, as rows of its snapshot; None if there is none.
+        removed: the files that a replaced table loses, as rows of its snapshot; None if no table is replaced.
         num_data_files: how many of the copies are data files.
         copied_bytes: the size of these.
     """

@@ -116,10 +116,7 @@ def vacuum(log: LogReader, request: VacuumRequest, begin: Begin | None = None) -
     """
     began = time.monotonic()
     _check(request, log.table_uri)
-    try:
-        snapshot = writable_snapshot(log, "VACUUM")
-    except TableNotFoundError as error:
-        raise _not_the_table_itself(error, log.table_uri) from error
+    snapshot = _table(log)
     now = int(time.time() * 1000)
     retention = retention_of(
         request.retention_hours,
@@ -258,6 +255,13 @@ def _delete(log: LogReader, snapshot: Snapshot, names: Names, paths: pa.ChunkedA
         deleted += found.deleted
         failed |= found.failed
     return Deletions(deleted, failed)
+
+
+def _table(log: LogReader) -> Snapshot:
+    try:
+        return writable_snapshot(log, "VACUUM")
+    except TableNotFoundError as error:
+        raise _not_the_table_itself(error, log.table_uri) from error
 
 
 def _not_the_table_itself(error: TableNotFoundError, uri: str) -> TableNotFoundError:

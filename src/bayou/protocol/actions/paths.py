@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote_to_bytes
 _SAFE = "/=-._~!$&'()*+,;@"
 # What Java's `URI` looks at before it keeps it.
 _ODD = re.compile(rf"[^A-Za-z0-9:{re.escape(_SAFE)}]")
+_EMPTY_HOST = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]+:)///", re.ASCII)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)", re.ASCII)
 # Source: RFC 8089: the host `localhost` and no host are the same.
 _FILE = re.compile(r"file:(?://localhost(?=/|$))?(?=/|$)", re.ASCII | re.IGNORECASE)
@@ -51,8 +52,12 @@ def hadoop_uri(uri: str) -> str:
     found = _SCHEME.match(uri)
     if found is None:
         return _quoted(uri)
-    rest = uri[found.end() :]
-    return found[0] + _quoted(rest[2:] if rest.startswith("///") else rest)
+    return found[0] + _quoted(hadoop_text(uri)[found.end() :])
+
+
+def hadoop_text(uri: str) -> str:
+    """A URI without an empty host, as Hadoop's `Path` shows it: `file:/a`, `s3a://bucket/a`. Nothing is percent-encoded."""
+    return _EMPTY_HOST.sub(r"\1/", uri)
 
 
 def _quoted(path: str) -> str:

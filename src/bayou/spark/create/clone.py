@@ -14,7 +14,7 @@ from bayou.spark.create.place import creation_at, place_of
 from bayou.spark.jvm.core.session import refresh_caches, settings_of
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.session.session_transaction import session_transaction
-from bayou.spark.session.settings import is_on
+from bayou.spark.session.settings import allows_downgrade
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.create.place import Place
     from bayou.spark.read.session_table import SessionTable
-
-_DOWNGRADE = "spark.databricks.delta.restore.protocolDowngradeAllowed"
 
 
 def clone_table(
@@ -44,7 +42,7 @@ def clone_table(
         target: an absolute path, or a name in the catalog.
         shallow: whether the clone refers to the table's files.
         replace: whether a table that is there is replaced.
-        properties: properties that the clone gets, beside the table's.
+        properties: properties that the clone gets in addition to the table's.
         source_name: the table's name in the catalog.
 
     Raises:
@@ -61,7 +59,7 @@ def clone_table(
         replace,
         properties,
         source_name,
-        allow_protocol_downgrade=is_on(settings, _DOWNGRADE),
+        allow_protocol_downgrade=allows_downgrade(settings),
         settings=settings,
     )
     if place.is_registered and not replace:

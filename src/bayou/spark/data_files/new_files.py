@@ -99,10 +99,9 @@ def write_new_files(
         if not rows.proven.rules:  # before anything is placed
             check_observed(target, rows, of_rules)
         places += relatives if split is None else split.place(relatives)
-        data: list[tuple[WrittenFile, str]] = []
-        changes: list[tuple[WrittenFile, str]] = []
-        for file, place in zip(written.files, places, strict=True):
-            (changes if place.startswith(f"{CHANGES_FOLDER}/") else data).append((file, place))
+        placed = list(zip(written.files, places, strict=True))
+        changes = [each for each in placed if _holds_changes(each[1])]
+        data = [each for each in placed if not _holds_changes(each[1])]
         footers = footers_of(application, request, data)
         _check_columns(target, [place for _, place in data], footers)
         found_files = _described(request, target, rows, [(*each, footer) for each, footer in zip(data, footers, strict=True)])
@@ -110,6 +109,10 @@ def write_new_files(
         check_rules(frame.sparkSession, request, target, rows, found_files.files, of_rules)
         told = [change_file(target, *each) for each in changes]
         return replace(found_files, changes=told, observed=written.observed, read_by_tasks=written.read_by_tasks)
+
+
+def _holds_changes(path: str) -> bool:
+    return path.startswith(f"{CHANGES_FOLDER}/")
 
 
 def _check_columns(target: WriteTarget, places: Sequence[str], footers: Sequence[pq.FileMetaData]) -> None:

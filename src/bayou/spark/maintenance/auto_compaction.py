@@ -21,18 +21,15 @@ from bayou.log.actions.action_files import ActionFile
 from bayou.log.actions.keys import canonical_paths
 from bayou.log.snapshot.clustering import logical_clustering
 from bayou.plan.maintenance.auto_compaction import AutoCompactionRules
-from bayou.protocol import properties
 from bayou.spark.maintenance.optimize import AddedFiles, OptimizeRequest, optimize
 from bayou.spark.read.session_table import SessionTable
-from bayou.spark.session.settings import bytes_of, count_of, is_on
+from bayou.spark.session.settings import bytes_of, compacts_by_itself, count_of, is_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.session.after_writes import NewVersion
 
-_ENABLED: Final = "spark.databricks.delta.autoCompact.enabled"
 _TARGET: Final = "spark.databricks.delta.autoCompact.maxFileSize"
 _SMALL: Final = "spark.databricks.delta.autoCompact.minFileSize"
 _LEAST_FILES: Final = "spark.databricks.delta.autoCompact.minNumFiles"
@@ -46,7 +43,7 @@ def compact_after(written: NewVersion) -> None:
     """Compacts what a write has left in small files, now or soon; nothing if nobody asked for it. Raises nothing."""
     try:
         known = written.log.known or written.log.update()
-        if not _is_wanted(written.settings, known):
+        if not compacts_by_itself(written.settings, known.properties):
             return
         mode = _mode(written.settings, written.log.table_uri)
     except Exception as error:  # noqa: BLE001  (the write is committed, and must not fail for this)
@@ -56,16 +53,6 @@ def compact_after(written: NewVersion) -> None:
         _queue.add(written)
     else:
         _compact(written)
-
-
-def _is_wanted(settings: Mapping[str, str], snapshot: Snapshot) -> bool:
-    if _ENABLED in settings:
-        return is_on(settings, _ENABLED)
-    for each in (properties.AUTO_OPTIMIZE, properties.AUTO_COMPACT):
-        wanted = each.read(snapshot.properties)
-        if wanted is not None:
-            return wanted
-    return False
 
 
 def _mode(settings: Mapping[str, str], table: str) -> str:

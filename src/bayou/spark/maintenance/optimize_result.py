@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from bayou.plan.maintenance.clustering import ClusteringPlan
+from bayou.protocol.actions.paths import hadoop_text
 
 if TYPE_CHECKING:
     from bayou.plan.maintenance.compaction import CompactionPlan
@@ -102,7 +103,7 @@ class OptimizeResult:
 
     def as_table(self) -> pa.Table:
         """The row that delta-spark answers with."""
-        return pa.Table.from_pylist([{"path": self.path.replace("file:///", "file:/"), "metrics": self._metrics()}], schema=_ROW)
+        return pa.Table.from_pylist([{"path": hadoop_text(self.path), "metrics": self._metrics()}], schema=_ROW)
 
     def _metrics(self) -> dict[str, Any]:
         vectors = {"numDeletionVectorsRemoved": self.removed_vectors, "numDeletionVectorRowsRemoved": self.removed_rows}

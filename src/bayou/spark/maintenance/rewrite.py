@@ -28,8 +28,11 @@ from bayou.spark.types.types import readable_schema
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pyspark.sql import DataFrame
+
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.data_files.written_files import NewFiles
+    from bayou.spark.jvm.relations.file_tasks import FileTasks
     from bayou.spark.read.session_table import SessionTable
 
 
@@ -171,15 +174,42 @@ def write_again(
     Raises:
         InvalidCommitError: the new files do not hold as many rows as the old ones. They are deleted again.
     """
+    frame = stored_rows(target.application, target.spark, snapshot, positions, options=target.options, tasks=tasks)
+    grouped = None if tasks is None else file_tasks(snapshot, tasks)
+    return write_rows_again(target, snapshot, positions, frame, into, tasks=grouped)
+
+
+def write_rows_again(
+    target: SessionTable,
+    snapshot: Snapshot,
+    positions: pa.Array,
+    frame: DataFrame,
+    into: WriteTarget | None = None,
+    *,
+    tasks: FileTasks | None = None,
+    is_arranged: bool = False,
+) -> WrittenAgain:
+    """Writes the rows of some files as new files, and checks that none is lost. Nothing is committed.
+
+    Args:
+        target: the table.
+        snapshot: its state.
+        positions: which of its files, by their positions in `Snapshot.files`.
+        frame: their rows, with the columns that keep their ids.
+        into: the table afterwards; None for the same table.
+        tasks: the tasks of the job, if each reads certain files and writes one.
+        is_arranged: whether each partition of the rows is to be one file.
+
+    Raises:
+        InvalidCommitError: the new files do not hold as many rows as the old ones. They are deleted again.
+    """
     request = WriteRequest(snapshot.table_uri, "append", storage_options=target.options, data_change=False)
     request = replace(request, string_prefix=string_prefix_of(target.settings, snapshot.table_uri))
-    grouped = None
-    if tasks is not None:
-        request, grouped = replace(request, optimize_write=False), file_tasks(snapshot, tasks)
-    frame = stored_rows(target.application, target.spark, snapshot, positions, options=target.options, tasks=tasks)
+    if is_arranged or tasks is not None:
+        request = replace(request, optimize_write=False)
     beside = replace(beside_stored_rows(snapshot), feeds=False)  # no row changes
     after = into or same_table(target, snapshot)
-    added = write_new_files(target.application, frame, request, after, beside=beside, tasks=grouped)
+    added = write_new_files(target.application, frame, request, after, beside=beside, tasks=tasks, is_arranged=is_arranged)
     again = WrittenAgain(request, added, snapshot.files().take(positions))
     with taking_back(again.take_back):
         check_moved_rows(target.application.jvm, snapshot, again.old["path"].combine_chunks(), added.num_rows, target.options)

@@ -8,7 +8,6 @@ reads the files, sends each row to the task of its file, and writes. Cubes that 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
@@ -18,17 +17,12 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.plan.maintenance.cells import CellFiles, Grid, assign_files, keys_of_tasks
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.data_files.new_files import write_new_files
-from bayou.spark.data_files.request import WriteRequest
-from bayou.spark.data_files.uncommitted_files import taking_back
-from bayou.spark.dml.core.live_rows import check_moved_rows
 from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.catalyst.lookups import Bounds, bounds_of, looked_up, place_in, rank
 from bayou.spark.jvm.relations.own_sql import own_column
-from bayou.spark.maintenance.rewrite import WrittenAgain, same_table
-from bayou.spark.read.stored_rows import FILE, GROUP, ROW, beside_stored_rows, rows_by_group
+from bayou.spark.maintenance.rewrite import WrittenAgain, write_rows_again
+from bayou.spark.read.stored_rows import FILE, GROUP, ROW, rows_by_group
 from bayou.spark.session.progress import phase
-from bayou.spark.session.settings import string_prefix_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,14 +73,7 @@ def write_in_order(
     cells = None if max(outputs) == 1 else _Cells(table, snapshot, positions, cubes, outputs, columns)
     rows = rows_by_group(table.application, table.spark, snapshot, positions, cubes, options=table.options)
     arranged = _arranged(table, rows, outputs, cells)
-    request = WriteRequest(snapshot.table_uri, "append", storage_options=table.options, data_change=False, optimize_write=False)
-    request = replace(request, string_prefix=string_prefix_of(table.settings, snapshot.table_uri))
-    beside = replace(beside_stored_rows(snapshot), feeds=False)  # no row changes
-    added = write_new_files(table.application, arranged, request, same_table(table, snapshot), beside=beside, is_arranged=True)
-    again = WrittenAgain(request, added, snapshot.files().take(positions))
-    with taking_back(again.take_back):
-        check_moved_rows(table.application.jvm, snapshot, again.old["path"].combine_chunks(), added.num_rows, table.options)
-    return again
+    return write_rows_again(table, snapshot, positions, arranged, is_arranged=True)
 
 
 def first_tasks(outputs: Sequence[int]) -> list[int]:

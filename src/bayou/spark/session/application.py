@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import threading
 from collections import OrderedDict
@@ -14,6 +13,8 @@ from bayou.errors import DataFileNotFoundError, DeltaError, SessionError, Unread
 from bayou.log.checkpoint.sharding import register_log_jobs
 from bayou.log.commit.active_transactions import active_transaction
 from bayou.log.delta_log import open_log
+from bayou.log.snapshot.partition_folder import PartitionFolder
+from bayou.protocol.actions.paths import hadoop_text
 from bayou.spark.errors.conversion import extend_conversion
 from bayou.spark.jvm.core import callbacks
 from bayou.spark.jvm.core.adapters import Adapters
@@ -41,8 +42,6 @@ LOG_CACHE_BYTES = 512 << 20
 _LOG_BYTES = 4096
 """What a log is taken to pin on its own, also one of a path where no table is."""
 _DATA_FILE: Final = re.compile(r"[a-zA-Z][\w+.-]*:/.*?\.parquet")
-_ROOT_SLASHES: Final = 3
-"""How many slashes a URI has above which no table can be: those of its scheme, and one more."""
 
 
 class LogCache:
@@ -221,7 +220,7 @@ class Application:
     def _data_file_in(self, text: str) -> tuple[str, str] | None:
         """The table that is open, and the path in it, that a message of Spark's names first."""
         plain = text.replace("file:///", "file:/")
-        roots = {uri: uri.replace("file:///", "file:/") + "/" for uri in self.logs.tables()}
+        roots = {uri: hadoop_text(uri) + "/" for uri in self.logs.tables()}
         # A folder above the table may have been looked at, too.
         found = max((uri for uri, root in roots.items() if root in plain), key=len, default=None)
         if found is None:
@@ -237,11 +236,5 @@ def _file_of_a_source(text: str) -> tuple[str, str] | None:
     found = _DATA_FILE.search(text)
     if found is None:
         return None
-    folder, inside = qualify(found[0]).uri, ""
-    while folder.count("/") > _ROOT_SLASHES:
-        folder, _, name = folder.rpartition("/")
-        inside = f"{name}/{inside}" if inside else name
-        with contextlib.suppress(DeltaError, OSError):
-            open_log(folder).version()
-            return folder, inside
-    return None
+    folder = PartitionFolder.below_table(qualify(found[0]).uri, {})
+    return None if folder is None else (folder.table, folder.folders)

@@ -7,6 +7,7 @@ import contextlib
 from typing import TYPE_CHECKING, Final, Protocol
 
 from bayou.errors import InvalidOptionError
+from bayou.protocol import properties
 from bayou.protocol.properties import byte_size
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ _BIN_SIZE: Final = "spark.databricks.delta.optimizeWrite.binSize"
 _MOST_PARTITIONS: Final = "spark.databricks.delta.optimizeWrite.maxShufflePartitions"
 _USUAL_PARTITIONS: Final = ("spark.sql.adaptive.coalescePartitions.initialPartitionNum", "spark.sql.shuffle.partitions")
 _DEFAULT_PARTITIONS: Final = "200"
+_DOWNGRADE: Final = "spark.databricks.delta.restore.protocolDowngradeAllowed"
+_AUTO_COMPACT: Final = "spark.databricks.delta.autoCompact.enabled"
 _STRING_PREFIX: Final = "spark.databricks.io.skipping.stringPrefixLength"
 
 REPLAYED: Final = "replayed"
@@ -127,6 +130,24 @@ def merges_schemas(settings: Mapping[str, str]) -> bool:
 def optimizes_writes(settings: Mapping[str, str]) -> bool | None:
     """Whether rows are gathered into files of a good size; None where the session does not say."""
     return is_on(settings, _OPTIMIZE_WRITE) if _OPTIMIZE_WRITE in settings else None
+
+
+def allows_downgrade(settings: Mapping[str, str]) -> bool:
+    """Whether RESTORE and CLONE may take features from the protocol of a table that is there."""
+    return is_on(settings, _DOWNGRADE)
+
+
+def compacts_by_itself(settings: Mapping[str, str], configuration: Mapping[str, str]) -> bool:
+    """Whether auto compaction follows a write.
+
+    Args:
+        settings: the session's settings, which come first.
+        configuration: the table's properties.
+    """
+    if _AUTO_COMPACT in settings:
+        return is_on(settings, _AUTO_COMPACT)
+    wanted = (each.read(configuration) for each in (properties.AUTO_OPTIMIZE, properties.AUTO_COMPACT))
+    return next((each for each in wanted if each is not None), False)
 
 
 def bins_of(settings: Mapping[str, str], table: str) -> tuple[int | None, int | None]:

@@ -33,7 +33,7 @@ class TableClones(TableHandle):
                 files here. Otherwise the data files and deletion vectors are copied.
             replace: whether a table that is there is replaced. A deep clone onto an earlier one copies only the files that are
                 new, and removes those that are gone, in one commit.
-            properties: properties that the clone gets, beside this table's.
+            properties: properties that the clone gets in addition to this table's.
 
         Returns:
             The clone.
@@ -101,8 +101,7 @@ def _cloned(handle: Handle, target: Any, is_shallow: Any, replace: Any, properti
             check_kind(value, str, f"All property values including {value}")
     table = handle._altered()  # noqa: SLF001  (of this class)
     spark, name = handle._spark, handle._name  # noqa: SLF001
-    zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
-    source = table.log.snapshot(**wanted, time_zone=zone) if wanted else table.log.update()
+    source = table.log.snapshot(**wanted, time_zone=handle._time_zone)  # noqa: SLF001 if wanted else table.log.update()
     place, _ = clone_table(
         table,
         source,

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from bayou.log.snapshot.clustering import clustering_columns
+from bayou.protocol.actions.paths import hadoop_text
 from bayou.protocol.features.features import reader_features, writer_features
 from bayou.spark.jvm.core.bulk import Bulk
 from bayou.spark.jvm.core.session import java_session
@@ -107,7 +108,7 @@ def detail_frame(application: Application, spark: SparkSession, snapshot: Snapsh
         "id": metadata.id,
         "name": name or metadata.name,
         "description": metadata.description,
-        "location": snapshot.table_uri.replace("file:///", "file:/"),
+        "location": hadoop_text(snapshot.table_uri),
         "createdAt": None if metadata.created_time is None else metadata.created_time * 1000,
         "lastModified": snapshot.timestamp * 1000,
         "partitionColumns": list(snapshot.partition_columns),
@@ -134,7 +135,7 @@ def detail_of_other(application: Application, spark: SparkSession, entry: Catalo
         "format": entry.provider,
         "name": entry.name,
         "description": "",
-        "location": entry.location.replace("file:///", "file:/"),
+        "location": hadoop_text(entry.location),
         "createdAt": entry.created_time * 1000,
         "partitionColumns": list(entry.partition_by),
         "properties": [],

@@ -40,6 +40,10 @@ class TableHandle:
     def _uri(self) -> str:
         return qualify(self._path).uri
 
+    @property
+    def _time_zone(self) -> str:
+        return self._spark.conf.get("spark.sql.session.timeZone") or "UTC"
+
     def _target(self) -> Target:
         return Target.of(Application.of(self._spark), self._spark, self._uri, self._options, self._frames)
 

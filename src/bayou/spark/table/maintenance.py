@@ -14,11 +14,12 @@ from bayou.log.operations.manifest import generate_manifests
 from bayou.log.operations.restore import RestoreRequest, restore
 from bayou.log.operations.vacuum import VacuumRequest, VacuumResult, vacuum
 from bayou.protocol import arguments
+from bayou.protocol.actions.paths import hadoop_text
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.maintenance.statistics import compute_statistics
 from bayou.spark.session.given_arguments import frame_of
 from bayou.spark.session.log_jobs import collected
-from bayou.spark.session.settings import is_on
+from bayou.spark.session.settings import allows_downgrade, is_on
 from bayou.spark.table.describe import rows_frame
 from bayou.spark.table.handle import TableHandle
 from bayou.spark.table.not_yet import check_kind
@@ -29,7 +30,6 @@ _RETENTION_CHECK: Final = "spark.databricks.delta.retentionDurationCheck.enabled
 _RETENTION_IGNORED: Final = "spark.databricks.delta.vacuum.retentionWindowIgnore.enabled"
 _LITE: Final = "spark.databricks.delta.vacuum.lite.enabled"
 _LOGGING: Final = "spark.databricks.delta.vacuum.logging.enabled"
-_DOWNGRADE: Final = "spark.databricks.delta.restore.protocolDowngradeAllowed"
 _IGNORE_MISSING: Final = "spark.sql.files.ignoreMissingFiles"
 _COUNTS: Final = ("num_files", "num_updated_files", "num_scanned_files")
 _INVENTORY: Final = pa.schema(
@@ -176,9 +176,9 @@ class TableMaintenance(TableHandle):
         settings = table.settings
         request = RestoreRequest(
             **wanted,
-            time_zone=self._spark.conf.get("spark.sql.session.timeZone") or "UTC",
+            time_zone=self._time_zone,
             ignore_missing_files=is_on(settings, _IGNORE_MISSING),
-            allow_protocol_downgrade=is_on(settings, _DOWNGRADE),
+            allow_protocol_downgrade=allows_downgrade(settings),
         )
         result = restore(table.log, request, table.begin, self._options)
         columns = {
@@ -197,7 +197,7 @@ class TableMaintenance(TableHandle):
 
 
 def _paths(result: VacuumResult) -> list[str]:
-    root = result.table_uri.replace("file:///", "file:/")
+    root = hadoop_text(result.table_uri)
     return [f"{root}/{path}" for path in result.files["path"].to_pylist()] if result.dry_run else [root]
 
 
