@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pyspark.errors import AnalysisException
 from tests.support.observing import last, tracked
 
 import bayou
@@ -14,7 +15,6 @@ from bayou.errors import (
     DataFileNotFoundError,
     InvalidOptionError,
     TableExistsError,
-    TableNotFoundError,
     UnsupportedFeatureError,
     VersionNotFoundError,
 )
@@ -131,11 +131,11 @@ def test_a_cached_frame_of_a_table_that_is_replaced_is_not_stale(spark, source, 
     ("target", "error", "error_class"),
     [
         ("delta.`relative/path`", InvalidOptionError, "DELTA_INVALID_CLONE_PATH"),
-        ("no_such_schema.clone", TableNotFoundError, "SCHEMA_NOT_FOUND"),
+        ("no_such_schema.clone", AnalysisException, "SCHEMA_NOT_FOUND"),
     ],
 )
 def test_targets_that_are_none(spark, source, target, error, error_class):
-    with pytest.raises(Exception, match=error_class):
+    with pytest.raises(error, match=error_class):
         source.clone(target, isShallow=True)
 
 

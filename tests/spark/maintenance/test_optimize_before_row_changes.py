@@ -84,9 +84,8 @@ def test_a_row_change_follows_its_rows_or_runs_again(spark, table_path, table, c
     assert result.num_retries == (1 if is_rewriting and change is not inserted else 0)
     assert rows(spark, table_path) == wanted
     if ids is not None:
-        assert {key: found[0] for key, found in tracked(table_path).items() if key in ids} == {
-            key: found[0] for key, found in ids.items() if key in wanted and key != 0
-        } | ({0: tracked(table_path)[0][0]} if 0 in wanted and 0 in ids else {})
+        now = {key: found[0] for key, found in tracked(table_path).items()}
+        assert {key: now[key] for key in ids.keys() & wanted} == {key: ids[key][0] for key in ids.keys() & wanted}
     snapshot = bayou.open(table_path).snapshot()
     named = {*snapshot.files(["path"])["path"].to_pylist(), *snapshot.tombstones()["path"].to_pylist()}
     assert {each for each in parquet_files(table_path) if not each.startswith("_")} <= named
@@ -165,21 +164,17 @@ def test_a_commit_that_changed_the_same_rows_is_a_conflict_also_behind_an_optimi
     assert caught.value.conflicting_operation == "DELETE"
 
 
-@pytest.mark.parametrize("table", ["vectors"], indirect=True)
-def test_an_append_of_rows_that_were_read_goes_on_top_of_a_compaction(spark, table_path, table):
-    log = bayou.open(table_path)
-    with log.transaction("WRITE") as transaction:
-        transaction.read_whole_table()
-        file = transaction.files().slice(0, 1)
-        assert file.num_rows == 1
-        table.optimize().executeCompaction()
-        transaction.commit([], may_be_empty=True)
-    assert log.update().version == 6
-
-
 @pytest.mark.parametrize("table", ["vectors", "rewriting"], indirect=True)
-@pytest.mark.parametrize("options", [{}, {"replaceWhere": "id < 25"}], ids=["all", "replaceWhere"])
-def test_an_overwrite_of_moved_rows_runs_again(spark, table_path, table, options, monkeypatch, is_rewriting):
+def test_an_append_of_rows_that_were_read_goes_on_top_of_a_compaction(spark, table_path, table, monkeypatch):
+    compactions = _compacted_before_commit(table, monkeypatch)
+    read = spark.read.format("delta").load(table_path).where("id < 5").selectExpr("id + 1000 as id", "p")
+    result = bayou.write(read, table_path, mode="append")
+    assert (result.num_retries, compactions) == (0, [])
+    assert rows(spark, table_path) == {**LEFT, **{key + 1000: value for key, value in LEFT.items() if key < 5}}
+
+
+def _compacted_before_commit(table, monkeypatch):
+    """The table's compactions to come, of which a write runs all before its next commit."""
     commit, compactions = writer._commit, [table.optimize()]
 
     def after_compaction(*given):
@@ -188,6 +183,13 @@ def test_an_overwrite_of_moved_rows_runs_again(spark, table_path, table, options
         return commit(*given)
 
     monkeypatch.setattr(writer, "_commit", after_compaction)
+    return compactions
+
+
+@pytest.mark.parametrize("table", ["vectors", "rewriting"], indirect=True)
+@pytest.mark.parametrize("options", [{}, {"replaceWhere": "id < 25"}], ids=["all", "replaceWhere"])
+def test_an_overwrite_of_moved_rows_runs_again(spark, table_path, table, options, monkeypatch, is_rewriting):
+    _compacted_before_commit(table, monkeypatch)
     new = spark.createDataFrame([(1, 9), (2, 9)], "id long, p long")
     result = bayou.write(new, table_path, mode="overwrite", **options)
     assert result.num_retries == (1 if is_rewriting or not options else 0)  # vectors of `replaceWhere` follow the rows
