@@ -201,7 +201,9 @@ OUTCOMES = {
         "insert": ConcurrentAppendException,
         "update": ConcurrentAppendException,
         "delete of a whole file": ConcurrentDeleteReadException,
-        "optimize": ConcurrentDeleteReadException,
+        # delta-spark would say that a file was deleted that this commit read. Rows that only moved are no conflict for a
+        # reader here, but the commit removes the same file.
+        "optimize": ConcurrentDeleteDeleteException,
         "alter": MetadataChangedException,
     },
     alter: {"alter": MetadataChangedException, "upgrade": MetadataChangedException},
